@@ -1,9 +1,8 @@
-"""The configuration: defaults < home config.json < variables < command line, then checked.
+"""Load and check the configuration: defaults < home config.json < variables < command line.
 
-`config.default.json` is the only place where a default is written; its two halves are `server`,
-which never leaves the server, and `session`, which is filled into sessions and travels.
-The rule of the file: all mistakes are found in one pass and said with their place; whoever holds
-a `Config` holds a checked one, and cannot change it for anybody else.
+`config.default.json` is the only place where a default is written. Its half `server` never leaves
+the server; its half `session` is filled into sessions, which travel to clients. `load` reports all
+mistakes in one pass, each with its place. A `Config` has been checked and cannot be changed.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from .telemetry import redact
 
 FOLDERS = ("agents", "tools", "models", "hooks", "workspaces", "claims", "logs")
 
-LEAST_KEY = 16  # characters of a key that is configured as it is
+LEAST_KEY = 16  # characters of a key that is configured in plain text
 
-# A provider is one unit: its address, its key and its model are never mixed from two places.
+# A provider is replaced whole: address, key and model must not be mixed from two layers.
 UNITS = {("session", "config", "llm_api", "provider")}
 
 SHORT_NAMES = {
@@ -42,7 +41,7 @@ SHORT_NAMES = {
     "YAA_API_KEYS": "server.api_keys",
     "YAA_LOG_LEVEL": "server.log.level",
 }
-AUTOAI = "autoai"  # begins the names of another server's settings (settings/autoai_names.py)
+AUTOAI = "autoai"  # prefix of another server's settings (settings/autoai_names.py)
 ENV_PROVIDER = "main"  # YAA_PROVIDER_API_KEY is server.providers.main.api_key
 NOT_SETTINGS = ("YAA_HOME", "YAA_CONFIG", "YAA_SANDBOX_FORCE", "YAA_TEST_")  # read elsewhere
 
@@ -56,16 +55,18 @@ class ConfigError(ValueError):
 
 
 class Unavailable(ConfigError):
-    """It can be used, but not now: an address that another program still has, or that the machine
-    has not got yet. Starting again may help."""
+    """The configuration cannot be used now; a restart later may help.
+
+    An address is in use by another program, or the machine does not have it yet.
+    """
 
 
 class Config:
-    """What `load` found: `server` and `session`, the `home` folder, the `sources` it used, and
-    `remarks` on variables of another system, for the log.
+    """A checked configuration.
 
-    `server` and `session` are a fresh copy at each read: editing the session that was made from
-    the defaults must not edit the defaults.
+    `home` is the home folder, `sources` names the layers that set something, `remarks` are lines
+    for the log about variables of another system. `server` and `session` are deep copies at each
+    read: editing a session that was made from the defaults must not edit the defaults.
     """
 
     def __init__(
@@ -84,20 +85,22 @@ class Config:
 
     @property
     def server(self) -> dict[str, Any]:
+        """Return a copy of the half `server`."""
         return copy.deepcopy(self._server)
 
     @property
     def session(self) -> dict[str, Any]:
+        """Return a copy of the half `session`: the defaults of sessions."""
         return copy.deepcopy(self._session)
 
     @property
     def agents_folder(self) -> Path:
-        """Where the owner's agents are. Raises ConfigError."""
+        """Return the folder of the owner's agents. Raises ConfigError."""
         given = self._server.get("agents_dir")
         return expanded(given, "server.agents_dir") if given else self.home / "agents"
 
     def secrets(self) -> list[str]:
-        """Every string of the server half that no log, event or answer may hold."""
+        """Return every string of the half `server` that no log, event or response may contain."""
         return [value for value in _secrets(self._server, hidden=False) if value]
 
 
@@ -108,11 +111,11 @@ def load(
     flags: Mapping[str, Any],
     last: str = "the command line",
 ) -> Config:
-    """Read, merge and check everything.
+    """Read, merge and check all layers.
 
-    `path` is read instead of `home`'s config.json, which may be missing; `flags` maps dotted keys
-    to values of the command line, or of whatever `last` says, None meaning "not given". Raises
-    ConfigError.
+    `path` is read instead of `home`'s config.json; only the latter may be missing. `flags` maps
+    dotted keys to values, None meaning "not given"; `last` is the name of their source in messages.
+    Raises ConfigError.
     """
     merged = _read(shipped("config.default.json"))
     kinds = kinds_of(merged)
@@ -138,7 +141,11 @@ def load(
 
 
 def merge(base: Any, over: Any, at: At = ()) -> Any:
-    """`over` laid on `base`: objects merge key by key, everything else replaces. A new value."""
+    """Return a new value: `base` with `over` laid on it.
+
+    Objects merge key by key, except those in UNITS; everything else replaces. `at`: the place of
+    both.
+    """
     if not isinstance(base, dict) or not isinstance(over, dict) or at in UNITS:
         return copy.deepcopy(over)
     merged = dict(base)
@@ -148,13 +155,19 @@ def merge(base: Any, over: Any, at: At = ()) -> Any:
 
 
 def home_folder(flag: str | None, env: Mapping[str, str]) -> Path:
-    """Where everything of the owner lives: --home, else YAA_HOME, else ~/.yaa."""
+    """Return the home folder of the server: --home, else YAA_HOME, else ~/.yaa.
+
+    Raises ConfigError, see `expanded`.
+    """
     return expanded(flag or env.get("YAA_HOME") or "~/.yaa", "--home or YAA_HOME")
 
 
 def expanded(name: str, setting: str) -> Path:
-    """Where a file is, with `~` as the home of its user. Raises ConfigError where nobody has that
-    home, as often in a container, and where the folder that we were started in is gone."""
+    """Expand `~` and return an absolute path.
+
+    `setting` is named in the message. Raises ConfigError if the user has no home folder (common in
+    containers) or the current folder was deleted.
+    """
     try:
         return Path(name).expanduser().absolute()
     except RuntimeError:
@@ -165,7 +178,7 @@ def expanded(name: str, setting: str) -> Path:
 
 
 def make_home(home: Path) -> None:
-    """Make the home folder and those in it, for the owner only. Raises ConfigError."""
+    """Create the home folder and its subfolders, for the owner only. Raises ConfigError."""
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in FOLDERS:
@@ -179,8 +192,10 @@ def make_home(home: Path) -> None:
 
 
 def shipped(name: str) -> Path:
-    """A file or folder that comes with the server: inside the package where it was installed,
-    beside it in a checkout."""
+    """Return the path of a file or folder that comes with the server.
+
+    It is inside the package if that was installed, beside it in a checkout.
+    """
     package = Path(__file__).parent
     inside = package / name
     return inside if inside.exists() else package.parent / name
@@ -188,7 +203,7 @@ def shipped(name: str) -> Path:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        data = file.read_bytes().removeprefix(BOM_UTF8)  # as some editors write it
+        data = file.read_bytes().removeprefix(BOM_UTF8)  # some editors write a byte order mark
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from None
     try:
@@ -204,7 +219,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _ours(layer: dict[str, Any], file: Path, problems: list[str]) -> dict[str, Any]:
-    """A file without what it says in AutoAi's names, each of which is a problem."""
+    """Return a layer without AutoAi's keys; each of those is added to `problems`."""
     if any(str(key).startswith(AUTOAI) for key in layer):
         renamed = importlib.import_module(".settings.autoai_names", __package__)
         layer, theirs = renamed.split(layer)
@@ -213,9 +228,11 @@ def _ours(layer: dict[str, Any], file: Path, problems: list[str]) -> dict[str, A
 
 
 def _is_there(file: Path) -> bool:
-    """Whatever it is: a folder, which Docker makes where the file to mount is missing, and a link
-    that leads nowhere are no settings, and whoever made them thinks they are. Not in a folder that
-    may not be entered, either: `make_home` says what is wrong with that."""
+    """Return whether the path exists in any form.
+
+    Docker creates a folder when the file to mount is missing. That and a dangling symlink must be
+    reported, not ignored. False inside a folder that may not be entered: `make_home` reports that.
+    """
     return os.path.lexists(file)
 
 
@@ -223,12 +240,12 @@ def _is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # half a pair of brackets, a port that is no number
+    except ValueError:  # an unbalanced bracket, a port that is not a number
         return False
 
 
 def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
-    """What is wrong only when taken together, or in a way that no kind shows."""
+    """Yield the mistakes that the kind of a single value does not show."""
     host = server["host"]
     if not server["auth_required"] and not is_loopback(host.lower()):
         yield (
@@ -268,7 +285,7 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
 
 
 def _key_problems(entries: list[Any]) -> Iterator[str]:
-    """What is wrong with `server.api_keys`. No line says anything of a key itself."""
+    """Yield the mistakes in `server.api_keys`. No line contains a key or a part of one."""
     seen: dict[str, int] = {}
     for index, entry in enumerate(entries):
         key = entry if isinstance(entry, str) else entry.get("key", "")
@@ -293,9 +310,9 @@ def _key_problems(entries: list[Any]) -> Iterator[str]:
 
 
 def _no_defaults(layers: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """What would be filled into sessions, and refused when they come back with it."""
+    """Yield the defaults for sessions that a session would be refused with."""
     for source, layer in layers.items():
-        if "session" not in layer:  # then the port is open sooner without what knows sessions
+        if "session" not in layer:  # importing the schema of sessions would delay the start
             continue
         shape = importlib.import_module(".session.schema", __package__)
         for error in shape.check(layer["session"]):
@@ -311,8 +328,11 @@ def _is_network(text: str) -> bool:
 
 
 def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]) -> dict[str, Any]:
-    """`YAA_SERVER__LIMITS__MAX_RUNS=4` sets server.limits.max_runs: `__` parts the levels and case
-    does not matter. Beside this one rule stand the SHORT_NAMES and YAA_PROVIDER_<KEY>."""
+    """Return the layer of the variables; mistakes are added to `problems`.
+
+    `YAA_SERVER__LIMITS__MAX_RUNS=4` sets server.limits.max_runs: `__` separates the levels, case
+    does not matter. Exceptions to this rule: SHORT_NAMES and YAA_PROVIDER_<KEY>.
+    """
     layer: dict[str, Any] = {}
     for variable in sorted(env):
         if not variable.startswith("YAA_") or variable.startswith(NOT_SETTINGS):
@@ -325,7 +345,7 @@ def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]
             continue
         try:
             env[variable].encode()
-        except UnicodeEncodeError:  # a session that held it could neither be written nor sent
+        except UnicodeEncodeError:  # a session with it could not be encoded
             problems.append(f"the environment: {variable} is not UTF-8")
             continue
         try:
@@ -345,7 +365,7 @@ def _names(variable: str) -> list[str]:
 
 
 def _locate(names: list[str], kind: Any) -> tuple[At, Any]:
-    """A key in its real spelling, and its kind. The key is empty when there is no such one."""
+    """Return a key in its real spelling and its kind; the key is empty if it does not exist."""
     at: list[str] = []
     for name in names:
         if isinstance(kind, MapOf | Anything):
@@ -361,7 +381,7 @@ def _locate(names: list[str], kind: Any) -> tuple[At, Any]:
 
 
 def _from_text(text: str, kind: Any) -> Any:
-    """The value of this kind that `text` spells. Raises ValueError when it spells none."""
+    """Parse `text` as a value of this kind. Raises ValueError."""
     if isinstance(kind, str | Choice | Pattern):
         return text
     if isinstance(kind, bool):
@@ -393,12 +413,13 @@ def _put(layer: dict[str, Any], at: At, value: Any) -> None:
 def _expand(
     layer: dict[str, Any], env: Mapping[str, str], source: str, problems: list[str]
 ) -> dict[str, Any]:
-    """`${NAME}` and `${NAME:-else}` in the server half, from the environment; `$${` stays `${`.
+    """Replace `${NAME}` and `${NAME:-else}` in the half `server` by variables; `$${` becomes `${`.
 
-    Not in the session half: it travels to clients, and a secret would travel with it.
+    Not in the half `session`: it travels to clients, and a secret would travel with it.
     """
 
     def replace(match: re.Match[str]) -> str:
+        """Return the text for one match of _VARIABLE."""
         escaped, name, otherwise = match.groups()
         if escaped:
             return match[0][1:]
@@ -407,6 +428,7 @@ def _expand(
         return env.get(name, otherwise or "")
 
     def walk(value: Any) -> Any:
+        """Return a copy of `value` with the variables replaced in every string."""
         if isinstance(value, str):
             return _VARIABLE.sub(replace, value)
         if isinstance(value, dict):

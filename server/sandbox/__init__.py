@@ -1,1 +1,1 @@
-"""Where tools run: warm single-use workers that the kernel keeps apart from the server."""
+"""Tool isolation: warm single-use workers that the kernel separates from the server."""

@@ -1,15 +1,15 @@
-"""The child's side of a tool call: a keeper that owns every process of it, and the worker.
+"""The child's side of a tool call: the keeper, which owns all its processes, and the worker.
 
-Started by runner.py as `python -I -S`, with three inherited descriptors: requests in, results out,
-and a lifeline that only the server holds the other end of. The keeper forks the worker, watches
-limits that the kernel does not keep per call (memory and number of processes of the whole tree),
-and at the end, or when the lifeline breaks because the server died, kills whatever is left. As a
-subreaper it inherits processes that detached themselves, so none gets away (Linux; elsewhere the
-process group is killed). The rule of the file: nothing a tool prints can be taken for its result,
-because results have a descriptor of their own that the tool's programs do not get.
+sandbox/parent.py starts it as `python -I -S` with three inherited descriptors: requests, results,
+and a lifeline whose other end only the server holds. The keeper forks the worker and watches the
+limits that the kernel does not keep per call: memory and number of processes of the whole tree. At
+the end, or when the lifeline closes because the server died, it kills whatever is left. As a
+subreaper it inherits detached processes, so that none escapes (Linux; elsewhere the process group
+is killed). Output cannot be taken for a result, because results have a descriptor of their own that
+the tool's programs do not inherit.
 
-Not a sandbox: the worker is the same user, sees the same files and the same network. `work` is
-what a sandboxed worker (sandbox/worker.py) ends in, too; it brings a `confine` of its own.
+This is not a sandbox: the worker has the server's user, files and network. A sandboxed worker
+(sandbox/worker.py) ends in `work` too, with a `confine` of its own.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from typing import Any, NoReturn
 
 from .tool_context import Context, LimitReached
 
-WATCH_S = 0.05  # between two looks at memory and processes
-ENDING_S = 2.0  # what a tool that looks at Context.cancelled has left, when the server ends it
+WATCH_S = 0.05  # between two measurements of memory and processes
+ENDING_S = 2.0  # for a tool that checks Context.cancelled, after the server ended the call
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 MAX_RESULT = 8 * 1024 * 1024  # bytes of one result
 PAGE_KB = resource.getpagesize() // 1024
@@ -38,7 +38,7 @@ LIMIT_ERRNOS = {errno.EFBIG: "file_mb", errno.EMFILE: "open_files", errno.EAGAIN
 
 
 def main(requests: int, results: int, lifeline: int) -> NoReturn:
-    """Serve the one call that is waiting in `requests`, or all that come there."""
+    """Serve the one call that waits in `requests`, or all calls if the first line is `stateful`."""
     source = open(requests, "rb", buffering=0)
     request = json.loads(source.readline())
     become_subreaper()
@@ -47,7 +47,7 @@ def main(requests: int, results: int, lifeline: int) -> NoReturn:
         os.close(lifeline)
         work(request, results, confine, requests if request["stateful"] else -1)
     source.close()
-    for output in (1, 2):  # the worker's alone: it ends when the worker and its heirs are gone
+    for output in (1, 2):  # left to the worker, so that they close with the last of its processes
         os.close(output)
     end = keep(worker, lifeline, request["limits"])
     send(results, {"end": end})
@@ -55,10 +55,12 @@ def main(requests: int, results: int, lifeline: int) -> NoReturn:
 
 
 def send(results: int, message: dict[str, Any]) -> None:
+    """Write one message as a line of JSON."""
     write_all(results, json.dumps(message).encode() + b"\n")
 
 
 def write_all(results: int, data: bytes) -> None:
+    """Write all of `data` to a descriptor. Raises OSError."""
     while data:
         data = data[os.write(results, data) :]
 
@@ -67,7 +69,10 @@ def write_all(results: int, data: bytes) -> None:
 
 
 def keep(worker: int, lifeline: int, limits: dict[str, float]) -> dict[str, Any]:
-    """Wait for the worker, within limits; leave nothing running. Says how it ended."""
+    """Wait for the worker within its limits, kill what is left, return how it ended.
+
+    The result has `code`, `cpu_ms`, `max_rss_kb`, and `breach` if a limit was passed.
+    """
     breach: dict[str, Any] | None = None
     peak = 0
     status: int | None = None
@@ -77,13 +82,14 @@ def keep(worker: int, lifeline: int, limits: dict[str, float]) -> dict[str, Any]
     crowd = everyone() + limits["processes"]
     while status is None and (over_at is None or time.monotonic() < over_at):
         ready, _, _ = select.select(waiting, [], [], WATCH_S)
-        if lifeline in ready:  # nothing is ever written to it: this is its end
+        if lifeline in ready:  # nothing is ever written to it: it was closed
             waiting.remove(lifeline)
             _kill(worker, signal.SIGTERM)  # Context.cancelled
             over_at = time.monotonic() + ENDING_S
         reaped, code = os.waitpid(worker, os.WNOHANG)
         status = code if reaped else None
-        # A look takes seconds beside a hundred that fork, a count does not: they wait for it.
+        # Beside a hundred forking processes a measurement takes seconds, a count does not: stop
+        # them while measuring.
         there = everyone()
         if crowded := there > crowd:
             _kill(-worker, signal.SIGSTOP)
@@ -91,7 +97,7 @@ def keep(worker: int, lifeline: int, limits: dict[str, float]) -> dict[str, Any]
         peak = max(peak, memory_kb)
         if status is None and (breach := over(limits, processes, memory_kb)):
             break
-        if crowded:  # by what has ended, or by others
+        if crowded:  # by zombies, or by processes of others
             _kill(-worker, signal.SIGCONT)
             crowd = there + limits["processes"]
     kill_all(worker)
@@ -112,6 +118,7 @@ def keep(worker: int, lifeline: int, limits: dict[str, float]) -> dict[str, Any]
 
 
 def over(limits: dict[str, float], processes: int, memory_kb: int) -> dict[str, Any] | None:
+    """Return the breach of `memory_mb` or `processes`, None if there is none."""
     memory_mb = memory_kb // 1024
     if memory_mb > limits["memory_mb"]:
         return {"limit": "memory_mb", "allowed": limits["memory_mb"], "observed": memory_mb}
@@ -121,7 +128,7 @@ def over(limits: dict[str, float], processes: int, memory_kb: int) -> dict[str, 
 
 
 def everyone() -> int:
-    """How many processes there are, more or less; 0 where there is no /proc."""
+    """Return about how many processes the system has; 0 without /proc."""
     try:
         return len(os.listdir("/proc"))  # noqa: PTH208
     except OSError:
@@ -129,7 +136,7 @@ def everyone() -> int:
 
 
 def measure() -> tuple[int, int]:
-    """Processes below this one, and the memory they hold together in KiB."""
+    """Return (number of processes below this one, their resident memory in KiB)."""
     processes = memory = 0
     for pid in descendants():
         try:
@@ -142,7 +149,7 @@ def measure() -> tuple[int, int]:
 
 
 def descendants() -> list[int]:
-    """Every process below this one, by the parents that /proc names; [] where there is no /proc."""
+    """Return the pids of all processes below this one, from /proc; [] without /proc."""
     parents: dict[int, int] = {}
     try:
         names = [entry.name for entry in os.scandir("/proc")]
@@ -154,7 +161,7 @@ def descendants() -> list[int]:
                 with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
                     # "pid (any name, spaces and brackets) state ppid ..."
                     state, parent = file.read().rpartition(b")")[2].split()[:2]
-                if state != b"Z":  # it has ended, and only waits to be taken note of
+                if state != b"Z":  # not a zombie
                     parents[int(name)] = int(parent)
             except (OSError, IndexError, ValueError):
                 continue
@@ -167,7 +174,7 @@ def descendants() -> list[int]:
 
 
 def kill_all(worker: int) -> None:
-    """Kill until nothing is left: a process may fork while it is being looked for."""
+    """Kill until nothing is left: a process may fork during the search."""
     for group in (worker, os.getpgid(0)):
         if group != os.getpgid(0):
             _kill(-group)
@@ -188,7 +195,7 @@ def _kill(pid: int, number: int = signal.SIGKILL) -> None:
 
 
 def reap() -> bool:
-    """Take note of one ended process, ours or inherited; whether there was one."""
+    """Reap one ended process, own or inherited. Returns whether there was one."""
     try:
         return os.waitpid(-1, os.WNOHANG)[0] > 0
     except ChildProcessError:
@@ -196,7 +203,7 @@ def reap() -> bool:
 
 
 def become_subreaper() -> None:
-    """Inherit orphans of the tool, so that they can be killed (Linux)."""
+    """Inherit the tool's orphans, so that they can be killed (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
@@ -210,8 +217,11 @@ def work(
     confine: Callable[[dict[str, Any]], None],
     calls: int = -1,
 ) -> NoReturn:
-    """Call the tool. With a descriptor `calls` the request says what holds for all calls that come
-    there, one a line, for as long as they come."""
+    """Run the tool and exit.
+
+    With a descriptor `calls` the request holds what all calls have in common; the calls come there,
+    one a line, until it closes.
+    """
     os.setpgid(0, 0)
     os.set_inheritable(results, False)
     if calls < 0:
@@ -230,9 +240,11 @@ def work(
 def serve(
     own: dict[str, Any], calls: int, results: int, confine: Callable[[dict[str, Any]], None]
 ) -> bytes:
-    """Answer calls until no more come; `own` holds for all of them. What each prints ends with its
-    `mark`, which the server made up; its answer names the mark, and says what the call took.
-    Returns what is left to say."""
+    """Answer calls until no more come. Returns what remains to be written to `results`.
+
+    `own` holds for all calls. The output of each ends with its `mark`, which the server chose; its
+    answer repeats the mark and has the resources that the call took.
+    """
     try:
         confine(own)
     except OSError as error:
@@ -253,8 +265,10 @@ def serve(
 
 
 def allow_cpu(seconds: float) -> float:
-    """Set the limit of this process's processor time for one more call; what it has used. The
-    supervisor has another one for its life."""
+    """Raise this process's soft RLIMIT_CPU by one call. Returns the seconds used so far.
+
+    The supervisor has another limit for the life of the process.
+    """
     used = resource.getrusage(resource.RUSAGE_SELF)
     spent = used.ru_utime + used.ru_stime
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -265,6 +279,7 @@ def allow_cpu(seconds: float) -> float:
 
 
 def flush() -> None:
+    """Flush stdout and stderr; errors are ignored."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -275,10 +290,11 @@ def flush() -> None:
 def answer(
     request: dict[str, Any], results: int, confine: Callable[[dict[str, Any]], None]
 ) -> bytes:
-    """The answer to one call. The child's border: whatever goes wrong in it is a message."""
+    """Run one call and return its answer, a line of JSON. Exceptions become messages."""
     attached: dict[str, dict[str, Any]] = {}
 
     def write(message: dict[str, Any]) -> None:
+        """Send a message of the tool's context; attachments are collected for the answer."""
         if "attach" in message:
             folder = importlib.import_module("..tools.workspace", __package__)
             found = folder.attachment(**message["attach"])
@@ -301,7 +317,7 @@ def answer(
 
 
 def encoded(message: dict[str, Any]) -> bytes:
-    """A result on its way to the server, or in its place why it cannot go there."""
+    """Encode a result as a line of JSON, or an error if it cannot be encoded or is too large."""
     try:
         if not isinstance(message["keep"], int | None):
             raise TypeError(f"ctx.keep is a number of model calls, not {message['keep']!r:.40}")
@@ -317,6 +333,7 @@ def encoded(message: dict[str, Any]) -> bytes:
 
 
 def confine(request: dict[str, Any]) -> None:
+    """Set the limits that the kernel keeps and enter the folder. Raises OSError or ValueError."""
     limits = request["limits"]
     for kind, value in (
         (resource.RLIMIT_CPU, limits["cpu_s"]),
@@ -326,15 +343,19 @@ def confine(request: dict[str, Any]) -> None:
     ):
         hard = resource.getrlimit(kind)[1]
         wanted = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
-        # CPU: SIGXCPU at the soft limit names the breach, SIGKILL follows for who ignores it.
+        # CPU: SIGXCPU at the soft limit identifies the breach, SIGKILL follows if it is ignored.
         resource.setrlimit(kind, (wanted, wanted + 1 if kind == resource.RLIMIT_CPU else wanted))
     os.umask(0o077)
     os.chdir(request["folder"])
 
 
 def call(request: dict[str, Any], context: Context) -> Any:
-    """Built-in tools take JSON as it is: the server has checked their arguments. An owner's
-    function needs its types, and so the schema package: user_tools.py, loaded for it alone."""
+    """Call the function of the request and return its result.
+
+    Built-in tools take JSON as it is: the server has checked their arguments. An owner's function
+    needs its types, so tools/user_tools.py, which imports the schema package, is loaded for it
+    alone.
+    """
     kind, place, name = request["where"]
     source = request.get("source")
     if kind == "module":
@@ -352,11 +373,13 @@ def call(request: dict[str, Any], context: Context) -> Any:
 
 
 def failure(error: BaseException, file: str = "") -> dict[str, Any]:
-    """What the model is told of an exception: its kind and message, with the line in the owner's
-    `file`, or the limit behind it. The trace goes to the server's log only."""
+    """Return the error message for an exception: kind, text, and the limit behind it, if any.
+
+    The text begins with the line in the owner's `file`. `trace` is for the server's log only.
+    """
     if type(error).__name__ == "ToolError":
         return {"error": {"type": "error", "message": str(error)[:2000]}}
-    traceback = importlib.import_module("traceback")  # 12 ms, and only a failure needs it
+    traceback = importlib.import_module("traceback")  # takes 12 ms, needed for failures only
     trace = "".join(traceback.format_exception(error))[-4000:]
     frames = traceback.extract_tb(error.__traceback__)
     lines = [f"line {frame.lineno}: " for frame in frames if frame.filename == file]
@@ -365,7 +388,7 @@ def failure(error: BaseException, file: str = "") -> dict[str, Any]:
     if isinstance(error, OSError) and error.errno in LIMIT_ERRNOS:
         last = frames[-1].line or ""
         started = "fork" in last or "spawn" in last
-        if error.errno != errno.EAGAIN or started:  # a lock and a pipe say it as well
+        if error.errno != errno.EAGAIN or started:  # locks and pipes fail with EAGAIN too
             found["limit"] = LIMIT_ERRNOS[error.errno]
     if isinstance(error, LimitReached):
         found["limit"] = error.limit

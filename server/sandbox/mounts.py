@@ -1,9 +1,9 @@
-"""The file system that a tool of tier A sees: built from nothing in a mount namespace of its own.
+"""The file system of a tool in tier A, built in a mount namespace of its own.
 
-`build` makes everything but the workspace and leaves the old root behind, before there is a call.
-Until then all workspaces are where the call's will be; `choose` leaves only that. The rule of the
-file: no mount point is ever made below a path that a tool could have written to (CVE-2026-87766),
-which holds because the root is new and used once.
+`build` runs before there is a call: it makes everything but the workspace and detaches the old
+root. Until `choose` all workspaces are at the call's place; `choose` leaves one of them. No mount
+point is ever made below a path that a tool could have written to (CVE-2026-87766): the root is new
+and used once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from . import syscalls
 from .policy import DEVICES, SCRATCH_FILES, SCRATCH_MB, SETTINGS, SYSTEM, WORKSPACE, Policy
 
-# Covered by the new root while it grows; nothing is copied from there.
+# Possible places for the new root while it is built; nothing is mounted from there.
 PLACES = ("/sys", "/mnt", "/media", "/srv")
 FILES = syscalls.ATTR_RDONLY | syscalls.ATTR_NOSUID
 SCRATCH = syscalls.MS_NOSUID | syscalls.MS_NODEV
@@ -24,7 +24,10 @@ LINKS = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
 
 def build(policy: Policy) -> None:
-    """Make the new root and go there for good. Needs the capabilities of the mount namespace."""
+    """Make the new root and change to it for good.
+
+    Needs the capabilities of the mount namespace. Raises OSError.
+    """
     os.umask(0o022)
     syscalls.mount(None, "/", syscalls.MS_REC | syscalls.MS_PRIVATE)
     new = next(place for place in PLACES if Path(place).is_dir())
@@ -47,7 +50,7 @@ def build(policy: Policy) -> None:
 
 
 def copy(path: str, new: str, attributes: int) -> None:
-    """The same path in the new root, if there is one: a link as a link, all else mounted."""
+    """Repeat a path in the new root, if it exists: symlinks of SYSTEM as such, all else mounted."""
     source, target = Path(path), Path(new + path)
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.is_symlink() and path in SYSTEM:
@@ -61,8 +64,10 @@ def copy(path: str, new: str, attributes: int) -> None:
 
 
 def choose(name: str, inode: int) -> None:
-    """Put one of the workspaces in the place of them all: the one that the server means, should
-    they have been replaced since `build`."""
+    """Replace the mount of all workspaces by one of them.
+
+    Raises OSError if its inode is another one: the folder was replaced since `build`.
+    """
     own = syscalls.copy_of(f"{WORKSPACE}/{name}", OWN, follow=False)
     if os.fstat(own).st_ino != inode:
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), name)

@@ -1,11 +1,10 @@
-"""The one way out of a sandbox with the network `proxy`: an HTTP proxy that knows its hosts.
+"""The HTTP proxy of a call with the network `proxy`, its only connection to the outside.
 
-The worker listens on a port of its own, empty network and hands that socket to the server, which
-accepts on it here: for a tool it is 127.0.0.1, and everything else is unreachable. CONNECT for
-what is encrypted, and requests with a whole http:// address. The rule of the file: a name is
-judged, resolved once and judged again, and the connection goes to the address that was judged; a
-redirect is a new request. What is said in a tunnel is not looked at, so a host that is let through
-may pass on to others.
+The worker listens on a port of its own, otherwise empty network and sends that socket to the
+server, which accepts on it here. The tool sees 127.0.0.1 and nothing else. The proxy takes CONNECT
+for TLS and requests with an absolute http:// URL. A host is checked, resolved once and checked
+again, and the connection goes to the address that was checked; a redirect is a new request. The
+content of a tunnel is not inspected, so an allowed host can relay to others.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from dataclasses import dataclass
 from ..http.ssrf import is_public, resolve
 from .network_policy import Reach
 
-PORT = 3128  # in the tool's own network, where nothing else is
+PORT = 3128  # in the call's own network, where no other port is in use
 ENV = {
     name: f"http://127.0.0.1:{PORT}"
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 }
 MOST = 64  # connections of one call at a time
-MOST_REFUSED = 20  # of which the result tells
+MOST_REFUSED = 20  # listed in the result
 HEAD = 16 * 1024  # bytes
 HEAD_S, CONNECT_S = 10.0, 10.0
 CHUNK = 64 * 1024
@@ -44,7 +43,7 @@ _OURS = (b"host", b"connection", b"keep-alive", b"proxy-connection", b"proxy-aut
 
 
 class Refused(Exception):
-    """An answer instead of a connection."""
+    """An error response in place of a connection."""
 
     def __init__(self, status: str, text: str) -> None:
         super().__init__(text)
@@ -53,7 +52,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Wanted:
-    """Where a request goes. `head`: what the host is sent of it; b"" for a tunnel."""
+    """The target of a request. `head`: sent to the host; b"" for a tunnel."""
 
     host: str
     port: int
@@ -61,7 +60,7 @@ class Wanted:
 
 
 def wanted(head: bytes) -> Wanted:
-    """Read a request's head, up to its empty line. Raises Refused for anything unusual."""
+    """Parse a request's head, up to its empty line. Raises Refused for anything unusual."""
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     if not all(_FIELD.fullmatch(field) for field in fields):
         raise Refused("400 Bad Request", "a header cannot be read")
@@ -84,7 +83,7 @@ def _place(host: bytes, port: bytes) -> tuple[str, int]:
 
 
 class NetProxy:
-    """The proxy of one call. `refused`: where the tool wanted to go and may not."""
+    """The proxy of one call. `refused`: `host:port` of the first MOST_REFUSED refused targets."""
 
     def __init__(self, listener: socket.socket, reach: Reach, resolve: Resolve = resolve) -> None:
         self.refused: list[str] = []
@@ -93,10 +92,11 @@ class NetProxy:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
+        """Start to accept connections."""
         self._server = await asyncio.start_server(self._accepted, sock=self._listener, limit=HEAD)
 
     def close(self) -> None:
-        """Every connection ends now."""
+        """End every connection and stop listening."""
         for task in self._tasks:
             task.cancel()
         if self._server is not None:
@@ -129,7 +129,7 @@ class NetProxy:
             head = f"HTTP/1.1 {refused.status}\r\nContent-Type: text/plain\r\n".encode()
             head += b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
             writer.write(head + body)
-        except (OSError, asyncio.IncompleteReadError):  # it hung up
+        except (OSError, asyncio.IncompleteReadError):  # the connection was closed
             pass
         finally:
             writer.close()
@@ -144,7 +144,7 @@ class NetProxy:
             raise Refused("408 Request Timeout", "the head did not come in time") from None
 
     async def _connect(self, host: str, port: int) -> Ends:
-        """To the first address that answers. Raises Refused."""
+        """Connect to the first address that answers. Raises Refused."""
         allowed = self._reach.lets(host, port)
         place = f"{host}:{port}"
         if not allowed:
@@ -171,7 +171,7 @@ class NetProxy:
 
 
 async def first_of(addresses: list[str], port: int) -> Ends:
-    """Raises OSError where none answers."""
+    """Connect to the first address that answers. Raises OSError if none does."""
     for address in addresses[:-1]:
         with suppress(OSError):
             return await asyncio.open_connection(address, port)
@@ -179,7 +179,7 @@ async def first_of(addresses: list[str], port: int) -> Ends:
 
 
 async def both_ways(one: Ends, other: Ends) -> None:
-    """Until both have said all they had to, or one has gone."""
+    """Copy in both directions until both are at their end or one fails."""
     tasks = [
         asyncio.ensure_future(pass_on(one[0], other[1])),
         asyncio.ensure_future(pass_on(other[0], one[1])),
@@ -193,7 +193,7 @@ async def both_ways(one: Ends, other: Ends) -> None:
 
 
 async def pass_on(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    """No faster than the other side reads."""
+    """Copy one direction, no faster than the other side reads."""
     while data := await source.read(CHUNK):
         target.write(data)
         await target.drain()

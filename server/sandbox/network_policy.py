@@ -1,8 +1,7 @@
-"""What the network of one call lets through: as a value, and how it may change.
+"""The network policy of one call, as a value, and how sessions and approvals change it. Pure.
 
-The server's configuration says what a call has by itself and what an approval may add to that; a
-session may only take away. The rule of the file: pure, and nothing beyond the configuration comes
-out, whatever goes in.
+The server's configuration says what a call has by default and what an approval may add to that. A
+session may only take away. No input yields more than the configuration allows.
 """
 
 from __future__ import annotations
@@ -18,22 +17,28 @@ MOST_HOSTS = 32  # that one approval may add
 
 
 class Reach(NamedTuple):
-    """network: off, proxy (only to `hosts`, through sandbox/netproxy.py) or full (the machine's
-    own). hosts: `name`, `*.suffix` or `*` for public addresses; `name:port`, an address or a
-    network for what may be private, too. ports: where an entry names none."""
+    """What a call may connect to.
+
+    network  off, proxy (only to `hosts`, through netproxy.py) or full (the machine's own)
+    hosts    `name`, `*.suffix` or `*` for public addresses; `name:port`, an address or a network
+             for private ones, too
+    ports    for entries of `hosts` without a port
+    """
 
     network: str = "off"
     hosts: tuple[str, ...] = ()
     ports: tuple[int, ...] = (80, 443)
 
     def lets(self, host: str, port: int) -> str:
-        """`public` or `any`: which addresses a host may have; "" where it is not let through.
-        `host` in lower case, without a dot at its end."""
+        """Return which addresses a host may have: `public` or `any`; "" if it is not allowed.
+
+        `host` is in lower case, without a dot at its end.
+        """
         kinds = {_kind(entry.lower(), host, port, self.ports) for entry in self.hosts}
         return "any" if "any" in kinds else "public" if "public" in kinds else ""
 
     def words(self) -> str:
-        """For people and models."""
+        """Describe the policy in words, for people and models."""
         ports = ", ".join(map(str, self.ports))
         if self.network != "proxy":
             return {"off": "no network", "full": "the whole network"}[self.network]
@@ -41,7 +46,7 @@ class Reach(NamedTuple):
 
 
 def problem(entry: str) -> str:
-    """What is wrong with an entry of `hosts`; "" for nothing."""
+    """Return what is wrong with an entry of `hosts`; "" for nothing."""
     host, port = split(entry.lower())
     if "/" in entry:
         try:
@@ -59,7 +64,10 @@ def problem(entry: str) -> str:
 
 
 def split(entry: str) -> tuple[str, int | None]:
-    """`host`, `host:port`, `[address]:port` or an address: (host, port)."""
+    """Split `host`, `host:port`, `[address]:port` or an address into (host, port).
+
+    The port is None if there is none, 0 if it is not a number.
+    """
     host, colon, port = entry.rpartition(":")
     if entry.startswith("[") and host.endswith("]"):
         return host[1:-1], int(port) if port.isdecimal() else 0
@@ -69,15 +77,18 @@ def split(entry: str) -> tuple[str, int | None]:
 
 
 def narrowed(reach: Reach, network: str | None) -> Reach:
-    """What a session leaves of it."""
+    """Return the policy with a session's `network`, if that is narrower."""
     if network in NETWORKS and NETWORKS.index(network) < NETWORKS.index(reach.network):
         return reach._replace(network=network)
     return reach
 
 
 def widened(reach: Reach, asked: dict[str, Any], addable: Iterable[str]) -> Reach | str:
-    """With what an approval asks for (`{network?, hosts?}`) out of `addable`, the configuration's
-    `hosts_on_approval`; or, in words, why not. The network it names may be narrower as well."""
+    """Return the policy with what an approval asks for, or why it cannot have it.
+
+    `asked`: `{network?, hosts?}`. `addable`: the configuration's `hosts_on_approval`. The network
+    asked for may also be narrower.
+    """
     hosts, network = asked.get("hosts") or [], asked.get("network")
     if not isinstance(hosts, list) or len(hosts) > MOST_HOSTS or network not in (None, *NETWORKS):
         return f"an approval's policy is a network and a list of at most {MOST_HOSTS} hosts"
@@ -98,8 +109,10 @@ def widened(reach: Reach, asked: dict[str, Any], addable: Iterable[str]) -> Reac
 
 
 def _among(host: str, held: Reach) -> bool:
-    """Whether an entry is one of those held, or a plain name that they cover. A name with a port
-    or an address may be private, so only the owner's own spelling of it will do."""
+    """Return whether an entry is in `held`, or is a plain name that `held` covers.
+
+    A name with a port or an address may be private, so it must be in `held` as it is.
+    """
     if host in held.hosts:
         return True
     plain = NAME.fullmatch(host) is not None and address_of(host) is None
@@ -129,6 +142,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Parse an IP address; None if the text is not one."""
     try:
         return ipaddress.ip_address(text)
     except ValueError:

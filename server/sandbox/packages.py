@@ -1,8 +1,8 @@
-"""The owner's own packages (`server.tool_modules`): where they are, what a call of theirs is given.
+"""The owner's own packages (`server.tool_modules`): their folders, variables and tools' pools.
 
-In the walk: catalog.py asks `survey` what tools there are, runner.py runs calls in `pool`. The rule
-of the file: the server imports nothing of theirs. A sandboxed child of the interpreter that is
-named does, with these folders to read and these variables, and says what it found as JSON.
+tools/catalog.py lists their tools, tools/runner.py runs calls in `pool`. The server imports none of
+their code: a sandboxed child of the configured interpreter does, with these folders to read and
+these variables, and reports what it found as JSON.
 """
 
 from __future__ import annotations
@@ -26,22 +26,24 @@ FACTS = (
     "import json, sys; print(json.dumps([list(sys.version_info[:2]), sys.prefix, sys.base_prefix]))"
 )
 FACTS_S = 20
-CLOSED = ("/proc", "/sys", "/dev", *SCRATCH, WORKSPACE)  # made anew for each call
+CLOSED = ("/proc", "/sys", "/dev", *SCRATCH, WORKSPACE)  # each call gets its own
 MOST_FOLDERS = 100
 
 
 @dataclass(eq=False)
 class Package:
-    """One entry.
+    """One entry of `server.tool_modules`.
 
     modules      `name`, `name.*` with all below it, or `name:Class`
     functions    {function: "module:name" or "module:Class.name", and settings of @tool}
     interpreter  the program that runs them
-    paths        folders that modules are looked for in
-    env          variables of a call, secrets included; `secrets`: what no result may say
-    roots        all that a call may read beside the system
+    paths        folders in which modules are looked up
+    env          variables of a call, secrets included
+    secrets      values masked in every result
+    stateful     whether a session keeps one process
+    roots        everything that a call may read besides the system
     pool         where calls run; None without a sandbox
-    version      another one whenever the files have changed
+    version      differs after the files have changed
     """
 
     name: str
@@ -55,16 +57,16 @@ class Package:
     roots: tuple[str, ...] = ()
     pool: Pool | None = None
     version: int = 0
-    files: dict[str, tuple[int, ...]] = field(default_factory=dict)  # with their stamps
-    problems: list[str] = field(default_factory=list)  # what the last look at them found
+    files: dict[str, tuple[int, ...]] = field(default_factory=dict)  # file → its stamp
+    problems: list[str] = field(default_factory=list)  # found by the last survey
 
     def watch(self, files: Iterable[Any]) -> None:
-        """Remember files as they are; only those that lie where this entry may look."""
+        """Store the stamps of those files that lie in `paths` or `roots`."""
         known = [f for f in files if isinstance(f, str) and self._ours(f)]
         self.files = {file: _stamp(file) for file in known}
 
     def candidates(self) -> list[str]:
-        """Where its modules would be, also those that could not be imported."""
+        """Return the possible files of the modules, also of those that could not be imported."""
         names = {each.partition(":")[0] for each in self.modules}
         names |= {each["function"].partition(":")[0] for each in self.functions}
         parts = [name.removesuffix(".*").replace(".", "/") for name in sorted(names)]
@@ -72,7 +74,7 @@ class Package:
         return [f"{path}/{part}{end}" for path in self.paths for part in parts for end in ends]
 
     def changed(self) -> bool:
-        """Whether a file is another than it was."""
+        """Return whether a watched file has changed."""
         return any(_stamp(file) != stamp for file, stamp in self.files.items())
 
     def _ours(self, file: str) -> bool:
@@ -84,9 +86,12 @@ class Package:
 def package_of(
     name: str, about: Mapping[str, Any], home: Path, env: Mapping[str, str]
 ) -> tuple[Package, list[str]]:
-    """An entry of the configuration, and what the owner should know of it. Raises ValueError, in
-    words, where it cannot be used. `env`: the server's variables. Starts the interpreter, which may
-    take a moment, to ask where its environment is."""
+    """Return (the package of an entry of the configuration, remarks for the owner).
+
+    `env`: the server's variables. Starts the interpreter to ask for its folders, which takes
+    FACTS_S seconds at most. Raises ValueError, with a message for the owner, if the entry cannot be
+    used.
+    """
     interpreter = str(_place(about.get("interpreter") or sys.executable, "interpreter"))
     paths = tuple(str(_folder(each, "paths", home)) for each in about.get("paths", ()))
     read = [_folder(each, "read", home) for each in about.get("read", ())]
@@ -121,7 +126,7 @@ def package_of(
 
 
 def closed_to(user: int, package: Package) -> str:
-    """The first folder of an entry that another user may not read; "" for none."""
+    """Return the first folder of a package that another user may not read; "" for none."""
     for place in package.paths:
         about = Path(place).stat()
         if about.st_uid != user and about.st_mode & 0o5 != 0o5 and stat.S_ISDIR(about.st_mode):
@@ -130,11 +135,13 @@ def closed_to(user: int, package: Package) -> str:
 
 
 def registration(*things: Any, **settings: Any) -> dict[str, Any]:
-    """An entry of `server.tool_modules` for classes and functions of the program that asks, which
-    are imported again in the child: with this interpreter, and the folders that the program finds
-    its modules in. `settings`: further keys of the entry; for functions without @tool their own,
-    as `functions=[{"function": "module:name", "read_only": True}]`. Raises ValueError for what no
-    other process could import."""
+    """Return an entry of `server.tool_modules` for classes and functions of the calling program.
+
+    They are imported again in the child, with the same interpreter and from the folders of their
+    modules. `settings`: further keys of the entry; settings of functions without @tool are given as
+    `functions=[{"function": "module:name", "read_only": True}]`. Raises ValueError for a thing that
+    another process could not import.
+    """
     entry: dict[str, Any] = {"modules": [], "functions": [], "interpreter": sys.executable}
     entry |= {"paths": [], **settings}
     for key in ("modules", "functions", "paths"):
@@ -150,7 +157,7 @@ def registration(*things: Any, **settings: Any) -> dict[str, Any]:
 
 
 def _importable(thing: Any) -> tuple[str, str]:
-    """The name of its module, and the folder to find that in."""
+    """Return (the name of its module, the folder to import that from). Raises ValueError."""
     module = sys.modules.get(getattr(thing, "__module__", ""))
     file = getattr(module, "__file__", None)
     inside = getattr(thing, "__qualname__", "<locals>")
@@ -183,7 +190,7 @@ def _place(text: str, key: str) -> Path:
 
 
 def _folder(text: str, key: str, home: Path) -> Path:
-    """A folder that calls may read. Raises ValueError for what they must not see."""
+    """Return a folder that calls may read. Raises ValueError for one that they must not see."""
     path = _place(text, key).resolve()
     for closed in (home.resolve(), *map(Path, CLOSED)):
         if closed.is_relative_to(path):
@@ -194,7 +201,7 @@ def _folder(text: str, key: str, home: Path) -> Path:
 
 
 def _environment(interpreter: str, home: Path) -> list[Path]:
-    """Where an interpreter and its packages are. Raises ValueError for one that does not do."""
+    """Return the folders of an interpreter and its packages. Raises ValueError."""
     command = [interpreter, "-I", "-S", "-c", FACTS]
     try:
         said = subprocess.run(
@@ -207,7 +214,7 @@ def _environment(interpreter: str, home: Path) -> list[Path]:
     if tuple(version) < OLDEST:
         shown = ".".join(map(str, version))
         raise ValueError(f"interpreter: {interpreter} is Python {shown}; 3.11 or newer is needed")
-    # Left out of its start, so only the file beside it tells of a virtual environment.
+    # -S skips the virtual environment, so it is found by its pyvenv.cfg.
     own = Path(interpreter).parent.parent
     venv = [own] if (own / "pyvenv.cfg").is_file() else []
     places = [*map(Path, prefixes), Path(interpreter).resolve(), *venv]

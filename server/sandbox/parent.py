@@ -1,8 +1,8 @@
-"""The parent's side of one tool call: start a plain child, pass its output on, end it at limits.
+"""The server's side of one tool call: start a child, pass its output on, end it at its limits.
 
-`Child` is the tier `none`: the same user, files and network as the server's. sandbox/sandboxed.py
-has the one in a sandbox. The rule of the file: what a child sends is read as a stranger's; nothing
-in it can end more than its own call.
+`Child` is the process without a sandbox (tier `none`): the server's user, files and network.
+sandbox/sandboxed.py has the sandboxed one. Messages of a child are untrusted input; an invalid one
+can fail only its own call.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from .network_policy import Reach
 from .packages import Package
 from .secret_filter import Veil
 
-KEEPER_S = 5.0  # how long the keeper may take to end what is left
+KEEPER_S = 5.0  # for the keeper to end the remaining processes
 CHUNK = 64 * 1024
-MAX_ERROR = 4_000  # characters of what a child says of a failure
-LAST_WORDS = 2_000  # characters of the output that the error of a breach repeats
+MAX_ERROR = 4_000  # characters of a child's error text
+LAST_WORDS = 2_000  # characters of the output quoted in the error of a breach
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = __package__ or "server.tools"
@@ -46,9 +46,13 @@ logger = log.get("tools")
 
 @dataclass(frozen=True)
 class Job:
-    """One call. `where` and `args` as in tool.BaseTool, `limits` as in server.limits.tool, `reach`:
-    its network. It runs in the folder of the session `session_id` of `owner` (api.auth.Key); None
-    is for calls of the server's own, each of which gets an empty folder that is then removed."""
+    """One call.
+
+    `where` and `args` as in tools/tool.BaseTool, `limits` as in server.limits.tool, `reach`: the
+    network of the call. It runs in the folder of the session `session_id` of `owner`
+    (api.auth.Key). With None as `session_id`, for calls of the server itself, it gets an empty
+    folder that is removed afterwards.
+    """
 
     where: tuple[str, str, str]
     args: dict[str, Any]
@@ -57,16 +61,19 @@ class Job:
     state: dict[str, Any] = field(default_factory=dict)
     reach: Reach | None = None  # None: the server's own
     owner: str = ""
-    package: Package | None = None  # whose code it is, where that is no file or part of the server
-    stateful: str = ""  # what has a process of its own for each session; "" for a process a call
-    before: dict[str, Any] | None = None  # what the session last heard of that process
+    package: Package | None = None  # of the code, unless it is a file or part of the server
+    stateful: str = ""  # the toolkit with one process for each session; "": one for each call
+    before: dict[str, Any] | None = None  # the last known state of that process
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a call ended. `status`: ok, error, timeout, limit, or broken where the child died.
-    `text`: what the model reads in place of the result. `refused`: the hosts that the sandbox's
-    network did not let it reach. `process`: of a stateful toolkit, as stateful.py says it."""
+    """How a call ended.
+
+    `status`: ok, error, timeout, limit, sandbox_unavailable, or broken if the child died. `text`:
+    shown to the model in place of the result. `refused`: the hosts that the sandbox's network
+    refused. `process`: state of a stateful toolkit's process, see tools/stateful.py.
+    """
 
     status: str
     result: Any = None
@@ -83,10 +90,10 @@ class Outcome:
 
 
 class Child:
-    """One child process and the three pipes to it."""
+    """One child process and the pipes to it."""
 
     tier = "none"
-    lost = False  # once the outcome is known: it ended before any of the tool was run
+    lost = False  # set with the outcome: the process ended before the tool ran
 
     def __init__(self, job: Job, process: subprocess.Popen[bytes] | None, lifeline: int) -> None:
         self.job = job
@@ -97,19 +104,20 @@ class Child:
         self._given_up = False
         self._last_words = ""
         self._veil = Veil(job.package.secrets if job.package else ())
-        self._asks: BinaryIO | None = None  # for the calls to come, where it takes several
+        self._asks: BinaryIO | None = None  # the pipe for further calls, if stateful
         self._output: asyncio.StreamReader
         self._results: asyncio.StreamReader
         self._transports: list[asyncio.BaseTransport] = []
 
     @classmethod
     async def start(cls, job: Job, folder: Path) -> Child:
+        """Start the child in `folder` and send it the call. Raises OSError."""
         ends: list[int] = []
         try:
             for _ in range(3):
                 ends += os.pipe()
             requests, ask, tell, results, lifeline, hold = ends
-            # Popen's own is lost where it finds no descriptors for its pipe (Python 3.11.2).
+            # Popen leaks its own descriptor of it if it cannot make its pipe (Python 3.11.2).
             nothing = os.open(os.devnull, os.O_RDONLY)
             ends.append(nothing)
             process = subprocess.Popen(
@@ -154,7 +162,10 @@ class Child:
         return child
 
     async def output(self) -> AsyncGenerator[str, None]:
-        """What the tool prints and logs, as it comes. Ends it at its deadline and at the cap."""
+        """Yield what the tool prints and logs, as it arrives.
+
+        Ends the call at its deadline and at `output_kb`.
+        """
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         most = self.job.limits["output_kb"] * 1024
         printed = 0
@@ -178,7 +189,7 @@ class Child:
                     if printed <= most:
                         reading = asyncio.ensure_future(self._output.read(CHUNK))
                         pending.add(reading)
-                    else:  # nobody reads on: a call has a moment to end, and may fill it
+                    else:  # stop reading: the call may print on while it ends
                         self._transports[0].close()
                         if self._breach is None:
                             self._end("output_kb", self.job.limits["output_kb"], printed // 1024)
@@ -195,7 +206,7 @@ class Child:
             yield rest
 
     async def outcome(self) -> Outcome:
-        """What the child said at last, or what its silence means."""
+        """Return how the call ended, with secrets masked. Call it when `output` is exhausted."""
         messages = [message_of(line) for line in self._messages.splitlines()]
         logs = tuple(message["log"] for message in messages if "log" in message)
         said = next((m for m in messages if "result" in m or "error" in m), None)
@@ -211,7 +222,10 @@ class Child:
         )
 
     async def _end_of(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
-        """The keeper's last word, whatever the tool said in its name before."""
+        """Return the keeper's last `end` message, {} if there is none.
+
+        The tool may have written earlier ones.
+        """
         return next((m["end"] for m in reversed(messages) if isinstance(m.get("end"), dict)), {})
 
     def _judged(
@@ -249,27 +263,30 @@ class Child:
 
     @property
     def runs(self) -> bool:
-        """Whether there still is a process for further calls."""
+        """Return whether the process is there for further calls."""
         return self._process is not None and self._process.poll() is None
 
     def network(self) -> dict[str, Any]:
-        """`network` and `refused` of an Outcome, where a sandbox makes them."""
+        """Return the fields `network` and `refused` of an Outcome, {} without a sandbox."""
         return {}
 
     def kill(self) -> None:
-        """End everything the call started: the keeper does it when its lifeline goes."""
+        """End everything that the call started: the keeper does so when its lifeline closes."""
         self._cut_lifeline()
         for transport in self._transports:
             transport.close()
         if self._asks is not None:
-            with contextlib.suppress(OSError):  # with a call in it that nobody took
+            with contextlib.suppress(OSError):  # a buffered call that was never read
                 self._asks.close()
         if self._process is not None:
             asyncio.get_running_loop().run_in_executor(None, _bury, self._process)
 
     def _line(self, told: asyncio.Future[bytes]) -> bytes:
-        """A line of the child's. One that is longer than any result ends the call: nobody reads on,
-        and whoever writes it would wait for its deadline."""
+        """Return a line from the child.
+
+        A line longer than MAX_RESULT ends the call at once: it is not read on, so the writer would
+        block until the deadline.
+        """
         try:
             return told.result()
         except ValueError:
@@ -278,7 +295,7 @@ class Child:
             return b""
 
     def _told(self, line: bytes) -> str:
-        """Note one message of the child; the text of a log line."""
+        """Store one message of the child. Returns the text of a log line, else ""."""
         if len(self._messages) + len(line) > MAX_RESULT:
             if self._breach is None:
                 self._end(
@@ -293,12 +310,12 @@ class Child:
         if self._breach is None:
             wall = self.job.limits["wall_s"]
             self._end("wall_s", wall, round(time.monotonic() - self._started, 2))
-        else:  # the keeper had its time
+        else:  # the keeper did not end it in time
             self._give_up()
         return time.monotonic() + KEEPER_S
 
     def _give_up(self) -> None:
-        """The call did not end in the time it had for that."""
+        """Kill the keeper: the call did not end within KEEPER_S."""
         if self._process is not None:
             self._process.kill()
 
@@ -312,7 +329,7 @@ class Child:
             self._lifeline = -1
 
     async def _piped(self, theirs: contextlib.ExitStack, limit: int) -> _Piped:
-        """A new pipe: what reads it here, and the end that is the child's, closed with `theirs`."""
+        """Make a pipe. Returns (its reader here, the child's end, closed with `theirs`)."""
         ours, end = os.pipe()
         theirs.callback(os.close, end)
         return await self._reader(os.fdopen(ours, "rb", buffering=0), limit), end
@@ -328,7 +345,7 @@ class Child:
 
 
 def request_of(job: Job) -> dict[str, Any]:
-    """What a child is told of every call."""
+    """Return the part of a call's request that every kind of child gets."""
     return {
         "where": job.where,
         "args": job.args,
@@ -340,8 +357,10 @@ def request_of(job: Job) -> dict[str, Any]:
 
 
 def environment(folder: Path, package: Package | None = None) -> dict[str, str]:
-    """All that a tool sees of ours: where programs are, its own folder, and the language; and the
-    variables that its package is given."""
+    """Return the whole environment of a tool.
+
+    PATH and the language of the server, the tool's own folder as HOME, and its package's variables.
+    """
     kept = {
         name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ
     }
@@ -352,8 +371,10 @@ def environment(folder: Path, package: Package | None = None) -> dict[str, str]:
 
 
 def message_of(line: bytes | bytearray) -> dict[str, Any]:
-    """A message of a child, {} for what is none: it may have been written by the tool itself. Of an
-    error its texts are kept, and `keep` if it is a count."""
+    """Parse a message of a child; {} if it is invalid, since the tool may have written it itself.
+
+    Of an error only the texts are kept, cut to MAX_ERROR. `keep` is dropped if it is not a count.
+    """
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
@@ -377,8 +398,11 @@ def message_of(line: bytes | bytearray) -> dict[str, Any]:
 
 
 def limit_error(breach: dict[str, Any], printed: str = "") -> tuple[str, None, dict[str, Any]]:
-    """(status, no result, error) naming the limit, what it allows and what was seen; and the end
-    of what was `printed` until then."""
+    """Return (status, None, error) of a call that was stopped at a limit.
+
+    The error names the limit, what it allows, what was observed, and the end of the output
+    `printed`.
+    """
     name, allowed, observed = breach["limit"], breach["allowed"], breach["observed"]
     text = f"stopped at the limit {name}: allowed {allowed:g}, observed {observed}"
     status = "timeout" if name == "wall_s" else "limit"
@@ -388,8 +412,10 @@ def limit_error(breach: dict[str, Any], printed: str = "") -> tuple[str, None, d
 
 
 def write_all(pipe: BinaryIO, data: bytes, *, last: bool) -> None:
-    """The request, which may be larger than a pipe holds; a child that died early gets nothing.
-    `last`: close the pipe behind it."""
+    """Write a request, which may be larger than the pipe; a child that has ended is ignored.
+
+    `last`: close the pipe afterwards.
+    """
     with contextlib.suppress(BrokenPipeError):
         try:
             pipe.write(data)

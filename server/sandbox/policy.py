@@ -1,7 +1,7 @@
-"""What a worker keeps a tool from, as one value: made by the server once, sent to its zygote.
+"""The policy of workers as one value, made by the server once and sent to its zygote. Pure.
 
-The rule of the file: pure. Sessions and tools reach none of it; limits of a call come with the
-call (tools/policy.narrowed).
+Sessions and tools cannot change it. The limits of a call come with the call
+(tools/policy.narrowed).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from . import syscalls
 
 TIERS = ("none", "C", "B", "A")  # weakest first
 
-# What a program needs of the system. Links among these are made again as links.
+# What programs need of the system. Symlinks among these are recreated as symlinks.
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/opt")
 SETTINGS = tuple(
     f"/etc/{name}"
@@ -28,19 +28,23 @@ SETTINGS = tuple(
 )
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
-WORKSPACE = "/workspace"  # where a tool of tier A finds its session's folder
-SCRATCH = ("/tmp", "/dev/shm")  # of tier A: in memory, and counted as such
-SCRATCH_MB = 64  # each, whatever memory_mb allows
-SCRATCH_FILES = 65_536  # each: a file without a byte takes 1 KB of the kernel's memory
+WORKSPACE = "/workspace"  # the path of the session's folder in tier A
+SCRATCH = ("/tmp", "/dev/shm")  # in tier A: in memory, and counted as memory
+SCRATCH_MB = 64  # each, independent of memory_mb
+SCRATCH_FILES = 65_536  # each: an empty file takes 1 KB of kernel memory
 
 
 @dataclass(frozen=True)
 class Policy:
-    """tier: A namespaces, a built root, Landlock where there is one, and a filter; B Landlock and
-    a filter; C limits only. network: off, proxy or full (network_policy.py), of a call that asks
-    for no other. run_as: the user of tools when the server is root. read: what else a tool may
-    read: the interpreter and the tools' own code. workspaces: the folder that holds the sessions'
-    own."""
+    """What workers restrict.
+
+    tier        A: namespaces, a root of its own, Landlock if the kernel has it, and a filter;
+                B: Landlock and a filter; C: limits only
+    network     off, proxy or full (network_policy.py), unless a call has another
+    run_as      the user id of tools if the server is root
+    read        what else a tool may read: the interpreter and the tools' own code
+    workspaces  the folder that contains the sessions' folders
+    """
 
     tier: str
     network: str = "off"
@@ -49,8 +53,10 @@ class Policy:
     workspaces: str = ""
 
     def rules(self) -> list[tuple[str, int]]:
-        """Landlock's, but for the session's folder. In tier A the root holds nothing else but what
-        may be read."""
+        """Return Landlock's rules as (path, rights), without that for the session's folder.
+
+        In tier A the root contains only what may be read, so one rule covers reading.
+        """
         devices = [(path, syscalls.DEVICE) for path in DEVICES]
         if self.tier == "A":
             scratch = [(path, syscalls.CHANGE) for path in SCRATCH]
@@ -63,14 +69,14 @@ class Policy:
 
 
 def code() -> tuple[str, ...]:
-    """Folders of the interpreter and of this server, where the system's do not hold them."""
+    """Return the folders of the interpreter and of this server that SYSTEM does not contain."""
     server = Path(__file__).resolve().parents[1]
     places = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve(), server]
     return outermost(places)
 
 
 def outermost(places: Iterable[Path]) -> tuple[str, ...]:
-    """Those of the places that are there, and in none of the system's or of the others."""
+    """Return the existing places that are neither in SYSTEM nor in another of the places."""
     found: list[Path] = []
     for place in sorted({place.resolve() for place in places}):
         inside = [Path(path) for path in SYSTEM] + found

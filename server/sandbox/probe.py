@@ -1,7 +1,7 @@
-"""Which sandbox this machine really gives: tried at start, strongest first, and published.
+"""Prove at start which sandbox this machine provides, strongest tier first.
 
-A tier counts as proven when every attempt of selftest.py to get out of it failed and every control
-worked. The rule of the file: no version, name or file of the system is taken as proof of anything.
+A tier is proven when every escape of selftest.py failed and every control worked. No version, name
+or file of the system is taken as proof.
 """
 
 from __future__ import annotations
@@ -41,9 +41,12 @@ RESIDUES = {
 async def prove(
     home: Path, options: dict[str, Any], most: str, attempt: Attempt
 ) -> tuple[Pool | None, Proof]:
-    """The pool of the strongest tier not above `most`, None for tier `none`, and what `/info`
-    tells of it. `options`: server.sandbox. `attempt` runs the canary in a pool, with a network; it
-    raises OSError where no call is possible. Every network that a call may have is tried."""
+    """Return (the pool of the strongest working tier up to `most`, its proof for `/info`).
+
+    The pool is None for tier `none`. `options`: server.sandbox. `attempt` runs the self-test in a
+    pool with a network; it raises OSError if no call is possible. Every network that a call may
+    have is tried.
+    """
     harden()
     tried: dict[str, str] = {}
     run_as = _run_as(options)
@@ -73,7 +76,7 @@ async def prove(
                 tried[tier] = tried[tier] or verdict(tier, network, found)
         except OSError as error:
             tried[tier] = error.strerror or str(error)
-        except BaseException:  # stopped while it starts
+        except BaseException:  # cancelled during the start
             pool.close()
             raise
         if not tried[tier]:
@@ -83,8 +86,10 @@ async def prove(
 
 
 def proven(home: Path, options: dict[str, Any], proof: Proof) -> Pool | None:
-    """The pool of what another process of the same start has proven: a worker does not try the
-    machine a second time. A sandbox that cannot be made any more runs no call."""
+    """Return the pool for a proof made by another process of the same start, None for tier `none`.
+
+    Nothing is tried again. If the sandbox no longer works, every call fails.
+    """
     harden()
     return None if proof["tier"] == "none" else _pool(home, options, proof["tier"])
 
@@ -99,15 +104,17 @@ def _run_as(options: dict[str, Any]) -> int:
 
 
 def possible(tier: str, options: dict[str, Any]) -> list[str]:
-    """The networks that calls may have at a tier, what they have by themselves first. What tier A
-    does with namespaces no other can: below it a filtered network is none."""
+    """Return the networks that calls may have at a tier, the default first.
+
+    Only tier A has namespaces, which the network `proxy` needs; below it that becomes `off`.
+    """
     wanted = options["network"] if tier == "A" or options["network"] != "proxy" else "off"
     added = ["proxy"] if tier == "A" and options.get("hosts_on_approval") else []
     return list(dict.fromkeys([wanted, "off", *added]))
 
 
 def verdict(tier: str, network: str, found: dict[str, dict[str, str]]) -> str:
-    """What speaks against a tier; "" for nothing."""
+    """Return what disproves a tier; "" for nothing. `found`: the result of selftest.attempts."""
     broken = sorted(name for name, came in found["works"].items() if not came)
     if broken:
         return f"does not work in it: {', '.join(broken)}"
@@ -119,8 +126,10 @@ def verdict(tier: str, network: str, found: dict[str, dict[str, str]]) -> str:
 
 
 def users() -> str:
-    """Which users this process's user namespace has (user_namespaces(7)); all, where there are no
-    such namespaces."""
+    """Return the user ids of this process's user namespace, as in /proc/self/uid_map.
+
+    See user_namespaces(7). All ids where the system has no such namespaces.
+    """
     try:
         return Path("/proc/self/uid_map").read_text()
     except OSError:
@@ -128,13 +137,16 @@ def users() -> str:
 
 
 def exists(uid: int, listed: str) -> bool:
+    """Return whether a user id is in one of the ranges that `users` returned."""
     ranges = [tuple(map(int, line.split())) for line in listed.splitlines()]
     return any(first <= uid < first + count for first, _, count in ranges)
 
 
 def closed_to_others(places: tuple[str, ...], workspaces: Path) -> str:
-    """The first folder on the way to what tools need that others may not pass; "" for none. In
-    tier A tools see these through mounts."""
+    """Return the first folder on the way to what tools need that others may not enter; "" for none.
+
+    In tier A tools see these folders through mounts, so it does not matter there.
+    """
     for place in (workspaces, *map(Path, places)):
         for folder in (*reversed(place.parents), place):
             if folder.is_dir() and not folder.stat().st_mode & stat.S_IXOTH:
@@ -143,7 +155,11 @@ def closed_to_others(places: tuple[str, ...], workspaces: Path) -> str:
 
 
 def about(tier: str, network: str, tried: dict[str, str], configured: str = "") -> Proof:
-    """`{tier, network, missing, tried}`: tried names what spoke against the stronger ones."""
+    """Return a proof: `{tier, network, missing, tried}`.
+
+    `missing`: what the tier does not prevent. `tried`: why each stronger tier was rejected.
+    `configured`: the network of the configuration.
+    """
     why = {name: reason for name, reason in tried.items() if reason}
     network = network if tier in ("A", "B") else "full"
     missing = list(RESIDUES[tier])
@@ -153,15 +169,15 @@ def about(tier: str, network: str, tried: dict[str, str], configured: str = "") 
 
 
 def harden() -> None:
-    """Nobody of the same user may read this process's memory, environment or descriptors."""
+    """Deny other processes of the user access to this process's memory and environment."""
     if sys.platform == "linux":
         syscalls.prctl(PR_SET_DUMPABLE, 0)
 
 
 @contextlib.contextmanager
 def outside(home: Path) -> Iterator[Facts]:
-    """Things of the server's that a tool must not reach, for as long as the canary tries."""
-    for stale in home.glob(".canary-*"):  # of a server that was killed while it started
+    """Yield targets outside of the sandbox for selftest.py, and remove them afterwards."""
+    for stale in home.glob(".canary-*"):  # left by a server that was killed during its start
         if time.time() - stale.stat().st_mtime > STALE_S:
             stale.unlink(missing_ok=True)
     secret = home / f".canary-{secrets.token_hex(8)}"

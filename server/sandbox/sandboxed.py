@@ -1,8 +1,8 @@
-"""A tool call in a sandboxed worker: the pipes are the plain child's, the process is the pool's.
+"""A tool call in a sandboxed worker: the same pipes as in parent.py, with a process of the pool.
 
-The control socket is the lifeline, and brings the supervisor's words: ready or failed, and how the
-call ended. The tool has no hold of it, so none of this can be forged. Where the call has a filtered
-network, the socket that its proxy accepts on came with `ready`.
+The control socket is the lifeline and carries the supervisor's messages: ready or failed, and how
+the call ended. The tool has no descriptor of it, so none of these can be forged. If the call's
+network is `proxy`, the listening socket of its proxy came with `ready`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ from .parent import CHUNK, KEEPER_S, Child, Job, Outcome, environment, message_o
 
 
 class Words(asyncio.Protocol):
-    """Gathers in `said` what the supervisor says, until it is gone. A stream reader would forget
-    it: the socket of one that leaves with a call unread is reset behind its last word."""
+    """Collects the supervisor's messages in `said` until the connection ends.
+
+    A StreamReader would drop them: when the supervisor exits with a call unread, its socket is
+    reset after its last message.
+    """
 
     def __init__(self, said: dict[str, Any]) -> None:
         self.said = said
@@ -32,6 +35,7 @@ class Words(asyncio.Protocol):
         self._line = b""
 
     def data_received(self, data: bytes) -> None:
+        """Store the messages; `end` is the last one."""
         *lines, self._line = (self._line + data).split(b"\n")
         for line in lines:
             self.said.update(message_of(line))
@@ -39,6 +43,7 @@ class Words(asyncio.Protocol):
             self.connection_lost(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Resolve `ended`."""
         if not self.ended.done():
             self.ended.set_result(None)
 
@@ -65,8 +70,10 @@ class Confined(Child):
         tier: str,
         reach: Reach,
     ) -> Confined:
-        """Send the call to a worker of sandbox/worker_pool.py, which takes the socket over.
-        `reach`: the network that the worker has."""
+        """Send the call to a worker of sandbox/worker_pool.py. Takes over the socket.
+
+        `reach`: the network that the worker has. Raises OSError.
+        """
         filtered = reach.network == "proxy"
         request = {
             **request_of(job),
@@ -84,7 +91,7 @@ class Confined(Child):
                 calls = child._to_come(theirs) if job.stateful else []
                 if filtered:
                     await child._open_proxy(worker)
-                # Where these are no use to it any more, it has said why.
+                # A worker that failed has sent the reason before it closed the socket.
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     socket.send_fds(worker, [len(data).to_bytes(8, "big")], [output, said, *calls])
                     if len(data) < 64 * 1024:
@@ -101,14 +108,14 @@ class Confined(Child):
         return child
 
     def _to_come(self, theirs: contextlib.ExitStack) -> list[int]:
-        """The end of a new pipe for calls, which is the child's."""
+        """Make the pipe for further calls. Returns the child's end, closed with `theirs`."""
         end, ours = os.pipe()
         theirs.callback(os.close, end)
         self._asks = os.fdopen(ours, "wb")
         return [end]
 
     async def _open_proxy(self, worker: socket.socket) -> None:
-        """Take the socket that listens in the worker's network, and serve on it."""
+        """Receive the socket that listens in the worker's network, and serve on it."""
         worker.settimeout(KEEPER_S)
         said, descriptors, _, _ = await asyncio.to_thread(socket.recv_fds, worker, 4096, 1)
         worker.settimeout(None)
@@ -121,7 +128,7 @@ class Confined(Child):
             await self._proxy.open()
 
     async def _end_of(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
-        # Not until it has gone: its last word is that nothing else is left.
+        # Its last message is sent when no process of the call is left.
         await asyncio.wait([self._words.ended], timeout=KEEPER_S)
         self._failed = str(self._said.get("failed", ""))
         self.lost = "taken" not in self._said
@@ -143,13 +150,16 @@ class Confined(Child):
 
     @property
     def runs(self) -> bool:
+        """Return whether the worker is there for further calls."""
         return not self._words.ended.done()
 
     def network(self) -> dict[str, Any]:
+        """Return the fields `network` and `refused` of an Outcome."""
         refused = tuple(self._proxy.refused) if self._proxy else ()
         return {"network": self._reach.network, "refused": refused}
 
     def kill(self) -> None:
+        """End the call, its proxy and the worker."""
         super().kill()
         if self._proxy is not None:
             self._proxy.close()
@@ -157,11 +167,14 @@ class Confined(Child):
             self._control.close()
 
     def _cut_lifeline(self) -> None:
-        """The supervisor reads the other end, and ends the call when it closes for writing; its
-        last word still comes."""
+        """Close the socket for writing.
+
+        The supervisor then ends the call; its last message can still arrive.
+        """
         if self._control is not None:
             with contextlib.suppress(OSError):
                 self._control.write_eof()
 
     def _give_up(self) -> None:
+        """Stop reading output: the supervisor did not end the call in time."""
         self._given_up = True

@@ -1,9 +1,8 @@
-"""The system call filter: what a tool may not ask of the kernel, as classic BPF.
+"""The system call filter of tools, as classic BPF.
 
 `compile` is a pure function of architecture and network (network_policy.py); `simulate` runs a
-filter on a made-up call, so that both architectures are tested everywhere. The rule of the file:
-what is newer than the table is answered ENOSYS, as if the kernel were older; programs have a way
-back for that.
+filter on a made-up call, so that both architectures can be tested anywhere. Calls newer than the
+table fail with ENOSYS, as on an older kernel; programs have a fallback for that.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ LOAD, EQUAL, GREATER, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x50000
 NUMBER, ARCH, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 
-NAMESPACES = 0x7E020000  # every CLONE_NEW flag that clone(2) knows, NEWCGROUP's too
+NAMESPACES = 0x7E020000  # every CLONE_NEW flag of clone(2), CLONE_NEWCGROUP included
 SET_ID = 0o6000
-MAKES_A_FILE = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE: only then is the mode an argument
+MAKES_A_FILE = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE: without them there is no mode argument
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 SOL_SOCKET, SO_SNDBUF = 1, 7
 MPTCP = 262
-LOOSE = 2  # of SOCK_DGRAM 2 and SOCK_RAW 3, not of SOCK_STREAM 1 and SOCK_SEQPACKET 5
+LOOSE = 2  # a bit of SOCK_DGRAM 2 and SOCK_RAW 3, not of SOCK_STREAM 1 and SOCK_SEQPACKET 5
 NOT_STREAM = 0xE  # SOCK_DGRAM 2, SOCK_RAW 3, … beside SOCK_STREAM 1; flags are higher bits
 
 REFUSED = """ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd
@@ -38,16 +37,16 @@ REFUSED = """ptrace process_vm_readv process_vm_writev process_madvise kcmp pidf
     quotactl quotactl_fd lookup_dcookie name_to_handle_at open_by_handle_at vhangup syslog
     modify_ldt migrate_pages move_pages process_mrelease memfd_secret lsm_set_self_attr mq_open
     mq_unlink shmget shmat shmctl semget semop semctl msgget msgsnd msgrcv msgctl""".split()
-# Memory in a memfd belongs to no process that the watch could count.
+# Memory in a memfd belongs to no process, so usage.py could not count it.
 ABSENT = ("clone3", "openat2", "memfd_create")
-# Answered as by a system without them: programs go on. Landlock looks at neither. A watch tells
-# what happens to files that a tool may not open; an attribute is read and written without opening.
+# Fail as on a system without them, which programs can handle. Landlock restricts neither: a watch
+# reports events of files that a tool may not open, attributes are read and written without opening.
 WATCHES = ("inotify_init", "inotify_init1", "inotify_add_watch", "fanotify_init", "fanotify_mark")
 ATTRIBUTES = tuple(
     f"{word}{kind}xattr" for word in ("", "l", "f") for kind in ("set", "get", "list", "remove")
 )
 F_NOTIFY = 1026
-# (call, which argument): of other processes only, never of the caller itself.
+# (call, index of its pid argument): refused for other processes than the caller.
 OF_OTHERS = (
     ("prlimit64", 0),
     ("sched_setaffinity", 0),
@@ -63,8 +62,10 @@ OPENS = (("open", 1, 2), ("openat", 2, 3))  # argument of the flags, of the mode
 
 
 def compile(arch: str, *, network: str = "off") -> list[Instruction]:
-    """The filter for an architecture of numbers.NUMBERS. `network`: off, no sockets; proxy, TCP
-    alone; full, TCP and UDP."""
+    """Return the filter for an architecture of syscall_numbers.NUMBERS.
+
+    `network`: off, no sockets; proxy, TCP alone; full, TCP and UDP.
+    """
     known = NUMBERS[arch]
     program = [
         _load(ARCH),
@@ -72,7 +73,7 @@ def compile(arch: str, *, network: str = "off") -> list[Instruction]:
         _return(KILL),
         _load(NUMBER),
     ]
-    if arch == "x86_64":  # the x32 numbers are a second door to the same calls
+    if arch == "x86_64":  # the x32 numbers reach the same calls
         program += [(AT_LEAST, 0, 1, 0x40000000), _return(ERROR | errno.ENOSYS)]
     program += [(GREATER, 0, 1, NEWEST), _return(ERROR | errno.ENOSYS)]
     blocks = [(name, [_return(ERROR | errno.EPERM)]) for name in REFUSED]
@@ -101,11 +102,12 @@ def compile(arch: str, *, network: str = "off") -> list[Instruction]:
 
 
 def packed(program: list[Instruction]) -> bytes:
+    """Return the filter as bytes, 8 for each instruction."""
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 
 
 def simulate(program: list[Instruction], arch: str, number: int, *args: int) -> int:
-    """What the filter returns for a call: ALLOW, KILL, or ERROR | errno."""
+    """Return the filter's result for a call: ALLOW, KILL, or ERROR | errno."""
     values = [value % 2**64 for value in (*args, *[0] * (6 - len(args)))]
     call = struct.pack("=IIQ6Q", number % 2**32, AUDIT.get(arch, 0), 0, *values)
     accumulator = at = 0
@@ -134,7 +136,7 @@ def _load(offset: int) -> Instruction:
 
 
 def _argument(index: int) -> Instruction:
-    """The low half of an argument: all of an int, on little-endian machines."""
+    """Load the low half of an argument: all of an int on little-endian machines."""
     return _load(ARGUMENTS + 8 * index)
 
 
@@ -164,8 +166,11 @@ def _none_of(index: int, values: tuple[int, ...], error: int) -> list[Instructio
 
 
 def _no_effect(index: int, first: int, second: int) -> list[Instruction]:
-    """Done, but for nothing, where these are two neighbouring arguments: what waits in a socket is
-    memory that the watch cannot count, so it is as little as the system gives by itself."""
+    """Succeed without running if arguments `index` and `index + 1` are `first` and `second`.
+
+    Used for SO_SNDBUF: data waiting in a socket is memory that usage.py cannot count, so buffers
+    keep the system's default size.
+    """
     return [
         _argument(index),
         (EQUAL, 0, 3, first),
@@ -177,17 +182,22 @@ def _no_effect(index: int, first: int, second: int) -> list[Instruction]:
 
 
 def _pairs() -> list[Instruction]:
-    """Local ones that are connected for good: of those that are not (SOCK_DGRAM 2, and SOCK_RAW 3,
-    which becomes one), either half can be turned to any socket of the machine."""
+    """Allow local socket pairs that stay connected.
+
+    Either half of a SOCK_DGRAM pair (2; SOCK_RAW 3 becomes one) could be connected to any socket of
+    the machine.
+    """
     refuse = _return(ERROR | errno.EACCES)
     kinds = [_argument(1), (ANY_BIT, 0, 1, LOOSE), refuse]
     return [*kinds, *_only(0, (AF_UNIX,), errno.EACCES)]
 
 
 def _ip_only(network: str) -> list[Instruction]:
-    """TCP and UDP, not multipath TCP: Landlock's port rules do not see that one. Raw and packet
-    sockets need a capability that no tool has. Of the types of sockets, a stream alone has none of
-    the bits NOT_STREAM."""
+    """Allow TCP and UDP, but not multipath TCP, which Landlock's port rules do not cover.
+
+    Raw and packet sockets need a capability that no tool has. With `proxy` only streams are
+    allowed: theirs is the only socket type with none of the bits NOT_STREAM.
+    """
     refuse = _return(ERROR | errno.EACCES)
     streams = [_argument(1), (ANY_BIT, 0, 1, NOT_STREAM), refuse] if network == "proxy" else []
     return [

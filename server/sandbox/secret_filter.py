@@ -1,7 +1,7 @@
-"""Secrets that a call was given, out of what it says: whole values, and text as it comes.
+"""Mask the secrets of a call in its output, both in whole values and in a stream of text.
 
-The rule of the file: exact values only. Whoever writes one in another form (reversed, as base64)
-is not stopped; that is the author's part.
+Only exact values are found. A secret in another form (reversed, as base64) is not masked; the
+tool's author has to prevent that.
 """
 
 from __future__ import annotations
@@ -11,18 +11,21 @@ from typing import Any
 
 from ..telemetry import redact
 
-SHORTEST_PART = 4  # characters of the beginning of a secret that a cut text may end with
+SHORTEST_PART = 4  # characters of a secret at the end of a text that are masked
 
 
 class Veil:
-    """`secrets`: the longest first."""
+    """A filter for these secrets, given the longest first."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets = tuple(secrets)
         self._held = ""
 
     def passing(self, text: str) -> str:
-        """What of a stream may be shown: its end is held back while it may begin a secret."""
+        """Return the part of a stream that may be shown.
+
+        Its end is held back while it could be the beginning of a secret.
+        """
         if not self._secrets:
             return text
         text = redact.cleared(self._held + text, self._secrets)
@@ -31,12 +34,15 @@ class Veil:
         return text[: len(text) - keep]
 
     def rest(self) -> str:
-        """What was held back, at the end of the stream."""
+        """Return what was held back, at the end of the stream."""
         held, self._held = self._held, ""
         return str(self.whole(held))
 
     def whole(self, value: Any) -> Any:
-        """A JSON-shaped value without them; a text that was cut in one loses the part."""
+        """Return a copy of a JSON-shaped value with the secrets masked.
+
+        Of a text that was cut within a secret, the part of the secret is masked too.
+        """
         if not self._secrets:
             return value
         if isinstance(value, str):
@@ -51,6 +57,6 @@ class Veil:
 
 
 def _begun(text: str, secret: str) -> int:
-    """How many characters at the end of a text are the beginning of a secret, but not all of it."""
+    """Return the length of the longest proper prefix of the secret that ends the text."""
     most = min(len(text), len(secret) - 1)
     return next((n for n in range(most, 0, -1) if text.endswith(secret[:n])), 0)

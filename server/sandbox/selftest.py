@@ -1,7 +1,7 @@
-"""Escapes that a sandbox must stop, tried from inside as a tool call: probe.py reads what worked.
+"""Escapes that a sandbox must stop, tried from inside as a tool call; probe.py judges the results.
 
-Each attempt raises OSError where it is stopped. The rule of the file: harmless where it succeeds,
-since below tier A some do.
+Each attempt raises OSError if it is stopped. All are harmless if they succeed, as some do below
+tier A.
 """
 
 from __future__ import annotations
@@ -24,14 +24,17 @@ Facts = dict[str, Any]
 
 
 def attempts(_context: object, facts: Facts) -> dict[str, dict[str, str]]:
-    """`facts`: secret, a file outside; port, a TCP port of the server's host; server, its pid.
-    Says of every attempt and of every control "" where it did not work out, else what came of it.
+    """Try all escapes and controls. Returns {"escapes": {name: result}, "works": {name: result}}.
+
+    A result is "" if the attempt failed. `facts`: secret, a file outside; port, a TCP port of the
+    server's host; server, the server's pid; name, an abstract socket.
     """
     escapes = {name: tried(attempt, facts) for name, attempt in ESCAPES.items()}
     return {"escapes": escapes, "works": {n: tried(c, facts) for n, c in CONTROLS.items()}}
 
 
 def tried(attempt: Callable[[Facts], object], facts: Facts) -> str:
+    """Return the result of one attempt as text, "" if it failed."""
     try:
         return str(attempt(facts) or "done")[:80]
     except (OSError, subprocess.SubprocessError, ValueError, RuntimeError):
@@ -39,83 +42,101 @@ def tried(attempt: Callable[[Facts], object], facts: Facts) -> str:
 
 
 def read_outside(facts: Facts) -> object:
+    """Read the server's file."""
     return len(Path(facts["secret"]).read_bytes())
 
 
 def write_outside(facts: Facts) -> object:
+    """Open the server's file for writing."""
     with open(facts["secret"], "ab"):  # noqa: PTH123
         return "opened for writing"
 
 
 def truncate_outside(facts: Facts) -> None:
+    """Truncate the server's file to its own size."""
     os.truncate(facts["secret"], os.stat(facts["secret"]).st_size)  # noqa: PTH116
 
 
 def make_outside(facts: Facts) -> None:
+    """Create a file beside the server's."""
     Path(facts["secret"] + ".planted").touch()
 
 
 def servers_environment(facts: Facts) -> object:
+    """Read the server's environment."""
     return len(Path(f"/proc/{facts['server']}/environ").read_bytes())
 
 
 def servers_memory(facts: Facts) -> object:
+    """Open the server's memory."""
     with open(f"/proc/{facts['server']}/mem", "rb"):  # noqa: PTH123
         return "opened"
 
 
 def signal_server(facts: Facts) -> None:
+    """Send signal 0 to the server."""
     if Path("/proc/self").readlink().name == str(facts["server"]):
         raise OSError("another process of that number")
     os.kill(facts["server"], 0)
 
 
 def limit_server(facts: Facts) -> None:
+    """Read a resource limit of the server."""
     resource.prlimit(facts["server"], resource.RLIMIT_CPU)
 
 
 def tcp(facts: Facts) -> None:
+    """Connect to the server's TCP port."""
     socket.create_connection(("127.0.0.1", facts["port"]), 2).close()
 
 
 def udp(facts: Facts) -> None:
+    """Send a datagram to the server's port."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.sendto(b"x", ("127.0.0.1", facts["port"]))
 
 
 def unix(facts: Facts) -> None:
+    """Connect to the server's abstract Unix socket."""
     with socket.socket(socket.AF_UNIX) as client:
         client.connect("\0" + facts["name"])
 
 
 def netlink(_: Facts) -> None:
+    """Open a netlink socket."""
     socket.socket(16, socket.SOCK_RAW, 0).close()
 
 
 def namespaces(_: Facts) -> None:
+    """Make a user namespace."""
     syscalls.unshare(syscalls.NEWUSER)
 
 
 def mounts(_: Facts) -> None:
+    """Mount a file system."""
     syscalls.mount("tmpfs", ".", 0)
 
 
 def trace(facts: Facts) -> None:
+    """Attach to the server with ptrace(2) and detach."""
     syscalls.syscall("ptrace", NUMBERS[syscalls.arch()]["ptrace"], 16, facts["server"], 0, 0)
     syscalls.syscall("ptrace", NUMBERS[syscalls.arch()]["ptrace"], 17, facts["server"], 0, 0)
 
 
 def io_uring(_: Facts) -> None:
+    """Set up an io_uring."""
     parameters = ctypes.create_string_buffer(120)
     os.close(syscalls.syscall("io_uring_setup", 425, 1, ctypes.addressof(parameters)))
 
 
 def superuser(_: Facts) -> None:
+    """Become root, or remain it."""
     if os.geteuid() != 0:
         os.setresuid(0, 0, 0)
 
 
 def own_folder(_: Facts) -> object:
+    """Write, read and remove a file in the session's folder."""
     Path("canary").write_text("sings")
     text = Path("canary").read_text()
     Path("canary").unlink()
@@ -123,24 +144,28 @@ def own_folder(_: Facts) -> object:
 
 
 def programs(_: Facts) -> object:
+    """Run a shell."""
     found = subprocess.run(["/bin/sh", "-c", "echo $((6 * 7))"], capture_output=True, check=True)
     return found.stdout.decode().strip() == "42" or None
 
 
 def scratch(_: Facts) -> None:
-    # Below tier A the folder is everybody's, and a name of ours could be taken.
+    """Create and remove a temporary file."""
+    # Below tier A the folder is shared, and a fixed name could be taken.
     place = Path(os.environ["TMPDIR"], f"canary-{secrets.token_hex(8)}")
     place.touch()
     place.unlink()
 
 
 def threads(_: Facts) -> None:
+    """Start a thread."""
     one = threading.Thread(target=os.getpid)
     one.start()
     one.join()
 
 
 def own_limits(_: Facts) -> object:
+    """Read the own CPU limit."""
     return resource.getrlimit(resource.RLIMIT_CPU)[1] > 0
 
 

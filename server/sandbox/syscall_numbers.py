@@ -1,12 +1,12 @@
-"""System call numbers that the filter (seccomp.py) speaks of, as in the kernel's headers.
+"""System call numbers used by the filter (seccomp.py) and by syscalls.py, from kernel headers.
 
-A table for each architecture: asm/unistd_64.h, asm-generic/unistd.h. A name that is missing does
-not exist there.
+One table for each architecture: asm/unistd_64.h, asm-generic/unistd.h. A call that is missing in a
+table does not exist on that architecture.
 """
 
 from __future__ import annotations
 
-NEWEST = 462  # mseal(2): what is newer than this table does not exist for a tool
+NEWEST = 462  # mseal(2): newer calls fail with ENOSYS
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # linux/audit.h
 
 # fmt: off

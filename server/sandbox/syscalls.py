@@ -1,8 +1,8 @@
-"""The kernel's words that Python has none for: namespaces, mounts, Landlock, seccomp, capabilities.
+"""System calls that Python does not wrap: namespaces, mounts, Landlock, seccomp, capabilities.
 
-Called by worker.py and mounts.py, after a fork and before a tool. The rule of the file: one thin
-function for each call, every failure an OSError that names the call. Linux only; importing it
-elsewhere does no harm. Numbers above 423 are the same on all architectures.
+Called by worker.py and mounts.py, after the fork and before the tool. Each function is one call;
+every failure is an OSError with the call as its filename. Linux only; importing it elsewhere has no
+effect. Numbers above 423 are the same on all architectures.
 """
 
 from __future__ import annotations
@@ -50,23 +50,28 @@ SINCE = {REFER: 2, TRUNCATE: 3, IOCTL_DEV: 5, RESOLVE_UNIX: 9}  # right → firs
 
 
 def arch() -> str:
-    """x86_64 or aarch64; "" for what no filter is written for."""
+    """Return x86_64 or aarch64; "" for an architecture without a filter."""
     name = {"arm64": "aarch64", "amd64": "x86_64"}.get(platform.machine(), platform.machine())
     return name if name in NUMBERS else ""
 
 
 @functools.cache
 def libc() -> ctypes.CDLL:
+    """Return the C library."""
     return ctypes.CDLL(None, use_errno=True)
 
 
 def failed(what: str) -> OSError:
+    """Return the OSError for errno, with `what` as its filename."""
     number = ctypes.get_errno()
     return OSError(number, os.strerror(number), what)
 
 
 def syscall(what: str, number: int, *args: int | bytes | None) -> int:
-    """Every integer as a long: a variadic call takes 64-bit registers as they are."""
+    """Make a system call. Raises OSError.
+
+    Integers are passed as long: a variadic call takes 64-bit registers as they are.
+    """
     words = [ctypes.c_long(x) if isinstance(x, int) else ctypes.c_char_p(x) for x in args]
     result = int(libc().syscall(ctypes.c_long(number), *words))
     if result < 0:
@@ -75,12 +80,14 @@ def syscall(what: str, number: int, *args: int | bytes | None) -> int:
 
 
 def prctl(option: int, value: int = 0, more: int = 0) -> None:
+    """Call prctl(2). Raises OSError."""
     words = [ctypes.c_ulong(word) for word in (value, more, 0, 0)]
     if libc().prctl(ctypes.c_int(option), *words) < 0:
         raise failed(f"prctl {option}")
 
 
 def unshare(flags: int) -> None:
+    """Call unshare(2). Raises OSError."""
     if libc().unshare(ctypes.c_int(flags)) != 0:
         raise failed("unshare")
 
@@ -89,7 +96,7 @@ def unshare(flags: int) -> None:
 
 
 def mount(kind: str | None, target: str, flags: int, options: str | None = None) -> None:
-    """A new file system of a kind, or with None a change of flags."""
+    """Mount a new file system of a kind, or with None change the flags of a mount."""
     name = kind.encode() if kind else None
     more = options.encode() if options else None
     if libc().mount(name, target.encode(), name, ctypes.c_ulong(flags), more) != 0:
@@ -97,14 +104,18 @@ def mount(kind: str | None, target: str, flags: int, options: str | None = None)
 
 
 def bind(source: str, target: str, attributes: int) -> None:
-    """A copy of the mounts at `source`, with these attributes before anyone can see it, attached
-    to `target`."""
+    """Attach a copy of the mounts at `source` to `target`.
+
+    The attributes are set before the copy is visible.
+    """
     attach(copy_of(source, attributes), target)
 
 
 def copy_of(source: str, attributes: int, *, follow: bool = True) -> int:
-    """A copy of the mounts at `source` that is attached nowhere yet: a descriptor. A link as the
-    last step of `source` is refused unless `follow`."""
+    """Return a descriptor of a detached copy of the mounts at `source`.
+
+    A symlink as the last part of `source` is refused unless `follow`.
+    """
     flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
     flags |= 0 if follow else AT_SYMLINK_NOFOLLOW
     tree = syscall("open_tree", OPEN_TREE, AT_FDCWD, os.fsencode(source), flags)
@@ -118,7 +129,7 @@ def copy_of(source: str, attributes: int, *, follow: bool = True) -> int:
 
 
 def attach(tree: int, target: str) -> None:
-    """Put a detached copy of mounts where it belongs, and close the descriptor."""
+    """Attach a detached copy of mounts to `target`, and close its descriptor."""
     where = os.fsencode(target)
     try:
         syscall("move_mount", MOVE_MOUNT, tree, b"", AT_FDCWD, where, MOVE_MOUNT_F_EMPTY_PATH)
@@ -133,7 +144,7 @@ def freeze(target: str) -> None:
 
 
 def pivot(target: str) -> None:
-    """Make `target` the root and let go of the old one: pivot_root(2), its last example."""
+    """Make `target` the root and detach the old one, as in the last example of pivot_root(2)."""
     os.chdir(target)
     syscall("pivot_root", NUMBERS[arch()]["pivot_root"], b".", b".")
     detach(".")
@@ -141,7 +152,7 @@ def pivot(target: str) -> None:
 
 
 def detach(target: str) -> None:
-    """Take away the mounts at `target`."""
+    """Detach the mounts at `target`."""
     if libc().umount2(os.fsencode(target), MNT_DETACH) != 0:
         raise failed("umount2")
 
@@ -150,7 +161,7 @@ def detach(target: str) -> None:
 
 
 def landlock_abi() -> int:
-    """The kernel's Landlock version, 0 where it has none."""
+    """Return the kernel's Landlock version, 0 if it has none."""
     try:
         return syscall("landlock", LANDLOCK_CREATE, None, 0, 1)
     except OSError:
@@ -158,13 +169,16 @@ def landlock_abi() -> int:
 
 
 def landlock(rules: Iterable[tuple[str, int]], *, network: bool, connect: int = 0) -> int:
-    """A set of rules, as a descriptor: (path, rights below it). Paths that are not there are
-    skipped. Without `network`, no TCP but to the port `connect`; signals and abstract sockets stay
-    inside."""
+    """Return the descriptor of a rule set. `rules`: (path, rights at and below it).
+
+    Missing paths are skipped. Without `network` TCP is denied, except connections to the port
+    `connect`; signals and abstract sockets are limited to the sandbox. Older kernels have only a
+    part of this.
+    """
     abi = landlock_abi()
     tcp = 3 if abi >= 4 and not network else 0
     scopes = 3 if abi >= 6 else 0
-    size = 8 if abi < 4 else 16 if abi < 6 else 24  # a kernel refuses fields that it does not know
+    size = 8 if abi < 4 else 16 if abi < 6 else 24  # older kernels refuse later fields
     attributes = struct.pack("=QQQ", handled(abi), tcp, scopes)
     ruleset = syscall("landlock_create_ruleset", LANDLOCK_CREATE, attributes, size, 0)
     for path, rights in rules:
@@ -177,13 +191,13 @@ def landlock(rules: Iterable[tuple[str, int]], *, network: bool, connect: int = 
 
 
 def handled(abi: int) -> int:
-    """The rights to files that a kernel's Landlock knows of."""
+    """Return the rights to files that a version of Landlock has."""
     later = sum(right for right, first in SINCE.items() if abi >= first)
     return (1 << 13) - 1 | later
 
 
 def allow(ruleset: int, path: str, rights: int) -> None:
-    """One more rule: rights that the kernel knows, to what is at and below a path."""
+    """Add a rule: these rights, which the kernel must have, at and below a path."""
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         if not stat.S_ISDIR(os.fstat(place).st_mode):
@@ -194,7 +208,7 @@ def allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def restrict(ruleset: int) -> None:
-    """Leave this process and its heirs only what the rules allow."""
+    """Restrict this process and its descendants to the rules."""
     syscall("landlock_restrict_self", LANDLOCK_RESTRICT, ruleset, 0)
 
 
@@ -206,29 +220,33 @@ class _Program(ctypes.Structure):
 
 
 def seccomp(filter: bytes) -> None:
-    """Put a filter of 8-byte instructions (seccomp.py) before every system call from now on."""
+    """Install a filter of 8-byte instructions (seccomp.py) for this process."""
     program = _Program(len(filter) // 8, filter)
     prctl(PR_SET_SECCOMP, 2, ctypes.addressof(program))
 
 
 def drop_capabilities() -> None:
-    """None left in any set. The bounding set stays: with no_new_privs nothing can draw on it, and
-    emptying it costs 41 calls (0.4 ms)."""
+    """Empty all capability sets except the bounding set.
+
+    With no_new_privs nothing can be gained from that one, and emptying it costs 41 calls (0.4 ms).
+    """
     prctl(PR_CAP_AMBIENT, CLEAR_ALL)
     header = struct.pack("=Ii", 0x20080522, 0)
     syscall("capset", NUMBERS[arch()]["capset"], header, bytes(24))
 
 
 def become(uid: int) -> None:
-    """Be this user, with no groups but its own, for good."""
+    """Change to this user for good, with its own group only."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
 
 
 def map_user(uid: int, gid: int) -> None:
-    """In a new user namespace, be who one was. Needs a dumpable process: /proc/self's files belong
-    to root otherwise."""
+    """Map the user and group to themselves in a new user namespace.
+
+    The process must be dumpable: otherwise its files in /proc/self belong to root.
+    """
     for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{uid} {uid} 1"),

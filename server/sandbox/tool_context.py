@@ -1,6 +1,6 @@
-"""What the function of a tool is given, and how it says that it failed.
+"""The context that a tool's function gets, and the exceptions with which it fails.
 
-This is all that a tool's process needs of tools/tool.py, so it costs little to import.
+A tool's process imports this instead of tools/tool.py, which takes longer.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 
 
 class ToolError(Exception):
-    """A failure a tool explains itself: the model gets the message and nothing else."""
+    """A failure that the tool explains itself: the model gets the message and nothing else."""
 
 
 class LimitReached(Exception):
-    """The kernel ended a program of the tool at one of the call's limits, which this names."""
+    """The kernel ended a program of the tool at the call's limit `limit`."""
 
     def __init__(self, limit: str) -> None:
         super().__init__(f"a program was ended at the limit {limit}")
@@ -22,14 +22,14 @@ class LimitReached(Exception):
 
 
 class Context:
-    """What a tool can do beyond returning a value. Ask for it with a parameter typed `Context`.
+    """The context of a call, passed to a tool with a parameter of type `Context`.
 
-    log(text)        a line for people, at once
+    log(text)        send a line to the user at once
     attach(path)     offer a file of the session's folder as part of the result
     keep             how many model calls the result stays in the model's view; None: the default
-    state            the session's `ext`, to read
-    cancelled        whether the call is being ended: what still has to be done has a moment
-    limits           what this call may use, by the names of `required_resources`
+    state            the session's `ext`, read-only
+    cancelled        whether the call is being ended; the tool has 2 s to clean up
+    limits           the limits of this call, with the names of `required_resources`
     """
 
     def __init__(
@@ -45,10 +45,12 @@ class Context:
         self._write = write
 
     def log(self, *values: object) -> None:
-        """A line for people; the model does not see it."""
+        """Send a line to the user; the model does not see it."""
         self._write({"log": " ".join(map(str, values))})
 
     def attach(self, path: str, name: str | None = None) -> None:
-        """Offer a file of the session's folder to the person, who can download it. Raises ToolError
-        for what is none."""
+        """Offer a file of the session's folder to the user as a download.
+
+        Raises ToolError if there is no such file.
+        """
         self._write({"attach": {"path": str(path), "name": name or str(path).rpartition("/")[2]}})

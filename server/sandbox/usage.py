@@ -1,7 +1,7 @@
-"""What the processes of a call use together, and its folder, looked at by their supervisor.
+"""Measure what the processes of a call use together, and the size of its folder.
 
-The rule of the file: a process that ends while it is looked at counts for nothing and disturbs
-nothing. In a pid namespace everything but the supervisor belongs to the call.
+Used by the supervisor (worker.py). A process that ends while it is measured counts as 0 and causes
+no error. In a pid namespace everything but the supervisor belongs to the call.
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 TICKS = os.sysconf("SC_CLK_TCK")
-MOST_FILES = 200_000  # looked at for one sum; more is over any limit ...
-TOO_MANY = 1 << 62  # ... and said by this size
-TABLES = b"VmPTE:"  # the kernel's own, for memory that is looked at and so takes none itself
-COUNTED = 20  # looks between two sums of a folder that does not seem to grow
+MOST_FILES = 200_000  # counted for one sum; more are over any limit
+TOO_MANY = 1 << 62  # the size that stands for more than MOST_FILES
+TABLES = b"VmPTE:"  # page tables: they also grow for mapped memory that is only read
+COUNTED = 20  # checks between two sums of a folder that does not seem to grow
 LITTLE = 1 << 20  # bytes that a call may add without a sum at its end
-PER_FILE = 4096  # what a file without a byte is taken for
+PER_FILE = 4096  # bytes that an empty file counts as
 
 
 @dataclass(frozen=True)
 class Use:
-    """Of all living processes of a call: how many, processor seconds, memory in KiB."""
+    """The use of all living processes of a call: their number, processor seconds, memory in KiB."""
 
     processes: int
     cpu_s: float
     memory_kb: int
 
     def peak(self, other: Use) -> Use:
+        """Return the larger of each value."""
         return Use(
             max(self.processes, other.processes),
             max(self.cpu_s, other.cpu_s),
@@ -37,8 +38,10 @@ class Use:
 
 
 def measure(root: int, scratch: Iterable[str] = ()) -> Use:
-    """Everything below process `root`, and the processor time of what it has reaped. Files in the
-    folders `scratch` are memory, too."""
+    """Return the use of all processes below `root`, with the processor time of those it reaped.
+
+    Files in the folders `scratch` are in memory and count as memory.
+    """
     below = tree(root)
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     ticks = own = shared = alive = 0
@@ -55,28 +58,36 @@ def measure(root: int, scratch: Iterable[str] = ()) -> Use:
 
 
 def shared_fairly(root: int, scratch: Iterable[str] = ()) -> int:
-    """Memory in KiB with every shared page divided among its users: slower, and the last word.
-    Forks of one process would otherwise count its pages many times."""
+    """Return memory in KiB, with each shared page divided among its users.
+
+    Slower than `measure`, but decisive: there the pages that forks share count many times.
+    """
     own = shared = 0
     for pid in tree(root):
         rollup = f"/proc/{pid}/smaps_rollup"
         mine, ours = sums(rollup, (b"Pss_Anon:", b"SwapPss:"), (b"Pss_Shmem:",))
         if mine + ours:
             mine += sums(f"/proc/{pid}/status", (TABLES,))[0]
-        else:  # a process may close that to others: then it shares with nobody
+        else:  # a process may deny access to that: then nothing is divided
             mine, ours = resident(pid)
         own, shared = own + mine, shared + ours
     return own + max(shared, used(scratch))
 
 
 def resident(pid: int) -> list[int]:
-    """KiB of a process's own memory, and of what it may share; nothing can close these numbers."""
+    """Return KiB of [the process's own memory, memory that it may share].
+
+    A process cannot hide these numbers.
+    """
     return sums(f"/proc/{pid}/status", (b"RssAnon:", b"VmSwap:", TABLES), (b"RssShmem:",))
 
 
 def used(scratch: Iterable[str]) -> int:
-    """KiB of files in memory. Some may be mapped, and so be among what processes share: the larger
-    of both counts, and nothing twice."""
+    """Return KiB of files in memory.
+
+    Some may be mapped and so be among the shared memory of processes. The callers use the larger of
+    both numbers, so that nothing counts twice.
+    """
     total = 0
     for folder in scratch:
         found = os.statvfs(folder)
@@ -85,7 +96,7 @@ def used(scratch: Iterable[str]) -> int:
 
 
 def sums(path: str, *groups: tuple[bytes, ...]) -> list[int]:
-    """For each group of names, the sum of the numbers on the lines that begin with one of them."""
+    """Return, for each group of names, the sum of the numbers on the lines that begin with them."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             lines = [line.split(None, 2) for line in file.read().splitlines()]
@@ -95,7 +106,7 @@ def sums(path: str, *groups: tuple[bytes, ...]) -> list[int]:
 
 
 def tree(root: int) -> list[int]:
-    """Every process below `root`, parents first, by the parents that /proc names."""
+    """Return the pids of all processes below `root`, parents first; [] without /proc."""
     children: dict[int, list[int]] = {}
     try:
         names = os.listdir("/proc")  # noqa: PTH208
@@ -111,7 +122,10 @@ def tree(root: int) -> list[int]:
 
 
 def stat_of(pid: int) -> list[bytes]:
-    """Fields of /proc/<pid>/stat from the state on; the name before it may hold anything."""
+    """Return the fields of /proc/<pid>/stat from the state on; [] if the process is gone.
+
+    The name before the state is cut off, because it may contain any character.
+    """
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
             return file.read().rpartition(b")")[2].split()
@@ -120,15 +134,19 @@ def stat_of(pid: int) -> list[bytes]:
 
 
 def room_left(folder: str) -> int:
-    """Free bytes of the file system of a folder, and PER_FILE for each file that may still be made:
-    cheap to ask, and a hint that there is more in the folder."""
+    """Return the free bytes of a folder's file system, plus PER_FILE for each free inode.
+
+    This is cheap; a smaller value suggests that the folder has grown.
+    """
     found = os.statvfs(folder)
     return found.f_bfree * found.f_frsize + found.f_ffree * PER_FILE
 
 
 def size_of(folder: str) -> int:
-    """Bytes on disk of all files below a folder; links are not followed, and a file with several
-    names counts once. TOO_MANY where there are more than MOST_FILES."""
+    """Return the bytes on disk of all files below a folder; TOO_MANY above MOST_FILES files.
+
+    Links are not followed. A file with several names counts once.
+    """
     total = seen = 0
     several: set[int] = set()
     waiting = [folder]
@@ -153,8 +171,10 @@ def size_of(folder: str) -> int:
 
 
 def nameless(root: int, folder: str) -> int:
-    """Bytes of files of a folder that were deleted, and that processes below `root` hold open or
-    mapped: they take room until they are let go, and no listing shows them."""
+    """Return the bytes of a folder's deleted files that processes below `root` still hold.
+
+    Open and mapped files count. They take space until they are closed, and no listing shows them.
+    """
     opened: dict[int, int] = {}
     mapped: dict[int, int] = {}
     for pid in tree(root):
@@ -171,6 +191,7 @@ def nameless(root: int, folder: str) -> int:
 
 
 def descriptors(pid: int) -> list[str]:
+    """Return the paths in /proc of a process's open descriptors; [] if they cannot be read."""
     try:
         return [f"/proc/{pid}/fd/{number}" for number in os.listdir(f"/proc/{pid}/fd")]  # noqa: PTH208
     except OSError:
@@ -178,7 +199,7 @@ def descriptors(pid: int) -> list[str]:
 
 
 def gone_maps(pid: int, folder: str) -> dict[int, int]:
-    """Inode → mapped bytes of each deleted file of a folder, in one process (proc_pid_maps(5))."""
+    """Return inode → mapped bytes of a folder's deleted files in one process (proc_pid_maps(5))."""
     found: dict[int, int] = {}
     try:
         with open(f"/proc/{pid}/maps", errors="replace") as file:  # noqa: PTH123
@@ -193,12 +214,12 @@ def gone_maps(pid: int, folder: str) -> dict[int, int]:
 
 
 def is_gone(path: str, folder: str) -> bool:
-    """As the kernel names what has no name any more (d_path)."""
+    """Return whether a path is that of a deleted file of the folder, as d_path marks it."""
     return path.endswith(" (deleted)") and path.startswith(f"{folder}/")
 
 
 def users_tasks(uid: int) -> int:
-    """How many tasks a user has: the kernel counts processes of a user, not of a call."""
+    """Return the number of a user's tasks: RLIMIT_NPROC counts by user, not by call."""
     total = 0
     for name in os.listdir("/proc"):  # noqa: PTH208
         try:
@@ -210,25 +231,33 @@ def users_tasks(uid: int) -> int:
 
 
 class Disk:
-    """Watches the size of the workspace: cheaply by the room that is left on its file system,
-    exactly when that shrinks, and now and then in case something else frees room meanwhile.
-    Deleted files count as long as a process below this one holds them."""
+    """The size of the workspace.
+
+    Its file system's free space is checked often, because that is cheap. The exact sum is taken
+    when that shrinks, and now and then in case something else frees space meanwhile. Deleted files
+    count as long as a process below this one holds them.
+    """
 
     def __init__(self, folder: str, limits: dict[str, float]) -> None:
         self.folder, self.looks = os.path.realpath(folder), 0
         self.limit = int(limits["disk_mb"] * 1024 * 1024) if "disk_mb" in limits else None
         self.room = self.left()
-        self.size = TOO_MANY  # by the last sum
+        self.size = TOO_MANY  # of the last sum
 
     def left(self) -> int:
+        """Return the free space, see `room_left`."""
         return room_left(self.folder)
 
     def sum(self) -> int:
+        """Return the exact size in bytes, deleted files included."""
         return size_of(self.folder) + nameless(os.getpid(), self.folder)
 
     def over(self, *, ended: bool = False) -> int | None:
-        """The size in bytes, where that is more than allowed, and grows: what was there before is
-        no fault of a call that deletes some of it. `ended`: no other look will follow."""
+        """Return the bytes used, if over the limit and growing; else None.
+
+        A call that only shrinks an over-full workspace is not ended. `ended`: this is the last
+        check.
+        """
         if self.limit is None:
             return None
         self.looks += 1

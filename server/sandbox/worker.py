@@ -1,13 +1,13 @@
-"""One worker, one call: prepared before the call is known, gone when it ends.
+"""A worker: prepared before its call is known, used for one process of a tool, then gone.
 
-Three processes. The first is forked by the zygote and makes the namespaces; the second (`serve`
-from `ready` on) is pid 1 in them, builds the root, waits for the call and supervises it; the third
-takes on every restriction, most of them before it is told the call, and becomes the tool
-(tools/child.work). In tiers B and C the first two are one, and a subreaper in place of pid 1.
+There are three processes. The zygote forks the first, which makes the namespaces. The second
+(`serve` from `ready` on) is pid 1 in them; it builds the root, waits for the call and supervises
+it. The third takes on the restrictions, most of them before it receives the call, and becomes the
+tool (child.work). In tiers B and C the first two are one process, which is a subreaper instead of
+pid 1.
 
-The rule of the file: a step that fails before the tool runs is told to the server and ends the
-worker; nothing is skipped because it did not work. The control socket is the server's lifeline:
-when it closes, everything ends.
+A step that fails before the tool runs is reported to the server and ends the worker; no step is
+skipped. The control socket is the lifeline: when it closes, everything ends.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from .mounts import build, choose
 from .policy import SCRATCH, WORKSPACE, Policy
 from .warmup import rehearse
 
-# Between two looks at the call: the first comes when a short call has ended (a look is 1 ms of
-# work), then ever fewer, but many while memory is near its limit.
+# Between two measurements of the call (1 ms of work each). The first comes when a short call has
+# ended, then they become rarer, but stay frequent while memory is near its limit.
 FIRST_LOOK_S, NEAR_S, LOOK_S = 0.01, 0.005, 0.05
-GRACE_S = 2.0  # after the deadline, should the server not have ended the call itself
-SPARE_MB = 1024  # of address space for data above the limit: the watch names the breach first
+GRACE_S = 2.0  # after the deadline: normally the server has ended the call before
+SPARE_MB = 1024  # of RLIMIT_DATA above the limit, so that the measurement finds the breach first
 PREPARED, GO = "prepared", b"\1"
-RESULTS, RULES, CALLS = 3, 4, 5  # the tool's descriptors besides its output; the last for some
+RESULTS, RULES, CALLS = 3, 4, 5  # the tool's descriptors besides its output; CALLS if stateful
 HEADER = 8  # bytes of the length before a call
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1  # netdevice(7)
 
@@ -45,7 +45,7 @@ Request = dict[str, Any]
 
 
 def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
-    """Prepare, wait for a call, run it, end."""
+    """Prepare, wait for a call, run it, exit."""
     try:
         isolate(control, policy)
         tool, door = begin(control, policy, filter)
@@ -56,9 +56,9 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
         os._exit(1)
     try:
         data, descriptors = receive(control)
-    except OSError:  # the server left with a word of ours unread
+    except OSError:  # the server closed with a message unread
         os._exit(0)
-    pass_on(door, data, descriptors)  # to be read there while the folder is put in its place
+    pass_on(door, data, descriptors)  # the tool parses it while the folder is mounted here
     request: Request = json.loads(data)
     try:
         if policy.tier == "A":
@@ -68,7 +68,7 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
         tell(control, {"failed": f"{error.filename}: {error.strerror}"})
         os._exit(1)
     scratch = SCRATCH if policy.tier == "A" else ()
-    tell(control, {"taken": True})  # without this word the server knows that nothing was run
+    tell(control, {"taken": True})  # without this message the server concludes that nothing was run
     started = time.monotonic()
     with door, contextlib.suppress(OSError):
         door.sendall(GO)
@@ -80,7 +80,7 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
 
 
 def isolate(control: int, policy: Policy) -> None:
-    """Namespaces and the new root in tier A; returns in the supervisor only."""
+    """Make the namespaces and the new root in tier A. Returns in the supervisor only."""
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     if policy.tier != "A":
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
@@ -94,7 +94,7 @@ def isolate(control: int, policy: Policy) -> None:
     syscalls.unshare(flags)
     if uid != 0:
         syscalls.map_user(uid, gid)
-    # Only now: a change of credentials clears it.
+    # Not earlier: a change of credentials clears it.
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     supervisor = os.fork()
     if supervisor:
@@ -107,8 +107,11 @@ def isolate(control: int, policy: Policy) -> None:
 
 
 def ready(control: int, policy: Policy) -> None:
-    """Say so; with the network `proxy` the socket goes along that the server's proxy accepts on:
-    the only one that listens in the new network."""
+    """Report that the worker is ready.
+
+    With the network `proxy` the listening socket for the server's proxy is sent along. It is the
+    only one that listens in the new network.
+    """
     said = json.dumps({"ready": os.getpid()}).encode() + b"\n"
     if policy.network != "proxy" or policy.tier != "A":
         os.write(control, said)
@@ -124,8 +127,10 @@ def ready(control: int, policy: Policy) -> None:
 
 
 def begin(control: int, policy: Policy, filter: bytes) -> tuple[int, socket.socket]:
-    """The process that will be the tool, prepared, and the way to tell it the call. Raises
-    OSError."""
+    """Fork the process that becomes the tool. Returns (its pid, the socket for its call).
+
+    Raises OSError if that process could not be prepared.
+    """
     ours, theirs = socket.socketpair()
     tool = os.fork()
     if tool == 0:
@@ -140,6 +145,7 @@ def begin(control: int, policy: Policy, filter: bytes) -> tuple[int, socket.sock
 
 
 def become_tool(door: socket.socket, policy: Policy, filter: bytes) -> NoReturn:
+    """Prepare, receive the call, wait for GO and run the tool."""
     try:
         ruleset = prepare(policy, filter)
     except OSError as error:
@@ -160,7 +166,7 @@ def become_tool(door: socket.socket, policy: Policy, filter: bytes) -> NoReturn:
 
 
 def pass_on(door: socket.socket, data: bytes, descriptors: list[int]) -> None:
-    """The call, to the tool's process. Should that have ended, it is seen later how."""
+    """Send the call to the tool's process. If that has ended, the supervisor sees it later."""
     with contextlib.suppress(OSError):
         socket.send_fds(door, [len(data).to_bytes(HEADER, "big")], descriptors)
         door.sendall(data)
@@ -169,7 +175,7 @@ def pass_on(door: socket.socket, data: bytes, descriptors: list[int]) -> None:
 
 
 def receive(control: int) -> tuple[bytes, list[int]]:
-    """The call, with the pipes for its output and its results. No call: the worker's end."""
+    """Return (the call, the descriptors for its output and results). Exits if no call comes."""
     with socket.socket(fileno=os.dup(control)) as source:
         head, descriptors, _, _ = socket.recv_fds(source, HEADER, 3)
         while 0 < len(head) < HEADER:
@@ -186,9 +192,10 @@ def receive(control: int) -> tuple[bytes, list[int]]:
 
 
 def tell(control: int, message: dict[str, Any]) -> None:
+    """Send a message to the server, if it still listens."""
     try:
         os.write(control, json.dumps(message).encode() + b"\n")
-    except OSError:  # nobody listens any more, and the end comes by itself
+    except OSError:  # the server is gone, and the lifeline ends this worker
         pass
 
 
@@ -198,7 +205,10 @@ def tell(control: int, message: dict[str, Any]) -> None:
 def keep(
     tool: int, control: int, request: Request, started: float, scratch: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Wait for the tool, within limits; leave nothing running. Says how it ended."""
+    """Wait for the tool within its limits, kill what is left, return how it ended.
+
+    The result has `code`, `cpu_ms`, `max_rss_kb`, `processes`, and `breach` if a limit was passed.
+    """
     limits = request["limits"]
     disk = usage.Disk(request["folder"], limits)
     over = functools.partial(breach_of, limits, disk, started, scratch)
@@ -215,12 +225,13 @@ def keep(
     while status is None and (over_at is None or time.monotonic() < over_at):
         ready = [descriptor for descriptor, _ in poll.poll(pause * 1000)]
         status = reap(tool)
-        if control in ready:  # nothing is ever written after the call: this is the server's end
+        if control in ready:  # nothing is written after the call: the server closed it
             poll.unregister(control)
             signal_to(tool, signal.SIGTERM)  # Context.cancelled
             over_at = time.monotonic() + child.ENDING_S
         if status is None and not ready:
-            # A look takes seconds beside a hundred that fork, a count does not: they wait for it.
+            # Beside a hundred forking processes a measurement takes seconds, a count does not: stop
+            # them while measuring.
             there = len(os.listdir("/proc"))  # noqa: PTH208
             if crowded := there > crowd:
                 signal_to(group, signal.SIGSTOP)
@@ -228,17 +239,17 @@ def keep(
             most = most.peak(use)
             if breach := over(use):
                 break
-            if crowded:  # by what has ended, or by others
+            if crowded:  # by zombies, or by processes of others
                 signal_to(group, signal.SIGCONT)
                 crowd = there + limits["processes"]
-            # Memory grows by gigabytes a second: look often while much of it is used.
+            # Memory can grow by gigabytes a second: measure often while much of it is used.
             near = use.memory_kb > limits["memory_mb"] * 512
             pause = NEAR_S if near else min(pause * 1.5, LOOK_S)
     status = end_all(tool, status)
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = spent.ru_utime + spent.ru_stime
     if breach is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        # The kernel counts by its own clock, which may be ahead of the one that is read here.
+        # The kernel's own count may be ahead of the times that getrusage returns.
         breach = found("cpu_s", limits, max(round(cpu_s, 2), limits["cpu_s"]))
     if breach is None and (size := disk.over(ended=True)) is not None:
         breach = full(limits, size)
@@ -258,14 +269,14 @@ def breach_of(
     scratch: tuple[str, ...],
     use: usage.Use,
 ) -> dict[str, Any] | None:
-    """The first limit that the call is over, those first that take no time to judge."""
+    """Return the first limit that the call has passed, None if none; cheap checks come first."""
     if use.processes > limits["processes"]:
         return found("processes", limits, use.processes)
     if use.memory_kb // 1024 > limits["memory_mb"]:
         fair = usage.shared_fairly(os.getpid(), scratch) // 1024
         if fair > limits["memory_mb"]:
             return found("memory_mb", limits, fair)
-    if use.cpu_s > limits["cpu_s"] + 0.5:  # a single process gets its own signal before
+    if use.cpu_s > limits["cpu_s"] + 0.5:  # a single process gets SIGXCPU before
         return found("cpu_s", limits, round(use.cpu_s, 2))
     if (size := disk.over()) is not None:
         return full(limits, size)
@@ -275,22 +286,24 @@ def breach_of(
 
 
 def full(limits: dict[str, float], size: int) -> dict[str, Any]:
+    """Return the breach of `disk_mb`. `size` in bytes."""
     many = f"more than {usage.MOST_FILES} files"
     return found("disk_mb", limits, many if size >= usage.TOO_MANY else size >> 20)
 
 
 def found(limit: str, limits: dict[str, float], observed: float | str) -> dict[str, Any]:
+    """Return a breach: the limit, what it allows and what was observed."""
     return {"limit": limit, "allowed": limits[limit], "observed": observed}
 
 
 def end_all(tool: int, status: int | None) -> int:
-    """Kill whatever is left, wait for it, and return the tool's own status."""
+    """Kill whatever is left, wait for it, and return the tool's wait status."""
     me = os.getpid()
     while True:
         if me == 1:
             signal_to(-1, signal.SIGKILL)
         else:
-            # Stopped processes do not fork while the others are looked for.
+            # Stopped processes cannot fork during the search for the others.
             for number in (signal.SIGSTOP, signal.SIGKILL):
                 for pid in usage.tree(me):
                     signal_to(pid, number)
@@ -302,6 +315,7 @@ def end_all(tool: int, status: int | None) -> int:
 
 
 def signal_to(pid: int, number: int) -> None:
+    """Send a signal, unless the process has just ended."""
     try:
         os.kill(pid, number)
     except OSError:  # it has just ended
@@ -309,7 +323,7 @@ def signal_to(pid: int, number: int) -> None:
 
 
 def reap(tool: int) -> int | None:
-    """Take note of what has ended, ours and inherited; the tool's status if it was among it."""
+    """Reap all ended children. Returns the tool's wait status if it was one of them, else None."""
     status = None
     while True:
         try:
@@ -325,8 +339,7 @@ def reap(tool: int) -> int | None:
 
 
 def take_over(output: int, results: int, ruleset: int, *calls: int) -> None:
-    """The tool's own descriptors, those of the results, of the rules and of further calls in their
-    places, and no others."""
+    """Move the tool's descriptors to their fixed numbers and close all others."""
     high = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 64) for one in (results, ruleset, *calls)]
     places = (1, 2, RESULTS, RULES, CALLS)[: 2 + len(high)]
     for source, target in zip((output, output, *high), places, strict=True):
@@ -335,8 +348,10 @@ def take_over(output: int, results: int, ruleset: int, *calls: int) -> None:
 
 
 def prepare(policy: Policy, filter: bytes) -> int:
-    """Every restriction that does not depend on the call; Landlock's rules as far as they do not,
-    as a descriptor. Raises OSError."""
+    """Apply every restriction that does not depend on the call. Raises OSError.
+
+    Returns a descriptor: Landlock's rules so far, or /dev/null if Landlock is not used.
+    """
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     lower(resource.RLIMIT_MEMLOCK, 64 * 1024)
@@ -363,13 +378,16 @@ def prepare(policy: Policy, filter: bytes) -> int:
 
 
 def confine(request: Request, *, policy: Policy) -> None:
-    """The rest: limits and the folder. Raises OSError, and then no tool runs."""
+    """Apply the restrictions that depend on the call: limits, folder, environment.
+
+    Raises OSError; then the tool does not run.
+    """
     gc.enable()
     limits = request["limits"]
     crowd = 0 if policy.tier == "A" else usage.users_tasks(os.getuid())
     child.confine(request)
     lower(resource.RLIMIT_DATA, round((limits["memory_mb"] + SPARE_MB) * 1024 * 1024))
-    # Twice the limit and room for threads: the watch names the breach, this stops a fast bomb.
+    # Twice the limit and room for threads: measurement finds a breach, this stops a fork bomb.
     lower(resource.RLIMIT_NPROC, crowd + 2 * round(limits["processes"]) + 64)
     if policy.tier != "C" and syscalls.landlock_abi():
         rights = syscalls.CHANGE | syscalls.EXECUTE
@@ -381,12 +399,13 @@ def confine(request: Request, *, policy: Policy) -> None:
     time.tzset()  # the zygote was started without TZ
     if policy.tier != "A":
         os.environ["TMPDIR"] = f"{request['folder']}/.tmp"
-        with contextlib.suppress(OSError):  # a full disk, or a file of that name: tools can mend it
+        with contextlib.suppress(OSError):  # full disk, or a file of that name: tools can mend it
             os.makedirs(os.environ["TMPDIR"], exist_ok=True)  # noqa: PTH103
     os.environ["HOME"] = request["folder"]
 
 
 def lower(kind: int, value: int) -> None:
+    """Set both limits of a resource to `value`, or to the hard limit if that is lower."""
     hard = resource.getrlimit(kind)[1]
     wanted = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(kind, (wanted, wanted))

@@ -1,7 +1,7 @@
-"""The server's side: the zygote, and a few workers that wait for a call.
+"""The server's side of the workers: the zygote, and a few workers that wait for a call.
 
-`take` gives the control socket of a prepared worker, `refill` orders more. The rule of the file:
-it belongs to no event loop and never waits; a zygote or a worker that died is replaced at the next
+`take` returns the control socket of a prepared worker, `refill` orders more. A pool belongs to no
+event loop and never waits, except in `close`; a zygote or worker that died is replaced at the next
 `take`. Start it from the main thread: the kernel ends the zygote when the thread that started it
 ends.
 """
@@ -25,13 +25,13 @@ BOOT = (
     " import importlib; zygote = importlib.import_module(sys.argv[2] + '.zygote');"
     " zygote.main(int(sys.argv[3]), sys.argv[4])"
 )
-WAITING = 3  # workers: a call takes one, and the next is ready in 6 ms
+WAITING = 3  # workers; after a call took one, the next is ready in 6 ms
 STOP_S = 5.0
 NO_WORKER = "the sandbox's workers do not start"
 
 
 class Pool:
-    """Workers of one policy. Raises OSError where the zygote cannot be started."""
+    """The workers of one policy. The zygote is started by the first `take`."""
 
     def __init__(self, policy: Policy, interpreter: str = sys.executable) -> None:
         self.policy, self._interpreter = policy, interpreter
@@ -40,8 +40,10 @@ class Pool:
         self._waiting: deque[socket.socket] = deque()
 
     def take(self, network: str | None = None) -> socket.socket:
-        """The control socket of a worker that nobody else has. One with another network than the
-        policy's is made when it is asked for (4 ms)."""
+        """Return the control socket of a worker, for one call. Raises OSError.
+
+        A worker with another network than the policy's is made on request, which takes 4 ms.
+        """
         if self._zygote is None or self._zygote.poll() is not None:
             self.close()
             self._start()
@@ -59,22 +61,28 @@ class Pool:
         raise OSError(0, NO_WORKER)
 
     def refill(self) -> None:
-        """Order workers for the calls to come. Not while one begins: to make a worker takes as
-        long as a short call (p50 of one: 15 ms against 10)."""
+        """Order workers for the next calls.
+
+        Do not call it while a call begins: making a worker takes as long as a short call (p50 of
+        one: 15 ms against 10).
+        """
         while self._door is not None and len(self._waiting) < WAITING:
             try:
                 self._waiting.append(self._ordered(self.policy.network))
-            except OSError:  # the zygote has just gone
+            except OSError:  # the zygote has just ended
                 return
 
     def renew(self) -> None:
-        """Let those go that wait: what one could not do, the others made at that time cannot
-        either, for instance in a folder of workspaces that has been replaced since."""
+        """Discard the waiting workers.
+
+        If one failed because, for instance, the workspaces folder was replaced, the others will
+        fail too.
+        """
         while self._waiting:
             self._waiting.popleft().close()
 
     def close(self) -> None:
-        """End the zygote and every worker that waits; calls that run end with their sockets."""
+        """End the zygote and every waiting worker; running calls end when their sockets close."""
         self.renew()
         if self._door is not None:
             self._door.close()
@@ -88,7 +96,7 @@ class Pool:
 
     @property
     def pid(self) -> int:
-        """The zygote's; 0 before the first call."""
+        """Return the zygote's pid; 0 before the first call."""
         return self._zygote.pid if self._zygote else 0
 
     def _start(self) -> None:
@@ -119,8 +127,10 @@ class Pool:
 
 
 def alive(worker: socket.socket) -> bool:
-    """Whether a worker still holds its end: one that failed to prepare says so and is kept, so
-    that the call can tell why."""
+    """Return whether a worker can be used, or has left an error message to read.
+
+    One that failed to prepare is kept, so that the call can report why.
+    """
     try:
         return bool(worker.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
     except BlockingIOError:

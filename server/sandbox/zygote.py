@@ -1,9 +1,9 @@
 """The process that workers are forked from: started once, with everything a tool call imports.
 
-Started by worker_pool.py as `python -I -S` with an empty environment, so that it holds nothing of
-the server's: no key, no session, no descriptor but its door. Each message at the door carries the
-control socket of a new worker, and says which network it has. The rule of the file: one thread, no
-state, no word from a tool; it ends when the door closes.
+worker_pool.py starts it as `python -I -S` with an empty environment, so that it holds nothing of
+the server: no key, no session, and only the descriptor `door`. Each message there carries the
+control socket of a new worker and the name of its network. The zygote has one thread and no state,
+reads nothing from a tool, and ends when the door closes.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ PRELOADED = (
 
 
 def main(door: int, options: str) -> None:
+    """Import everything, then fork workers until the door closes. `options`: a Policy as JSON."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     policy = Policy(**{**json.loads(options), "read": tuple(json.loads(options)["read"])})
@@ -45,7 +46,7 @@ def main(door: int, options: str) -> None:
     gc.collect()
     gc.disable()  # a collection in a fork would copy every page
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended workers need no waiting for
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies of workers
     with socket.socket(fileno=door) as orders:
         while True:
             message, descriptors, _, _ = socket.recv_fds(orders, 16, 1)
@@ -54,7 +55,7 @@ def main(door: int, options: str) -> None:
                 return
             try:
                 forked = os.fork()
-            except OSError:  # too many processes: the call hears of it, and the others run on
+            except OSError:  # too many processes: this call fails, the others go on
                 forked = -1
             if forked == 0:
                 orders.close()
@@ -67,8 +68,11 @@ def main(door: int, options: str) -> None:
 
 
 def await_calls() -> None:
-    """The server stops: calls that look at Context.cancelled have their moment. Workers end with
-    this process, so it stays as long as they do, and no longer than that moment takes."""
+    """Wait until the workers have ended, so that calls can react to Context.cancelled.
+
+    Workers end with this process, so it must not exit before them. It waits for ENDING_S and a
+    second at most.
+    """
     signal.alarm(round(child.ENDING_S) + 1)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(-1, 0)

@@ -1,2 +1,1 @@
-"""The configuration's keys: what each may hold, other systems' names for them, mistakes in its
-files."""
+"""The schema of the configuration, other systems' names for its keys, and its files' mistakes."""

@@ -1,8 +1,8 @@
-"""Settings of another server under which one may look for ours: AutoAi's `autoai.*`.
+"""AutoAi's settings (`autoai.*`) and the keys of this server that correspond to them.
 
-In the walk: config asks here about keys that it does not know. The rule of the file: nothing is
-read from them, since the values do not mean the same; each is answered with its name here. The
-table of docs/reference/other-names.md is held to it.
+Used by config.py for keys that it does not have. No value is taken over, because the values do not
+mean the same; the error names the key to use instead. A test compares the table with
+docs/reference/other-names.md.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 AUTOAI = "autoai"
 WHERE = "docs/reference/other-names.md says more"
-NAMES = {  # its name, and what is the same here; nothing where there is no such setting
+NAMES = {  # AutoAi's key → the key here; "" if there is none
     "react.language": "session.config.yaa.language",
     "react.max-steps": "session.config.limits.max_steps",
     "react.show-tool-details": "",
@@ -37,14 +37,17 @@ _PLAIN = {re.sub(r"[-_]", "", name): (name, ours) for name, ours in NAMES.items(
 
 
 def split(layer: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """A layer without keys of AutoAi's, and these: `react.max-steps`, nested or with dots."""
+    """Split a layer into (the layer without AutoAi's keys, their sorted names).
+
+    The names are dotted (`autoai.react.max-steps`), whether they were nested or not.
+    """
     theirs = {key: value for key, value in layer.items() if _is_theirs(key)}
     own = {key: value for key, value in layer.items() if key not in theirs}
     return own, sorted({leaf for key, value in theirs.items() for leaf in _leaves(key, value)})
 
 
 def problem(name: str, source: str) -> str:
-    """What to say of one: `autoai.react.max-steps`, in whichever of Spring's spellings."""
+    """Return the error for one of AutoAi's keys, in any of the spellings that Spring accepts."""
     plain = re.sub(r"[-_]", "", name.removeprefix(f"{AUTOAI}.")).lower()
     said, ours = _PLAIN.get(plain, ("", ""))
     shown = f"{AUTOAI}.{said}" if said else name[:100]

@@ -1,9 +1,8 @@
-"""What an API of the owner's is told of whoever asks: headers and cookies of the request at hand.
+"""Headers and cookies of the current request that are forwarded to the owner's HTTP APIs.
 
-In the walk: the router holds what `forward` of `server.rest` names, for as long as the request
-lasts, and tools/http_api.py takes it when a call is made. The rule of the file: nothing that is
-held is shown, copied into anything that is written, or there after its request; and no key of this
-server is held at all.
+The router stores what `forward` of `server.rest` names for the duration of the request;
+tools/http_api.py reads it when a tool call is made. The values are never shown, never written
+anywhere, and gone after the request. Keys of this server are not stored at all.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from urllib.parse import unquote
 
 from ..telemetry.redact import MIN_SECRET
 
-COOKIE = "cookie:"  # begins the name of a cookie, in a list of what is forwarded
+COOKIE = "cookie:"  # prefix of the name of a cookie in `forward`
 
-# Headers of the message and of its way here, and those that say who may use this server.
+# Headers of the message and of its transport, and those that authenticate to this server.
 NEVER = (
     "host|connection|content-[a-z-]+|transfer-encoding|te|trailer|upgrade|expect|keep-alive|cookie"
     "|origin|referer|forwarded|x-forwarded-[a-z-]+|proxy-[a-z-]+|accept-encoding|yaa-api-key"
@@ -29,12 +28,16 @@ NAME = rf"(?i:(?!(?:{NEVER})\Z){_TOKEN}|{COOKIE}{_TOKEN})"  # what may be forwar
 
 
 class Over(Exception):
-    """The request is over, and what it brought is gone."""
+    """The request has ended, and its values are gone."""
 
 
 class Caller:
-    """Of one request what may be forwarded. `wanted`: names of headers, and of cookies behind
-    COOKIE. `is_key`: whether a text is a key of this server, which goes nowhere."""
+    """The headers and cookies of one request that may be forwarded.
+
+    `sent`: the request's headers, names in lower case. `wanted`: names of headers, and of cookies
+    prefixed with COOKIE. `is_key`: whether a text is a key of this server; such values are left
+    out.
+    """
 
     __slots__ = ("_cookies", "_headers", "_over")
 
@@ -53,7 +56,7 @@ class Caller:
         self._cookies = [(n, v) for n, v in pairs if n in known and not is_key(v)]
 
     def forwarded(self, names: Collection[str]) -> dict[str, str]:
-        """The headers of these names, and one `cookie` of these cookies. Raises Over."""
+        """Return the headers of these names, and one `cookie` of these cookies. Raises Over."""
         if self._over:
             raise Over
         found = {low: self._headers[low] for n in names if (low := n.lower()) in self._headers}
@@ -63,7 +66,7 @@ class Caller:
         return found
 
     def forget(self) -> None:
-        """Let go of everything: the request is over. Tasks that it began may still hold this."""
+        """Drop all values: the request has ended, but its tasks may still hold this object."""
         self._over = True
         self._headers, self._cookies = {}, []
 
@@ -75,19 +78,24 @@ current: ContextVar[Caller | None] = ContextVar("yaa_caller", default=None)
 
 
 def forwarded(names: Collection[str]) -> dict[str, str]:
-    """What of the current request goes to an API that is to get `names`; nothing where there is no
-    request, as on the command line. Raises Over."""
+    """Return the headers of the current request for an API that gets `names`.
+
+    {} outside of a request, as on the command line. Raises Over.
+    """
     held = current.get() if names else None
     return held.forwarded(names) if held else {}
 
 
 def is_cookie(name: str) -> bool:
+    """Return whether a name in a list of `forward` is that of a cookie."""
     return name.lower().startswith(COOKIE)
 
 
 def secrets(headers: Mapping[str, str]) -> list[str]:
-    """Every form in which an answer may repeat what was forwarded, the longest first. Shorter ones
-    than MIN_SECRET are parts of words."""
+    """Return every form in which a response may repeat the forwarded values, the longest first.
+
+    Forms shorter than MIN_SECRET are left out: they are parts of ordinary words.
+    """
     found: set[str] = set()
     for name, value in headers.items():
         values = [v for _, v in _cookies(value)] if name == "cookie" else []
@@ -97,8 +105,10 @@ def secrets(headers: Mapping[str, str]) -> list[str]:
 
 
 def _cookies(header: str) -> Iterator[tuple[str, str]]:
-    """The pairs of a `Cookie` header; repeated headers come joined by a comma, which is in no
-    name."""
+    """Yield the pairs of a `Cookie` header.
+
+    Repeated headers are joined by a comma, which no name contains.
+    """
     for pair in re.split(r";|, (?=[^\s;=,]+=)", header):
         name, equals, value = pair.strip().partition("=")
         if equals:
@@ -106,5 +116,5 @@ def _cookies(header: str) -> Iterator[tuple[str, str]]:
 
 
 def _as_utf8(text: str) -> str:
-    """A header's bytes as most servers read them."""
+    """Return a header's bytes decoded as UTF-8, as most servers do."""
     return text.encode("latin-1", "replace").decode("utf-8", "replace")

@@ -1,8 +1,8 @@
-"""The variables of an agent gateway's deployment, as settings of this server. Pure.
+"""The environment variables of an agent gateway, read as settings of this server. Pure.
 
-In the walk: config.py lays them under the YAA_* ones. The rule of the file: a variable of this kind
-never keeps the server from starting, for others set some of them too: in a cluster a service that
-is called `server` makes SERVER_PORT=tcp://10.0.0.7:80 for every container.
+config.py lays them under the YAA_* ones. Such a variable never prevents the start, because other
+systems set some of them too: Kubernetes sets SERVER_PORT=tcp://10.0.0.7:80 in every container if a
+service is called `server`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def read(env: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """(settings by dotted key, what to tell the owner: a line for each variable that was read, or
-    that changes nothing here). No line has a value."""
+    """Return (settings by dotted key, lines for the owner).
+
+    There is one line for each variable that was read, was invalid or has no effect. No line
+    contains a value.
+    """
     found: dict[str, Any] = {}
     said: list[str] = []
     for name in sorted(env):
@@ -50,7 +53,7 @@ def read(env: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _value(name: str, text: str) -> Any:
-    """The value that a variable spells; None where it spells none."""
+    """Return the value that a variable spells, None if it is invalid."""
     text = text.strip()
     match name:
         case "SERVER_PORT":

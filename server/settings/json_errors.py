@@ -1,8 +1,8 @@
-"""Where a JSON file that a person wrote is wrong, and what people mean who write it so.
+"""Locate syntax errors in hand-written JSON and explain the usual ones (comment, trailing comma).
 
-In the walk: beside `config` and `console`, only where a file of theirs could not be read. The rule
-of the file: the parser's word stands (strict_json.py); here it gets its place, and plainer words
-where the mistake is a usual one. It reads the text once more, which is for files of one's own.
+Used for files of the owner that could not be read. The message is that of strict_json.py, with its
+place added, or a plainer one for a usual mistake. The text is scanned a second time, which is
+acceptable for the owner's own files.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _TOKENS = re.compile(r'("(?:[^"\\]|\\.)*"|[^\s{}\[\],:"]+)(\s*:)?|[{}\[\]]')
 
 
 def wrong(data: bytes, error: JSONError) -> tuple[str, str]:
-    """`:line:column`, empty where there is no place, and what is wrong there."""
+    """Return (`:line:column`, message). The place is "" if it is not known."""
     text = data.decode(errors="replace")
     if not error.line:
         at = next((at for at, why in _refused(text) if why == error.message), -1)
         return _place(text, at) if at >= 0 else "", error.message
-    lines = text.split("\n")  # the parser's lines, and no others
+    lines = text.split("\n")  # not splitlines(): the parser counts only \n
     at = sum(len(line) + 1 for line in lines[: error.line - 1]) + error.column - 1
     return f":{error.line}:{error.column}", _meant(text, at) or error.message
 
 
 def _meant(text: str, at: int) -> str:
-    """What is not JSON at this place, if it is one of the usual things."""
+    """Return a plainer message for a usual mistake at offset `at`, else ""."""
     rest = text[at:]
     if rest.startswith(COMMENTS):
         return "this looks like a comment; JSON has none"
@@ -41,9 +41,11 @@ def _meant(text: str, at: int) -> str:
 
 
 def _refused(text: str) -> Iterator[tuple[int, str]]:
-    """What is well-formed and refused all the same, and why: a text or a number that is none, a key
-    that its object has already, a level too many."""
-    seen: list[set[Any]] = [set()]  # the keys of each object or list that is open
+    """Yield (offset, message) of tokens that are refused although they are well-formed.
+
+    These are invalid strings and numbers, duplicate keys, and too many levels.
+    """
+    seen: list[set[Any]] = [set()]  # the keys of each open object or list
     for match in _TOKENS.finditer(text):
         token, colon = match.groups()
         if token is None and match[0] in "{[":
@@ -61,7 +63,7 @@ def _refused(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _said(text: str) -> str:
-    """What is wrong with a JSON text by itself."""
+    """Return the error of a JSON text on its own, "" if it has none."""
     try:
         loads(text)
     except JSONError as error:

@@ -1,8 +1,8 @@
-"""Python files of the owner's that run in the server's own process: which may, and what they raise.
+"""Load and run the owner's Python files that run in the server's process.
 
-In the walk: hooks, model adapters (`models/`) and sources of tools are loaded by this. Such code
-may do whatever the server may, so a file that another user can write is refused. The rule of the
-file: foreign code runs inside an `Outcome`, and nothing it raises goes further.
+Used for hooks, model adapters (`models/`) and sources of tools. Such code has all rights of the
+server, so a file that another user can write is refused. It runs inside an `Outcome`, which catches
+what it raises.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-MAX_TOLD = 200  # characters of what a file says of its mistake
+MAX_TOLD = 200  # characters of the exception's text
 
 
 @dataclass
 class Outcome:
-    """Foreign code runs inside of this: what it raised is kept. The border of the file."""
+    """A context manager that runs foreign code and keeps the exception that it raised in `error`.
+
+    Catches Exception and SystemExit only.
+    """
 
     value: Any = None
     error: BaseException | None = field(default=None)
@@ -48,7 +51,7 @@ class Outcome:
 
     @property
     def told(self) -> str:
-        """What was raised, in one line for the owner; empty if nothing was."""
+        """Return the exception in one line for the owner, "" if there was none."""
         if self.error is None:
             return ""
         where = f" in line {self.error.lineno}" if isinstance(self.error, SyntaxError) else ""
@@ -56,16 +59,21 @@ class Outcome:
 
 
 class _Source(SourceFileLoader):
-    """Compiles the file each time. Cached bytecode is told apart by seconds and size alone, and a
-    file may change more often."""
+    """A loader that compiles the file each time.
+
+    Cached bytecode is compared by seconds and size alone, and a file may change more often.
+    """
 
     def get_code(self, fullname: str) -> CodeType:
+        """Compile the file, ignoring cached bytecode."""
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def load(path: Path, kind: str) -> ModuleType | str:
-    """Return the file as a module, or why it is refused. `kind` keeps the names of modules of
-    different folders apart."""
+    """Return the file as a module, or why it is refused.
+
+    `kind` is part of the module's name, so that files of different folders do not collide.
+    """
     if why := untrusted(path):
         return why
     package = (__package__ or "").partition(".")[0]
@@ -80,7 +88,7 @@ def load(path: Path, kind: str) -> ModuleType | str:
 
 
 def untrusted(path: Path) -> str:
-    """Return why nobody should run this file: another user may have written it."""
+    """Return why this file must not be run, "" if it may be: another user may have written it."""
     try:
         about = path.stat()
         folder = path.parent.stat()
@@ -97,24 +105,28 @@ def untrusted(path: Path) -> str:
 
 
 async def awaited(function: Callable[..., Any], *args: Any) -> Outcome:
-    """Call an `async def`."""
+    """Await an `async def` inside an Outcome."""
     with Outcome() as outcome:
         outcome.value = await function(*args)
     return outcome
 
 
 async def in_thread(function: Callable[..., Any], *args: Any) -> Outcome:
-    """Call a plain function in a thread of its own, which does not keep the process from ending.
-    Cancelled, it leaves the thread behind: nothing can end one."""
+    """Run a plain function in a daemon thread, so that it does not keep the process alive.
+
+    When this is cancelled the thread goes on: nothing can end one.
+    """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
     outcome = Outcome()
 
     def settle() -> None:
+        """Wake the waiting task, unless it was cancelled."""
         if not done.done():
             done.set_result(None)
 
     def work() -> None:
+        """Run the function in the thread."""
         with outcome:
             outcome.value = function(*args)
         with suppress(RuntimeError):  # the loop is closed: the server has stopped

@@ -1,10 +1,9 @@
-"""What each key of the configuration may hold, and the check of a value against it.
+"""The schema of the configuration, and the check of a value against it.
 
-The kinds are read off `config.default.json` itself: a value must be of its default's kind, and
-`null` stands for "no limit, or a number". `SHAPES` adds what no default can show: what may stand in
-an open map, choices and bounds; those of the half `session` are in session/fields.py, for sessions
-have the same keys. The rule of the file: every mistake becomes one line that says where it is, what
-is there and what was wanted; nothing is read and nothing decided here.
+The kinds are derived from `config.default.json`: a value must be of its default's kind, and `null`
+stands for "no limit, or a number". `SHAPES` adds what a default cannot show: open maps, choices and
+bounds. The keys of the half `session` are also checked by session/schema.py. Every mistake becomes
+one line: place, value, what is allowed. Reads no files.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ At = tuple[str, ...]
 
 
 class MapOf(NamedTuple):
-    """An object with any names, all of whose values are of one kind."""
+    """An object with any names whose values are all of one kind."""
 
     kind: Any
 
@@ -34,7 +33,7 @@ class Choice(NamedTuple):
 
 
 class Either(NamedTuple):
-    """Any of these; the last one is the one to speak of when an object does not fit."""
+    """Any of these kinds. The last one is named in the message when an object does not fit."""
 
     kinds: tuple[Any, ...]
 
@@ -47,25 +46,25 @@ class Range(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """A string of this form, which `words` describe."""
+    """A string that matches the regular expression `form`; `words` describe it in messages."""
 
     form: str
     words: str
 
 
 class Positive:
-    """A number above 0. Where one limits a wait, 0 would end it before it has begun."""
+    """A number above 0. As a time limit, 0 would end a wait before it begins."""
 
 
 class Anything:
-    """Any JSON value; whoever uses it checks it."""
+    """Any JSON value, checked where it is used."""
 
 
 ANY = Anything()
 POSITIVE = Positive()
 
-# A kind is a JSON value that stands for its like (0: whole number, 0.5: any number, null: number
-# or null, "": string, [x]: list of x, {…}: these keys and no others) or one of the classes above.
+# A kind is an example value (0: whole number, 0.5: any number, null: number or null, "": string,
+# [x]: list of x, {…}: these keys and no others) or an instance of one of the classes above.
 PROVIDER: dict[str, Any] = {
     "preset": "",
     "api": Choice(("", "chat", "responses", "messages")),
@@ -118,7 +117,7 @@ MODULES: dict[str, Any] = {
 }
 
 RATE = Pattern("|[1-9][0-9]{0,8}/([1-9][0-9]*)?[smhd]", 'a rate such as "100/1m", or "" for none')
-# As browsers send it (RFC 6454 section 7): nothing behind the port, not even a slash.
+# As browsers send it (RFC 6454 section 7): no slash after the port.
 ORIGIN = Pattern(
     r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+", "an origin such as https://example.org, or *"
 )
@@ -147,7 +146,7 @@ KEY: dict[str, Any] = {
     },
 }
 
-# What a session may say about its provider by default. It travels, so it holds no secret.
+# A session's default provider. It travels to clients, so it contains no secret.
 PROVIDER_CHOICE = {"name": ""} | {
     key: kind for key, kind in PROVIDER.items() if key not in ("api_key", "headers")
 }
@@ -196,7 +195,7 @@ SHAPES: dict[str, Any] = {
     "session.config.prompt": MapOf(ANY),
     "session.config.tool": MapOf(MapOf(ANY)),
     **{
-        f"{half}.{name}": None  # null is no limit, also where there is one by default
+        f"{half}.{name}": None  # null means no limit, even if the default is a number
         for half in ("server.limits.session", "session.config.limits")
         for name in ("max_steps", "max_wall_s", "max_consecutive_errors")
     },
@@ -204,7 +203,7 @@ SHAPES: dict[str, Any] = {
 
 
 def kinds_of(defaults: Mapping[str, Any], at: str = "") -> dict[str, Any]:
-    """The kind of every key: the defaults themselves, with SHAPES where they say more."""
+    """Return the kind of every key: the default itself, or its entry in SHAPES."""
     kinds: dict[str, Any] = {}
     for key, value in defaults.items():
         path = f"{at}.{key}" if at else key
@@ -218,7 +217,7 @@ def kinds_of(defaults: Mapping[str, Any], at: str = "") -> dict[str, Any]:
 
 
 def check(value: Any, kind: Any, at: At, source: str) -> Iterator[str]:
-    """One line for each thing in `value` that is not of its kind. `source` names the file."""
+    """Yield one line for each part of `value` that is not of its kind. `source` names the layer."""
     if isinstance(kind, Either):
         yield from _check_either(value, kind, at, source)
     elif isinstance(kind, dict) and isinstance(value, dict):
@@ -238,7 +237,7 @@ def check(value: Any, kind: Any, at: At, source: str) -> Iterator[str]:
 
 
 def say(kind: Any, at: At) -> str:
-    """A kind in words, for an error."""
+    """Describe a kind in words, for an error."""
     match kind:
         case Either(kinds):
             return " or ".join(say(each, at) for each in kinds)
@@ -276,7 +275,7 @@ def _check_either(value: Any, kind: Either, at: At, source: str) -> Iterator[str
 
 
 def _is(value: Any, kind: Any, at: At) -> bool:
-    """Whether a value without parts is of its kind. No number here may be negative."""
+    """Return whether a value without parts is of its kind. Negative numbers never are."""
     if isinstance(kind, Anything):
         return True
     if isinstance(kind, Choice):
@@ -300,7 +299,10 @@ def _is(value: Any, kind: Any, at: At) -> bool:
 
 
 def _is_duration(at: At) -> bool:
-    """Seconds may have a fraction even where the default has none."""
+    """Return whether a key is in seconds.
+
+    These may have a fraction even if the default has none.
+    """
     return bool(at) and re.search(r"(_s|timeout|interval|delay)$", at[-1]) is not None
 
 
@@ -316,7 +318,7 @@ def _unknown(key: str, kind: Mapping[str, Any], at: At, source: str) -> str:
     if kind is PROVIDER_CHOICE and key in PROVIDER:
         return f"{source}: {name} would travel to every client; put it under server.providers"
     below = [each for each, inner in kind.items() if isinstance(inner, dict) and key in inner]
-    if below:  # most often a whole `mcpServers`, pasted at the top
+    if below:  # usually an `mcpServers` object pasted at the top level
         return f"{source}: unknown key {name}; did you mean {'.'.join((*at, below[0], key))}?"
     known = {each.lower(): each for each in kind}
     near = difflib.get_close_matches(key.lower(), known, n=1)

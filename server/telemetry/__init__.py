@@ -1,2 +1,1 @@
-"""Logs, traces and metrics, with secrets taken out. Imports http for sending, never a session's
-tools."""
+"""Logs, traces and metrics, with secrets masked. Imports http to send traces, never tools."""

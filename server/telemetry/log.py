@@ -1,8 +1,7 @@
-"""Log lines: one per record, with the run's id, and never a secret.
+"""The log: one line for each record, with the run's id, and secrets masked.
 
-Every part logs through `get("area")`; the command line calls `setup` once. Masking
-(telemetry/redact.py) happens where a line is made, so nothing that reaches a handler of ours can
-skip it.
+Every package logs through `get("area")`; the command line calls `setup` once. Secrets are masked
+(telemetry/redact.py) in the formatters, so that no handler can bypass it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 def get(area: str) -> logging.Logger:
-    """The logger of one part of the server: `yaa.<area>`."""
+    """Return the logger of one part of the server: `yaa.<area>`."""
     return logging.getLogger(f"yaa.{area}")
 
 
@@ -36,7 +35,7 @@ def setup(
     stream: TextIO | None = None,
     file: Rotated | None = None,
 ) -> None:
-    """Send the log, in one of FORMATS, to `stream` (stderr) and, where one is given, to `file`.
+    """Send the log, in one of FORMATS, to `stream` (stderr by default) and to `file`, if given.
 
     Calling it again replaces the handlers.
     """
@@ -45,8 +44,8 @@ def setup(
         handlers.append(File(file, tell=handlers[0].handle))
     for handler in handlers:
         handler.setFormatter(FORMATS[style]())
-    # What asyncio has to say, such as that no connection can be taken for want of descriptors,
-    # would reach stderr as it is: over many lines, unmasked, and in no file.
+    # Without this, asyncio's warnings (such as: no descriptors left to accept a connection) would
+    # go to stderr only, on several lines and unmasked.
     for name, lowest in (("yaa", "DEBUG"), ("asyncio", "WARNING")):
         root = logging.getLogger(name)
         for old in list(root.handlers):
@@ -59,17 +58,19 @@ def setup(
 
 
 class Stream(logging.StreamHandler[TextIO]):
-    """A stream that cannot be written (a full disk, a closed pipe) loses its lines, and nothing
-    else: there is nowhere left to complain."""
+    """A handler that drops lines if its stream cannot be written (a full disk, a closed pipe)."""
 
     def handleError(self, record: logging.LogRecord) -> None:
+        """Report an error, except OSError: there is nowhere to report that."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handleError(record)
 
 
 class File(logging.Handler):
-    """A file that cannot be written loses lines too. That is said once, by `tell`, and how many
-    they were once it can be written again."""
+    """A handler that drops lines while its file cannot be written.
+
+    The first failure is reported through `tell`, and later how many lines were lost.
+    """
 
     def __init__(self, file: Rotated, tell: Callable[[logging.LogRecord], object]) -> None:
         super().__init__()
@@ -77,6 +78,7 @@ class File(logging.Handler):
         self._lost = 0
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Write a record to the file."""
         line = self.format(record).encode("utf-8", "backslashreplace") + b"\n"
         try:
             self._file.write(line)
@@ -94,29 +96,36 @@ class File(logging.Handler):
         self._tell(logging.LogRecord("yaa.log", logging.WARNING, "", 0, text, None, None))
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
         super().close()
 
 
 class Line(logging.Formatter):
-    """`2026-11-21T05:20:07.123Z INFO yaa.api run=run_1 trace=4bf9… text`, with line breaks escaped.
+    """A line of text with line breaks escaped.
 
-    A record whose message is a dict is an object: its text is JSON. A trace follows its message on
-    the same line: a record that spreads over lines could be forged by anyone whose text is logged.
+    `2026-11-21T05:20:07.123Z INFO yaa.api run=run_1 trace=4bf9… text`
+
+    A message that is a dict is written as JSON. A traceback follows its message on the same line:
+    if a record could have several lines, logged text could forge records.
     `sed 's/\\\\n/\\n/g'` makes it readable again.
     """
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the record as one line of text."""
         head = f"{_stamp(record)} {record.levelname} {record.name}"
         marks = "".join(f" {name}={value}" for name, value in _marks().items())
         return one_line(f"{head}{marks} {safe(_text(record))}")
 
 
 class JsonLine(logging.Formatter):
-    """The same as one JSON object: `ts, level, logger, run?, trace?` and `msg`, or the members of
-    a record that is an object."""
+    """The same as one JSON object: `ts, level, logger, run?, trace?, msg`.
+
+    If the record's message is a dict, its members take the place of `msg`.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the record as one line of JSON."""
         line: dict[str, Any] = {"ts": _stamp(record), "level": record.levelname.lower()}
         line |= {"logger": record.name, **_marks()}
         if isinstance(record.msg, dict):
@@ -148,21 +157,24 @@ def _stamp(record: logging.LogRecord) -> str:
 
 
 def _marks() -> dict[str, str]:
-    """What the line belongs to, as far as that is known."""
+    """Return the ids of the current run and trace, as far as there are any."""
     trace = spans.current.get()
     marks = {"run": run_id.get(), "trace": trace.trace_id if trace else ""}
     return {name: value for name, value in marks.items() if value}
 
 
 def safe(text: str) -> str:
-    """`text` masked. One that is too long ends well before the cut, where half a key may stand."""
+    """Return `text` masked and limited to LONGEST characters.
+
+    1024 characters before the cut are dropped as well, because half a key could stand there.
+    """
     if len(text) <= LONGEST:
         return mask(text)
     return f"{mask(text[:LONGEST])[:-1024]}… ({len(text)} characters)"
 
 
 def one_line(text: str) -> str:
-    """`text` with every control character and line separator written as an escape."""
+    """Return `text` with every control character and line separator escaped."""
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 

@@ -1,9 +1,8 @@
-"""A file of lines that is renamed when it is large enough, however many processes write it.
+"""A file of lines with rotation, safe for several writing processes.
 
-The log and the traces are such files. The rules of the file: a line is one write at the end, so
-that lines of several processes never mix. Before each write the name is looked up again, so that
-another process, or logrotate, may rename the file without a signal. The process that renames holds
-a lock on the file. OSError is raised: the caller says what a full disk means.
+Used for the log and the traces. A line is one append, so that lines of several processes never mix.
+Before each write the path is looked up again, so that another process, or logrotate, can rename the
+file without a signal. The process that renames holds a lock on the file.
 """
 
 from __future__ import annotations
@@ -19,28 +18,28 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Rotation(NamedTuple):
-    """Bytes of a file before the next one is begun, and how many older ones are kept."""
+    """Bytes of a file before the next one is begun, and the number of older files kept."""
 
     most: int
     keep: int
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Rotation:
-        """From the configuration's `server.log`."""
+        """Return the rotation of the configuration's `server.log`."""
         return cls(round(config["max_mb"] * 1024 * 1024), config["keep"])
 
 
 class Rotated:
-    """`<path>` is written, `<path>.1` is the last one before it, `<path>.2` the one before that."""
+    """A file at `<path>`; `<path>.1` is its predecessor, `<path>.2` the one before."""
 
     def __init__(self, path: Path, rotation: Rotation) -> None:
         self.path = path
         self._rotation = rotation
         self._descriptor = -1
-        self._torn = False  # the last line is not whole: the disk was full in the middle of it
+        self._torn = False  # the last line is incomplete: the disk became full
 
     def write(self, line: bytes) -> None:
-        """Append a line, which brings its line end. Raises OSError: then it is lost, or torn."""
+        """Append a line, with its line feed. Raises OSError; then it is lost or incomplete."""
         if not self._is_named():
             self._reopen()
         size = os.fstat(self._descriptor).st_size
@@ -53,12 +52,13 @@ class Rotated:
         self._torn = False
 
     def close(self) -> None:
+        """Close the file; the next write opens it again."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
     def _is_named(self) -> bool:
-        """Whether what is open is still what has the name."""
+        """Return whether the open file is still the one at the path."""
         if self._descriptor < 0:
             return False
         try:
@@ -73,13 +73,13 @@ class Rotated:
         self._torn = False
 
     def _rotate(self) -> None:
-        """Give every file the next number, unless another process was first."""
-        fcntl.lockf(self._descriptor, fcntl.LOCK_EX)  # of the process: workers share descriptors
+        """Give every file the next number, unless another process has done so."""
+        fcntl.lockf(self._descriptor, fcntl.LOCK_EX)  # not flock: workers share open files
         try:
             if self._is_named():
                 self._shift()
         finally:
-            self._reopen()  # which ends the lock
+            self._reopen()  # releases the lock
 
     def _shift(self) -> None:
         keep = self._rotation.keep

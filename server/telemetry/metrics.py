@@ -1,9 +1,9 @@
-"""Counters of all workers, and their text for Prometheus.
+"""Counters of all server processes, and their text for Prometheus.
 
-Every worker has a row of numbers in memory that all of them share (anonymous, made before they are
-forked) and writes only there, so counting takes no lock; the one that is asked adds the rows up.
-The rule of the file: the set of series is fixed. No label holds a word from a request, a session, a
-model or a key, so there is nothing to leak and nothing that grows.
+Every process has a row of numbers in anonymous shared memory, which is made before the fork, and
+writes only there, so counting takes no lock. The process that is asked sums the rows. The set of
+series is fixed: no label contains text from a request, session, model or key, so nothing can leak
+or grow.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ BUCKETS = (0.1, 0.5, 1, 5, 10, 30, 60, 300, 600)  # s; the last bucket is +Inf
 
 
 class Family(NamedTuple):
+    """A metric: its name, type, help text, and the values of its label."""
+
     name: str
     kind: str  # counter, gauge, histogram
     help: str
@@ -47,7 +49,7 @@ FAMILIES = (
     Family("yaa_tokens_total", "counter", "Tokens that providers reported.", "kind", TOKENS),
     Family("yaa_process_starts_total", "counter", "Starts of serving processes."),
 )
-PID = ("pid", "")  # the first number of a row, for its memory
+PID = ("pid", "")  # the first number of a row, to find the process's memory
 PLACES = {
     key: place
     for place, key in enumerate(
@@ -57,20 +59,20 @@ PLACES = {
 
 
 class Metrics:
-    """Made once, before workers are forked. `rows`: how many processes count."""
+    """The rows of all processes, made once, before the fork. `rows`: the number of processes."""
 
     def __init__(self, rows: int = 1) -> None:
         self._rows = rows
-        shared = mmap.mmap(-1, rows * len(PLACES) * 8)  # doubles: each is written in one piece
+        shared = mmap.mmap(-1, rows * len(PLACES) * 8)  # doubles: a write is atomic
         self._numbers = memoryview(shared).cast("d")
 
     def row(self, number: int) -> Row:
-        """For one process, which starts now."""
+        """Return the row of a process. Call it when that process starts."""
         at = number * len(PLACES)
         return Row(self, self._numbers[at : at + len(PLACES)])
 
     def text(self) -> str:
-        """Prometheus text format 0.0.4."""
+        """Return all metrics in the Prometheus text format 0.0.4."""
         rows = [self._numbers[i * len(PLACES) : (i + 1) * len(PLACES)] for i in range(self._rows)]
         return "\n".join([*self._lines(rows), *_memory(rows), ""])
 
@@ -92,8 +94,11 @@ class Metrics:
 
 
 class Row:
-    """What one process counts. Numbers of an earlier process in this place go on, but what that one
-    had open is closed: its runs were cut."""
+    """The counters of one process.
+
+    The counters of an earlier process in this row go on. Its gauges return to 0, and the runs that
+    it had open count as cut.
+    """
 
     def __init__(self, whole: Metrics, numbers: memoryview[float]) -> None:
         self.text = whole.text
@@ -106,13 +111,16 @@ class Row:
         self._add("yaa_process_starts_total")
 
     def answered(self, status: int) -> None:
+        """Count a response by its status."""
         exact = str(status)
         self._add("yaa_requests_total", exact if exact in STATUSES else f"{exact[0]}xx")
 
     def connections(self, by: int) -> None:
+        """Add `by` to the number of open connections."""
         self._add("yaa_connections", by=by)
 
     def run_began(self) -> None:
+        """Count a run as going on."""
         self._add("yaa_runs")
 
     def run_ended(
@@ -122,7 +130,11 @@ class Row:
         before: Mapping[str, int],
         seconds: float,
     ) -> None:
-        """`results`: how its calls ended; `before`: the session's usage when it began."""
+        """Count a run that ended.
+
+        `results`: the states of its tool calls. `before`: the session's usage when the run began.
+        `seconds`: its duration.
+        """
         self._add("yaa_runs", by=-1)
         end = session.get("finish_reason") if session.get("status") != "in_progress" else "cut"
         self._add("yaa_runs_total", end if end in ENDS else "cut")
@@ -141,12 +153,12 @@ class Row:
 
 
 def _memory(rows: list[memoryview[float]]) -> Iterator[str]:
-    """Of each process, where the system tells (Linux)."""
+    """Yield the lines on the memory of each process (Linux only)."""
     yield "# HELP yaa_resident_bytes Memory of a serving process."
     yield "# TYPE yaa_resident_bytes gauge"
     for number, row in enumerate(rows):
         try:
             pages = Path(f"/proc/{int(row[PLACES[PID]])}/statm").read_text().split()[1]
-        except OSError:  # it has died, or this is no Linux
+        except OSError:  # the process has ended, or this is not Linux
             continue
         yield f'yaa_resident_bytes{{worker="{number}"}} {int(pages) * mmap.PAGESIZE}'

@@ -1,9 +1,8 @@
-"""Sends finished spans away: OTLP over HTTP as JSON, or lines of the same JSON in a file.
+"""Export finished spans: OTLP over HTTP as JSON, or lines of the same JSON in a file.
 
-In the walk: telemetry/trace.py adds spans, a task of this file takes them in batches. The rule of
-the file: a run never waits for it and never fails because of it. What does not fit the queue, and
-what is not accepted in three attempts, is dropped, counted, and logged.
-https://opentelemetry.io/docs/specs/otlp/#otlphttp
+telemetry/trace.py adds spans, a task of the exporter sends them in batches. A run never waits for
+it and never fails because of it. A span that does not fit the queue, or is not accepted in three
+attempts, is dropped, counted and logged. https://opentelemetry.io/docs/specs/otlp/#otlphttp
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from .redact import mask, masked_whole
 from .spans import Span
 
 BATCH = 512
-INTERVAL_S = 1.0  # so long a span waits for others at most
+INTERVAL_S = 1.0  # the longest time that a span waits for others
 ATTEMPTS = 3
 PAUSES_S = (1.0, 4.0)
-LAST_S = 5.0  # for what is left when the server stops
+LAST_S = 5.0  # to send the rest of the queue when the server stops
 TIMEOUTS = Timeouts(connect=5, first_byte=10, idle=10, total=10)
 AGAIN = (429, 502, 503, 504)  # OTLP: retryable
 MAX_ANSWER = 65_536
@@ -37,7 +36,11 @@ logger = log.get("tracing")
 
 
 class Exporter:
-    """`config` is `server.tracing`; off when it names neither an address nor a file."""
+    """A queue of spans and the task that sends them.
+
+    `config` is `server.tracing`; the exporter is off if that has neither a URL nor a file.
+    `folder`: of that file. `sent` and `dropped` count spans.
+    """
 
     def __init__(
         self,
@@ -62,18 +65,20 @@ class Exporter:
         self._task: asyncio.Task[None] | None = None
         self.sent = self.dropped = 0
         self._failing = self._unfiled = False
-        self._filed = 0  # so many of those that wait are in the file already
+        self._filed = 0  # spans at the head of the queue that are in the file already
 
     @property
     def on(self) -> bool:
+        """Return whether spans are exported."""
         return self._task is not None
 
     def open(self) -> None:
+        """Start the task, if there is a URL or a file."""
         if self._url or self._file:
             self._task = asyncio.create_task(self._pump())
 
     def add(self, span: Span) -> None:
-        """Never waits."""
+        """Queue a span, or drop it if the queue is full. Never waits."""
         if len(self._queue) >= self._most:
             self._drop(1, "the queue is full")
             return
@@ -82,7 +87,7 @@ class Exporter:
             self._wake.set()
 
     async def close(self) -> None:
-        """Send what is left, for LAST_S at most."""
+        """Stop the task and send what is left, for LAST_S at most."""
         if self._task is None:
             return
         self._task.cancel()
@@ -99,7 +104,7 @@ class Exporter:
             self._file.close()
 
     def info(self) -> dict[str, Any]:
-        """For `/info`."""
+        """Return the exporter's part of `/info`."""
         return {"on": self.on, "content": self.content, "sent": self.sent, "dropped": self.dropped}
 
     async def _pump(self) -> None:
@@ -117,14 +122,14 @@ class Exporter:
         try:
             await self._send(batch)
         except asyncio.CancelledError:
-            self._queue.extendleft(reversed(batch))  # `close` has one more attempt, or counts them
+            self._queue.extendleft(reversed(batch))  # `close` sends them or counts them as dropped
             raise
 
     async def _send(self, batch: list[Span]) -> None:
         body = await asyncio.to_thread(encode, batch, self._resource)
         why = ""
         if self._file and not self._filed:
-            self._filed = len(batch)  # also if this is cancelled now: the thread goes on
+            self._filed = len(batch)  # set before: when this is cancelled the thread goes on
             why = await asyncio.to_thread(_append, self._file, body + b"\n")
         if self._url:
             if why and not self._unfiled:
@@ -139,7 +144,7 @@ class Exporter:
             self._failing = False
 
     async def _post(self, body: bytes, size: int) -> str:
-        """Why its `size` spans were not taken, or nothing."""
+        """Send a batch of `size` spans. Returns why none was accepted, else ""."""
         why = ""
         for attempt in range(ATTEMPTS):
             if attempt:
@@ -160,7 +165,10 @@ class Exporter:
         return why
 
     def _rejected(self, said: bytes, size: int) -> str:
-        """A partial success: the receiver did not want some of them. Why, where it wanted none."""
+        """Count the spans that a partial success rejected.
+
+        Returns why if it rejected all, else "".
+        """
         with suppress(strict_json.JSONError, AttributeError, TypeError, ValueError):
             partial = strict_json.loads(said).get("partialSuccess") or {}
             count = min(int(partial.get("rejectedSpans") or 0), size)
@@ -169,23 +177,23 @@ class Exporter:
                 return why
             if count > 0:
                 self._drop(count, why)
-                self.sent -= count  # of those that are counted as sent now
+                self.sent -= count  # the caller counts the whole batch as sent
         return ""
 
     def _drop(self, count: int, why: str) -> None:
         self.dropped += count
-        if not self._failing:  # once, until something is sent again
+        if not self._failing:  # one warning until a batch is sent again
             logger.warning("%d spans are lost: %s (%d so far)", count, why, self.dropped)
         self._failing = True
 
 
 def address(url: str) -> str:
-    """Where traces go: the address of a collector alone stands for its usual path."""
+    """Return the URL for traces: the usual path is added to a collector's base URL."""
     return url.rstrip("/") + "/v1/traces" if url and urlsplit(url).path in ("", "/") else url
 
 
 def encode(batch: list[Span], resource: Mapping[str, Any]) -> bytes:
-    """One request, and no secret in it."""
+    """Encode a batch as the body of one request, with secrets masked. Changes the spans."""
     for span in batch:
         span.name, span.error = mask(span.name), mask(span.error)
         span.attributes = {key: _safe(value) for key, value in span.attributes.items()}
@@ -195,7 +203,7 @@ def encode(batch: list[Span], resource: Mapping[str, Any]) -> bytes:
 
 
 def _safe(value: Any) -> Any:
-    """An attribute without secrets; content becomes JSON, which is cut where it is too long."""
+    """Return an attribute with secrets masked; nested values become JSON, long texts are cut."""
     value = masked_whole(value)
     if isinstance(value, dict) or (isinstance(value, list) and any(map(_is_open, value))):
         value = strict_json.dumps(value)

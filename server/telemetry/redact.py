@@ -1,14 +1,13 @@
-"""Secrets out of whatever is written down: log lines, error texts, traces.
+"""Mask secrets in everything that is written down: log lines, error texts, traces.
 
-It works twice. `masked` looks at structure: a value whose key names a secret is replaced, whatever
-it looks like. `mask` looks at text: exact values that were `register`ed, then names with a value
-behind them (headers, JSON, query, command line, XML, prose), then the shapes that vendors give
-their keys. The rule of the file: better one harmless word masked than one key written; but
-counters such as `max_tokens: 5`, hashes and identifiers stay readable. Every pattern is linear in
-its text: each part is bounded, or ends where the next one begins.
+There are two ways. `masked` looks at structure: a value is replaced if its key names a secret.
+`mask` looks at text: it replaces registered values, then values after a name (headers, JSON, query,
+command line, XML, prose), then the formats of vendors' keys. A harmless word may be masked if that
+avoids a leaked key; but counters such as `max_tokens: 5`, hashes and identifiers stay readable.
+Every pattern takes time linear in its text: each part is bounded, or ends where the next begins.
 
-What it cannot know: a secret without a name, a vendor's shape or a registration, such as a
-password of plain words in the middle of a sentence.
+Not found: a secret without a name, a vendor's format or a registration, such as a password of plain
+words in the middle of a sentence.
 """
 
 from __future__ import annotations
@@ -19,19 +18,22 @@ from functools import cache
 from typing import Any
 
 MASK = "***"
-MIN_SECRET = 6  # a shorter exact secret would blacken ordinary words
+MIN_SECRET = 6  # masking shorter ones would hide ordinary words
 LONG = 16
 
 _secrets: set[str] = set()
 
 
 def register(secrets: Iterable[str]) -> None:
-    """Remember exact values that nothing may hold, whatever they look like."""
+    """Register exact values that `mask` always replaces. Those under MIN_SECRET are ignored."""
     _secrets.update(secret for secret in secrets if len(secret) >= MIN_SECRET)
 
 
 def masked(value: Any) -> Any:
-    """A copy of JSON-shaped `value` without what its keys call secret; other types unchanged."""
+    """Return a copy of JSON-shaped `value` with the values of secret keys masked.
+
+    Other types are returned unchanged.
+    """
     if isinstance(value, dict):
         pair = _names_secret(value)
         return {
@@ -46,16 +48,16 @@ def masked(value: Any) -> Any:
 
 
 def masked_whole(value: Any) -> Any:
-    """`masked`, and `mask` on every string in it: JSON that leaves the process as it is."""
+    """Return `masked(value)` with `mask` applied to every string in it."""
     return _texts_masked(masked(value))
 
 
 def mask(text: str) -> str:
-    """`text` with everything that looks like a secret, or is a registered one, replaced."""
+    """Replace everything in `text` that is registered or looks like a secret by MASK."""
     shown = _masked_text(text)
     if "\\u" not in shown:
         return shown
-    plain = _ESCAPE.sub(_unescaped, shown)  # JSON that spells its names in ASCII
+    plain = _ESCAPE.sub(_unescaped, shown)  # JSON with escaped names
     again = _masked_text(plain)
     return shown if again == plain else again
 
@@ -79,9 +81,11 @@ def _masked_text(text: str) -> str:
 
 
 def credentials(named: Iterable[tuple[str, Any]]) -> list[str]:
-    """What somebody is known by, of headers and variables, the longest first: values whose names
-    say so, and of `Bearer x` also x; keys under any name but an identifier's, and in addresses;
-    passwords there."""
+    """Return the credentials among (name, value) pairs of headers and variables, the longest first.
+
+    These are: values whose names say so, and the part after the space of `Bearer x`; under other
+    names, except those of identifiers, words that look random; passwords in URLs.
+    """
     found: list[str] = []
     for name, value in named:
         if not isinstance(value, str):
@@ -95,25 +99,27 @@ def credentials(named: Iterable[tuple[str, Any]]) -> list[str]:
 
 
 def _parts(word: str) -> list[str]:
-    """Of an address all but its host, which its links have; any other word whole."""
+    """Split a URL without its host into its parts; any other word is returned whole."""
     return _PARTS.split(_HOST.sub(r"\1", word)) if "://" in word else [word]
 
 
 def _is_key(word: str) -> bool:
-    """Whether it looks made by chance, and is no path: words and numbers do not alternate like
-    this."""
+    """Return whether a word looks random and is no path: letters and digits alternate often."""
     runs = _RUN.findall(word) if not word.startswith(("/", ".", "~", "-")) else ()
     return any(len(_LETTERS_OR_DIGITS.findall(run)) > 3 for run in runs)
 
 
 def _is_common(password: str, address: str) -> bool:
-    """Whether it is as good as none, and a word of every text: postgres:postgres, me:password."""
+    """Return whether a password in a URL is a common word: postgres:postgres, me:password."""
     return address.count(password) > 1 or bool(_SECRET_KEY().fullmatch(password))
 
 
 def keys_in(query: Mapping[str, Any]) -> list[str]:
-    """Of an owner's part of an address the values that are keys: by their name, or because they are
-    longer than any `metric` and no identifier; the longest first."""
+    """Return the values of a configured query that are keys, the longest first.
+
+    These are values whose name says so, and those of LONG characters or more that are not under an
+    identifier's name.
+    """
     found = {
         text
         for name, text in query.items()
@@ -124,8 +130,10 @@ def keys_in(query: Mapping[str, Any]) -> list[str]:
 
 
 def cleared(value: Any, secrets: Iterable[str]) -> Any:
-    """A copy of JSON-shaped `value` without these exact texts, and else unchanged: for what people
-    and models go on working with."""
+    """Return a copy of JSON-shaped `value` with these exact texts masked and nothing else changed.
+
+    For results that people and models go on working with.
+    """
     if isinstance(value, str):
         for secret in secrets:
             value = value.replace(secret, MASK)
@@ -136,13 +144,13 @@ def cleared(value: Any, secrets: Iterable[str]) -> Any:
 
 
 def is_secret(key: Any) -> bool:
-    """Whether a key names a secret: `apiKey`, `X-Api-Key`, `client_secret`; not `max_tokens`."""
+    """Return whether a key names a secret: `apiKey`, `client_secret`; not `max_tokens`."""
     words = _words(key)
     return words == "key" or _SECRET_KEY().search(words) is not None
 
 
 def _identifies(key: Any) -> bool:
-    """Whether a key says which one something is, and so is what results repeat: `database_id`."""
+    """Return whether a key names an identifier, which results repeat: `database_id`."""
     return _IDENTIFIER().search(_words(key)) is not None
 
 
@@ -159,7 +167,7 @@ def _texts_masked(value: Any) -> Any:
 
 
 def _names_secret(value: dict[Any, Any]) -> bool:
-    """Whether this is `{"name": "authorization", "value": …}`, as headers are often written."""
+    """Return whether this is `{"name": "authorization", "value": …}`, a common form of headers."""
     name = value.get("name", value.get("key"))
     return "value" in value and isinstance(name, str) and is_secret(name)
 
@@ -186,8 +194,10 @@ def _keep_name(match: re.Match[str]) -> str:
 
 
 def _late(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
-    """A pattern that is compiled when it is first used: all of them take 10 ms, as much as opening
-    a port, and nothing is masked before."""
+    """Return a function that compiles the pattern at its first use.
+
+    Compiling all of them at import would take 10 ms, as much as opening a port.
+    """
     return cache(lambda: re.compile(pattern, flags))
 
 
@@ -203,9 +213,9 @@ _QUOTE = re.compile(r"\\*[\"']")
 
 # -- names ----------------------------------------------------------------------------------------
 
-# The list of seed 001 (authorization, api key, tokens, secret, password), what else the providers
-# and tools of this server call their secrets, and the commonest words of other languages.
-_BEGIN = r"(?:\b|(?<=\\[nrt]))"  # of a word, also behind a line break that JSON has escaped
+# The usual names (authorization, api key, token, secret, password), those that providers and tools
+# of this server use, and the commonest words of other languages.
+_BEGIN = r"(?:\b|(?<=\\[nrt]))"  # of a word, also after an escaped line break in JSON
 _GAP = r"(?:[ _.-]|%5[fF])?"
 _PASSWORDS = (
     r"passwords?|passwd|passphrase|passcode|passwort|kennwort|contrase(?:ñ|n)a|senha"
@@ -216,7 +226,7 @@ _WORDS = (
     rf"{_GAP}keys?|token|secrets?|pwd|cookies?|credentials?|jwt|connection{_GAP}string"
     rf"|令牌|密钥|密鑰|私钥|凭证|{_PASSWORDS}"
 )
-# A text without any of these names nothing: most lines, in a tenth of the time.
+# A text without any of these contains no name. Most lines have none, and take a tenth of the time.
 _STEMS = (
     *("key", "token", "secret", "pass", "pwd", "auth", "cookie", "credential", "jwt", "otp", "sig"),
     *("connection", "code", "bearer", "basic", "digest", "mysql", " -u", "--user", "kennwort"),
@@ -239,7 +249,7 @@ _SECRET_KEY = _late(
     r"|secretkey|sessiontoken|令牌|密钥|私钥|密码|口令)$"
 )
 
-# Not of a session or an application: those are as good as keys.
+# Except ids of sessions and applications: these work like keys.
 _IDENTIFIER = _late(
     r"(?:^|_)(?:(?<!session_)(?<!app_)ids?|uuid|ref|name|project|repo(?:sitory)?|branch|commit|sha"
     r"|version|digest|image|container|host|database|db|bucket|model)$"
@@ -247,7 +257,7 @@ _IDENTIFIER = _late(
 
 _CREDENTIAL = _late(r"(?:key|token|secret|auth|authorization|passw(?:or)?d|cookie)$", re.IGNORECASE)
 
-# A header's value goes on to the end of its line and may hold spaces.
+# A header's value extends to the end of the line and may contain spaces.
 _HEADER = _late(
     r"((?:authorization|cookie)\s{0,4}[:=]\s{0,4})(?![\"'\\\s])[^\r\n\"']+", re.IGNORECASE
 )
@@ -283,7 +293,7 @@ _COMMAND = _late(
     re.IGNORECASE,
 )
 
-# "the password is x", "use the token x": a word that is no adjective, or looks made by chance.
+# "the password is x", "use the token x": a word that is no adjective, or looks random.
 _NOT_ADJECTIVE = (
     r"(?!(?:required|wrong|invalid|missing|incorrect|correct|empty|set|not|in|on|the|a|an|too|for"
     r"|of|and|or|to|no|stored|hashed|expired|optional|needed|unknown|never|always|being|now|also"
@@ -299,8 +309,8 @@ _PROSE = _late(
 
 # -- shapes ---------------------------------------------------------------------------------------
 
-# What the vendors' keys look like, by their documentation and the rules of public secret scanners.
-# One \b for all of them: 0.1 µs a character instead of 1.
+# The formats of vendors' keys, from their documentation and the rules of public secret scanners.
+# One \b for all of them takes 0.1 µs a character instead of 1.
 _SHAPE = _late(
     rf"{_BEGIN}"
     + r"(?:(?:sk|rk|pk|csk)[-_][\w-]{8,}|sk_(?:live|test)_\w+|whsec_\w{8,}"  # models, payment
@@ -316,8 +326,8 @@ _SHAPE = _late(
     r"|sntry[su]_\w{10,}|bce-v3/[\w/-]{10,}|[0-9a-f]{32}\.[0-9A-Za-z]{16}\b"
     r"|AGE-SECRET-KEY-1\w+)"
 )
-# A JSON Web Token in a run of such characters. Each run is looked at once, from its beginning: a
-# search that begins at each eyJ reads the rest of the run again and again.
+# A JSON Web Token (RFC 7519). Each run of its characters is scanned once, from its beginning: a
+# search that starts at each eyJ would take quadratic time.
 _JWT = _late(
     rf"(?<![\w-])(?=[\w-]{{11,}}+\.)((?:(?!{_BEGIN}eyJ[\w-]{{8}})[\w-])*+)"
     r"eyJ[\w-]++(?:\.[\w-]*+){1,4}"

@@ -1,9 +1,8 @@
 """Spans as plain values, W3C trace context, and the JSON of OTLP.
 
-https://www.w3.org/TR/trace-context/ (`traceparent`), and for the JSON of OTLP
-https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding: ids are hex, 64 bit numbers are
-strings, kinds are numbers. The rule of the file: values only; who makes spans is
-telemetry/trace.py, who sends them telemetry/otlp.py.
+https://www.w3.org/TR/trace-context/ (`traceparent`). In the JSON of OTLP
+(https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding) ids are hex, 64-bit numbers are
+strings, kinds are numbers. telemetry/trace.py makes the spans, telemetry/otlp.py sends them.
 """
 
 from __future__ import annotations
@@ -22,8 +21,11 @@ OK, ERROR = 1, 2  # Status.code
 
 
 class Context(NamedTuple):
-    """Where in which trace we are. `span_id` is empty at the root; `told`: others may be told of
-    the trace, because they asked for it or it is exported."""
+    """A position in a trace.
+
+    `span_id` is "" at the root. `told`: whether the trace may be passed on to other servers,
+    because the caller sent it or it is exported.
+    """
 
     trace_id: str
     span_id: str = ""
@@ -32,6 +34,7 @@ class Context(NamedTuple):
 
     @property
     def traceparent(self) -> str:
+        """Return the value of the header `traceparent`."""
         return f"00-{self.trace_id}-{self.span_id}-{'01' if self.sampled else '00'}"
 
 
@@ -39,12 +42,15 @@ current: ContextVar[Context | None] = ContextVar("yaa_trace", default=None)
 
 
 def begin(traceparent: str = "") -> Context:
-    """The trace that a request belongs to: its own, or else a new one."""
+    """Return the context of a request: that of its `traceparent`, else a new trace."""
     return parse(traceparent) or Context(secrets.token_hex(16))
 
 
 def parse(traceparent: str) -> Context | None:
-    """None for what is no traceparent; later versions are read as far as this one goes (4.3)."""
+    """Parse a `traceparent`; None if it is invalid.
+
+    Later versions are read as far as version 00 goes (Trace Context 4.3).
+    """
     match = _TRACEPARENT.fullmatch(traceparent.strip())
     if match is None or match[1] == "ff" or (match[1] == "00" and match[5]):
         return None
@@ -54,7 +60,7 @@ def parse(traceparent: str) -> Context | None:
 
 
 def outgoing() -> dict[str, str]:
-    """The header, or entry of MCP's `_meta`, that tells another server where it is called from."""
+    """Return the header, or entry of MCP's `_meta`, for requests to other servers; {} for none."""
     context = current.get()
     return {"traceparent": context.traceparent} if context and context.told else {}
 
@@ -64,8 +70,11 @@ _TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f
 
 @dataclass
 class Span:
-    """One thing that took time. Times in nanoseconds since 1970; attributes hold strings, numbers,
-    booleans and lists of strings."""
+    """One timed operation.
+
+    Times are in nanoseconds since 1970. Attributes are strings, numbers, booleans and lists of
+    strings. `error` is "" on success.
+    """
 
     name: str
     kind: int
@@ -78,13 +87,13 @@ class Span:
 
 
 def child(parent: Context, name: str, kind: int = INTERNAL, **attributes: Any) -> Span:
-    """A span below `parent`, begun now."""
+    """Return a span below `parent` that begins now."""
     context = Context(parent.trace_id, secrets.token_hex(8), parent.sampled, parent.told)
     return Span(name, kind, context, parent.span_id, attributes=attributes)
 
 
 def otlp(spans: Iterable[Span], resource: Mapping[str, Any], version: str) -> dict[str, Any]:
-    """An ExportTraceServiceRequest."""
+    """Return the spans as an ExportTraceServiceRequest."""
     scope = {"name": "yaa", "version": version}
     found = [{"scope": scope, "spans": [_span(span) for span in spans]}]
     about = {"attributes": _attributes(resource)}

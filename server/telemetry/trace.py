@@ -1,12 +1,12 @@
-"""What a run did and how long it took, as spans in the words of OpenTelemetry's GenAI conventions.
+"""Traces of runs: spans as the OpenTelemetry conventions for generative AI name them.
 
     invoke_agent ─┬─ chat           each call of a model, also those for titles and summaries
                   ├─ execute_tool   each call of a tool, from `tool.exec` to its result
-                  └─ compact        each time the view of the session was made smaller
+                  └─ compact        each compaction of the session's view
 
-In the walk: `agent.Run` shows every event that it has folded. The rule of the file: spans are made
-from the events, which hold everything already; so the loop knows nothing of traces, and a trace
-cannot disagree with the session. https://github.com/open-telemetry/semantic-conventions-genai
+agent/observer.py passes every event that the session has folded. Spans are made from these events,
+so the loop contains no tracing code and a trace cannot contradict the session.
+https://github.com/open-telemetry/semantic-conventions-genai
 """
 
 from __future__ import annotations
@@ -30,22 +30,34 @@ USAGE = {
     "cached_tokens": "gen_ai.usage.cache_read.input_tokens",
     "reasoning_tokens": "gen_ai.usage.reasoning.output_tokens",
 }
-# vendors whose preset has another name than the conventions give them
+# preset → name in the conventions, where they differ
 PROVIDERS = {"custom": "openai", "moonshot": "moonshot_ai"}
 
 
 class Sink(Protocol):
-    """Where finished spans go (exporter.Exporter)."""
+    """The receiver of finished spans (otlp.Exporter)."""
 
     @property
-    def on(self) -> bool: ...
+    def on(self) -> bool:
+        """Return whether spans are exported."""
+        ...
+
     @property
-    def content(self) -> bool: ...
-    def add(self, span: Span) -> None: ...
+    def content(self) -> bool:
+        """Return whether spans contain messages, arguments and results."""
+        ...
+
+    def add(self, span: Span) -> None:
+        """Take a finished span. Never waits."""
+        ...
 
 
 def of_run(sink: Sink | None, session: Session, model: str, api: Any) -> Trace:
-    """The trace of a run. One that nobody wants costs a call for each event."""
+    """Return the trace of a run.
+
+    It is a RunTrace if `sink` is on and the request is sampled. Otherwise it is a Trace, which
+    costs one empty function call for each event.
+    """
     context = spans.current.get() or spans.begin()
     if sink is None or not sink.on or not context.sampled:
         return Trace()
@@ -53,25 +65,28 @@ def of_run(sink: Sink | None, session: Session, model: str, api: Any) -> Trace:
 
 
 class Trace:
-    """No trace: the events of a run are not looked at."""
+    """A trace that records nothing."""
 
     def see(self, event: Event) -> None:
-        """An event that the session has folded."""
+        """Handle an event that the session has folded."""
 
     def asks(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> None:
-        """What the model of this step is about to be asked."""
+        """Record the request that is about to be sent to the model of this step."""
 
     @contextmanager
     def aside(self) -> Iterator[Callable[[Event], None]]:
-        """A call of the model beside the conversation; its events are shown to what this gives."""
+        """Trace a model call outside of the conversation.
+
+        Yields the function that takes its events.
+        """
         yield lambda event: None
 
     def end(self) -> None:
-        """Nothing follows, whatever came last."""
+        """End all open spans. Call it last, however the run ended."""
 
 
 class RunTrace(Trace):
-    """The spans of one run; see Trace."""
+    """The spans of one run."""
 
     def __init__(
         self, sink: Sink, context: Context, session: Session, model: str, api: Any
@@ -88,16 +103,22 @@ class RunTrace(Trace):
         self._ended_well = False
 
     def see(self, event: Event) -> None:
+        """Open, change or end spans as the type of the event says."""
         if handler := _SEES.get(event["type"]):
             handler(self, event)
             self._last_ns = time.time_ns()
 
     def asks(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> None:
+        """Add the messages and tools to the open `chat` span, if content is wanted."""
         if self._chat and self._sink.content:
             self._chat.attributes |= _asked(messages, tools)
 
     @contextmanager
     def aside(self) -> Iterator[Callable[[Event], None]]:
+        """Open a `chat` span for a model call outside of the conversation.
+
+        It fails with `timeout` if no event ended the call.
+        """
         span = self._begin_chat()
         before = spans.current.set(span.context)
         try:
@@ -109,6 +130,7 @@ class RunTrace(Trace):
             self._finish(span)
 
     def end(self) -> None:
+        """End all open spans, as cancelled unless the run finished or failed by an event."""
         for span in (*self._tools.values(), self._chat, self._run):
             if span:
                 if not self._ended_well:
@@ -148,7 +170,10 @@ class RunTrace(Trace):
                 _failed(span, event["code"], event["message"])
 
     def _refused(self) -> None:
-        """The model found its request too large: it is asked again, with less."""
+        """End the `chat` span with an error: the provider found the request too large.
+
+        A smaller request follows.
+        """
         if self._chat:
             _failed(self._chat, "context_overflow", "the request is too large")
             self._finish(self._chat)
@@ -188,7 +213,7 @@ class RunTrace(Trace):
             if self._sink.content:
                 span.attributes["gen_ai.tool.call.arguments"] = _arguments(self._session, call_id)
             self._tools[call_id] = span
-            spans.current.set(span.context)  # of the task that this call is about to run in
+            spans.current.set(span.context)  # for the task that runs this call
         elif record := ours.get("compaction"):
             self._refused()
             span = spans.child(self._parent, "compact")
@@ -255,7 +280,7 @@ def _failed(span: Span, kind: str, message: str) -> None:
 
 
 def _provider(api: Any) -> Mapping[str, Any]:
-    """Who is asked, for APIs that are at an address."""
+    """Return the attributes of the provider; `yaa` for APIs without an address."""
     provider = getattr(api, "provider", None)
     if provider is None:
         return {"gen_ai.provider.name": "yaa"}
@@ -269,7 +294,7 @@ def _provider(api: Any) -> Mapping[str, Any]:
     }
 
 
-# -- content, where it is wanted ------------------------------------------------------------------
+# -- content, if it is wanted ---------------------------------------------------------------------
 
 
 def _asked(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
@@ -283,7 +308,7 @@ def _asked(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[
 
 
 def _parts(message: dict[str, Any]) -> dict[str, Any]:
-    """A message as the conventions write it."""
+    """Return a message in the form of the conventions."""
     if message["role"] == "tool":
         said = {"type": "tool_call_response", "id": message["tool_call_id"]}
         return {"role": "tool", "parts": [{**said, "response": message["content"]}]}
