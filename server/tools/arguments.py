@@ -1,7 +1,8 @@
 """From the argument text of a model to the arguments with which a tool runs.
 
 The toolbox judges a call by the result, and a person sees it for approval. Steps, in this order:
-parse the text, fill in templates (argument_templates.py), repair by the schema."""
+parse the text, fill in templates (argument_templates.py), repair by the schema.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], 
     """Return (arguments to run with, error text or "", notes on changes).
 
     `raw`: argument text or a dict. Parameters that were declared under a portable name get their
-    own name back."""
+    own name back.
+    """
     changes: list[str] = []
     if isinstance(raw, str):
         parsed = parse(raw)
@@ -47,7 +49,8 @@ def misfits(args: dict[str, Any], validator: Validator, fill: Fill) -> list[Mism
     """Return the errors in arguments that a person edited.
 
     Empty if templates refer to results that are missing so far; these are checked when the call
-    runs."""
+    runs.
+    """
     try:
         filled, _ = fill(_named(args, validator))
     except (Pending, Unfilled):

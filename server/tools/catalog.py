@@ -1,10 +1,10 @@
-"""The catalog of tools: built-in tools, the owner's files and packages, REST operations, MCP
-servers.
+"""The catalog of tools: built-in, from the owner's files and packages, REST APIs and MCP servers.
 
 Filled when the server starts and refreshed later; the toolbox reads `entries`. The owner's files
 and packages are described by child processes (user_tools.py, package_code.py), so that the server
 runs none of their code; tool sources (tool_sources.py) are the exception. A broken tool is left out
-and reported in `problems`; the others are loaded."""
+and reported in `problems`; the others are loaded.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ class Catalog:
     """The tools by name, in the order in which they were found.
 
     `named`: tools that an agent has only if it names them. `problems`: load errors. `version` grows
-    when `entries` change."""
+    when `entries` change.
+    """
 
     def __init__(self, *, network: bool) -> None:
         """Add the built-in tools; those that need the network only if `network`."""
@@ -112,7 +113,8 @@ class Catalog:
         """Add a tool.
 
         `schemas`: a compilation budget shared with other tools of the same remote source. Raises
-        ToolError for a name that is taken or not legal, SchemaError for an unusable schema."""
+        ToolError for a name that is taken or not legal, SchemaError for an unusable schema.
+        """
         if not NAME.fullmatch(tool.name):
             raise ToolError("a tool's name has 1 to 64 letters a-z, digits, _ or -")
         if tool.name in self.entries:
@@ -126,7 +128,8 @@ class Catalog:
     async def add_files(self, folder: Path, runner: Runner, *, sandboxed: bool = True) -> None:
         """Add the owner's tools in `<folder>/*.py`: marked functions, and the tools of sources.
 
-        Without `sandboxed` only sources are loaded."""
+        Without `sandboxed` only sources are loaded.
+        """
         for path in sorted(folder.glob("*.py")) if folder.is_dir() else ():
             if not sandboxed and not is_source(path):
                 continue
@@ -137,7 +140,8 @@ class Catalog:
     async def add_file(self, path: Path, runner: Runner) -> list[BaseTool | str]:
         """Add the tools of one file. Return each tool, or the reason why it is refused.
 
-        A file with a `tools()` of its own is a source; any other is run in a child only."""
+        A file with a `tools()` of its own is a source; any other is run in a child only.
+        """
         if await asyncio.to_thread(is_source, path):
             source = load_source(path)
             return [source] if isinstance(source, str) else await self._add_source(source)
@@ -158,7 +162,8 @@ class Catalog:
     def add_objects(self, things: Iterable[Any], origin: str) -> None:
         """Add tools that run in this process: BaseTools (program_tools.py) or functions.
 
-        Raises ToolError and SchemaError."""
+        Raises ToolError and SchemaError.
+        """
         for each in things:
             thing = as_object(each)
             self.add(record(thing, origin), thing=thing)
@@ -173,7 +178,8 @@ class Catalog:
     def _gave(self, source: Source, things: list[Object | str]) -> list[BaseTool | str]:
         """Replace all tools of a source. Return each tool, or the reason why it is refused.
 
-        Other tools keep their order: providers cache a prompt up to its first difference."""
+        Other tools keep their order: providers cache a prompt up to its first difference.
+        """
         before, version = dict(self.entries), self.version
         theirs = [name for name, e in before.items() if e.tool.origin == source.name]
         for name in theirs:
@@ -213,8 +219,8 @@ class Catalog:
             source.running = None
 
     def add_rest(self, configured: dict[str, Any], home: Path) -> None:
-        """Add the operations of `server.rest`, and those of the OpenAPI document <home>/<openapi>,
-        if any."""
+        """Add the operations of `server.rest`, and of the OpenAPI documents that it names, below
+        `home`."""
         for api, about in configured.items():
             file, document = about.get("openapi"), None
             schemas = Schemas(MAX_API_COST)
@@ -240,8 +246,7 @@ class Catalog:
         self.problems += servers.problems
 
     def look_again(self, runner: Runner) -> None:
-        """Begin to refresh sources, MCP servers and packages that are due. Does not wait for the
-        result."""
+        """Begin to refresh the sources, MCP servers and packages that are due, without waiting."""
         for source in self._sources:
             if source.due(asyncio.get_running_loop().time()):
                 source.running = asyncio.create_task(self._ask_again(source))
@@ -315,7 +320,8 @@ class Catalog:
     def _listed(self, server: str, tools: list[BaseTool]) -> None:
         """Replace all tools of an MCP server, keeping the order of the servers.
 
-        Providers cache a prompt up to its first difference."""
+        Providers cache a prompt up to its first difference.
+        """
         self._by_server[server] = tools
         schemas = Schemas()
         self.version += 1
@@ -344,7 +350,8 @@ def _validator(tool: BaseTool, schemas: Schemas) -> tuple[Validator, list[Mismat
     """Return (validator, ignored keywords) for the arguments of a tool.
 
     For MCP and REST tools a `pattern` that cannot be translated or bounded is skipped; the remote
-    side checks it. Raises SchemaError."""
+    side checks it. Raises SchemaError.
+    """
     try:
         return schemas.validator(tool.parameters), []
     except SchemaError as error:
@@ -366,11 +373,10 @@ async def _describe(path: Path, runner: Runner) -> list[dict[str, Any]]:
 
 
 async def survey(package: Package, runner: Runner) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return (descriptions of the tools of a package, problems), and watch its files for
-    changes.
+    """Return (descriptions of a package's tools, problems), and watch its files for changes.
 
-    All modules and functions are surveyed in one child; if that fails, each in a child of its
-    own."""
+    All modules and functions are surveyed in one child; if that fails, each in a child of its own.
+    """
     wanted = {"modules": [*package.modules], "functions": [*package.functions]}
     found: list[dict[str, Any]] = []
     problems: list[str] = []

@@ -1,7 +1,8 @@
 """Dispatch of a judged call to where its kind runs: here, a remote API, or a sandboxed child.
 
 The toolbox makes events of what `perform` yields. All kinds yield the same: live output as text,
-then an Outcome, or a Question for a person."""
+then an Outcome, or a Question for a person.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class Performer:
     """Performer of calls, with what each kind needs.
 
     `allowed`: hosts on private networks that may be fetched. `agents`: folders of agent
-    definitions."""
+    definitions.
+    """
 
     def __init__(
         self,
@@ -46,7 +48,8 @@ class Performer:
         """Yield live output, then one Outcome or Question.
 
         `question`: the answered question of a call that goes on. Closing the generator ends the
-        call and all that it started."""
+        call and all that it started.
+        """
         tool, limits = entry.tool, job.limits
         source: AsyncGenerator[str | Outcome | Question, None]
         if tool.kind == "inline":

@@ -3,7 +3,8 @@
 The order (docs/reference/tools.md, "Asking first"): the server denies → the agent denies → the
 session denies → the server's ceiling or the agent says ask → grants and `auto_approve` → the agent
 says auto → the tool's own default. A stored approval for the same fingerprint is consulted by
-agent/call_decisions.py, which can only turn an `ask` into a run. Pure."""
+agent/call_decisions.py, which can only turn an `ask` into a run. Pure.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class Verdict:
     repeatable: it may run again after an interrupted run.
     parallel_safe: it may run beside other calls that are parallel safe.
     offer: the network of the call, and the hosts that an approval may add.
-    may_ask: the tool may ask the person a question during the call."""
+    may_ask: the tool may ask the person a question during the call.
+    """
 
     action: str
     reason: str = ""
@@ -57,8 +59,9 @@ def fingerprint(name: str, args: dict[str, Any]) -> str:
 class Grants:
     """The grants of a session, by tool name.
 
-    At most MAX_WORK characters of arguments are compared. Beyond that every matching `deny` applies
-    and no `allow`."""
+    At most MAX_WORK characters of arguments are compared. Beyond that every `deny` for the tool
+    applies and no `allow`.
+    """
 
     def __init__(self, grants: list[dict[str, Any]]) -> None:
         self._left = MAX_WORK
@@ -97,7 +100,8 @@ def decide(
     """Return (action, reason) for valid arguments; action is "run", "ask" or "deny".
 
     `ceiling`: the server's "deny", "ask" or "auto". `grants`: the session's, if they were read
-    before. In an unattended session every call that would ask is denied."""
+    before. In an unattended session every call that would ask is denied.
+    """
     grants = Grants(session["grants"]) if grants is None else grants
     granted = grants.decisions(tool.name, args)
     granted |= grants.decisions(tool.like, args) if tool.like else set()
@@ -140,7 +144,8 @@ def _decided(
 def own_words(session: Session, tool: BaseTool) -> dict[str, Any]:
     """Return the session's settings for a tool, over those of the tool that it is like.
 
-    `deny` in either applies."""
+    `deny` in either applies.
+    """
     said = session["config"].get("tool", {})
     own, like = said.get(tool.name, {}), said.get(tool.like, {}) if tool.like else {}
     denied = {"deny": True} if own.get("deny") or like.get("deny") else {}
@@ -152,7 +157,8 @@ def narrowed(
 ) -> dict[str, Any]:
     """Return the limits of one call.
 
-    Each is the session's limit, raised to the tool's requirement, and never above the server's."""
+    Each is the session's limit, raised to the tool's requirement, and never above the server's.
+    """
     limits = {name: max(value, required.get(name, 0)) for name, value in wanted.items()}
     return {name: min(limits.get(name, ceiling), ceiling) for name, ceiling in most.items()}
 
@@ -168,7 +174,8 @@ def reach_of(
     """Return the network of one call, or an error text if it is impossible.
 
     It is the server's network, narrowed by the session for this tool, and widened by what a person
-    approved for this call (`asked`) out of the hosts in `addable`."""
+    approved for this call (`asked`) out of the hosts in `addable`.
+    """
     said = session["config"].get("tool", {})
     narrower = base
     for each in filter(None, (name, like)):
@@ -186,7 +193,7 @@ def enforceable(wanted: Reach, tier: str) -> str:
 
 
 def exceeded(required: dict[str, Any], most: dict[str, Any], network: str) -> str:
-    """Return in words what a tool requires beyond the server's limits and network; "" if
+    """Return what a tool requires beyond the server's limits and network, in words; "" if
     nothing."""
     over = [
         f"{name} {value:g} (this server allows {most[name]:g})"

@@ -1,7 +1,8 @@
 """Decorators for tool functions, and the record that the server keeps of each tool.
 
 `@tool` only marks a function; types and docstring make its schema (schema/generate.py). Tools run
-in a child process (sandbox/child.py), so this module must be cheap to import."""
+in a child process (sandbox/child.py), so this module must be cheap to import.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def tool(function: Any = None, **options: Any) -> Any:
     tools may run again too. All others ask first and never run twice. `required_resources` raises
     limits for this tool, up to the server's: wall_s, cpu_s, memory_mb, disk_mb, file_mb, output_kb,
     processes, open_files; its `network` (off, proxy, full) is the least network the tool works
-    with. Raises TypeError for unknown options and values of a wrong type."""
+    with. Raises TypeError for unknown options and values of a wrong type.
+    """
     for name, value in options.items():
         if name not in SETTINGS:
             raise TypeError(f"@tool does not know {name}; it knows {', '.join(SETTINGS)}")
@@ -85,7 +87,8 @@ def toolkit(
 
     The class is instantiated without arguments for each call; with `stateful` once for each
     session, in a process that stays. `description`: what the tools have in common, for the model;
-    default: the docstring of the class. `keep` applies to its tools that have none of their own."""
+    default: the docstring of the class. `keep` applies to its tools that have none of their own.
+    """
     check_setting("keep", keep)
     check_setting("description", description)
     check_setting("stateful", stateful)
@@ -122,7 +125,8 @@ class BaseTool:
     `returns` is None if nothing is returned and {} if the type is unknown.
     toolkit: (name of its class, description shared by the tools of the class).
     stateful: whether its calls of one session share a process (stateful.py).
-    like: name of an equivalent tool; policy and grants of that tool apply to this one too."""
+    like: name of an equivalent tool; policy and grants of that tool apply to this one too.
+    """
 
     name: str
     description: str
@@ -154,7 +158,8 @@ class BaseTool:
 def resources_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the `required_resources` of a tool: numbers, and `network`.
 
-    Raises ToolError for values that are neither."""
+    Raises ToolError for values that are neither.
+    """
     found = dict(options.get("required_resources") or {})
     for name, value in found.items():
         fits = type(value) in (int, float) and 0 <= value < 2**53

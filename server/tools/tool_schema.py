@@ -1,7 +1,8 @@
 """Tool declarations for models: whole, or in brief with the details on request.
 
 With `config.yaa.tool_detail` tools are declared by `brief`, and the tool `tool_detail` answers with
-`detail`. A model that calls without asking gets an error that names every problem. Pure."""
+`detail`. A model that calls without asking gets an error that names every problem. Pure.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def declaration(tool: BaseTool, *, results: bool, kit: bool = False) -> dict[str
     """Return the whole declaration of a tool, portable between providers.
 
     Declarations have no field for results, so with `results` and a known type the description
-    includes it. `kit`: include the description shared by the toolkit, as for its first tool."""
+    includes it. `kit`: include the description shared by the toolkit, as for its first tool.
+    """
     # The page's own code expects its parameter names, so those are not renamed.
     parameters, more = portable(tool.parameters, rename=tool.kind != "client")
     returned = f"Returns {dumps(inline(tool.returns))}" if results and tool.returns else ""
@@ -49,7 +51,8 @@ def toolkit(tool: BaseTool) -> dict[str, str]:
 def brief(tool: BaseTool) -> dict[str, Any]:
     """Return a declaration with one line of description and an open schema.
 
-    A tool without parameters is declared whole."""
+    A tool without parameters is declared whole.
+    """
     if not tool.parameters.get("properties"):
         return declaration(tool, results=False)
     # OpenAI refuses an object schema without `properties`.
@@ -58,8 +61,7 @@ def brief(tool: BaseTool) -> dict[str, Any]:
 
 
 def detail(tool: BaseTool) -> dict[str, Any]:
-    """Return all a model needs before a call: description, schemas, and an example if one can be
-    made."""
+    """Return all that a model needs before a call: description, schemas and an example."""
     found: dict[str, Any] = {
         "name": tool.name,
         "description": tool.description,

@@ -2,7 +2,8 @@
 
 The function returns BaseTools, for instance of a database or a registry, and is called again from
 time to time. A source runs in the server's process, like a hook (settings/owner_code.py); other
-files in the folder never do. A source that fails keeps the tools of its last call."""
+files in the folder never do. A source that fails keeps the tools of its last call.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ MOST = 1_000  # tools of one source
 
 @dataclass(eq=False)
 class Source:
-    """A file with `tools()`. `asked_at`: loop time of its last call; `running`: the call under
-    way."""
+    """A file with `tools()`. `asked_at`: loop time of its last call; `running`: its refresh
+    task."""
 
     name: str
     function: Callable[[], Any]
@@ -42,7 +43,8 @@ class Source:
     async def ask(self) -> list[BaseTool | str]:
         """Call `tools()` and return its tools, or for each the reason why it is refused.
 
-        Raises ToolError if the call fails, takes too long or returns no list."""
+        Raises ToolError if the call fails, takes too long or returns no list.
+        """
         is_async = inspect.iscoroutinefunction(self.function)
         task = asyncio.ensure_future((awaited if is_async else in_thread)(self.function))
         try:

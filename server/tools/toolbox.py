@@ -2,7 +2,8 @@
 
 `agent/decide.py` asks for a `verdict`, the loop calls `execute`. catalog.py holds the tools,
 dispatch.py runs the calls. If the sandbox is weaker than the configuration requires, tools that
-would run on this machine are neither offered nor run."""
+would run on this machine are neither offered nor run.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +73,7 @@ MOST_OFFERS = 64  # cached lists of declarations; few sessions differ in their t
 
 
 class Reading:
-    """The parts of a session that judging calls needs. Read once, valid until the session
-    changes."""
+    """What judging calls needs of a session; read once, and valid until the session changes."""
 
     def __init__(self, session: Session, names: Container[str]) -> None:
         """`names`: the server's own tools."""
@@ -90,14 +90,12 @@ class Reading:
 
     @cached_property
     def page(self) -> dict[str, BaseTool]:
-        """Return the tools of the page by name, without those that have the name of a server
-        tool."""
+        """Return the tools of the page by name, without those named like a server tool."""
         return client_tools.tools(self.session, self._names)
 
 
 class Judge:
-    """A toolbox for decisions about one state of a session, which is read once for all its
-    calls."""
+    """A toolbox for decisions about one state of a session, which is read only once."""
 
     def __init__(self, toolbox: Toolbox, session: Session) -> None:
         self._toolbox, self._reading = toolbox, toolbox.reading(session)
@@ -116,7 +114,8 @@ class Toolbox:
 
     `open` proves the sandbox, `load_owner_tools` adds the configured tools. Without these two calls
     only built-in tools are present, and of those none that needs the sandbox which `require`
-    demands."""
+    demands.
+    """
 
     def __init__(
         self,
@@ -128,7 +127,8 @@ class Toolbox:
         """Create a toolbox; without a `client`, tools that need the network are absent.
 
         `owners`: keys that may change the agents shared by all keys (agents/folders.py).
-        `ceilings`: limits per key; default: the server's limits for every key."""
+        `ceilings`: limits per key; default: the server's limits for every key.
+        """
         server = config.server
         self._client = client
         self._home = config.home
@@ -157,7 +157,8 @@ class Toolbox:
     async def open(self, most: str = "A", proof: Proof | None = None) -> None:
         """Prove the sandbox for tools, up to the tier `most`, unless `proof` is given.
 
-        Below the configured `require`, tools that run on this machine are withheld from then on."""
+        Below the configured `require`, tools that run on this machine are withheld from then on.
+        """
         await self._runner.open(self._sandbox, most, proof)
         tier = self._runner.sandbox["tier"]
         self._addable = self._sandbox["hosts_on_approval"] if tier == "A" else []
@@ -174,7 +175,8 @@ class Toolbox:
     async def load_owner_tools(self) -> None:
         """Add the owner's tools: files, packages, REST operations, MCP servers.
 
-        Load errors are added to `problems`."""
+        Load errors are added to `problems`.
+        """
         await self._catalog.add_files(
             self._home / "tools", self._runner, sandboxed=not self._withheld
         )
@@ -189,7 +191,8 @@ class Toolbox:
     def add(self, things: Iterable[Any]) -> None:
         """Add tools of the embedding program: BaseTools (program_tools.py) or functions.
 
-        Raises ToolError and SchemaError for anything else."""
+        Raises ToolError and SchemaError for anything else.
+        """
         self._catalog.add_objects(things, "program")
 
     async def load(self, path: Path) -> list[BaseTool | str]:
@@ -200,7 +203,8 @@ class Toolbox:
         """Add tools of importable modules.
 
         `about`: an entry of `server.tool_modules`, such as sandbox/packages.py `registration` makes
-        of classes and functions. Load errors are added to `problems`."""
+        of classes and functions. Load errors are added to `problems`.
+        """
         await self._catalog.add_package(name, about, self._home, self._runner)
 
     async def settled(self) -> None:
@@ -212,7 +216,8 @@ class Toolbox:
 
         Raises Problem if a tool of the page has the name of a server tool, or if edited arguments
         do not fit their tool. New lists of sources, packages and MCP servers count from the next
-        run on."""
+        run on.
+        """
         client_tools.admit(session, self._tools)
         if errors := list(islice(self._edited(session), MAX_ERRORS)):
             text = "The edited arguments do not fit"
@@ -245,11 +250,12 @@ class Toolbox:
     # -- what the model and the client are told ---------------------------------------------------
 
     def declared(self, session: Session, reading: Reading | None = None) -> list[dict[str, Any]]:
-        """Return the tool declarations for the model, in a fixed order (providers cache the
-        prefix).
+        """Return the declarations for the model, in a fixed order, as providers cache a prompt's
+        prefix.
 
         Tools that are denied, cannot run or keep failing are left out. `tool_detail` is included
-        only if the session wants brief declarations."""
+        only if the session wants brief declarations.
+        """
         reading = reading or self.reading(session)
         left_out = self._left_out(session, reading)
         theirs = reading.page.values()
@@ -303,7 +309,8 @@ class Toolbox:
         """Return the server's tools for `/info`.
 
         Each: name, description, parameters, result_schema, hints, policy, origin; also toolkit and
-        stateful where they apply, and `unavailable` with the reason if no call may use the tool."""
+        stateful where they apply, and `unavailable` with the reason if no call may use the tool.
+        """
         return [self._about(entry.tool) for entry in self._tools.values()]
 
     def info_named(self) -> list[dict[str, Any]]:
@@ -331,7 +338,8 @@ class Toolbox:
         """Return the names of the server's own tools, whether or not a session may use them.
 
         Without tools that an agent has only if it names them: pages may have tools of such
-        names."""
+        names.
+        """
         return frozenset(self._tools)
 
     def nameable(self) -> frozenset[str]:
@@ -339,13 +347,12 @@ class Toolbox:
         return frozenset((*self._tools, *self._catalog.named))
 
     def _only_named(self) -> dict[str, Entry]:
-        """Return the tools that an agent has only if it names them, without those an owner's tool
-        replaces."""
+        """Return tools that an agent has only if it names them; the owner's tools take
+        precedence."""
         return {n: entry for n, entry in self._catalog.named.items() if n not in self._tools}
 
     def _named(self, session: Session) -> dict[str, Entry]:
-        """Return those of `_only_named` that the session's agent names and its page does not
-        declare."""
+        """Return those of `_only_named` that the agent names and the page does not declare."""
         agent = agent_definition.of(session)
         theirs = {tool["name"] for tool in session.get("tools", ())}
         return {
@@ -358,7 +365,8 @@ class Toolbox:
         """Return the names of tools that are not offered in unattended sessions by default.
 
         These are tools that ask a person, and tools whose policy is `ask`; the policy of an agent
-        may allow them."""
+        may allow them.
+        """
         tools = [entry.tool for entry in self._tools.values()]
         return [t.name for t in tools if t.kind == "question" or self.policy(t, None) == "ask"]
 
@@ -366,7 +374,8 @@ class Toolbox:
         """Return `{tier, network, missing, tried, require, withheld}`.
 
         `tier`: the tier proven at start; `missing`: its gaps; `withheld`: names of tools that need
-        a higher tier."""
+        a higher tier.
+        """
         withheld = [e.tool.name for e in self._tools.values() if self._unproven(e.tool)]
         return {
             **self._runner.sandbox,
@@ -375,8 +384,7 @@ class Toolbox:
         }
 
     def policy(self, tool: BaseTool, session: Session | None, grants: Grants | None = None) -> str:
-        """Return "deny", "ask" or "run" for this tool's next call, as far as known without
-        arguments."""
+        """Return "deny", "ask" or "run" for the next call, as far as known without arguments."""
         nothing: Session = {"config": {}, "grants": []}
         ceiling = self._ceiling(tool)
         return decide(tool, {}, ceiling, session or nothing, grants)[0]
@@ -388,7 +396,8 @@ class Toolbox:
     def unavailable(self, tool: BaseTool) -> str:
         """Return why no call of this tool may run here, approved or not; "" if it may.
 
-        The reason begins with `sandbox_unavailable` or `policy_exceeded`."""
+        The reason begins with `sandbox_unavailable` or `policy_exceeded`.
+        """
         if self._unproven(tool):
             return (
                 f"sandbox_unavailable: this server requires tier {self._sandbox['require']} for"
@@ -401,8 +410,7 @@ class Toolbox:
         return ""
 
     def _unproven(self, tool: BaseTool) -> bool:
-        """Return whether this tool needs a sandbox tier that was not proven; most kinds need
-        none."""
+        """Return whether this tool needs a sandbox tier that was not proven."""
         return tool.kind == "python" and self._withheld
 
     # -- one call ---------------------------------------------------------------------------------
@@ -410,7 +418,8 @@ class Toolbox:
     def verdict(self, session: Session, call: Call, reading: Reading | None = None) -> Verdict:
         """Return the policy's verdict on a call, with the reason if it does not run.
 
-        Changes nothing in the session. `reading`: of this session, if it was read before."""
+        Changes nothing in the session. `reading`: of this session, if it was read before.
+        """
         reading = reading or self.reading(session)
         name, raw = call["function"]["name"], call["function"]["arguments"]
         if (known := self._known(name, reading)) is None:
@@ -449,8 +458,8 @@ class Toolbox:
         )
 
     def _known(self, name: str, reading: Reading) -> tuple[BaseTool, Validator] | None:
-        """Return the server's or the page's tool of this name as the session has it; None if
-        unknown."""
+        """Return the tool of this name as the session has it, the server's or the page's; or
+        None."""
         if name not in reading.tools:
             if entry := self._entry(name, reading.session):
                 reading.tools[name] = entry.tool, entry.validator
@@ -490,7 +499,8 @@ class Toolbox:
         Live output comes first, then the TOOL_CALL_RESULT; or, if the tool asks the person a
         question, the changed call log entry (`ledger`) instead of a result. `args`: the arguments
         as judged. `seconds`: the longest time the call may take. Closing the generator kills the
-        call."""
+        call.
+        """
         call_id = call["id"]
         first = True
         outcome = Outcome("error", error={"type": "error", "message": "it ended without a word"})
@@ -561,7 +571,8 @@ class Toolbox:
     def _reached(self, job: Job, session: Session, tool: BaseTool, asked: Any) -> tuple[Job, str]:
         """Return the job with its network, and an error text if that network is impossible.
 
-        `asked`: the network that a person approved."""
+        `asked`: the network that a person approved.
+        """
         wanted = asked if isinstance(asked, dict) else None
         about = (wanted, self._addable, tool.like)
         reach = reach_of(self._runner.reach, session, tool.name, *about)

@@ -49,7 +49,8 @@ class RpcError(Exception):
 class LinkError(Exception):
     """There is no answer: the server cannot be reached, ended, or sent what is no message.
 
-    `expired`: it has forgotten this client (HTTP 404) and must be initialised again."""
+    `expired`: it has forgotten this client (HTTP 404) and must be initialised again.
+    """
 
     def __init__(self, text: str, *, expired: bool = False) -> None:
         super().__init__(text)
