@@ -1,4 +1,6 @@
-"""`fetch_url`, for its schema: the server fetches (tools/fetch.py), the child reads (html.py)."""
+"""The schema of the tool `fetch_url`: the server fetches (tools/fetch.py), the child reads
+(html.py).
+"""
 
 from __future__ import annotations
 
