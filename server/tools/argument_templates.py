@@ -38,8 +38,10 @@ class Unfilled(Exception):
 
 
 class Pending(Exception):
-    """Raised if a template names a tool whose call, earlier in the same message, has no result
-    yet."""
+    """Raised if a template names a tool whose call has no result yet.
+
+    The call is an earlier one of the same message.
+    """
 
 
 class Results:
@@ -80,8 +82,7 @@ class Results:
         return list(dict.fromkeys([*found, *filter(None, map(self._tool_of, beside))]))
 
     def _tool_of(self, place: int) -> str | None:
-        """Return the name of the tool whose result is at a message index; None if the call
-        failed."""
+        """Return the name of the tool whose result is at an index; None if the call failed."""
         message = self._messages[place]
         return None if message.get("is_error") else message.get("name") or ""
 
@@ -202,8 +203,10 @@ def field(result: Any, path: str) -> Any:
 
 
 def shifted(value: Any, days: int) -> str:
-    """Return an ISO date or time moved by `days` calendar days. Raises Unfilled for other
-    values."""
+    """Return an ISO date or time moved by `days` calendar days.
+
+    Raises Unfilled for other values.
+    """
     if isinstance(value, str) and _DATE.fullmatch(value):
         try:
             dt.datetime.fromisoformat(value)

@@ -219,8 +219,7 @@ class Catalog:
             source.running = None
 
     def add_rest(self, configured: dict[str, Any], home: Path) -> None:
-        """Add the operations of `server.rest`, and of the OpenAPI documents that it names, below
-        `home`."""
+        """Add the operations of `server.rest`, with those of OpenAPI documents below `home`."""
         for api, about in configured.items():
             file, document = about.get("openapi"), None
             schemas = Schemas(MAX_API_COST)

@@ -109,8 +109,7 @@ class Claims:
             self._path(scope, call_id, attempt).with_suffix(RESULT).unlink()
 
     def horizon(self) -> int:
-        """Return the latest `since_ms` of all expired claims, in milliseconds; 0 if none has
-        expired.
+        """Return the latest `since_ms` of all expired claims; 0 if none has expired.
 
         A call made or asked about at that time or before may have run here: its claim is gone.
         """
@@ -159,8 +158,7 @@ class Claims:
         return True
 
     def _read(self, path: Path) -> tuple[str, int] | None:
-        """Return (fingerprint, since_ms) of a claim; None for a file that is no claim or cannot be
-        read.
+        """Return (fingerprint, since_ms) of a claim; None if there is none.
 
         A damaged claim counts as ("", 0).
         """

@@ -2,8 +2,8 @@
 
 When a run is cut, its repeatable calls end with it. Other calls get a grace period to finish, and
 their result is kept on this host (execution_claims.py), so that the next POST of the session gets
-the result instead of a question (docs/reference/session.md, "Resume rules"). A client that comes
-back within the grace period ends it and receives the live output again.
+the result instead of a question (docs/reference/session.md, "Resume rules"). When a client comes
+back, the grace period is over and the live output goes on.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Execution:
     """A running call.
 
     lasting   it may not run twice, so it outlives its listener for a grace period
-    stopped   why a person stopped it; "" if nobody did
+    stopped   why a person stopped it; "" if it was not stopped
     result    its TOOL_CALL_RESULT; None while it runs
     """
 
@@ -87,8 +87,10 @@ class Executions:
         return int(self._ceilings.of(owner)["max_parallel_calls"])
 
     def knows(self, key: Key, fingerprint: str) -> bool:
-        """Return whether `attach` may yield something: the call runs on this host, or its result is
-        kept."""
+        """Return whether `attach` may yield something.
+
+        The call runs on this host, or its result is kept.
+        """
         execution = self._running.get(key)
         if execution is not None and (execution.result or not execution.task.done()):
             return execution.fingerprint == fingerprint
@@ -144,8 +146,7 @@ class Executions:
         *,
         lasting: bool,
     ) -> Execution:
-        """Start a call as a task. `listener` is called with its events, and with None when it has
-        ended."""
+        """Start a call as a task; `listener` is called with its events, then with None."""
         execution = Execution(key, name, fingerprint, lasting, listener)
         execution.task = asyncio.create_task(self._run(execution, source))
         self._running[key] = execution

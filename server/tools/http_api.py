@@ -267,8 +267,10 @@ def in_query(wire: str, value: Any, style: str) -> list[tuple[str, str]]:
 
 
 def in_form(name: str, value: Any, style: str) -> list[tuple[str, str]]:
-    """Return the form fields of an object, without null values. Raises ToolError for other
-    values."""
+    """Return the form fields of an object, without null values.
+
+    Raises ToolError for other values.
+    """
     if not isinstance(value, dict):
         raise ToolError(f"{name} is no object, and a form has named fields")
     return [

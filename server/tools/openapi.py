@@ -138,8 +138,7 @@ def _tool(
 def _parameters(
     document: dict[str, Any], item: dict[str, Any]
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return {(place, name): parameter}; an operation's own parameters replace those of its
-    path."""
+    """Return {(place, name): parameter}; an operation's own replace those of its path."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for each in item["parameters"]:
         about = _resolved(document, each)
@@ -178,8 +177,7 @@ def _body(body: dict[str, Any]) -> tuple[Any, dict[str, str]] | None:
 
 
 def _content(body: dict[str, Any], kinds: re.Pattern[str]) -> tuple[Any, dict[str, Any] | None]:
-    """Return (schema, media type object) of the first content of these kinds; ({}, None) if
-    none."""
+    """Return (schema, media type object) of the first content of these kinds, or ({}, None)."""
     for kind, about in _dict(body.get("content")).items():
         if kinds.fullmatch(kind):
             return _dict(about).get("schema", {}), _dict(about)
@@ -250,8 +248,10 @@ def _without_answers(schema: dict[str, Any], found: dict[str, Any]) -> None:
 
 
 def _resolved(document: dict[str, Any], about: Any) -> dict[str, Any]:
-    """Return a path, parameter or body with references followed. Raises ValueError for bad
-    references."""
+    """Return a path, parameter or body with references followed.
+
+    Raises ValueError for references that lead nowhere or in a circle.
+    """
     for _ in range(MAX_REFERENCES):
         reference = _dict(about).get("$ref")
         if reference is None:

@@ -193,8 +193,7 @@ def enforceable(wanted: Reach, tier: str) -> str:
 
 
 def exceeded(required: dict[str, Any], most: dict[str, Any], network: str) -> str:
-    """Return what a tool requires beyond the server's limits and network, in words; "" if
-    nothing."""
+    """Return in words what a tool requires beyond the server's limits and network, or ""."""
     over = [
         f"{name} {value:g} (this server allows {most[name]:g})"
         for name, value in required.items()

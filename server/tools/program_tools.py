@@ -196,7 +196,10 @@ class Objects:
         return _outcome(task.result(), tuple(lines), usage)
 
     def _abandon(self, thing: BaseTool, task: asyncio.Future[Called], is_async: bool) -> None:
-        """Count a timed-out call until it ends: a thread cannot be killed."""
+        """Count a timed-out call until it ends, and cancel it if it is async.
+
+        A thread cannot be killed, so a plain function goes on.
+        """
         key = id(thing)
         self._stuck[key] = self._stuck.get(key, 0) + 1
 

@@ -29,8 +29,10 @@ logger = log.get("kept")
 
 
 class Kept(NamedTuple):
-    """Figures on one kind of kept data: the number of items, the oldest's age, and how many
-    expired."""
+    """Figures on one kind of kept data.
+
+    `number`: items; `oldest_s`: age of the oldest, in seconds; `expired`: how many of them expired.
+    """
 
     name: str
     number: int

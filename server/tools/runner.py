@@ -97,8 +97,10 @@ class Runner:
                     shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        """End idle workers and the processes of stateful toolkits. Calls end with their
-        generators."""
+        """End idle workers and the processes of stateful toolkits.
+
+        Running calls end with their generators.
+        """
         self._processes.close()
         for pool in (*self._pools, *([self.pool] if self.pool else ())):
             pool.close()
@@ -204,8 +206,7 @@ class Runner:
                 pool.renew()
 
     async def _source(self, job: Job) -> str | None:
-        """Return the text of the owner's file, which a worker cannot open; None if it is not
-        needed.
+        """Return the text of the owner's file, which a worker cannot open; None for other jobs.
 
         Raises OSError, SyntaxError, UnicodeDecodeError.
         """
@@ -228,7 +229,7 @@ class Runner:
                 raise OSError(0, "its package has no sandbox")
             pool = job.package.pool
         if pool.policy.run_as:
-            # Only the server chooses the folder's name, so nobody else can place a link there.
+            # Safe by path: nobody else may write in the parent folder.
             os.chown(folder, pool.policy.run_as, pool.policy.run_as, follow_symlinks=False)
         reach = job.reach or self.reach
         worker = pool.take(reach.network)

@@ -257,8 +257,7 @@ class Answers:
 
 
 def last_process(session: dict[str, Any], of: str) -> dict[str, Any] | None:
-    """Return {of, id, calls} from the session's last result of this toolkit; None if there is
-    none."""
+    """Return {of, id, calls} from the session's last result of this toolkit, or None."""
     for message in reversed(session.get("messages", ())):
         result = message.get("result")
         said = result.get("process") if isinstance(result, dict) else None

@@ -27,8 +27,7 @@ MOST = 1_000  # tools of one source
 
 @dataclass(eq=False)
 class Source:
-    """A file with `tools()`. `asked_at`: loop time of its last call; `running`: its refresh
-    task."""
+    """A file with `tools()`. `asked_at`: loop time of its last call; `running`: its task."""
 
     name: str
     function: Callable[[], Any]

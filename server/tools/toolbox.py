@@ -113,8 +113,8 @@ class Toolbox:
     """The tools of one server.
 
     `open` proves the sandbox, `load_owner_tools` adds the configured tools. Without these two calls
-    only built-in tools are present, and of those none that needs the sandbox which `require`
-    demands.
+    only built-in tools are present, and those that run on this machine are withheld unless
+    `require` is "none".
     """
 
     def __init__(
@@ -250,11 +250,11 @@ class Toolbox:
     # -- what the model and the client are told ---------------------------------------------------
 
     def declared(self, session: Session, reading: Reading | None = None) -> list[dict[str, Any]]:
-        """Return the declarations for the model, in a fixed order, as providers cache a prompt's
-        prefix.
+        """Return the declarations for the model, in a fixed order.
 
-        Tools that are denied, cannot run or keep failing are left out. `tool_detail` is included
-        only if the session wants brief declarations.
+        Providers cache a prompt's prefix, so the order matters. Tools that are denied, cannot run
+        or keep failing are left out. `tool_detail` is included only if the session has brief
+        declarations.
         """
         reading = reading or self.reading(session)
         left_out = self._left_out(session, reading)
@@ -347,8 +347,8 @@ class Toolbox:
         return frozenset((*self._tools, *self._catalog.named))
 
     def _only_named(self) -> dict[str, Entry]:
-        """Return tools that an agent has only if it names them; the owner's tools take
-        precedence."""
+        """Return tools that an agent has only if it names them, without those the owner
+        replaced."""
         return {n: entry for n, entry in self._catalog.named.items() if n not in self._tools}
 
     def _named(self, session: Session) -> dict[str, Entry]:
@@ -458,8 +458,7 @@ class Toolbox:
         )
 
     def _known(self, name: str, reading: Reading) -> tuple[BaseTool, Validator] | None:
-        """Return the tool of this name as the session has it, the server's or the page's; or
-        None."""
+        """Return the server's or the page's tool of this name as the session has it, or None."""
         if name not in reading.tools:
             if entry := self._entry(name, reading.session):
                 reading.tools[name] = entry.tool, entry.validator

@@ -26,8 +26,7 @@ from .tool import KIT, MARK, Context, ToolError, tool, toolkit
 
 
 class Declared(NamedTuple):
-    """A tool as its author wrote it. `kit`: the class of a method; `shared`: options of that
-    class."""
+    """A tool as its author wrote it. `kit`: the class of a method; `shared`: its options."""
 
     name: str
     function: Callable[..., Any]

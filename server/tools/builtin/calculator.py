@@ -72,8 +72,10 @@ def calculator(
 
 
 def compute(node: ast.expr) -> Any:
-    """Return the value of an expression. Raises ValueError, OverflowError, ZeroDivisionError,
-    TypeError."""
+    """Return the value of an expression.
+
+    Raises ValueError, OverflowError, ZeroDivisionError, TypeError.
+    """
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return bounded(value)

@@ -76,8 +76,10 @@ def decoded(data: bytes, content_type: str) -> str:
 
 
 class Page(HTMLParser):
-    """A parser that collects text: blocks as lines, headings and items marked, links as
-    Markdown."""
+    """A parser that collects text.
+
+    Blocks become lines, headings and items are marked, links are written as in Markdown.
+    """
 
     def __init__(self, url: str) -> None:
         super().__init__(convert_charrefs=True)

@@ -70,8 +70,10 @@ def search_files(
 
 
 def finder(query: str, regex: bool, ignore_case: bool) -> Finds:
-    """Return a function that tells whether a line matches. Raises ToolError for an invalid
-    pattern."""
+    """Return a function that tells whether a line matches.
+
+    Raises ToolError for an invalid pattern.
+    """
     if not regex:
         wanted = query.casefold() if ignore_case else query
         return lambda line: wanted in (line.casefold() if ignore_case else line)

@@ -1,5 +1,6 @@
-"""The schema of the tool `fetch_url`: the server fetches (tools/fetch.py), the child reads
-(html.py).
+"""The schema of the tool `fetch_url`.
+
+The server fetches (tools/fetch.py), the child reads the page (html.py).
 """
 
 from __future__ import annotations

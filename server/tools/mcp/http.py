@@ -154,8 +154,10 @@ class HttpLink:
         return same
 
     async def _refusal(self, response: Response) -> Message | None:
-        """Return the JSON-RPC error of an error response; None for a 2xx status. Raises
-        LinkError."""
+        """Return the JSON-RPC error of an error response; None for a 2xx status.
+
+        Raises LinkError for an error without one.
+        """
         if 200 <= response.status < 300:
             return None
         said = await response.read(MAX_ERROR) if response.status >= 400 else b""

@@ -27,7 +27,7 @@ METHOD_NOT_FOUND = -32601
 UNSUPPORTED_VERSION = -32022
 MAX_MESSAGE = 8 * 1024 * 1024  # bytes
 MAX_VALUES = 500_000  # JSON values in one message
-MAX_BATCH = 1_000  # messages; we send no batches, so servers have little reason to
+MAX_BATCH = 1_000  # messages; as we send no batches, hardly any has more than two
 MAX_DEPTH = 60  # results become part of a session, which may be 100 levels deep
 
 _META = "io.modelcontextprotocol/"
@@ -48,7 +48,7 @@ class RpcError(Exception):
 class LinkError(Exception):
     """No answer: the server cannot be reached, has ended, or sent something that is not a message.
 
-    `expired`: it does not know the session (HTTP 404); the handshake is needed again.
+    `expired`: our session is unknown to it (HTTP 404); the handshake is needed again.
     """
 
     def __init__(self, text: str, *, expired: bool = False) -> None:
@@ -108,8 +108,7 @@ def result_of(message: Message) -> Message:
 
 
 def reply_to(message: Message) -> Message:
-    """Return our answer to a request of the server: `ping` is answered, nothing else is
-    supported."""
+    """Return our answer to a request of the server; only `ping` is supported."""
     if message["method"] == "ping":
         return {"jsonrpc": "2.0", "id": message["id"], "result": {}}
     error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}

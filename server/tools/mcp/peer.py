@@ -127,8 +127,10 @@ class Peer:
         return found[: MAX_TOOLS + 1]
 
     def _good_for(self, ttl_ms: Any) -> float:
-        """Return the seconds until the list is fetched again; servers of the legacy era announce
-        changes."""
+        """Return the seconds until the list is fetched again.
+
+        Infinite in the legacy era, where servers announce changes.
+        """
         if not self.link.modern:
             return math.inf
         told = isinstance(ttl_ms, int | float) and not isinstance(ttl_ms, bool)

@@ -52,7 +52,8 @@ def tool_of(server: str, listed: Json, timeout_s: float, *, trusted: bool) -> Ba
     name, schema = listed.get("name"), listed.get("inputSchema")
     if not isinstance(name, str) or not name:
         raise ToolError("a tool has no name")
-    # Some servers send schemas without a type (issues: servers 3051, gitlab-mcp 286).
+    # Some servers send schemas without a type, or with `$schema` only (issues: servers 3051,
+    # gitlab-mcp 286).
     if not isinstance(schema, dict) or schema.get("type") not in ("object", None):
         raise ToolError(f"{name[:100]}: its inputSchema does not describe an object")
     schema = {key: value for key, value in schema.items() if value is not None}  # Go sends nulls
@@ -149,8 +150,8 @@ def question_of(result: Json) -> Json:
     """Return an `input_required` result as {message, response_schema, keys, state?}.
 
     The call log keeps it in this form. Several questions become one, whose answer has a member for
-    each. Without `keys` the server only wants the request repeated. Raises ToolError for a question
-    that no person can answer.
+    each. Without `keys` the server only asks for the request to be repeated. Raises ToolError for a
+    question that no person can answer.
     """
     requests = result.get("inputRequests") or {}
     if not isinstance(requests, dict) or len(requests) > MAX_QUESTIONS:

@@ -46,8 +46,7 @@ logger = log.get("mcp")
 
 @dataclass(frozen=True)
 class Question:
-    """A call that goes on once a person has answered; `input` as mcp/result.py `question_of` makes
-    it."""
+    """A call that waits for a person's answer; `input` as mcp/result.py `question_of` makes it."""
 
     input: Json
 
@@ -147,10 +146,10 @@ class Servers:
     async def call(
         self, tool: BaseTool, args: Json, question: Json | None, limits: Mapping[str, float]
     ) -> AsyncGenerator[str | Outcome | Question, None]:
-        """Yield progress lines, then an Outcome or a Question. Closing the generator cancels the
-        call.
+        """Yield progress lines, then an Outcome or a Question.
 
-        `question`: the one that a person has answered since the last request.
+        `question`: the one that a person has answered since the last request. Closing the generator
+        cancels the call.
         """
         started = time.monotonic()
         secrets = self._servers[tool.where[1]].credentials()
