@@ -132,7 +132,8 @@ def limited(value: Any) -> Any:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return at most `most` characters: beginning and end, with a note on what is left out."""
+    """Return a text; of a longer one `most` characters, beginning and end, with a note in
+    between."""
     if len(text) <= most:
         return text
     half = most // 2

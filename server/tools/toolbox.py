@@ -347,8 +347,7 @@ class Toolbox:
         return frozenset((*self._tools, *self._catalog.named))
 
     def _only_named(self) -> dict[str, Entry]:
-        """Return tools that an agent has only if it names them, without those the owner
-        replaced."""
+        """Return tools that an agent has only if it names them; the owner's come first."""
         return {n: entry for n, entry in self._catalog.named.items() if n not in self._tools}
 
     def _named(self, session: Session) -> dict[str, Entry]:

@@ -254,7 +254,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def shortened(line: str, most: int = MAX_LINE) -> str:
-    """Return at most `most` characters of a line."""
+    """Return a line, cut after `most` characters."""
     return line if len(line) <= most else line[:most] + " …"
 
 

@@ -72,9 +72,9 @@ def python(
 def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str, Any]:
     """Run a program and return {exit_code, output, signal?, limit?}; attach the files that it made.
 
-    `output`: beginning and end, KEEP bytes. `limit`: the limit that the output of a failed program
-    names, as no other sign of it exists. Raises LimitReached if the kernel ended the program at a
-    limit.
+    `output`: beginning and end, KEEP bytes. `limit`: a limit that the output of a failed program
+    names, for limits that only the program itself notices. Raises LimitReached if the kernel ended
+    the program at a limit.
     """
     began = file_clock_ns()
     process = subprocess.Popen(
