@@ -1,1 +1,1 @@
-"""What the agent can do: tools, the policy over them, and their execution."""
+"""Tools of the agent, the policy that allows or denies calls, and their execution."""

@@ -1,9 +1,9 @@
-"""`agent_save`: a definition that the model wrote and a person approved, as a file.
+"""The tool `agent_save`: writes an agent definition of the model, once a person has approved it.
 
-In the walk: dispatch.py calls `save` in the server itself, for the folder is out of every sandbox's
-reach. The server's owner saves for everybody, each other key for itself (agents/folders.py). The
-rule of the file: only what a file may say is written, under a name that can be nothing but a name,
-and whole or not at all. What a model writes never lowers a policy.
+dispatch.py calls `save` in the server itself, since no sandbox can write to the folder. The
+server's owner saves for all keys, every other key for itself (agents/folders.py). The definition is
+checked, the name is a plain file name, and the file is written atomically. A model's definition
+never weakens an existing policy.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ from ..strict_json import JSONError
 from .runner import Outcome
 from .tool import ToolError
 
-MOST = 100  # files in one folder: it is read before every run
+MOST = 100  # files in one folder, which is read before every run
 
 
 def save(
     folders: Sequence[Path], name: str, definition: dict[str, Any], replace: bool = False
 ) -> Outcome:
-    """Write `<name>.json` into the first of the folders. Only with `replace` where any of them has
-    one, and what the policy of the nearest asks about or denies stays in the new one."""
+    """Write `<name>.json` to the first of the folders and return the Outcome.
+
+    An agent of this name in any of the folders is replaced only with `replace`; its `ask` and
+    `deny` policies are kept in the new one.
+    """
     folder, file = folders[0], f"{name}.json"
     try:
         found = _checked(name, definition)
@@ -71,7 +74,7 @@ def _count(folder: Path) -> int:
 
 
 def _policy_of(folder: Path, name: str) -> dict[str, str]:
-    """What the file that is there says of tools."""
+    """Return the policy of the existing file. Raises ToolError if it cannot be read."""
     path = folder / f"{name}.json"
     try:
         if not path.exists():
@@ -81,7 +84,7 @@ def _policy_of(folder: Path, name: str) -> dict[str, str]:
     except (OSError, UnicodeDecodeError, JSONError):
         value = None
     before, misfits = definitions.read(name, value)
-    if misfits:  # a policy that cannot be read cannot be kept
+    if misfits:  # an unreadable policy cannot be kept
         text = f"not saved: what {name}.json forbids cannot be read; its owner has to mend it first"
         raise ToolError(text)
     policy: dict[str, str] = before.get("policy", {})
@@ -89,7 +92,7 @@ def _policy_of(folder: Path, name: str) -> dict[str, str]:
 
 
 def _keep(found: Definition, before: dict[str, str]) -> list[str]:
-    """Make the policy of `found` no weaker than the one before; `tool: word` of what stays."""
+    """Make the policy of `found` no weaker than `before`; return `tool: word` of what was kept."""
     own = found.get("policy", {})
     stricter = {
         tool: word
@@ -113,7 +116,7 @@ def _file(found: Definition) -> bytes:
 
 
 def _written(folder: Path, file: str, data: bytes, replace: bool) -> bool:
-    """Whether there was such a file before."""
+    """Write the file atomically and return whether it replaced one. Raises ToolError."""
     draft, target = folder / f".{secrets.token_hex(8)}.tmp", folder / file
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -123,7 +126,7 @@ def _written(folder: Path, file: str, data: bytes, replace: bool) -> bool:
             out.flush()
             os.fsync(out.fileno())
         try:
-            os.link(draft, target)  # unlike a rename, this never takes another's place
+            os.link(draft, target)  # unlike a rename, this never replaces a file
             return False
         except FileExistsError:
             if not replace:

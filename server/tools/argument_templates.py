@@ -1,10 +1,8 @@
-"""`{{tool.field+Nd}}` in a call's arguments: values of earlier results, filled in before anything
-looks at them.
+"""Templates in a call's arguments: `{{tool.field+Nd}}` stands for a value of an earlier result.
 
-In the walk: the toolbox fills them in first, so that the policy judges, people approve and the tool
-gets the same arguments. A template is a whole string; `x {{a.b}}` and `{{ a.b }}` are only text.
-The rule of the file: what cannot be filled in is an error that says what is missing, never a
-literal. Pure.
+The toolbox fills them in first, so that the policy judges, people approve and the tool gets the
+same arguments. A template is a whole string; `x {{a.b}}` and `{{ a.b }}` are plain text. A template
+without a value is an error that names what is missing; it never reaches the tool. Pure.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ Place = tuple[str | int, ...]
 MAX_NAMED = 12  # fields or problems that one error lists
 MAX_TEMPLATES = 32  # in the arguments of one call
 MAX_PATH = 200  # characters
-LOOK_BACK = 10  # results of one tool in which a field is looked for
+LOOK_BACK = 10  # latest results of one tool that are searched for a field
 MISSING: Any = object()
 
 _TEMPLATE = re.compile(r"\{\{([A-Za-z0-9_-]+)\.([^\s{}]+?)(?:([+-]\d{1,6})d)?\}\}")
@@ -36,24 +34,27 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].+)?")
 
 
 class Unfilled(Exception):
-    """Templates without a value; the message names them all, for the model."""
+    """Raised for templates without a value; the message names them all, for the model."""
 
 
 class Pending(Exception):
-    """A template names a tool whose call, earlier in the same message, has no result yet."""
+    """Raised if a template names a tool whose call has no result yet.
+
+    The call is an earlier one of the same message.
+    """
 
 
 class Results:
-    """The results of a session by tool, read once from a session that does not change meanwhile."""
+    """The results of a session by tool. The session must not change while this is used."""
 
     def __init__(self, session: Session) -> None:
         self._messages = session["messages"]
 
     def before(self, call_id: str) -> Earlier:
-        """Those that a call may name.
+        """Return the results that the templates of a call may refer to.
 
-        Results of later calls do not count, however early they came: what a call means must not
-        change while it waits for an approval.
+        Results of later calls do not count, even if they are there already: a call's arguments must
+        not change while it waits for an approval.
         """
         start = self._calls.get(call_id, len(self._messages))
         calls = self._messages[start].get("tool_calls") or () if call_id in self._calls else ()
@@ -63,8 +64,10 @@ class Results:
         return Earlier(self, start, sorted(place for place in beside if place > start), waiting)
 
     def of(self, tool: str, start: int, beside: list[int]) -> Iterator[Any]:
-        """The results of a tool before the place `start` and at the places `beside`, latest first,
-        but no more than LOOK_BACK."""
+        """Yield up to LOOK_BACK results of a tool, latest first.
+
+        They are those before message index `start`, and those at the indexes `beside`.
+        """
         own = self._by_tool.get(tool, [])
         later = [place for place in beside if self._tool_of(place) == tool]
         first = own[max(0, bisect_left(own, start) - LOOK_BACK) : bisect_left(own, start)]
@@ -74,24 +77,24 @@ class Results:
             yield self._read[place]
 
     def tools(self, start: int, beside: list[int]) -> list[str]:
-        """Names of tools that have given a result by then."""
+        """Return the names of tools with a result before `start` or at `beside`."""
         found = [name for name, places in self._by_tool.items() if name and places[0] < start]
         return list(dict.fromkeys([*found, *filter(None, map(self._tool_of, beside))]))
 
     def _tool_of(self, place: int) -> str | None:
-        """The tool whose result is at a place; None if it failed."""
+        """Return the name of the tool whose result is at an index; None if the call failed."""
         message = self._messages[place]
         return None if message.get("is_error") else message.get("name") or ""
 
     @cached_property
     def _calls(self) -> dict[str, int]:
-        """Call id -> place of its message."""
+        """Return call id → index of its message."""
         messages = enumerate(self._messages)
         return {c["id"]: place for place, m in messages for c in m.get("tool_calls") or ()}
 
     @cached_property
     def _first(self) -> dict[str, int]:
-        """Call id -> place of its first result."""
+        """Return call id → index of its first result."""
         found: dict[str, int] = {}
         for place, message in enumerate(self._messages):
             if message["role"] == "tool":
@@ -100,7 +103,7 @@ class Results:
 
     @cached_property
     def _by_tool(self) -> dict[str, list[int]]:
-        """Tool -> places of its results, in order."""
+        """Return tool → indexes of its results, in order."""
         found: dict[str, list[int]] = {}
         for place, message in enumerate(self._messages):
             if message["role"] == "tool" and (name := self._tool_of(place)) is not None:
@@ -114,8 +117,11 @@ class Results:
 
 @dataclass(frozen=True)
 class Earlier:
-    """The results that one call may name. `beside`: places of those of its own message; `waiting`:
-    tools that were called before it in its message and have given none yet."""
+    """The results that one call may refer to.
+
+    `start`: index of its message. `beside`: indexes of results of calls before it in that message.
+    `waiting`: tools of such calls without a result so far.
+    """
 
     results: Results
     start: int
@@ -123,7 +129,10 @@ class Earlier:
     waiting: set[str]
 
     def value(self, tool: str, path: str, days: int) -> Any:
-        """The field of the latest result of `tool` that has it. Raises Unfilled."""
+        """Return the field of the latest result of `tool` that has it, moved by `days`.
+
+        Raises Unfilled.
+        """
         if len(path) > MAX_PATH:
             raise Unfilled(f"a path has at most {MAX_PATH} characters")
         own = self.results.of(tool, self.start, self.beside)
@@ -142,10 +151,9 @@ class Earlier:
 def fill(
     session: Session, call: Call, args: dict[str, Any], results: Results | None = None
 ) -> tuple[dict[str, Any], list[str]]:
-    """The arguments with every template replaced, and a line for each. `args` stays as it is;
-    `results`: those of the session, if they were read before.
+    """Return (arguments with all templates replaced, one note for each). `args` is not changed.
 
-    Raises Unfilled or Pending.
+    `results`: those of the session, if they were read before. Raises Unfilled or Pending.
     """
     if not (count := _templates(args)):
         return args, []
@@ -156,6 +164,7 @@ def fill(
     problems: list[str] = []
 
     def filled(value: Any, at: Place) -> Any:
+        """Return a value with its templates replaced. `at`: its place in the arguments."""
         if isinstance(value, dict):
             return {key: filled(item, (*at, key)) for key, item in value.items()}
         if isinstance(value, list):
@@ -180,7 +189,7 @@ def fill(
 
 
 def field(result: Any, path: str) -> Any:
-    """The value at a path such as `city.days.0.date`, or MISSING."""
+    """Return the value at a path such as `city.days.0.date`, or MISSING."""
     for name in path.split("."):
         if isinstance(result, dict) and name in result:
             result = result[name]
@@ -194,7 +203,10 @@ def field(result: Any, path: str) -> Any:
 
 
 def shifted(value: Any, days: int) -> str:
-    """An ISO date, or the date of an ISO time, so many calendar days later. Raises Unfilled."""
+    """Return an ISO date or time moved by `days` calendar days.
+
+    Raises Unfilled for other values.
+    """
     if isinstance(value, str) and _DATE.fullmatch(value):
         try:
             dt.datetime.fromisoformat(value)
@@ -209,7 +221,7 @@ def shifted(value: Any, days: int) -> str:
 
 
 def _result(message: dict[str, Any]) -> Any:
-    """What a tool returned: out of its envelope, or the JSON that its text is."""
+    """Return a tool's result: from its envelope, or from its text, parsed if it is JSON."""
     envelope = message.get("result")
     result = message.get("content")
     if isinstance(envelope, dict):
@@ -223,7 +235,7 @@ def _result(message: dict[str, Any]) -> Any:
 
 
 def _templates(value: Any) -> int:
-    """How many templates a value holds."""
+    """Return how many templates a value contains."""
     if isinstance(value, str):
         return value.startswith("{{") and _TEMPLATE.fullmatch(value) is not None
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

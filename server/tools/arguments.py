@@ -1,7 +1,7 @@
-"""From what a model wrote to the arguments that a tool runs with.
+"""From the argument text of a model to the arguments with which a tool runs.
 
-In the walk: toolbox.py judges a call by these, and a person is shown them. Text is parsed, the
-templates in it are filled, and what a schema allows to be mended is mended, in this order.
+The toolbox judges a call by the result, and a person sees it for approval. Steps, in this order:
+parse the text, fill in templates (argument_templates.py), repair by the schema.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
 
 
 def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], str, list[str]]:
-    """(arguments as they would run, what is wrong with them, what was changed in them). Those that
-    were offered under another name get their own."""
+    """Return (arguments to run with, error text or "", notes on changes).
+
+    `raw`: argument text or a dict. Parameters that were declared under a portable name get their
+    own name back.
+    """
     changes: list[str] = []
     if isinstance(raw, str):
         parsed = parse(raw)
@@ -43,8 +46,11 @@ def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], 
 
 
 def misfits(args: dict[str, Any], validator: Validator, fill: Fill) -> list[Mismatch]:
-    """Return what is wrong with arguments that a person wrote; empty where that is known only when
-    the call runs, since they name results of others."""
+    """Return the errors in arguments that a person edited.
+
+    Empty if templates refer to results that are missing so far; these are checked when the call
+    runs.
+    """
     try:
         filled, _ = fill(_named(args, validator))
     except (Pending, Unfilled):
@@ -55,6 +61,6 @@ def misfits(args: dict[str, Any], validator: Validator, fill: Fill) -> list[Mism
 
 
 def _named(args: dict[str, Any], validator: Validator) -> dict[str, Any]:
-    """Return the arguments under the names of the tool itself."""
+    """Return the arguments under the tool's own parameter names."""
     names = renamed(validator.schema)
     return {names.get(name, name): value for name, value in args.items()} if names else args

@@ -1,9 +1,9 @@
-"""Which tools there are: built in, the owner's files, REST operations, MCP servers.
+"""The catalog of tools: built-in, from the owner's files and packages, REST APIs and MCP servers.
 
-In the walk: filled once when the server starts; the toolbox reads `entries` from then on. The
-owner's files and packages are described by child processes (user_tools.py, package_code.py), so
-that the server itself runs none of their code. The rule of the file: what is broken is left out and
-told to the owner in `problems`, and costs nothing but itself.
+Filled when the server starts and refreshed later; the toolbox reads `entries`. The owner's files
+and packages are described by child processes (user_tools.py, package_code.py), so that the server
+runs none of their code; tool sources (tool_sources.py) are the exception. A broken tool is left out
+and reported in `problems`; the others are loaded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .runner import Job, Outcome, Runner
 from .tool import BaseTool, Context, ToolError, hints_of, resources_of
 from .tool_sources import Source, is_source, load_source
 
-# Where a built-in tool runs, if not in a child. What is inline is bounded and harmless.
+# Kinds of the built-in tools that do not run in a child. Inline tools are bounded and harmless.
 KINDS = {
     **dict.fromkeys(("calculator", "datetime", "finish"), "inline"),
     **dict.fromkeys(("city_datetime", "mock_city_weather"), "inline"),
@@ -46,7 +46,7 @@ KINDS = {
     "ask_user": "question",
     "fetch_url": "fetch",
 }
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider accepts (OpenAI's rule)
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # accepted by every provider; OpenAI's rule
 DESCRIBE_LIMITS: dict[str, float] = {
     "wall_s": 20,
     "cpu_s": 20,
@@ -57,17 +57,16 @@ DESCRIBE_LIMITS: dict[str, float] = {
     "open_files": 256,
 }
 
-EMPTY = "it has no @tool"  # how package_code.py begins to say so
+EMPTY = "it has no @tool"  # beginning of the error that package_code.py raises
 MAX_API_COST = 2_000_000  # of the schemas of one API, in units of about 1 µs
-MAX_PROBLEMS = 500  # an MCP server could find new ones for ever
+MAX_PROBLEMS = 500  # an MCP server could cause an unlimited number
 
 logger = log.get("tools")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A tool, its compiled schema, and the request or the object of this process that it is where
-    it is one (kinds `rest` and `object`)."""
+    """A tool, its compiled schema, and its REST operation or Python object for these kinds."""
 
     tool: BaseTool
     validator: Validator
@@ -76,13 +75,16 @@ class Entry:
 
 
 class Catalog:
-    """The tools by name, in the order they were found. `named`: those that an agent has only if it
-    names them. `problems`: what could not be loaded."""
+    """The tools by name, in the order in which they were found.
+
+    `named`: tools that an agent has only if it names them. `problems`: load errors. `version` grows
+    when `entries` change.
+    """
 
     def __init__(self, *, network: bool) -> None:
-        """The built-in tools; those that need the network only with one."""
+        """Add the built-in tools; those that need the network only if `network`."""
         self.entries: dict[str, Entry] = {}
-        self.version = 0  # another one whenever there are others
+        self.version = 0  # grows when `entries` change
         self.problems: list[str] = []
         self._servers: Servers | None = None
         self._by_server: dict[str, list[BaseTool]] = {}
@@ -108,9 +110,11 @@ class Catalog:
         schemas: Schemas | None = None,
         thing: Object | None = None,
     ) -> None:
-        """`schemas`: the budget that the tool shares with others of a stranger. Raises ToolError
-        for a name that is taken or that models do not accept, SchemaError for a schema nobody can
-        use."""
+        """Add a tool.
+
+        `schemas`: a compilation budget shared with other tools of the same remote source. Raises
+        ToolError for a name that is taken or not legal, SchemaError for an unusable schema.
+        """
         if not NAME.fullmatch(tool.name):
             raise ToolError("a tool's name has 1 to 64 letters a-z, digits, _ or -")
         if tool.name in self.entries:
@@ -122,8 +126,10 @@ class Catalog:
         self.version += 1
 
     async def add_files(self, folder: Path, runner: Runner, *, sandboxed: bool = True) -> None:
-        """The owner's tools: every function marked in `<folder>/*.py`, and what sources give.
-        `sandboxed`: there is a sandbox for the former; without, only the latter."""
+        """Add the owner's tools in `<folder>/*.py`: marked functions, and the tools of sources.
+
+        Without `sandboxed` only sources are loaded.
+        """
         for path in sorted(folder.glob("*.py")) if folder.is_dir() else ():
             if not sandboxed and not is_source(path):
                 continue
@@ -132,8 +138,10 @@ class Catalog:
                     self._problem(f"tools/{path.name}: {item}")
 
     async def add_file(self, path: Path, runner: Runner) -> list[BaseTool | str]:
-        """The tools of one file: each of them, or why it is refused. A file with a `tools()` of its
-        own is a source; any other is run in a child only."""
+        """Add the tools of one file. Return each tool, or the reason why it is refused.
+
+        A file with a `tools()` of its own is a source; any other is run in a child only.
+        """
         if await asyncio.to_thread(is_source, path):
             source = load_source(path)
             return [source] if isinstance(source, str) else await self._add_source(source)
@@ -152,8 +160,10 @@ class Catalog:
         return found
 
     def add_objects(self, things: Iterable[Any], origin: str) -> None:
-        """Tools of this process: BaseTools (program_tools.py) or functions. Raises ToolError and
-        SchemaError."""
+        """Add tools that run in this process: BaseTools (program_tools.py) or functions.
+
+        Raises ToolError and SchemaError.
+        """
         for each in things:
             thing = as_object(each)
             self.add(record(thing, origin), thing=thing)
@@ -166,8 +176,10 @@ class Catalog:
             return [str(error)]
 
     def _gave(self, source: Source, things: list[Object | str]) -> list[BaseTool | str]:
-        """All tools of a source, in the place of those that it had: each, or why it is refused. The
-        others keep their order: providers cache a prompt up to its first difference."""
+        """Replace all tools of a source. Return each tool, or the reason why it is refused.
+
+        Other tools keep their order: providers cache a prompt up to its first difference.
+        """
         before, version = dict(self.entries), self.version
         theirs = [name for name, e in before.items() if e.tool.origin == source.name]
         for name in theirs:
@@ -207,7 +219,7 @@ class Catalog:
             source.running = None
 
     def add_rest(self, configured: dict[str, Any], home: Path) -> None:
-        """The operations of `server.rest`, read from <home>/<openapi> where that is named."""
+        """Add the operations of `server.rest`, with those of OpenAPI documents below `home`."""
         for api, about in configured.items():
             file, document = about.get("openapi"), None
             schemas = Schemas(MAX_API_COST)
@@ -227,14 +239,13 @@ class Catalog:
                     self._problem(f"server.rest.{api}: {item.tool.name}: {error}")
 
     async def add_mcp(self, servers: Servers) -> None:
-        """Start every MCP server and add the tools that it lists, now and whenever they change."""
+        """Start every MCP server and add its tools, now and whenever its list changes."""
         self._servers = servers
         await servers.load(self._listed)
         self.problems += servers.problems
 
     def look_again(self, runner: Runner) -> None:
-        """Ask sources and MCP servers for their tools where that is due, and see whether files of
-        packages have changed. What comes of it comes in later."""
+        """Begin to refresh the sources, MCP servers and packages that are due, without waiting."""
         for source in self._sources:
             if source.due(asyncio.get_running_loop().time()):
                 source.running = asyncio.create_task(self._ask_again(source))
@@ -250,11 +261,11 @@ class Catalog:
         del self._looking[name]
 
     async def settled(self) -> None:
-        """Wait for what `look_again` began with packages."""
+        """Wait until the packages that `look_again` found changed are loaded."""
         await asyncio.gather(*self._looking.values())
 
     async def close(self) -> None:
-        """Wait for no source and no package any more."""
+        """Cancel pending refreshes of sources and packages."""
         tasks = [*self._looking.values()]
         tasks += [source.running for source in self._sources if source.running is not None]
         for task in tasks:
@@ -264,7 +275,7 @@ class Catalog:
     async def add_package(
         self, name: str, about: dict[str, Any], home: Path, runner: Runner
     ) -> None:
-        """The tools of an entry of `server.tool_modules`. What is wrong with it is a problem."""
+        """Add the tools of an entry of `server.tool_modules`; errors go to `problems`."""
         place = f"server.tool_modules.{name}"
         if name in self.packages:
             self._problem(f"{place}: there is an entry of this name already")
@@ -290,7 +301,7 @@ class Catalog:
     def _replace(
         self, package: Package, described: list[dict[str, Any]], problems: list[str]
     ) -> None:
-        """All tools of a package, in place of those that it had."""
+        """Replace all tools of a package, and the problems reported for it."""
         self.problems[:] = [each for each in self.problems if each not in package.problems]
         self.version += 1
         for name in [n for n, e in self.entries.items() if e.tool.package == package.name]:
@@ -306,8 +317,10 @@ class Catalog:
             self._problem(each)
 
     def _listed(self, server: str, tools: list[BaseTool]) -> None:
-        """All tools of an MCP server, in place of those that it had. What is offered keeps its
-        order: providers cache a prompt up to its first difference."""
+        """Replace all tools of an MCP server, keeping the order of the servers.
+
+        Providers cache a prompt up to its first difference.
+        """
         self._by_server[server] = tools
         schemas = Schemas()
         self.version += 1
@@ -333,8 +346,11 @@ class Catalog:
 
 
 def _validator(tool: BaseTool, schemas: Schemas) -> tuple[Validator, list[Mismatch]]:
-    """What checks the arguments, and what it leaves to others: a pattern in another language's
-    spelling, or one that could take for ever, is for those who wrote it. Raises SchemaError."""
+    """Return (validator, ignored keywords) for the arguments of a tool.
+
+    For MCP and REST tools a `pattern` that cannot be translated or bounded is skipped; the remote
+    side checks it. Raises SchemaError.
+    """
     try:
         return schemas.validator(tool.parameters), []
     except SchemaError as error:
@@ -346,7 +362,7 @@ def _validator(tool: BaseTool, schemas: Schemas) -> tuple[Validator, list[Mismat
             *way, last = parse_pointer(each.pointer) or ("",)
             place = functools.reduce(member, way, schema)
             if not isinstance(place, dict) or last not in place:
-                raise  # it stands behind a reference that no pointer can follow
+                raise  # it is behind a reference, where no pointer leads
             del place[last]
         return schemas.validator(schema), error.errors
 
@@ -356,18 +372,22 @@ async def _describe(path: Path, runner: Runner) -> list[dict[str, Any]]:
 
 
 async def survey(package: Package, runner: Runner) -> tuple[list[dict[str, Any]], list[str]]:
-    """What the tools of a package look like, and what is wrong with the rest of it. All of it is
-    asked for at once; where something is broken, each module alone."""
+    """Return (descriptions of a package's tools, problems), and watch its files for changes.
+
+    All modules and functions are surveyed in one child; if that fails, each in a child of its own.
+    """
     wanted = {"modules": [*package.modules], "functions": [*package.functions]}
     found: list[dict[str, Any]] = []
     problems: list[str] = []
     files: list[Any] = []
 
     async def ask(kind: str, args: dict[str, Any]) -> Any:
+        """Run one survey call in a child. Raises ToolError."""
         job = Job(("survey", kind, ""), args, None, DESCRIBE_LIMITS, package=package)
         return await _said(job, runner)
 
     async def add(args: dict[str, Any]) -> None:
+        """Add the tools and files of these modules and functions. Raises ToolError."""
         said = await ask("tools", args)
         found.extend(said["tools"])
         files.extend(said["files"])
@@ -393,14 +413,14 @@ async def survey(package: Package, runner: Runner) -> tuple[list[dict[str, Any]]
                 await add(args)
             except ToolError as broken:
                 if args["modules"] and name not in package.modules and EMPTY in str(broken):
-                    continue  # of all modules below a package, some have no tools
+                    continue  # modules of `package.*` need not have tools
                 problems.append(f"{name}: {broken}")
     package.watch([*files, *package.candidates(), *package.files])
     return found, problems
 
 
 async def _said(job: Job, runner: Runner) -> Any:
-    """The result of a call of the server's own. Raises ToolError."""
+    """Return the result of one of the server's own calls. Raises ToolError."""
     async with aclosing(runner.run(job)) as items:
         async for item in items:
             if isinstance(item, Outcome):
@@ -435,7 +455,7 @@ def _owned(
     about: dict[str, Any],
     package: Package | None = None,
 ) -> BaseTool:
-    """Raises ToolError for a function that cannot be described."""
+    """Return the record of an owner's function. Raises ToolError if it could not be described."""
     if "problem" in about:
         raise ToolError(about["problem"])
     options, (kit, of_all) = about["options"], about["toolkit"]
@@ -447,7 +467,7 @@ def _owned(
         about["parameters"],
         origin=origin,
         where=where,
-        # Side by side they could not share a process.
+        # Parallel calls cannot share the process of a stateful tool.
         hints={**hints, "parallel_safe": hints["parallel_safe"] and not stateful},
         required_resources=resources_of(options),
         keep=options.get("keep"),

@@ -1,7 +1,7 @@
-"""Tools that keep failing: when a run goes on without one, and what the model is told before that.
+"""The circuit breaker: tools that keep failing are withheld for the rest of a run.
 
-Everything is read off the session's messages since the user last spoke, so it is the same on every
-server and after every resume, and there is no counter that could disagree with what is there. Pure.
+Computed from the session's messages since the last user message, without a counter of its own, so
+that it is the same on every server and after every resume. Pure.
 """
 
 from __future__ import annotations
@@ -16,31 +16,36 @@ Session = dict[str, Any]
 Call = dict[str, Any]
 
 MOST = 3  # failures in a row after which a tool is withheld for the rest of the run
-LOOK_BACK = 40  # messages that are looked through for earlier failures of the same call
-FAILED = ("error", "timeout", "limit", "invalid_arguments")  # denials are no fault of the tool's
+LOOK_BACK = 40  # messages searched for earlier failures of the same call
+FAILED = ("error", "timeout", "limit", "invalid_arguments")  # a denial is not a tool's failure
 
 
 class Failures:
-    """The failures of one run, read once from a session that does not change meanwhile."""
+    """The failures of one run. The session must not change while this is used."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def withheld(self) -> set[str]:
-        """Names of tools that failed MOST times in a row in this run."""
+        """Return the names of tools that failed MOST times in a row in this run."""
         return set(self._since)
 
     def is_withheld(self, call: Call) -> bool:
-        """Whether the tool was withheld when the call was made. What its own message brought does
-        not count: it was made before that was known, and may be approved or running already."""
+        """Return whether the tool was withheld before the message of this call.
+
+        Failures in the call's own message do not count: the call was made before they were known,
+        and may be approved or running already.
+        """
         since = self._since.get(call["function"]["name"])
         if since is None:
             return False
         return call["id"] not in self._places or since < self._places[call["id"]]
 
     def note(self, call: Call) -> str:
-        """What to tell the model beside a failure of `call`, whose result is not in the session
-        yet: nothing the first time."""
+        """Return a note for the model on a failure of `call`; "" for the first failure.
+
+        The call's result is not in the session yet.
+        """
         name = call["function"]["name"]
         streaks, repeats = self._in_a_row
         streak, again = streaks[name] + 1, repeats[_same(call)] + 1
@@ -60,7 +65,7 @@ class Failures:
 
     @cached_property
     def _since(self) -> dict[str, int]:
-        """Tool -> place in the run from which it is withheld."""
+        """Return tool → index in the run from which it is withheld."""
         found: dict[str, int] = {}
         streaks: Counter[str] = Counter()
         for place, message in enumerate(self._run):
@@ -74,14 +79,16 @@ class Failures:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """Call id -> place in the run of its message."""
+        """Return call id → index in the run of its message."""
         run = enumerate(self._run)
         return {call["id"]: place for place, message in run for call in _calls(message)}
 
     @cached_property
     def _in_a_row(self) -> tuple[Counter[str], Counter[str]]:
-        """Failures since the last success, by the name of the tool and by the call, among the last
-        LOOK_BACK messages."""
+        """Return failures since the last success, counted by tool name and by call.
+
+        Only the last LOOK_BACK messages count.
+        """
         streaks: Counter[str] = Counter()
         repeats: Counter[str] = Counter()
         made: dict[str, Call] = {}
@@ -100,16 +107,17 @@ class Failures:
 
 
 def withheld(session: Session) -> set[str]:
-    """Names of tools that failed MOST times in a row in this run."""
+    """Return the names of tools that failed MOST times in a row in this run."""
     return Failures(session).withheld()
 
 
 def note(session: Session, call: Call) -> str:
-    """What to tell the model beside a failure of `call`; see Failures."""
+    """Return a note for the model on a failure of `call`; see `Failures.note`."""
     return Failures(session).note(call)
 
 
 def refusal(name: str) -> str:
+    """Return the error text for a call of a withheld tool."""
     return (
         f"{name} failed {MOST} times in a row and is withheld for the rest of this run. Go on"
         " without it, or tell the user what went wrong."
@@ -117,7 +125,7 @@ def refusal(name: str) -> str:
 
 
 def _this_run(session: Session, most: int) -> list[dict[str, Any]]:
-    """The messages since the user last spoke, in order; the last of them, where there are more."""
+    """Return up to `most` messages since the last user message, the latest ones, in order."""
     messages: list[dict[str, Any]] = session["messages"]
     start, least = len(messages), max(len(messages) - most, 0)
     while start > least and messages[start - 1]["role"] != "user":
@@ -126,7 +134,7 @@ def _this_run(session: Session, most: int) -> list[dict[str, Any]]:
 
 
 def _status(message: dict[str, Any]) -> str:
-    """How a call ended, by its tool message; nothing for other messages."""
+    """Return the status of a tool message; "" for other messages."""
     if message["role"] != "tool" or not message.get("name"):
         return ""
     envelope = message.get("result")
@@ -139,7 +147,7 @@ def _calls(message: dict[str, Any]) -> list[Call]:
 
 
 def _same(call: Call) -> str:
-    """Equal for calls that ask for the same: the name and the arguments, however written."""
+    """Return a key that is equal for calls of the same name and arguments, however written."""
     name, arguments = call["function"]["name"], call["function"]["arguments"]
     try:
         value = loads(arguments) if isinstance(arguments, str) else arguments

@@ -1,8 +1,8 @@
-"""Tools that live in the page: declared by the session, run by whoever holds it.
+"""Tools of the page: declared by the session, run by the client.
 
-In the walk: the toolbox offers them after the server's own and judges their calls; a call goes out
-as a `client_tool` interrupt, or with `wait: false` as a result that says it was sent. The rule of
-the file: what comes back is a stranger's, so it is cut to size like any other result. Pure.
+The toolbox declares them after the server's own and judges their calls. A call goes out as a
+`client_tool` interrupt, or with `wait: false` as a result that says it was sent. Results are
+untrusted and cut to size like any other. Pure.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ SENT = "Sent to the page, which does it now. No result will come back."
 
 
 def tools(session: Session, taken: Container[str]) -> dict[str, BaseTool]:
-    """What the page offers, by name. None takes the name of one of ours: what runs on the server
-    is the server's to say."""
+    """Return the page's tools by name, without those whose name is in `taken`.
+
+    Server tools take precedence: only the server decides what runs on it.
+    """
     return {
         tool["name"]: BaseTool(
             tool["name"],
@@ -44,8 +46,10 @@ def tools(session: Session, taken: Container[str]) -> dict[str, BaseTool]:
 
 
 def admit(session: Session, taken: Container[str]) -> None:
-    """Raises Problem, naming every tool of the page that has the name of one of ours: a call must
-    not mean one thing here and another elsewhere."""
+    """Raise Problem if tools of the page have names in `taken`; it lists every such tool.
+
+    A name must mean the same tool on every server.
+    """
     errors = [
         {
             "pointer": pointer("tools", index, "name"),
@@ -61,16 +65,20 @@ def admit(session: Session, taken: Container[str]) -> None:
 
 
 def handed(tool: BaseTool, action: str, reason: str, **more: Any) -> Verdict:
-    """The verdict on a call of a page's tool that is not denied. What has to be asked about is
-    never sent without waiting: the page asks the person and answers."""
+    """Return the verdict on a page tool's call that is not denied.
+
+    A call that needs approval is never sent without waiting: the page asks the person and answers.
+    """
     if action == "ask":
         return Verdict("client", reason, repeatable=tool.repeatable, **more)
     return Verdict("client" if tool.wait else "send", repeatable=tool.repeatable, **more)
 
 
 def result(session: Session, job: Given | Send, now_ms: int) -> Event:
-    """The TOOL_CALL_RESULT of a call that the page answered, or that was sent to it: the event on
-    which the page acts, with the arguments as they were judged."""
+    """Return the TOOL_CALL_RESULT of a call that the page answered (Given), or that is sent (Send).
+
+    The page acts on the event of a sent call; it has the arguments as judged.
+    """
     call_id, name = job.call["id"], job.call["function"]["name"]
     if isinstance(job, Send):
         sent = {"status": "sent", "result": SENT, "args": browser_safe(job.args)}
@@ -93,8 +101,10 @@ def result(session: Session, job: Given | Send, now_ms: int) -> Event:
 
 
 def said(content: Any) -> str:
-    """What a model reads of a page's answer: text as it is, of parts the text and a mark for each
-    of the others, all else as JSON."""
+    """Return the page's answer as text for the model.
+
+    Of content parts, text is kept and others become a placeholder; other values become JSON.
+    """
     if not is_parts(content):
         return as_text(content)
     return "\n".join(
@@ -104,6 +114,7 @@ def said(content: Any) -> str:
 
 
 def is_parts(content: Any) -> bool:
+    """Return whether the answer is a list of content parts: objects with a `type`."""
     return (
         isinstance(content, list)
         and bool(content)

@@ -1,7 +1,7 @@
-"""One call where its kind runs: here, at an HTTP API or MCP server, or in a sandboxed child.
+"""Dispatch of a judged call to where its kind runs: here, a remote API, or a sandboxed child.
 
-In the walk: the toolbox has judged the call and makes events of what comes out of `perform`. Every
-kind is the same to it: text as it comes, then an Outcome, or a Question that a person answers.
+The toolbox makes events of what `perform` yields. All kinds yield the same: live output as text,
+then an Outcome, or a Question for a person.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ from .tool import BaseTool, Context, ToolError
 
 
 class Performer:
-    """Everything a call may need. `allowed`: hosts on a private network that may be fetched.
-    `agents`: where agent definitions are."""
+    """Performer of calls, with what each kind needs.
+
+    `allowed`: hosts on private networks that may be fetched. `agents`: folders of agent
+    definitions.
+    """
 
     def __init__(
         self,
@@ -42,8 +45,11 @@ class Performer:
     async def perform(
         self, entry: Entry, job: Job, question: dict[str, Any] | None
     ) -> AsyncGenerator[str | Outcome | Question, None]:
-        """Live output, then one Outcome or Question. `question`: the answered one of a call that
-        goes on. Closing it ends the call and all that it started."""
+        """Yield live output, then one Outcome or Question.
+
+        `question`: the answered question of a call that goes on. Closing the generator ends the
+        call and all that it started.
+        """
         tool, limits = entry.tool, job.limits
         source: AsyncGenerator[str | Outcome | Question, None]
         if tool.kind == "inline":
@@ -67,6 +73,7 @@ class Performer:
 
 
 def run_inline(tool: BaseTool, args: dict[str, Any]) -> Outcome:
+    """Run a tool function in this process. A ToolError becomes an Outcome with status `error`."""
     started = time.monotonic()
     _, module, name = tool.where
     function = getattr(importlib.import_module(module), name)

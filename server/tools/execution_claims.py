@@ -1,9 +1,10 @@
-"""Claims: a call that this host has begun is never begun again, whatever is POSTed.
+"""Claims on tool calls: a call that this host has begun is never begun again.
 
-A claim is a file made with O_EXCL, which is atomic between processes. Its name is a hash, so that
-no id from a session is part of a path. It holds what the call was, so that another call with the
-same ids is not taken for it. The call's result is kept beside it as long as a resume may ask for
-it. Both expire; `horizon` says which approvals are too old to know.
+A claim is a file created with O_EXCL, which is atomic between processes. Its name is a hash, so
+that no id from a session is part of a path. It holds the call's fingerprint, so that another call
+with the same ids is not mistaken for it. The call's result is kept beside it for as long as a
+resume may ask for it. Both expire; `horizon` tells which approvals are older than the claims that
+are kept.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ HORIZON = "horizon"
 
 
 class Claims:
-    """The claims and kept results of one host. `folder` is made on demand. Times in seconds."""
+    """The claims and kept results of one host. `folder` is created on demand.
+
+    `ttl_s`, `result_ttl_s`: seconds until claims and results expire.
+    """
 
     def __init__(
         self,
@@ -45,10 +49,10 @@ class Claims:
     def take(
         self, scope: Scope, call_id: str, attempt: int, fingerprint: str = "", since_ms: int = 0
     ) -> bool:
-        """Claim a call. False if it was claimed before.
+        """Claim a call. Return False if it was claimed before.
 
-        `since_ms` is when the call was asked about, or made; `horizon` may come to be that.
-        Raises OSError where no claim can be written: then the call must not be executed either.
+        `since_ms`: when the call was made or its approval requested; may become the `horizon`.
+        Raises OSError if the claim cannot be written; then the call must not be executed.
         """
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._path(scope, call_id, attempt)
@@ -66,17 +70,17 @@ class Claims:
         return True
 
     def claimed_as(self, scope: Scope, call_id: str, attempt: int) -> str | None:
-        """Return the fingerprint that a call was claimed with; None if it was not."""
+        """Return the fingerprint with which a call was claimed; None if it was not."""
         claim = self._read(self._path(scope, call_id, attempt))
         return None if claim is None else claim[0]
 
     def release(self, scope: Scope, call_id: str, attempt: int) -> None:
-        """Take a claim back, for a call that was not begun."""
+        """Remove a claim, for a call that was not begun."""
         with contextlib.suppress(OSError):
             self._path(scope, call_id, attempt).unlink()
 
     def store(self, scope: Scope, call_id: str, attempt: int, result: dict[str, Any]) -> None:
-        """Keep a result, whole or not at all. A full disk loses the copy, never the run."""
+        """Keep a result, written atomically. Errors such as a full disk are ignored."""
         path = self._path(scope, call_id, attempt).with_suffix(RESULT)
         draft = path.with_suffix(f".{secrets.token_hex(4)}.draft")
         with contextlib.suppress(OSError):
@@ -89,7 +93,7 @@ class Claims:
                 draft.unlink(missing_ok=True)
 
     def fetch(self, scope: Scope, call_id: str, attempt: int) -> dict[str, Any] | None:
-        """Return a kept result that has not expired."""
+        """Return a kept result; None if there is none or it has expired."""
         path = self._path(scope, call_id, attempt).with_suffix(RESULT)
         try:
             if self._clock() - path.stat().st_mtime > self.result_ttl_s:
@@ -100,15 +104,14 @@ class Claims:
         return found if isinstance(found, dict) else None
 
     def forget(self, scope: Scope, call_id: str, attempt: int) -> None:
-        """Remove a result that nobody will ask for."""
+        """Remove a kept result that is no longer needed."""
         with contextlib.suppress(OSError):
             self._path(scope, call_id, attempt).with_suffix(RESULT).unlink()
 
     def horizon(self) -> int:
-        """Return the latest `since_ms` of any claim that has expired, 0 if none has.
+        """Return the latest `since_ms` of all expired claims; 0 if none has expired.
 
-        A call that was asked about or made at or before that may have run here: the claim that
-        said so is gone.
+        A call made or asked about at that time or before may have run here: its claim is gone.
         """
         try:
             return int((self.folder / HORIZON).read_text())
@@ -116,7 +119,7 @@ class Claims:
             return 0
 
     def sweep(self) -> None:
-        """Remove what has expired, and log how much that was. Takes long in a large folder."""
+        """Remove expired claims and results, and log their number. Slow for a large folder."""
         now, oldest_s, left = self._clock(), 0.0, 0
         expired: list[tuple[float, Path]] = []
         with contextlib.suppress(OSError):
@@ -143,7 +146,7 @@ class Claims:
             )
 
     def _raise_horizon(self, since_ms: int) -> bool:
-        """Write the horizon before any claim goes. False where that cannot be done."""
+        """Write the horizon, before claims are removed. Return False if that fails."""
         draft = self.folder / f"{HORIZON}.{secrets.token_hex(4)}.draft"
         try:
             with open(draft, "x", opener=_private) as file:
@@ -155,7 +158,10 @@ class Claims:
         return True
 
     def _read(self, path: Path) -> tuple[str, int] | None:
-        """The fingerprint and time in a claim, which may be a file of any kind or half written."""
+        """Return (fingerprint, since_ms) of a claim; None if there is none.
+
+        A damaged claim counts as ("", 0).
+        """
         if path.suffix:
             return None
         try:

@@ -1,8 +1,8 @@
-"""What a process of this host is doing right now, so that another one waits instead of guessing.
+"""Locks that show to other processes of this host what a process is doing.
 
-A lock is one byte of a file, at a place made from a name's hash: locks of the system, which belong
-to a process and end with it however it ends, so that none is ever stale (fcntl(2), F_SETLK). Within
-one process they say nothing; there its own memory knows better.
+A lock is one byte of a file, at an offset derived from the hash of its name. These are fcntl(2)
+record locks (F_SETLK): the kernel frees them when their process ends, so none is ever stale. They
+have no effect within one process.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from pathlib import Path
 
 
 class Locks:
-    """`file` is made on demand, and opened once: closing it would free every lock. None: there is
-    only this process. Where the file system knows no locks, nothing is ever locked."""
+    """The locks of one file, which is created on demand and opened once.
+
+    Closing the file would free every lock. With `file` None, or on a file system without locks,
+    every lock counts as free.
+    """
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
@@ -23,19 +26,20 @@ class Locks:
         self._mine: set[str] = set()
 
     def take(self, name: str) -> bool:
-        """Whether no other process has it; ours then, until `free`."""
+        """Take a lock and return True; return False if another process holds it."""
         if self._set(name, fcntl.LOCK_EX | fcntl.LOCK_NB):
             self._mine.add(name)
             return True
         return False
 
     def free(self, name: str) -> None:
+        """Release a lock of this process."""
         if name in self._mine:
             self._mine.discard(name)
             self._set(name, fcntl.LOCK_UN)
 
     def held(self, name: str) -> bool:
-        """Whether another process has it."""
+        """Return whether another process holds this lock."""
         if name in self._mine:
             return False
         free = self.take(name)
@@ -43,6 +47,7 @@ class Locks:
         return not free
 
     def close(self) -> None:
+        """Release all locks of this process."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -58,7 +63,7 @@ class Locks:
                 return True
         try:
             fcntl.lockf(self._descriptor, how, 1, _place(name))
-        except (BlockingIOError, PermissionError):  # EAGAIN or EACCES, as the system likes
+        except (BlockingIOError, PermissionError):  # EAGAIN or EACCES; POSIX allows both
             return False
         except OSError:
             return True
@@ -66,6 +71,6 @@ class Locks:
 
 
 def _place(name: str) -> int:
-    """A byte's place among 2^62: two names meet there once in the life of nobody's server."""
+    """Return the offset of a lock's byte, out of 2^62; collisions are negligible."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8]) >> 2

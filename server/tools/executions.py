@@ -1,9 +1,9 @@
-"""Calls that are running in this process, and what becomes of them when nobody listens any more.
+"""Tool calls that run in this process, and what happens to them when their run ends early.
 
-When a run is cut, its repeatable calls end with it. Other calls have a grace in which to end, and
-their result is kept on this host (execution_claims.py), so that the next POST of the session finds
-a result and not a question (resume rule 9). A client that comes back listens again: the grace is
-over, and the live output goes on.
+When a run is cut, its repeatable calls end with it. Other calls get a grace period to finish, and
+their result is kept on this host (execution_claims.py), so that the next POST of the session gets
+the result instead of a question (docs/reference/session.md, "Resume rules"). When a client comes
+back, the grace period is over and the live output goes on.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from .execution_locks import Locks
 Event = dict[str, Any]
 SessionKey = tuple[str, str]  # owner, session id
 Key = tuple[SessionKey, str, int]  # session, call id, attempt
-Listener = Callable[[Event | None], None]  # gets each event, then None
+Listener = Callable[[Event | None], None]  # called with each event, then with None
 
-POLL_S = 0.1  # between two looks at a call that another process of this host runs
-KEPT_OUTPUT = 50_000  # characters of live output, for a client that comes back
-TOLD_OUTPUT = 4_000  # of these, what the model reads of a call that was stopped
+POLL_S = 0.1  # interval for polling a call that another process of this host runs
+KEPT_OUTPUT = 50_000  # characters of live output kept for a client that comes back
+TOLD_OUTPUT = 4_000  # characters of it in the result of a stopped call
 
-LIVE = ("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")  # output: shown at once, part of no result
+LIVE = ("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")  # live output; not part of the result
 
 
 @dataclass(eq=False)
 class Execution:
-    """One running call.
+    """A running call.
 
-    lasting   it may not run twice, so it outlives its listener for a while
-    stopped   why a person ended it; empty while nobody did
-    result    its TOOL_CALL_RESULT, once there is one
+    lasting   it may not run twice, so it outlives its listener for a grace period
+    stopped   why a person stopped it; "" if it was not stopped
+    result    its TOOL_CALL_RESULT; None while it runs
     """
 
     key: Key
@@ -56,10 +56,12 @@ class Execution:
     output_size: int = 0
 
     def tell(self, event: Event | None) -> None:
+        """Send an event to the listener, if there is one."""
         if self.listener is not None:
             self.listener(event)
 
     def keep_output(self, text: str) -> None:
+        """Keep live output for clients that attach later, up to KEPT_OUTPUT characters."""
         self.output.append(text)
         self.output_size += len(text)
         if self.output_size > 2 * KEPT_OUTPUT:
@@ -67,25 +69,28 @@ class Execution:
             self.output_size = len(self.output[0])
 
     def output_so_far(self) -> str:
+        """Return the kept output."""
         return "".join(self.output)[-KEPT_OUTPUT:]
 
 
 class Executions:
-    """The calls of one process."""
+    """The running calls of this process. `grace_s`: grace period of lasting calls, in seconds."""
 
     def __init__(self, claims: Claims, grace_s: float, ceilings: Ceilings, locks: Locks) -> None:
         self.claims, self.grace_s, self.locks = claims, grace_s, locks
         self._ceilings = ceilings
-        self.stopping = False  # no call is begun any more
+        self.stopping = False  # the server stops: no further call may begin
         self._running: dict[Key, Execution] = {}
 
     def most(self, owner: str) -> int:
-        """Calls of one run of this owner that may go on side by side."""
+        """Return how many calls one run of this owner may have running at once."""
         return int(self._ceilings.of(owner)["max_parallel_calls"])
 
     def knows(self, key: Key, fingerprint: str) -> bool:
-        """Say whether `attach` may have something: the call runs on this host, or ran and its
-        result is kept."""
+        """Return whether `attach` may yield something.
+
+        The call runs on this host, or its result is kept.
+        """
         execution = self._running.get(key)
         if execution is not None and (execution.result or not execution.task.done()):
             return execution.fingerprint == fingerprint
@@ -95,8 +100,10 @@ class Executions:
         return here and self.locks.held(_call_lock(key))
 
     async def attach(self, key: Key, fingerprint: str) -> AsyncGenerator[Event, None]:
-        """Yield the live output of a lasting call that runs on this host, and its result when it
-        has one. Nothing if it is not known. While this is open the call's grace does not run."""
+        """Yield the live output of a lasting call that runs on this host, then its result.
+
+        Yields nothing for an unknown call. The call's grace period does not run while this is open.
+        """
         execution = self._running.get(key)
         if execution is None:
             with self._listening(key):
@@ -139,7 +146,7 @@ class Executions:
         *,
         lasting: bool,
     ) -> Execution:
-        """Run a call beside the caller. `listener` gets its events, and None when it has ended."""
+        """Start a call as a task; `listener` is called with its events, then with None."""
         execution = Execution(key, name, fingerprint, lasting, listener)
         execution.task = asyncio.create_task(self._run(execution, source))
         self._running[key] = execution
@@ -149,7 +156,7 @@ class Executions:
         return execution
 
     def leave(self, execution: Execution) -> None:
-        """End a call that nobody listens to any more: at once, or after its grace."""
+        """Remove the listener of a call, and end the call: at once, or after its grace period."""
         execution.listener = None
         if execution.task.done():
             return
@@ -160,8 +167,10 @@ class Executions:
             execution.task.cancel()
 
     def stop(self, session: SessionKey, why: str, call_id: str | None = None) -> int:
-        """End the running calls of a session at once, or one of them, because a person wants that.
-        Their result says why. Returns how many there were."""
+        """Stop the running calls of a session, or one of them, and return their number.
+
+        `why` begins the text of their results.
+        """
         ended = [
             execution
             for key, execution in self._running.items()
@@ -173,16 +182,16 @@ class Executions:
         return len(ended)
 
     def runs(self, session: SessionKey) -> bool:
-        """Say whether a call of this session runs in this process."""
+        """Return whether a call of this session runs in this process."""
         return any(key[0] == session for key in self._running)
 
     @property
     def sessions(self) -> set[SessionKey]:
-        """The sessions whose calls run in this process."""
+        """Return the sessions with calls that run in this process."""
         return {key[0] for key in self._running}
 
     async def close(self) -> None:
-        """Kill what still runs and wait until it is gone."""
+        """Cancel all running calls and wait for their end."""
         tasks = [execution.task for execution in self._running.values()]
         for task in tasks:
             task.cancel()
@@ -204,7 +213,7 @@ class Executions:
             self.claims.store(*execution.key, kept)
 
     def _kept(self, key: Key, fingerprint: str) -> Event | None:
-        """The result of this very call, if it is kept."""
+        """Return the kept result of this call, if the fingerprint fits; else None."""
         found = self.claims.fetch(*key)
         if found is None or found.get("fingerprint") != fingerprint:
             return None
@@ -212,20 +221,20 @@ class Executions:
         return result if isinstance(result, dict) else None
 
     def _end(self, execution: Execution) -> None:
-        """What follows when the task of a call is done, however it ended."""
+        """Clean up after the task of a call, however it ended."""
         if execution.grace is not None:
             execution.grace.cancel()
         if execution.stopped and execution.task.cancelled() and execution.result is None:
             result = _stopped(execution)
             self._keep(execution, result)
             execution.tell(result)
-        if self._running.get(execution.key) is execution:  # and not a later one of the same call
+        if self._running.get(execution.key) is execution:  # not a later execution of the call
             del self._running[execution.key]
             self.locks.free(_call_lock(execution.key))
         execution.tell(None)
 
     def _expire(self, execution: Execution) -> None:
-        """The grace of a call is over. A client may wait for it at another process of this host."""
+        """End a call after its grace period, unless another process of this host waits for it."""
         if self.locks.held(_listener_lock(execution.key)):
             loop = asyncio.get_running_loop()
             execution.grace = loop.call_later(POLL_S, self._expire, execution)
@@ -234,7 +243,7 @@ class Executions:
 
     @contextmanager
     def _listening(self, key: Key) -> Iterator[None]:
-        """Let other processes of this host know that somebody waits for a call of theirs."""
+        """Hold the lock that tells other processes of this host about a waiting client."""
         self.locks.take(_listener_lock(key))
         try:
             yield
@@ -250,18 +259,21 @@ class _Member:
 
 
 class Batch:
-    """Calls side by side: `with Batch(executions) as batch`, which leaves whatever still runs.
-    Output comes as it is printed; all else in the order in which the calls began, whichever of
-    them is done first."""
+    """Calls that run side by side: `with Batch(executions) as batch`.
+
+    Live output comes as it is printed, other events in the order in which the calls began. Leaving
+    the `with` block leaves the calls that still run.
+    """
 
     def __init__(self, executions: Executions) -> None:
         self._executions = executions
         self._members: list[_Member] = []
-        self._front = 0  # the first one that has not ended
+        self._front = 0  # index of the first call that has not ended
         self._said: asyncio.Queue[tuple[int, Event | None]] = asyncio.Queue()
 
     @property
     def running(self) -> int:
+        """Return the number of calls that have not ended."""
         return sum(not member.ended for member in self._members)
 
     def begin(
@@ -273,6 +285,7 @@ class Batch:
         *,
         lasting: bool,
     ) -> None:
+        """Start a call; see `Executions.begin`."""
         number = len(self._members)
         execution = self._executions.begin(
             *(key, name, fingerprint, source),
@@ -282,7 +295,10 @@ class Batch:
         self._members.append(_Member(execution))
 
     async def next(self) -> list[Event]:
-        """Return the next events that may be told. Raises what a call's own code raised."""
+        """Wait for an event and return the events that are due, possibly none.
+
+        Raises what the call's own code raised.
+        """
         number, event = await self._said.get()
         member = self._members[number]
         if event is None:
@@ -317,8 +333,11 @@ class Batch:
 
 
 def session_lock(session: SessionKey) -> str:
-    """The name of the lock of a session's run. Each kind of lock has names of its own, so that no
-    session id is ever the name of a call's."""
+    """Return the lock name of a session's run.
+
+    Names of locks of different kinds differ in their first word, so that no session id can be the
+    name of a call's lock.
+    """
     return f"session {dumps(session)}"
 
 
@@ -331,7 +350,7 @@ def _listener_lock(key: Key) -> str:
 
 
 def _output_of(event: Event) -> str:
-    """The text of a live output event."""
+    """Return the text of a live output event."""
     with suppress(KeyError, IndexError, TypeError):
         if event["type"] == "ACTIVITY_SNAPSHOT":
             return "".join(event["content"]["chunks"])
@@ -340,7 +359,7 @@ def _output_of(event: Event) -> str:
 
 
 def _stopped(execution: Execution) -> Event:
-    """The result of a call that a person ended."""
+    """Return the TOOL_CALL_RESULT of a call that a person stopped."""
     text = f"{execution.stopped} It had begun and may have had part of its effect."
     if output := execution.output_so_far()[-TOLD_OUTPUT:]:
         text = f"{text}\nIts output until then:\n{output}"

@@ -1,8 +1,7 @@
-"""`fetch_url`: the one built-in tool that talks to the network, and so the one that runs here.
+"""The tool `fetch_url`: the server fetches a page, a child reads it.
 
-In the walk: the toolbox asks `fetch` for the bytes and gives them to a child to read. The rule of
-the file: every hop, the first and each redirect, goes to a public address that was resolved once
-(http/ssrf.py), or to one the owner listed; nothing that could identify anybody is sent along.
+Each hop, redirects included, goes to a public address that is resolved once (http/ssrf.py), or to
+one that the owner listed. No credentials or cookies are sent.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ TEXTS = ("text/", "application/json", "application/xml", "application/javascript
 
 @dataclass(frozen=True)
 class Fetched:
-    """What came: `url` is where the last redirect led, `whole` whether all of it is here."""
+    """A response. `url`: after redirects; `whole`: whether `body` is complete."""
 
     url: str
     status: int
@@ -41,7 +40,10 @@ class Fetched:
 
 
 async def fetch_page(client: Client, runner: Runner, job: Job, allowed: Iterable[str]) -> Outcome:
-    """The whole tool: fetch here, read in a child. `job` is the call, with the child's function."""
+    """Fetch a page here, have a child read it, and return the Outcome.
+
+    `job`: the call, with the child's function as `where`.
+    """
     started = time.monotonic()
     try:
         found = await fetch(client, job.args["url"], allowed, job.limits["wall_s"])
@@ -65,7 +67,7 @@ async def fetch_page(client: Client, runner: Runner, job: Job, allowed: Iterable
 
 
 def _told(found: Fetched, outcome: Outcome) -> Outcome:
-    """The text with where it is from; a page that says what went wrong is an error."""
+    """Return the child's text with the page's URL and status; an error for statuses from 400."""
     if outcome.status != "ok":
         return outcome
     result = {"url": found.url, "status": found.status, **outcome.result}
@@ -78,7 +80,7 @@ def _told(found: Fetched, outcome: Outcome) -> Outcome:
 
 
 async def fetch(client: Client, url: str, allowed: Iterable[str], seconds: float) -> Fetched:
-    """GET a page, at most MAX_BYTES of it. Raises ToolError, in words for the model."""
+    """GET a page, at most MAX_BYTES of it, within `seconds`. Raises ToolError."""
     timeouts = Timeouts(connect=min(10.0, seconds), idle=min(20.0, seconds), total=seconds)
     for _ in range(MAX_REDIRECTS + 1):
         try:
@@ -100,7 +102,7 @@ async def fetch(client: Client, url: str, allowed: Iterable[str], seconds: float
 
 
 def listed(url: str, allowed: Iterable[str]) -> bool:
-    """Whether the owner lists this host: by name, by `name:port`, or by a network it lies in."""
+    """Return whether the owner lists this host: by name, by `name:port`, or by its network."""
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     port = parts.port or (443 if parts.scheme == "https" else 80)

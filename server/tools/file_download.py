@@ -1,7 +1,7 @@
-"""A file of a session's folder on its way to a person: read in a child, a piece at a time.
+"""Download of a workspace file for `POST /files`: read in a child, one piece at a time.
 
-In the walk: `POST /files` (api/files.py) asks the toolbox, which asks here. Each piece is a call of
-its own, so that a reader who is slow holds no process, and no path is opened by the server.
+Used by the toolbox. Each piece is a call of its own, so that a slow client occupies no process. The
+server itself opens no path in a workspace.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LIMITS: dict[str, float] = {
 
 @dataclass(frozen=True)
 class Piece:
-    """`data`: some of a file's `bytes`. `stamp` names the version it is of."""
+    """Part of a file. `bytes`: size of the file; `stamp`: its version."""
 
     data: bytes
     bytes: int
@@ -38,8 +38,12 @@ class Piece:
 async def read_piece(
     runner: Runner, owner: str, session_id: str, path: str, offset: int, stamp: str, most: int
 ) -> Piece:
-    """The file from `offset` on, as much as fits. Raises Problem: `not_found` for what is no file
-    of this session of `owner`, `file_too_large` for one of more than `most` bytes."""
+    """Return the file from `offset` on, as much as fits into one piece.
+
+    `stamp`: version of the piece before, or "". Raises Problem: `not_found` if this session of
+    `owner` has no such file, `file_too_large` above `most` bytes, `sandbox_unavailable` if it
+    cannot be read.
+    """
     if not runner.folder(session_id, owner).is_dir():
         raise Problem("not_found", "This session has no files on this server")
     args = {"path": path, "offset": offset, "stamp": stamp}
@@ -59,7 +63,7 @@ async def read_piece(
 
 
 def _piece(said: object) -> Piece | None:
-    """What a child said, where it is of this shape and something to go on with."""
+    """Return the child's answer as a Piece; None if it has another shape."""
     if not isinstance(said, dict):
         return None
     data, size, stamp = said.get("data"), said.get("bytes"), said.get("stamp")

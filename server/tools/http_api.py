@@ -1,10 +1,10 @@
-"""Tools that are requests to one HTTP API, from `server.rest` in the owner's configuration.
+"""Tools that are requests to an HTTP API, from `server.rest` in the configuration.
 
-In the walk: the toolbox asks `operations` what there is and `call` to make one request. The rule of
-the file: the owner's base URL decides where a request goes, its headers and query who it is from;
-what a model writes is escaped into its place and can change none. Redirects are not followed, and
-an answer that echoes those comes back without what they keep secret. Who asks is told by what
-`forward` names of the caller's own request, which is in nothing that comes back either.
+The catalog takes tools from `operations`; dispatch.py makes a request with `call`. The owner's base
+URL, headers and query decide where a request goes and as whom; arguments of the model are escaped
+into their place and cannot change these. Redirects are not followed. Credentials are removed from
+responses that echo them, including the caller's headers and cookies named in `forward`
+(settings/forwarding.py).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ TIMEOUT_S = 30.0
 MAX_KB = 512
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 KEYS = {"name", "description", "method", "path", "parameters", *HINTS}
-# content: the whole body, unwrapped; form: the whole body, as a form
+# content: the argument is the whole JSON body; form: the whole body, as a form
 PLACES = ("path", "query", "header", "body", "content", "form")
 STYLES = {"": "", "comma": ",", "space": " ", "pipe": "|", "deep": ""}
 NOT_SCHEMA = ("in", "as", "style", "needed")
-# Who is asking, and how the message is framed, is not for a model to say.
+# Headers with credentials, origin or message framing are not for models to set.
 NOT_FOR_MODELS = re.compile(
     r"host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|cookie|origin"
     r"|referer|forwarded|x-forwarded-.*|authorization|proxy-.*|.*(api[-_]?key|token|secret).*",
@@ -54,8 +54,11 @@ _PATH_NAME = re.compile(r"\{([^{}]+)\}")
 
 @dataclass(frozen=True)
 class Operation:
-    """One request: `places` says of each argument where it goes and under which name, `styles` how
-    a list or an object is written into the query."""
+    """One request of an API.
+
+    `places`: argument → (place in the request, name there). `styles`: argument → how a list or
+    object is written into the query.
+    """
 
     tool: BaseTool
     method: str
@@ -67,16 +70,18 @@ class Operation:
     max_kb: float = MAX_KB
     styles: dict[str, str] = field(default_factory=dict)
     query: dict[str, str] = field(default_factory=dict)
-    forward: tuple[str, ...] = ()  # of the caller's headers and cookies (caller.py)
+    forward: tuple[str, ...] = ()  # headers and cookies of the caller to send along
 
     def secrets(self) -> list[str]:
-        """What the service knows the owner by."""
+        """Return the owner's credentials in the headers and the query."""
         return [*redact.keys_in(self.query), *redact.credentials(self.headers.items())]
 
 
 def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterator[Operation | str]:
-    """The operations of `server.rest.<api>`, written out in `tools` or described by an OpenAPI
-    `document`; of each that cannot be used, why."""
+    """Yield the operations of `server.rest.<api>`, or an error text for each unusable one.
+
+    They are written out in `tools`, or described by an OpenAPI `document`.
+    """
     described: Iterable[dict[str, Any] | str] = ()
     if document is not None:
         described = tools_in(document, about.get("operations", []), _cookies(about))
@@ -91,9 +96,12 @@ def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterato
 
 
 def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operation:
-    """One operation: {name, description?, method?, path, parameters?, read_only?, …}, where each
-    parameter is a schema with `in` and `required` beside; `needed` says the latter of a schema that
-    has a list of its own under that name. Raises ToolError."""
+    """Return the operation of one entry of `tools`.
+
+    The entry: {name, description?, method?, path, parameters?, read_only?, …}. Each parameter is a
+    schema with `in` and `required` beside its keywords; `needed` means the same as `required`, for
+    a schema that has a list under that name. Raises ToolError.
+    """
     if unknown := each.keys() - KEYS:
         raise ToolError(f"there is no setting {', '.join(sorted(unknown))}")
     method, path = str(each.get("method", "GET")).upper(), each.get("path")
@@ -126,7 +134,7 @@ def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operatio
     if missing:
         raise ToolError(f"the path needs {', '.join(sorted(missing))}, which no parameter is")
     schema = {"type": "object", "properties": properties, "required": required}
-    safe = method in ("GET", "HEAD")  # RFC 9110 section 9.2.1, unless the owner knows better
+    safe = method in ("GET", "HEAD")  # RFC 9110 section 9.2.1; the entry may override it
     hints = {"read_only": safe, "idempotent": method in ("PUT", "DELETE"), **each}
     tool = BaseTool(
         f"{api}_{each.get('name', '')}",
@@ -152,20 +160,23 @@ def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operatio
 
 
 def _cookies(about: dict[str, Any]) -> list[str]:
-    """Names of the cookies that come from the caller."""
+    """Return the names of the cookies that come from the caller."""
     named = filter(forwarding.is_cookie, about.get("forward", ()))
     return [name[len(forwarding.COOKIE) :] for name in named]
 
 
 def _is_told(wire: str, about: dict[str, Any], schema: dict[str, Any]) -> bool:
-    """Whether a header needs no argument: the owner sets it, the caller brings it, or a document
-    does not insist on one that is not for models."""
+    """Return whether a header needs no argument.
+
+    The owner sets it, the caller sends it, or it is optional and not for models.
+    """
     told = (*about.get("headers", {}), *about.get("forward", ()))
     ours = wire.lower() in (name.lower() for name in told)
     return ours or (schema.get("needed") is False and bool(NOT_FOR_MODELS.fullmatch(wire)))
 
 
 def check_place(name: str, place: str, wire: str) -> None:
+    """Raise ToolError for an unknown place, or a header that a model may not set."""
     if place not in PLACES:
         raise ToolError(f"parameters.{name}.in is {place}, wanted one of {', '.join(PLACES)}")
     if place == "header" and (not _TOKEN.fullmatch(wire) or NOT_FOR_MODELS.fullmatch(wire)):
@@ -173,7 +184,7 @@ def check_place(name: str, place: str, wire: str) -> None:
 
 
 async def call(client: Client, op: Operation, args: dict[str, Any], wall_s: float) -> Outcome:
-    """Make the request. What goes wrong is an Outcome like what goes right."""
+    """Make the request and return its Outcome. Errors are Outcomes too."""
     started = time.monotonic()
     seconds = min(op.timeout_s, wall_s)
     timeouts = Timeouts(connect=min(10.0, seconds), idle=seconds, total=seconds)
@@ -200,8 +211,11 @@ async def call(client: Client, op: Operation, args: dict[str, Any], wall_s: floa
 def request(
     op: Operation, args: dict[str, Any], brought: Mapping[str, str] | None = None
 ) -> tuple[str, dict[str, str], bytes]:
-    """(URL, headers, body) of a call. `brought`: headers of the caller's. Raises ToolError for a
-    value that has no safe form."""
+    """Return (URL, headers, body) of a call.
+
+    `brought`: headers of the caller to send along. Raises ToolError for a value without a safe
+    form.
+    """
     path, query, headers = op.path, list[tuple[str, str]](), {"accept": "application/json, text/*"}
     fields: dict[str, Any] = {}
     content: Any = None
@@ -232,14 +246,14 @@ def request(
         headers["content-type"] = "application/json"
         body = dumps(fields if content is None else content).encode()
     headers |= spans.outgoing()
-    # The caller's and the owner's headers come last: no argument can replace one of them.
+    # The caller's and the owner's headers come last, so that no argument can replace them.
     headers |= brought or {}
     headers |= {name.lower(): value for name, value in op.headers.items()}
     return op.base_url + path + (f"?{urlencode(query)}" if query else ""), headers, body
 
 
 def in_query(wire: str, value: Any, style: str) -> list[tuple[str, str]]:
-    """The query's part of one argument: a list repeats the name, or is joined."""
+    """Return the query pairs of one argument. A list repeats the name, or is joined by `style`."""
     if style == "deep" and isinstance(value, dict):
         return [pair for k, v in value.items() for pair in in_query(f"{wire}[{k}]", v, "deep")]
     if style == "deep" and isinstance(value, list):
@@ -253,7 +267,10 @@ def in_query(wire: str, value: Any, style: str) -> list[tuple[str, str]]:
 
 
 def in_form(name: str, value: Any, style: str) -> list[tuple[str, str]]:
-    """A form of an object's members; what is null is not sent."""
+    """Return the form fields of an object, without null values.
+
+    Raises ToolError for other values.
+    """
     if not isinstance(value, dict):
         raise ToolError(f"{name} is no object, and a form has named fields")
     return [
@@ -265,7 +282,7 @@ def in_form(name: str, value: Any, style: str) -> list[tuple[str, str]]:
 
 
 def segment(name: str, value: Any) -> str:
-    """One segment of a path, whatever is in the value; dots alone would lead elsewhere."""
+    """Return a value as one escaped path segment. Raises ToolError for "", "." and ".."."""
     text = joined(value)
     if text in ("", ".", ".."):
         raise ToolError(f"{name} is {text!r}, which cannot be a part of a path")
@@ -273,24 +290,27 @@ def segment(name: str, value: Any) -> str:
 
 
 def joined(value: Any) -> str:
-    """A value where there is room for one: a list's items are joined, OpenAPI's `simple` style."""
+    """Return a value as text; the items of a list are joined by commas (OpenAPI style `simple`)."""
     return ",".join(map(plain, value)) if isinstance(value, list) else plain(value)
 
 
 def plain(value: Any) -> str:
+    """Return text unchanged, other values as JSON."""
     return value if isinstance(value, str) else dumps(value)
 
 
 def answer(response: Response, data: bytes, secrets: Iterable[str] = ()) -> Any:
-    """The body as JSON or text, without `secrets`. Raises ToolError, in words, for any status but
-    success."""
+    """Return the response body as JSON or text, without `secrets`.
+
+    Raises ToolError for statuses other than 2xx, and for bodies that are not text.
+    """
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     text = data.decode("utf-8", "replace")
     try:
         value = loads(data) if "json" in kind or not kind else text
     except JSONError:
         value = text
-    value = redact.cleared(value, secrets)  # before an error is cut: half of one is not known
+    value = redact.cleared(value, secrets)  # before errors are cut, as parts are not recognised
     if not 200 <= response.status < 300:
         raise ToolError(f"{response.status}: {meaning(response.status)}{because(value)}")
     if not data:
@@ -301,13 +321,14 @@ def answer(response: Response, data: bytes, secrets: Iterable[str] = ()) -> Any:
 
 
 def meaning(status: int) -> str:
+    """Return the explanation of an error status for the model."""
     if 300 <= status < 400:
         return "it redirects, which is not followed; correct base_url or path"
     return MEANINGS.get(status, "the service failed" if status >= 500 else "it was refused")
 
 
 def because(value: Any) -> str:
-    """What the service itself says, where services usually put it."""
+    """Return the error message of a response body, from the fields where APIs usually put it."""
     if isinstance(value, dict):
         for name in ("message", "error_description", "detail", "error", "msg", "title"):
             if found := value.get(name):

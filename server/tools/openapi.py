@@ -1,8 +1,7 @@
-"""An OpenAPI 3 document as the tools of an API: every operation one tool.
+"""Conversion of OpenAPI 3 documents to the tools of an API, one for each operation.
 
-Where it sits: beside http_api.py, which makes the requests. The document is turned into what an
-owner could have written under `server.rest.<api>.tools`, so there is one way from there on. What
-cannot be a tool is said and left out. Pure.
+The result has the form of `server.rest.<api>.tools`, which http_api.py reads. Operations that
+cannot be tools are reported and left out. Pure.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from ..strict_json import dumps
 
 TABLES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 DATA = ("default", "const", "enum", "examples", "required")
-LEFT_OUT = ("nullable", "example", "discriminator", "xml", "externalDocs")  # nothing to a model
+LEFT_OUT = ("nullable", "example", "discriminator", "xml", "externalDocs")  # useless to models
 METHODS = ("get", "post", "put", "patch", "delete")
 MAX_OPERATIONS = 500
 MAX_REFERENCES = 10
-MAX_SCHEMA = 32_000  # characters of a parameter's: a model reads them with every call
-MAX_NAME = 48  # what is before it takes some of the 64 that providers allow
+MAX_SCHEMA = 32_000  # characters of one parameter's schema, sent with every model call
+MAX_NAME = 48  # leaves room for the API's name, within the 64 that providers allow
 
-# OpenAPI 3 says of these that they are no parameters: they follow from elsewhere.
+# OpenAPI 3 ignores header parameters of these names.
 NOT_PARAMETERS = ("accept", "content-type", "authorization")
 
 _JSON = re.compile(r"application/(.+\+)?json(;.*)?", re.IGNORECASE)
@@ -35,8 +34,11 @@ _FORM = re.compile(r"application/x-www-form-urlencoded(;.*)?", re.IGNORECASE)
 def tools_in(
     document: Any, wanted: list[str], cookies: Collection[str] = ()
 ) -> Iterator[dict[str, Any] | str]:
-    """Each operation as rest.operation takes it, or why it is left out. `wanted`: names of
-    operations; all, where it is empty. `cookies`: those that come from the caller."""
+    """Yield each operation as `http_api.operation` takes it, or the reason why it is left out.
+
+    `wanted`: names of operations; empty: all. `cookies`: names of cookies that come from the
+    caller.
+    """
     version = document.get("openapi") if isinstance(document, dict) else None
     if not isinstance(version, str) or not version.startswith("3."):
         yield "this is no OpenAPI 3 document"
@@ -78,8 +80,10 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, 
 
 
 def _name(item: dict[str, Any], method: str, path: str) -> str:
-    """The operation's id, or its method and path, as a tool may be called. A long one ends with a
-    mark of its own: Kubernetes has some that differ in their last word only."""
+    """Return a legal tool name for an operation, from its id or its method and path.
+
+    A long name ends with a hash: Kubernetes has ids that differ in their last word only.
+    """
     text = str(item.get("operationId") or f"{method}_{path}")
     name = re.sub(r"[^A-Za-z0-9-]+", "_", text).strip("_")
     if len(name) <= MAX_NAME:
@@ -95,7 +99,10 @@ def _tool(
     item: dict[str, Any],
     cookies: Collection[str],
 ) -> dict[str, Any]:
-    """Raises ValueError for what has no place in a tool."""
+    """Return an operation as an entry of `tools`.
+
+    Raises ValueError for an operation that cannot be a tool.
+    """
     parameters: dict[str, Any] = {}
     for (place, wire), about in _parameters(document, item).items():
         if place == "header" and wire.lower() in NOT_PARAMETERS:
@@ -131,7 +138,7 @@ def _tool(
 def _parameters(
     document: dict[str, Any], item: dict[str, Any]
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """By place and name: an operation's own takes the place of its path's."""
+    """Return {(place, name): parameter}; an operation's own replace those of its path."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for each in item["parameters"]:
         about = _resolved(document, each)
@@ -142,8 +149,7 @@ def _parameters(
 
 
 def _style(place: str, about: dict[str, Any]) -> str:
-    """How http_api.py writes a list or object into a query, where it is not by repeating the
-    name."""
+    """Return how http_api.py writes a list or object into a query; "" if it repeats the name."""
     style, explode = about.get("style", "form"), about.get("explode")
     if place != "query" or "content" in about:
         return ""
@@ -154,8 +160,10 @@ def _style(place: str, about: dict[str, Any]) -> str:
 
 
 def _body(body: dict[str, Any]) -> tuple[Any, dict[str, str]] | None:
-    """(the schema of a body, where and how http_api.py sends it); None for one that cannot be sent
-    and need not be. Raises ValueError for one that must."""
+    """Return (schema, how http_api.py sends it) of a body; None for an optional unsupported one.
+
+    Raises ValueError for a required body that is neither JSON nor a form.
+    """
     schema, about = _content(body, _JSON)
     if about is not None:
         return schema, {"in": "content"}
@@ -169,7 +177,7 @@ def _body(body: dict[str, Any]) -> tuple[Any, dict[str, str]] | None:
 
 
 def _content(body: dict[str, Any], kinds: re.Pattern[str]) -> tuple[Any, dict[str, Any] | None]:
-    """(schema, what is said of the content) of the first of these kinds."""
+    """Return (schema, media type object) of the first content of these kinds, or ({}, None)."""
     for kind, about in _dict(body.get("content")).items():
         if kinds.fullmatch(kind):
             return _dict(about).get("schema", {}), _dict(about)
@@ -177,8 +185,10 @@ def _content(body: dict[str, Any], kinds: re.Pattern[str]) -> tuple[Any, dict[st
 
 
 def _schema(document: dict[str, Any], schema: Any, description: Any) -> dict[str, Any]:
-    """A schema on its own, with what it refers to written out: types within types until it is
-    MAX_SCHEMA long, and the rest in words."""
+    """Return a schema without references, inlined level by level up to MAX_SCHEMA characters.
+
+    Deeper types are replaced by a description.
+    """
     root = {"properties": {"it": schema}, "components": document.get("components", {})}
     found, depth = None, 1
     while (more := inline(root, depth)["properties"]["it"]) != found:
@@ -192,13 +202,16 @@ def _schema(document: dict[str, Any], schema: Any, description: Any) -> dict[str
 
 
 def _modern(schema: Any, *, sent: bool) -> Any:
-    """What OpenAPI says otherwise than JSON Schema: nullable, bounds that are flags, and what is
-    only in answers (`readOnly`), required or not. `sent`: this is a schema, not a part of one."""
+    """Return an OpenAPI schema as JSON Schema.
+
+    Translates `nullable` and boolean bounds, and drops `readOnly` properties. `sent`: this is a
+    schema; else a table of schemas by name.
+    """
     if isinstance(schema, list):
         return [_modern(item, sent=sent) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    if not sent:  # a table of names: no key of it is a keyword
+    if not sent:  # keys of a table are names, not keywords
         return {name: _modern(inner, sent=True) for name, inner in schema.items()}
     found: dict[str, Any] = {}
     for key, value in schema.items():
@@ -223,7 +236,7 @@ def _modern(schema: Any, *, sent: bool) -> Any:
 
 
 def _without_answers(schema: dict[str, Any], found: dict[str, Any]) -> None:
-    """Leave out of `found` the properties that are only in answers."""
+    """Remove `readOnly` properties, which occur in responses only."""
     only = {
         name
         for name, inner in _dict(schema.get("properties")).items()
@@ -235,7 +248,10 @@ def _without_answers(schema: dict[str, Any], found: dict[str, Any]) -> None:
 
 
 def _resolved(document: dict[str, Any], about: Any) -> dict[str, Any]:
-    """A path, parameter or body, through references. Raises ValueError where they lead nowhere."""
+    """Return a path, parameter or body with references followed.
+
+    Raises ValueError for references that lead nowhere or in a circle.
+    """
     for _ in range(MAX_REFERENCES):
         reference = _dict(about).get("$ref")
         if reference is None:

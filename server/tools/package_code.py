@@ -1,9 +1,8 @@
-"""Tools of the owner's own packages, in the worker: import them, describe them, call one.
+"""Tools of the owner's packages, in the worker: import modules, describe tools, call one.
 
-In the walk: sandbox/packages.py says what to import and from where; sandbox/child.py comes here
-with the call. The modules are found in the folders of the configuration and in the environment of
-the interpreter that this process is. The rule of the file: it runs in the child only, and imports
-nothing of the owner's before the child has taken on every restriction.
+sandbox/packages.py says what to import and from where; sandbox/child.py calls this module. Modules
+are found in the configured folders and in the environment of the running interpreter. Runs in the
+child only, and imports the owner's code only after the child is fully restricted.
 """
 
 from __future__ import annotations
@@ -23,24 +22,26 @@ from typing import Any
 from .tool import MARK, SETTINGS, Context, ToolError, check_setting
 from .user_tools import Declared, about, called, declared, methods, offer_names, one
 
-MOST_FILES = 5_000  # that are looked at again, to see whether they have changed
+MOST_FILES = 5_000  # files watched for changes
 OURS = __name__.split(".")[0]
 
 
 @functools.cache
 def enter(paths: tuple[str, ...]) -> None:
-    """Let modules be found: those of `paths` first, then the environment's own."""
+    """Put `paths`, then the environment's own packages, on the module search path."""
     root = str(Path(__file__).resolve().parents[2])
-    site.main()  # left out of the start of a worker, which most calls are faster for
+    site.main()  # workers start without it, as most calls do not need it
     others = [path for path in sys.path if path not in (root, *paths)]
     sys.path[:] = [*paths, *others]
     offer_names()
 
 
 def call(target: str, name: str, args: dict[str, Any], context: Context) -> Any:
-    """The result as JSON. Raises ToolError where there is no such tool any more, else what it
-    raises."""
-    single = ":" in target and not isinstance(_reached(target), type)  # and may have a new name
+    """Return the result of a tool as JSON.
+
+    Raises ToolError if the tool no longer exists, else what the tool raises.
+    """
+    single = ":" in target and not isinstance(_reached(target), type)  # `name` may be its entry's
     for each in _tools_of(target):
         if single or each.name == name:
             return called(each.function, args, context)
@@ -48,13 +49,16 @@ def call(target: str, name: str, args: dict[str, Any], context: Context) -> Any:
 
 
 def targets(modules: list[str]) -> list[str]:
-    """The modules and classes that these names stand for, which no one has imported yet."""
+    """Return the modules and classes that these names stand for; see `_targets`."""
     return [each for name in modules for each in _targets(name)]
 
 
 def tools(modules: list[str], functions: list[dict[str, Any]]) -> dict[str, Any]:
-    """{tools: what calling.about says of each, with `target`, files: to look at again}. Raises
-    ToolError for a name that leads to no tool, and what a module raises."""
+    """Return {tools, files}: descriptions of the tools, and the files to watch for changes.
+
+    Each description is that of `user_tools.about`, with `target`. Raises ToolError for a name
+    without tools, else what a module raises.
+    """
     found: list[dict[str, Any]] = []
     for name in modules:
         places = [*_targets(name)]
@@ -74,7 +78,7 @@ def tools(modules: list[str], functions: list[dict[str, Any]]) -> dict[str, Any]
 
 
 def _targets(name: str) -> Iterator[str]:
-    """The module or class itself; of `package.*` the package and all modules below it."""
+    """Yield the module or class itself; for `package.*` the package and all modules below it."""
     if not name.endswith(".*"):
         yield name
         return
@@ -86,7 +90,7 @@ def _targets(name: str) -> Iterator[str]:
 
 
 def _tools_of(target: str) -> Iterator[Declared]:
-    """The tools of a module, of a class, or one function by its place."""
+    """Yield the tools of a module or a class, or the one function that `target` names."""
     name, colon, inside = target.partition(":")
     if not colon:
         yield from declared(_imported(name))
@@ -99,7 +103,7 @@ def _tools_of(target: str) -> Iterator[Declared]:
 
 
 def _named(entry: dict[str, Any]) -> Declared:
-    """A function that its entry names, with the entry's settings over the function's own."""
+    """Return a function named in the configuration; settings of its entry override its own."""
     settings = {key: value for key, value in entry.items() if key != "function"}
     for key, value in settings.items():
         if key not in SETTINGS:
@@ -121,7 +125,7 @@ def _declared(inside: str, thing: Callable[..., Any]) -> Declared:
 
 
 def _reached(place: str) -> Any:
-    """What `module:name.name` names; a method bound to an instance of its class."""
+    """Return what `module:name.name` names; a method is bound to an instance of its class."""
     module, _, inside = place.partition(":")
     thing: Any = _imported(module)
     for step in inside.split("."):
@@ -142,7 +146,7 @@ def _imported(name: str) -> types.ModuleType:
 
 
 def _suggested(target: str) -> str:
-    """A function of the module or class, as `functions` names it."""
+    """Return the name of a function of the module or class, in the spelling for `functions`."""
     module, colon, _ = target.partition(":")
     thing = _reached(target) if colon else _imported(module)
     for name, each in vars(thing).items():
@@ -153,7 +157,7 @@ def _suggested(target: str) -> str:
 
 
 def _files(tops: set[str]) -> Iterator[str]:
-    """The files of packages that were imported, with their folders: one may get a new file."""
+    """Yield the files of imported packages, and their folders, where files may be added."""
     folders: set[str] = set()
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)

@@ -1,9 +1,9 @@
-"""May this call run? One pure function over the tool, the server's word and the session's.
+"""The policy: whether a call may run, must be approved or is denied.
 
 The order (docs/reference/tools.md, "Asking first"): the server denies → the agent denies → the
 session denies → the server's ceiling or the agent says ask → grants and `auto_approve` → the agent
 says auto → the tool's own default. A stored approval for the same fingerprint is consulted by
-agent/call_decisions.py, which can turn an `ask` into a run and nothing else. Pure.
+agent/call_decisions.py, which can only turn an `ask` into a run. Pure.
 """
 
 from __future__ import annotations
@@ -22,16 +22,21 @@ from .tool import BaseTool
 Session = dict[str, Any]
 
 STRICTER = ("", "auto", "ask", "deny")
-MAX_WORK = 20_000_000  # about 20 ms
+MAX_WORK = 20_000_000  # characters compared; about 20 ms
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """run, ask, deny, error, question, client (hand it to the page), send (tell the page), or wait
-    for the result of a call before it; with the reason, and the arguments as they would run.
-    `repeatable`: executing twice does no harm; `parallel_safe`: it may run beside others that are.
-    `offer`: the network of the call, and the hosts that an approval may add to it. `may_ask`: the
-    tool may ask the person something in the middle of the call."""
+    """The policy's decision on one call.
+
+    action: run, ask, deny, error, question, client (hand it to the page and wait), send (hand it to
+    the page without waiting) or wait (for the result of an earlier call of the message).
+    args: the arguments with which the call would run.
+    repeatable: it may run again after an interrupted run.
+    parallel_safe: it may run beside other calls that are parallel safe.
+    offer: the network of the call, and the hosts that an approval may add.
+    may_ask: the tool may ask the person a question during the call.
+    """
 
     action: str
     reason: str = ""
@@ -39,21 +44,24 @@ class Verdict:
     fingerprint: str = ""
     repeatable: bool = False
     parallel_safe: bool = False
-    status: str = "invalid_arguments"  # what an error is called in the call's result
+    status: str = "invalid_arguments"  # of the call's result, for action `error`
     repairs: list[str] = field(default_factory=list)
     offer: dict[str, Any] = field(default_factory=dict)
     may_ask: bool = False
-    like: str = ""  # the tool that hooks and policies know it as, if that is another name
+    like: str = ""  # equivalent tool whose hooks and policies apply; "" if none
 
 
 def fingerprint(name: str, args: dict[str, Any]) -> str:
-    """What an approval is for: a SHA-256 of the tool's name and its canonical arguments."""
+    """Return the key of an approval: a SHA-256 of the tool's name and its canonical arguments."""
     return f"sha256:{hashlib.sha256(f'{name}{chr(10)}{canonical(args)}'.encode()).hexdigest()}"
 
 
 class Grants:
-    """The grants of a session, found by the name of their tool. They are compared with MAX_WORK
-    characters of arguments at most; beyond that none allows a call, and each that denies does."""
+    """The grants of a session, by tool name.
+
+    At most MAX_WORK characters of arguments are compared. Beyond that every `deny` for the tool
+    applies and no `allow`.
+    """
 
     def __init__(self, grants: list[dict[str, Any]]) -> None:
         self._left = MAX_WORK
@@ -62,7 +70,7 @@ class Grants:
             self._of.setdefault(grant["tool"], []).append(grant)
 
     def decisions(self, name: str, args: dict[str, Any]) -> set[str]:
-        """allow and deny, as far as there are grants that say so of this call."""
+        """Return the decisions of the grants that cover this call: any of "allow" and "deny"."""
         found: set[str] = set()
         for grant in self._of.get(name, ()):
             if grant["decision"] not in found and self._covers(grant, args):
@@ -72,7 +80,7 @@ class Grants:
     def _covers(self, grant: dict[str, Any], args: dict[str, Any]) -> bool:
         for key, pattern in grant.get("match", {}).items():
             text = args.get(key)
-            if not isinstance(text, str):  # patterns are for text
+            if not isinstance(text, str):  # patterns match strings only
                 return False
             self._left -= patterns.work(text, pattern)
             if self._left < 0:
@@ -89,9 +97,11 @@ def decide(
     session: Session,
     grants: Grants | None = None,
 ) -> tuple[str, str]:
-    """(action, reason) for arguments that fit. `ceiling`: the server's deny, ask or auto. `grants`:
-    the session's, if they were looked through before. Where nobody can be asked, whatever would ask
-    is denied: never the other way round."""
+    """Return (action, reason) for valid arguments; action is "run", "ask" or "deny".
+
+    `ceiling`: the server's "deny", "ask" or "auto". `grants`: the session's, if they were read
+    before. In an unattended session every call that would ask is denied.
+    """
     grants = Grants(session["grants"]) if grants is None else grants
     granted = grants.decisions(tool.name, args)
     granted |= grants.decisions(tool.like, args) if tool.like else set()
@@ -132,8 +142,10 @@ def _decided(
 
 
 def own_words(session: Session, tool: BaseTool) -> dict[str, Any]:
-    """What a session says of a tool: its own words over those of the tool that it is like, except
-    that either may deny it."""
+    """Return the session's settings for a tool, over those of the tool that it is like.
+
+    `deny` in either applies.
+    """
     said = session["config"].get("tool", {})
     own, like = said.get(tool.name, {}), said.get(tool.like, {}) if tool.like else {}
     denied = {"deny": True} if own.get("deny") or like.get("deny") else {}
@@ -143,8 +155,10 @@ def own_words(session: Session, tool: BaseTool) -> dict[str, Any]:
 def narrowed(
     wanted: dict[str, Any], required: dict[str, Any], most: dict[str, Any]
 ) -> dict[str, Any]:
-    """The limits of one call: the session's, or what the tool needs where that is more, and never
-    more than the server's."""
+    """Return the limits of one call.
+
+    Each is the session's limit, raised to the tool's requirement, and never above the server's.
+    """
     limits = {name: max(value, required.get(name, 0)) for name, value in wanted.items()}
     return {name: min(limits.get(name, ceiling), ceiling) for name, ceiling in most.items()}
 
@@ -157,8 +171,11 @@ def reach_of(
     addable: list[str],
     like: str = "",
 ) -> Reach | str:
-    """The network of one call: the server's, narrowed by the session for this tool, and widened by
-    what a person approved for this call out of `addable`; or why that cannot be."""
+    """Return the network of one call, or an error text if it is impossible.
+
+    It is the server's network, narrowed by the session for this tool, and widened by what a person
+    approved for this call (`asked`) out of the hosts in `addable`.
+    """
     said = session["config"].get("tool", {})
     narrower = base
     for each in filter(None, (name, like)):
@@ -167,7 +184,7 @@ def reach_of(
 
 
 def enforceable(wanted: Reach, tier: str) -> str:
-    """Why a tier cannot keep a call to its network; empty if it can."""
+    """Return why a sandbox tier cannot enforce a call's network; "" if it can."""
     if tier in ("none", "C") and wanted.network != "full":
         return f"at tier {tier} this server cannot keep a tool from the network"
     if tier == "B" and wanted.network == "proxy":
@@ -176,7 +193,7 @@ def enforceable(wanted: Reach, tier: str) -> str:
 
 
 def exceeded(required: dict[str, Any], most: dict[str, Any], network: str) -> str:
-    """What a tool needs beyond the server's limits and its network, in words; empty if nothing."""
+    """Return in words what a tool requires beyond the server's limits and network, or ""."""
     over = [
         f"{name} {value:g} (this server allows {most[name]:g})"
         for name, value in required.items()

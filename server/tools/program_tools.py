@@ -1,10 +1,9 @@
-"""Tools as objects of a program's own, or of a source's (tool_sources.py): they run in this
-process.
+"""Tools as Python objects of the embedding program or of a tool source; they run in this process.
 
-In the walk: the catalog makes a record of each, `perform` calls them. Whoever gives such an object
-is trusted like the server itself, so there is no sandbox and no limit but that of time; the model
-is not, so arguments are checked and the policy asks as of any tool. The rule of the file: what an
-object raises is the call's result.
+The catalog makes a record of each (`record`), dispatch.py calls them by `Objects.perform`. The code
+is trusted like the server itself, so there is no sandbox and no limit but time. The model is not
+trusted: arguments are checked and the policy applies as for any tool. What an object raises becomes
+the call's result.
 """
 
 from __future__ import annotations
@@ -27,21 +26,22 @@ from .runner import Outcome
 from .tool import MARK, Context, ToolError
 
 KIND = "object"
-MOST_STUCK = 4  # calls of one object that may be left behind in their threads
+MOST_STUCK = 4  # timed-out calls of one object that may still occupy a thread
 MAX_TOLD = 2_000  # characters of an exception that the model reads
 
 logger = log.get("tools")
 
 
 class BaseTool:
-    """A tool of one's own: set the members, write `execute`, plain or `async`.
+    """Base class for tools: set the members and write `execute`, plain or `async`.
 
     name                what the model calls it by; the class's name if it is empty
     description         what it is for; the class's docstring if it is empty
     input_schema        JSON Schema of the parameters: an object
     required_resources  `{"wall_s": seconds}`: how long a call may take, up to the server's limit
-    read_only           it changes nothing: it runs without being asked about
-    idempotent          it may run again after a cut
+    read_only           it changes nothing: it runs without approval
+    idempotent          it may run again after an interrupted run
+    destructive         it may delete or overwrite; None: unless it is read-only
     parallel_safe       it may run beside other calls
     keep                how many model calls the result stays in the model's view; None: the default
     """
@@ -57,16 +57,18 @@ class BaseTool:
     keep: int | None = None
 
     def execute(self, params: dict[str, Any]) -> Any:
-        """Return the result, as JSON; `params` fit the schema. Raise ToolError for a failure that
-        the model should read about."""
+        """Return the result, as JSON. `params` fit the schema.
+
+        Raise ToolError for a failure that the model should read about.
+        """
         raise NotImplementedError
 
 
 class FunctionTool(BaseTool):
-    """A function as such an object: types and docstring make its schema, `@tool` its hints. Raises
-    ToolError for one that no schema can describe."""
+    """A function as a tool: types and docstring make its schema, `@tool` sets its hints."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        """Read the function's signature. Raises ToolError if no schema can describe it."""
         options: dict[str, Any] = getattr(function, MARK, None) or {}
         try:
             self._signature = schema_of(function, inject=(Context,))
@@ -88,7 +90,7 @@ class FunctionTool(BaseTool):
         self.keep = options.get("keep")
 
     def execute(self, params: dict[str, Any], context: Context | None = None) -> Any:
-        """See BaseTool."""
+        """Convert the arguments and call the function; see `BaseTool.execute`."""
         values = convert(self._signature, params)
         if values.errors:
             raise ToolError(values.error)
@@ -99,8 +101,10 @@ class FunctionTool(BaseTool):
 
 
 def as_object(thing: Any) -> BaseTool:
-    """Return a BaseTool, a class of such (made without arguments) or a function as an object.
-    Raises ToolError for anything else, and for an object that says of itself what cannot be."""
+    """Return a BaseTool, a subclass of it (created without arguments) or a function as an object.
+
+    Raises ToolError for anything else, and for an object without `execute` or a usable schema.
+    """
     if isinstance(thing, type) and issubclass(thing, BaseTool):
         thing = thing()
     if not isinstance(thing, BaseTool):
@@ -116,7 +120,7 @@ def as_object(thing: Any) -> BaseTool:
 
 
 def record(thing: BaseTool, origin: str) -> tool.BaseTool:
-    """Return what the server knows of an object. Raises ToolError for settings of wrong kinds."""
+    """Return the server's record of an object. Raises ToolError for settings of wrong types."""
     options = {
         key: getattr(thing, key)
         for key in ("read_only", "destructive", "idempotent", "parallel_safe", "keep")
@@ -154,7 +158,7 @@ def _docstring(thing: BaseTool) -> str:
 
 
 class Objects:
-    """Calls of objects, and those of them that have not come back."""
+    """Calls of objects, with a count of timed-out calls that still run."""
 
     def __init__(self) -> None:
         self._stuck: dict[int, int] = {}
@@ -162,13 +166,14 @@ class Objects:
     async def perform(
         self, thing: BaseTool, args: dict[str, Any], state: dict[str, Any], wall_s: float
     ) -> Outcome:
-        """Run a call for so many seconds at most."""
+        """Run a call for at most `wall_s` seconds and return its Outcome."""
         started, lines = time.monotonic(), list[str]()
         if self._stuck.get(id(thing), 0) >= MOST_STUCK:
             text = f"it is not called: {MOST_STUCK} earlier calls have not come back"
             return Outcome("error", error={"type": "error", "message": text})
 
         def write(message: dict[str, Any]) -> None:
+            """Take a log message from the tool. Raises ToolError for an attachment."""
             if "attach" in message:
                 raise ToolError("a tool that runs in the server's process has no folder")
             lines.append(str(message["log"]))
@@ -191,11 +196,15 @@ class Objects:
         return _outcome(task.result(), tuple(lines), usage)
 
     def _abandon(self, thing: BaseTool, task: asyncio.Future[Called], is_async: bool) -> None:
-        """Nobody waits for it any more. A thread cannot be ended, so those are counted."""
+        """Count a timed-out call until it ends, and cancel it if it is async.
+
+        A thread cannot be killed, so a plain function goes on.
+        """
         key = id(thing)
         self._stuck[key] = self._stuck.get(key, 0) + 1
 
         def back(_: Any) -> None:
+            """Remove the ended call from the count."""
             self._stuck[key] -= 1
             if not self._stuck[key]:
                 del self._stuck[key]
@@ -206,7 +215,7 @@ class Objects:
 
 
 def _outcome(called: Called, lines: tuple[str, ...], usage: dict[str, Any]) -> Outcome:
-    """How a call ended, from what came back of it."""
+    """Return the Outcome of a call from its value or exception."""
     error: BaseException | None = called.error
     if error is None:
         with Called() as made:

@@ -1,4 +1,4 @@
-"""What comes back of a call: the envelope for people, and the compact text that a model reads.
+"""The result of a tool call: the envelope for clients, and the text for the model.
 
 envelope  {status, result?, error?, logs, attachments, duration_ms, usage, sandbox, keep?,
            process?, repairs?, modified_args?, modified_by?, hint?}
@@ -15,13 +15,13 @@ from ..sandbox.parent import Outcome
 from ..strict_json import browser_safe, depth_exceeds, dumps
 
 MAX_TEXT = 20_000  # characters of one result that a model reads: about 5,000 tokens
-MAX_RESULT = 200_000  # characters of one result that travel in the session
+MAX_RESULT = 200_000  # characters of one result in the session
 MAX_LOGS = 200
 MAX_ATTACHMENTS = 50
 MAX_PATH = 4096
-MAX_NESTED = 64  # levels of arguments and results: a session holds them some levels down
+MAX_NESTED = 64  # levels of arguments and results; in a session they are nested further
 
-BY_HOOK = "hook"  # who changed the arguments of a call, in its ledger entry, if not a person
+BY_HOOK = "hook"  # value of `args_by` in the call log if a hook changed the arguments
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,80}", re.IGNORECASE)
 
@@ -29,8 +29,11 @@ _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,80}",
 def envelope(
     outcome: Outcome, repairs: list[str], modified: dict[str, Any] | None, modified_by: str = ""
 ) -> dict[str, Any]:
-    """The whole result, fit for a session: JSON that a browser reads unchanged. `modified`: the
-    arguments that were put in the place of the model's, `modified_by` a person if it is empty."""
+    """Return the result envelope for the session, as JSON that browsers read unchanged.
+
+    `modified`: arguments that replaced the model's; None if unchanged. `modified_by`: BY_HOOK, or
+    "" for a person.
+    """
     found: dict[str, Any] = {"status": outcome.status}
     if outcome.status == "ok":
         found["result"] = limited(outcome.result)
@@ -62,8 +65,10 @@ def envelope(
 
 
 def text_for_model(found: dict[str, Any], instead: str = "") -> str:
-    """What the model reads: the result itself (or the text `instead` of it), or the error and what
-    to do about it."""
+    """Return the text that the model reads: the result or the error, with notes.
+
+    `instead`: text to use in place of a successful result.
+    """
     if found["status"] == "ok":
         text = browser_safe(instead) or as_text(found["result"])
     else:
@@ -89,14 +94,17 @@ def text_for_model(found: dict[str, Any], instead: str = "") -> str:
 
 
 def as_text(value: Any) -> str:
-    """A result as a model reads it best: text as it is, all else as JSON."""
+    """Return strings unchanged, None as "done", other values as JSON."""
     if isinstance(value, str):
         return value
     return "done" if value is None else dumps(value)
 
 
 def attachments(said: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """{path, name, media_type, bytes} of each file that a tool offers, whatever it said of them."""
+    """Return {path, name, media_type, bytes} of each file that a tool attached.
+
+    `said`: the child's data, of any shape; unusable entries are left out.
+    """
     found = []
     for item in islice(said, MAX_ATTACHMENTS):
         path, name, kind, size = (item.get(k) for k in ("path", "name", "media_type", "bytes"))
@@ -115,7 +123,7 @@ def attachments(said: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def limited(value: Any) -> Any:
-    """A result small and flat enough to travel with the session on every POST."""
+    """Return a result cut to the size and depth that a session may hold."""
     if depth_exceeds(value, MAX_NESTED):
         return f"The result was nested deeper than {MAX_NESTED} levels and is left out."
     value = browser_safe(value)
@@ -124,7 +132,8 @@ def limited(value: Any) -> Any:
 
 
 def shortened(text: str, most: int) -> str:
-    """Beginning and end, with the number of characters between them."""
+    """Return a text; of a longer one `most` characters, beginning and end, with a note in
+    between."""
     if len(text) <= most:
         return text
     half = most // 2

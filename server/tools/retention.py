@@ -1,9 +1,9 @@
-"""What a host keeps of sessions, how much that is, and which of it has expired.
+"""Retention: what a host keeps of sessions, and the removal of what has expired.
 
-Workspaces go when no call has used them for `server.keep_days`; claims, results and records of runs
-at times of their own. The server does it by itself (app.py), `python3 -m server kept` on demand. A
-workspace in use is never removed: a call gives its folder the time at which it begins, and a folder
-counts as unused only after the days and the longest time that a call may take.
+Workspaces are removed after `server.keep_days` without a call; claims, results and records of runs
+after times of their own. The server does this by itself (app.py), `python3 -m server kept` on
+demand. A workspace in use is never removed: a call sets its folder's time when it begins, and a
+folder expires only after the days plus the longest time of a call.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ from .execution_claims import HORIZON, RESULT
 from .runner import OWN
 
 DAY_S = 86400
-NAME = re.compile(r"[0-9a-f]{32}")  # of a session's folder
+NAME = re.compile(r"[0-9a-f]{32}")  # name of a session's workspace
 
 logger = log.get("kept")
 
 
 class Kept(NamedTuple):
-    """`name`: what it is. `number` of them, the oldest of `oldest_s` seconds, `expired` of them."""
+    """Figures on one kind of kept data.
+
+    `number`: items; `oldest_s`: age of the oldest, in seconds; `expired`: how many of them expired.
+    """
 
     name: str
     number: int
@@ -38,8 +41,11 @@ class Kept(NamedTuple):
 
 
 class Workspaces:
-    """The folders of sessions. `days` without a call until one is removed, 0 for never; `wall_s`:
-    how long a call may take."""
+    """The workspaces of sessions.
+
+    `days`: days without a call after which one is removed, 0 for never. `wall_s`: longest time of a
+    call, in seconds.
+    """
 
     def __init__(
         self, folder: Path, days: float, wall_s: float, *, clock: Callable[[], float] = time.time
@@ -48,7 +54,7 @@ class Workspaces:
         self._ttl_s = days * DAY_S + wall_s if days else None
 
     def sweep(self) -> int:
-        """Remove what has expired; returns how many that were. Takes long."""
+        """Remove expired workspaces and return their number. Slow."""
         if self._ttl_s is None:
             return 0
         gone = sum(self._remove(path) for path, age_s in self._ages() if age_s > self._ttl_s)
@@ -57,6 +63,7 @@ class Workspaces:
         return gone
 
     def kept(self) -> Kept:
+        """Return the figures on workspaces."""
         ages = [age_s for _, age_s in self._ages()]
         return _kept("workspaces", ages, self._ttl_s)
 
@@ -68,8 +75,11 @@ class Workspaces:
                     yield Path(entry.path), age_s
 
     def _remove(self, folder: Path) -> bool:
-        """Put a folder aside in one step, and remove it there: a call that begins at this moment
-        finds it whole or not at all, and one that has just begun gets it back."""
+        """Remove a folder and return whether it is gone.
+
+        It is renamed first, so that a call which begins now finds it whole or not at all. If a call
+        began just before, the folder is renamed back.
+        """
         aside = folder.with_name(f"{OWN}{secrets.token_hex(16)}")
         try:
             folder.rename(aside)
@@ -91,7 +101,7 @@ def files_kept(
     *,
     clock: Callable[[], float] = time.time,
 ) -> list[Kept]:
-    """How many claims, results, records of runs and requests to stop are kept in this home."""
+    """Return figures on claims, results, records of runs and requests to stop in this home."""
     found: dict[str, list[float]] = {"claims": [], "results": [], "runs": [], "stops": []}
     for folder in ("claims", "runs", "stops"):
         for entry in _entries(home / folder):

@@ -1,8 +1,9 @@
-"""Where tools are run: `Runner.run(job)` yields text as it comes, and then an `Outcome`.
+"""Runner of tool calls in child processes.
 
-Closing the generator kills the call and everything it started. Before `open` a call runs in a
-plain child (tier `none`); after it, in a worker of the strongest sandbox that was proven here
-(sandbox/probe.py). The server opens no path inside a session's folder.
+`Runner.run(job)` yields output as text, then an `Outcome`. Closing the generator kills the call and
+everything it started. Before `open` a call runs in a plain child (tier `none`); afterwards in a
+worker of the strongest sandbox that was proven here (sandbox/probe.py). The server opens no path
+inside a session's workspace.
 """
 
 from __future__ import annotations
@@ -45,14 +46,17 @@ CANARY_LIMITS: dict[str, float] = {
 }
 
 
-OWN = "own-"  # begins the folder of a call of the server's own; no session's has a dash
+OWN = "own-"  # prefix of folders for the server's own calls; sessions' names have no dash
 STALE_S = 600
 
 
 class Runner:
-    """Runs jobs in child processes. `home` holds the workspaces. `pool`: where they run, None for
-    plain children. `host`: the system they run on. `most`, `idle_s`: of the processes that stay
-    (stateful.py)."""
+    """Runs jobs in child processes.
+
+    `home`: parent of the `workspaces` folder. `pool`: sandbox workers; None for plain children.
+    `host`: the operating system. `most`, `idle_s`: number and idle time of the processes of
+    stateful toolkits (stateful.py).
+    """
 
     def __init__(
         self, home: Path, pool: Pool | None = None, *, most: int = 16, idle_s: float = 600
@@ -68,8 +72,10 @@ class Runner:
     async def open(
         self, options: dict[str, Any], most: str = "A", proof: Proof | None = None
     ) -> None:
-        """Prove the strongest sandbox up to the tier `most`, unless there is a proof already,
-        and run in it. `options`: server.sandbox."""
+        """Use the strongest sandbox up to the tier `most`, from `proof` or proven now.
+
+        `options`: server.sandbox.
+        """
         home = self.workspaces.parent
         self.workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._remove_stale()
@@ -84,22 +90,26 @@ class Runner:
         )
 
     def _remove_stale(self) -> None:
-        """Remove folders of the server's own calls, where it was killed during one."""
+        """Remove folders of the server's own calls that a killed server left behind."""
         for folder in self.workspaces.glob(f"{OWN}*"):
             with suppress(OSError):
                 if time.time() - folder.stat().st_mtime > STALE_S:
                     shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        """End the workers that wait, and the processes that stay. Calls end with their
-        generators."""
+        """End idle workers and the processes of stateful toolkits.
+
+        Running calls end with their generators.
+        """
         self._processes.close()
         for pool in (*self._pools, *([self.pool] if self.pool else ())):
             pool.close()
 
     async def admit(self, package: Package) -> str:
-        """Make the sandbox that calls of a package run in, and prove it like the server's own. Why
-        there can be none; "" where there is."""
+        """Create and prove the sandbox for calls of a package.
+
+        Returns why that is impossible; "" on success.
+        """
         if self.pool is None:
             return ""
         policy = self.pool.policy
@@ -114,7 +124,7 @@ class Runner:
             wrong = verdict(policy.tier, policy.network, found)
         except OSError as error:
             wrong = error.strerror or str(error)
-        except BaseException:  # stopped while it starts
+        except BaseException:  # includes cancellation during the proof
             pool.close()
             raise
         if wrong:
@@ -139,15 +149,18 @@ class Runner:
         raise OSError(0, "the canary did not come back")
 
     def folder(self, session_id: str, owner: str = "") -> Path:
-        """Return the workspace of a session of `owner` (api.auth.Key). Its name is a hash, since
-        both are any strings; the byte between them is in no UTF-8."""
+        """Return the workspace of a session of `owner` (`owner` of api/auth.py Key).
+
+        Its name is a hash, since both are arbitrary strings. The separating byte occurs in no UTF-8
+        text.
+        """
         told = session_id.encode("utf-8", "surrogatepass")
         if owner:
             told = owner.encode("utf-8", "surrogatepass") + b"\xff" + told
         return self.workspaces / hashlib.sha256(told).hexdigest()[:32]
 
     async def run(self, job: Job) -> AsyncGenerator[str | Outcome, None]:
-        """Live output as it comes, then one Outcome. Raises nothing for what a tool does."""
+        """Yield live output as it comes, then one Outcome. Errors of the tool raise nothing."""
         if job.session_id is None:
             folder = self.workspaces / f"{OWN}{secrets.token_hex(16)}"
         else:
@@ -193,18 +206,20 @@ class Runner:
                 pool.renew()
 
     async def _source(self, job: Job) -> str | None:
-        """The text of the owner's file, which a worker cannot open. Raises OSError, SyntaxError,
-        UnicodeDecodeError."""
+        """Return the text of the owner's file, which a worker cannot open; None for other jobs.
+
+        Raises OSError, SyntaxError, UnicodeDecodeError.
+        """
         if job.where[0] not in ("file", "describe") or (self.pool is None and not job.stateful):
             return None
         return decode_source(await asyncio.to_thread(Path(job.where[1]).read_bytes))
 
     async def _started(self, job: Job, folder: Path, source: str | None) -> Child:
-        """The process of a call, or of all calls. Raises OSError."""
+        """Return a process for one call, or for all calls of a stateful toolkit. Raises OSError."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if folder.stat().st_mode & 0o700 != 0o700:  # a tool shut itself out
+        if folder.stat().st_mode & 0o700 != 0o700:  # changed by a tool
             folder.chmod(0o700)
-        with suppress(OSError):  # its owner sees by it what is no longer used
+        with suppress(OSError):  # retention.py removes unused workspaces by this time
             os.utime(folder)
         if self.pool is None:
             return await Child.start(job, folder)
@@ -214,7 +229,7 @@ class Runner:
                 raise OSError(0, "its package has no sandbox")
             pool = job.package.pool
         if pool.policy.run_as:
-            # Its name is ours alone to give: nobody else may write beside it.
+            # Safe by path: nobody else may write in the parent folder.
             os.chown(folder, pool.policy.run_as, pool.policy.run_as, follow_symlinks=False)
         reach = job.reach or self.reach
         worker = pool.take(reach.network)

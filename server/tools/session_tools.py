@@ -1,8 +1,7 @@
-"""Tools that read or write the session instead of the world: what was said before, the plan, and
-the structured output.
+"""Tools that read or write the session: reloaded messages, the plan, and the structured output.
 
-In the walk: the toolbox offers `finish` with the arguments that a session's schema asks for, and
-performs all of these kinds here. Nothing runs: what comes out are events and results. Pure.
+The toolbox declares `finish` with the parameters of the session's output schema, and performs these
+kinds here. They start no process; they yield events and results. Pure.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Session = dict[str, Any]
 
 
 def as_wanted(entry: Entry, session: Session) -> Entry:
-    """The entry of a tool as this session has it: `finish` takes the output where one is wanted."""
+    """Return the entry of a tool for this session: `finish` takes the structured output, if any."""
     schema = structured_output.schema_of(session) if entry.tool.name == FINISH else None
     if schema is None:
         return entry
@@ -36,15 +35,18 @@ def as_wanted(entry: Entry, session: Session) -> Entry:
 
 
 def of_no_use(session: Session) -> set[str]:
-    """Those of these tools that are not offered: the plan's outside of its mode, and `finish` to an
-    agent whose tools leave it out, unless the run must end by it."""
+    """Return the names of tools to hide in this session.
+
+    Plan tools are hidden unless the mode plans; `finish` unless the agent lists it or the run
+    requires it.
+    """
     names = set() if mode_of(session).plans else set(PLANNING)
     must = wants_finish(session) or structured_output.schema_of(session) is not None
     return names if must or lists_finish(session) else {*names, FINISH}
 
 
 def recalled(session: Session, name: str, args: dict[str, Any]) -> Outcome:
-    """What was left out of the view, or the word that it is retained there."""
+    """Return the result of `context_reload` (a message) or `context_retain` (a confirmation)."""
     try:
         if name == RETAIN:
             return Outcome("ok", retain(session, **args))
@@ -55,7 +57,10 @@ def recalled(session: Session, name: str, args: dict[str, Any]) -> Outcome:
 
 
 def planned(session: Session, name: str, args: dict[str, Any]) -> Iterator[Event | Outcome]:
-    """The new plan as an event, then the result: the whole plan, and the task that changed."""
+    """Yield the new plan as an event, then the result.
+
+    The result holds the changed task or the plan; the model reads the whole plan.
+    """
     try:
         made = (
             plan.set_plan(session, **args) if name == PLANNING[0] else plan.update(session, **args)

@@ -1,11 +1,9 @@
-"""Processes that stay: one for each session and toolkit that is `stateful`, so that what its code
-keeps is there in the next call.
+"""Processes of stateful toolkits: one for each session and toolkit, kept between calls.
 
-In the walk: runner.py gives a job here that says `stateful`, and how to start a process. The rule
-of the file: a process goes on only from where its session stands. A result names the process and
-how many calls it has answered; where the session's last one says anything else (it was branched,
-went back, or ran elsewhere meanwhile), or the process is gone, a new one is started and the result
-says so. So nothing that a session needs is kept here unsaid.
+runner.py passes jobs with `stateful`, and a function that starts a process. A process is reused
+only if the session still stands where the process does: each result names the process and how many
+calls it has answered. If the session's last result differs (it was branched, rewound, or continued
+elsewhere), or the process is gone, a new process is started and the result says so.
 """
 
 from __future__ import annotations
@@ -21,9 +19,9 @@ from typing import Any
 
 from ..sandbox.parent import Child, Job, Outcome, message_of, request_of, write_all
 
-LIFE_S = 24 * 3600.0  # of a process, by the clock
-LIFE_CPU_S = 3600.0  # and by its processor time
-MOST_WHYS = 1_000  # ended processes whose reason is remembered
+LIFE_S = 24 * 3600.0  # wall-clock time limit of a process
+LIFE_CPU_S = 3600.0  # CPU time limit of a process
+MOST_WHYS = 1_000  # ended processes for which the reason is kept
 
 Key = tuple[str, str, str]  # owner, session, toolkit
 Start = Callable[[Job], Awaitable[Child]]
@@ -31,7 +29,7 @@ Start = Callable[[Job], Awaitable[Child]]
 
 @dataclass(eq=False)
 class Held:
-    """One process. `stamp`: of the code that it runs."""
+    """A kept process. `stamp`: identifies its code, network and limits."""
 
     child: Child
     stamp: str
@@ -42,6 +40,7 @@ class Held:
     idle: asyncio.TimerHandle | None = None
 
     def end(self) -> None:
+        """Kill the process."""
         if self.idle is not None:
             self.idle.cancel()
         self.child.kill()
@@ -49,24 +48,27 @@ class Held:
 
 @dataclass(eq=False)
 class Turn:
-    """Whose it is to call. `wanted`: calls that run or wait."""
+    """The queue for one process. `wanted`: calls that run or wait."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     wanted: int = 0
 
 
 class Processes:
-    """At most `most` of them, each ended after `idle_s` without a call."""
+    """The kept processes: at most `most`, each ended after `idle_s` seconds without a call."""
 
     def __init__(self, most: int, idle_s: float) -> None:
         self._most, self._idle_s = most, idle_s
         self._held: dict[Key, Held] = {}
-        self._why: dict[str, str] = {}  # id -> why it was ended
+        self._why: dict[str, str] = {}  # process id -> why it was ended
         self._turns: dict[Key, Turn] = {}
 
     async def run(self, job: Job, code: str, start: Start) -> AsyncGenerator[str | Outcome, None]:
-        """One call in the session's process, which runs this `code`. Closing it ends the process:
-        what a call has half done is no state to go on from. Raises what `start` raises."""
+        """Run one call in the session's process, and yield its output and Outcome.
+
+        `code`: identifies the toolkit's code. Closing the generator ends the process, whose state
+        would be that of half a call. Raises what `start` raises.
+        """
         key = (job.owner, job.session_id or "", job.stateful)
         turn = self._turns.setdefault(key, Turn())
         turn.wanted += 1
@@ -110,8 +112,11 @@ class Processes:
                 held.idle = loop.call_later(self._idle_s, self._end, key, why)
 
     async def _for(self, key: Key, job: Job, stamp: str, start: Start) -> tuple[Held | None, str]:
-        """The process that the call goes to, and why that is a new one where the session had one
-        before; or None, and why there can be none."""
+        """Return (process, reason).
+
+        The reason is empty, or says why a process that the session had was replaced. The process is
+        None if there can be none; then the reason says why.
+        """
         held, before = self._held.get(key), job.before
         if held is not None and held.idle is not None:
             held.idle.cancel()
@@ -149,14 +154,13 @@ class Processes:
             held.end()
 
     def close(self) -> None:
-        """End them all."""
+        """End all processes."""
         for key in [*self._held]:
             self._end(key, "the server was stopped")
 
 
 class Call(Child):
-    """One call in a process that goes on: a child whose output and results end where the call's
-    do."""
+    """One call in a kept process: a Child whose output and results end with the call."""
 
     def __init__(self, job: Job, process: Child) -> None:
         super().__init__(job, None, -1)
@@ -169,14 +173,14 @@ class Call(Child):
         self._transports = process._transports
 
     async def ask(self) -> None:
-        """Tell the process the call."""
+        """Send the call to the process."""
         data = json.dumps({**request_of(self.job), "mark": self._mark}).encode() + b"\n"
         assert self._of._asks is not None
-        with suppress(OSError, ValueError):  # it has ended, which is seen where it answers
+        with suppress(OSError, ValueError):  # the process ended; reading its answer shows that
             await asyncio.shield(asyncio.to_thread(write_all, self._of._asks, data, last=False))
 
     def ends_with(self, line: bytes) -> bool:
-        """Whether a line of the process ends this call."""
+        """Return whether a line of results is the process's mark for the end of this call."""
         message = message_of(line)
         if message.get("done") != self._mark:
             return False
@@ -192,17 +196,17 @@ class Call(Child):
         self._of._messages += self._messages
         end = await self._of._end_of(messages)
         if isinstance(breach := end.get("breach"), dict) and breach.get("limit") == "cpu_s":
-            allowed = self.job.limits["cpu_s"]  # it said that of its whole life
+            allowed = self.job.limits["cpu_s"]  # the breach reports the limit of the process
             end = {**end, "breach": {**breach, "allowed": allowed, "observed": f"over {allowed:g}"}}
         return end
 
     def _judged(
         self, said: dict[str, Any] | None, end: dict[str, Any], logs: tuple[str, ...]
     ) -> Outcome:
-        if self._breach is not None:  # the process goes with it, even if it had answered
+        if self._breach is not None:  # a breach ends the process, even after an answer
             self.answered = False
         elif not self.answered and not end.get("breach"):
-            return self._of._judged(said, end, logs)  # it knows whether it ever began
+            return self._of._judged(said, end, logs)  # only the process tells whether it started
         return replace(super()._judged(said, end, logs), **self._of.network())
 
     def _cut_lifeline(self) -> None:
@@ -212,17 +216,19 @@ class Call(Child):
         self._of._give_up()
 
     def kill(self) -> None:
+        """Kill the process."""
         self._of.kill()
 
 
 class Until:
-    """A stream that ends before a mark. What a process prints between two calls may be lost."""
+    """A stream that ends before a mark. Output between two calls may be lost."""
 
     def __init__(self, stream: asyncio.StreamReader, mark: bytes) -> None:
         self._stream, self._mark = stream, mark
         self._held, self._over = b"", False
 
     async def read(self, most: int) -> bytes:
+        """Return up to about `most` bytes; b"" at the mark or the end of the stream."""
         while not self._over:
             data = await self._stream.read(most)
             self._held += data
@@ -236,12 +242,13 @@ class Until:
 
 
 class Answers:
-    """The lines of one call's results."""
+    """The result lines of one call."""
 
     def __init__(self, call: Call, stream: asyncio.StreamReader) -> None:
         self._call, self._stream, self._over = call, stream, False
 
     async def readline(self) -> bytes:
+        """Return the next line; b"" after the end of the call."""
         if self._over:
             return b""
         line = await self._stream.readline()
@@ -250,7 +257,7 @@ class Answers:
 
 
 def last_process(session: dict[str, Any], of: str) -> dict[str, Any] | None:
-    """What the session last heard of the process of a toolkit: {of, id, calls}."""
+    """Return {of, id, calls} from the session's last result of this toolkit, or None."""
     for message in reversed(session.get("messages", ())):
         result = message.get("result")
         said = result.get("process") if isinstance(result, dict) else None
@@ -260,14 +267,16 @@ def last_process(session: dict[str, Any], of: str) -> dict[str, Any] | None:
 
 
 def _stamp(job: Job, code: str) -> str:
-    """What must not be another in a process that goes on: its code, and what it was started with
-    of network and limits. A later call may be allowed less."""
-    own = ("wall_s", "cpu_s", "output_kb")  # are kept for each call
+    """Return what must be unchanged for a process to be reused: its code, network and limits.
+
+    Limits that are enforced for each call are left out.
+    """
+    own = ("wall_s", "cpu_s", "output_kb")  # enforced for each call
     limits = {name: value for name, value in job.limits.items() if name not in own}
     return json.dumps([code, job.reach, limits])
 
 
 def _overlap(data: bytes, mark: bytes) -> int:
-    """How many bytes at the end of `data` may be the beginning of the mark."""
+    """Return how many bytes at the end of `data` may be the beginning of the mark."""
     most = min(len(data), len(mark) - 1)
     return next((n for n in range(most, 0, -1) if data.endswith(mark[:n])), 0)

@@ -1,7 +1,7 @@
-"""What a tool is: a plain Python function with a few hints, and what the server knows of it.
+"""Decorators for tool functions, and the record that the server keeps of each tool.
 
 `@tool` only marks a function; types and docstring make its schema (schema/generate.py). Tools run
-in a child process (sandbox/child.py), so nothing here may cost the child much to import.
+in a child process (sandbox/child.py), so this module must be cheap to import.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NETWORKS = (
     "off",
     "proxy",
     "full",
-)  # sandbox/network_policy.py, which a tool's process need not import
+)  # a copy, so that a tool's process need not import sandbox/network_policy.py
 HINTS = ("read_only", "destructive", "idempotent", "parallel_safe")
 SETTINGS = dict[str, type](name=str, description=str, required_resources=Mapping, keep=int)
 SETTINGS |= dict.fromkeys(HINTS, bool)
@@ -47,11 +47,11 @@ def tool(
 def tool(function: Any = None, **options: Any) -> Any:
     """Mark a function, sync or async, as a tool.
 
-    `read_only` tools run without being asked about and may run again after a cut, `idempotent`
-    ones may run again; everything else asks first and never runs twice. `required_resources`
-    raises limits for this tool, up to the server's: wall_s, cpu_s, memory_mb, disk_mb, file_mb,
-    output_kb, processes, open_files; `network` (off, proxy, full) says which one it cannot do
-    without.
+    `read_only` tools run without approval and may run again after an interrupted run; `idempotent`
+    tools may run again too. All others ask first and never run twice. `required_resources` raises
+    limits for this tool, up to the server's: wall_s, cpu_s, memory_mb, disk_mb, file_mb, output_kb,
+    processes, open_files; its `network` (off, proxy, full) is the least network the tool works
+    with. Raises TypeError for unknown options and values of a wrong type.
     """
     for name, value in options.items():
         if name not in SETTINGS:
@@ -59,6 +59,7 @@ def tool(function: Any = None, **options: Any) -> Any:
         check_setting(name, value)
 
     def mark(function: F) -> F:
+        """Set the options on the function. Raises TypeError if it cannot be a tool."""
         if isinstance(function, staticmethod | classmethod):
             raise TypeError(f"@{type(function).__name__} belongs above @tool, not below")
         if not callable(function):
@@ -82,15 +83,18 @@ def toolkit(
     keep: int | None = None,
     stateful: bool = False,
 ) -> Any:
-    """Mark a class whose @tool methods become tools named `<class>_<method>`. It is made once for
-    each call, without arguments; with `stateful` once for each session, in a process that stays.
-    `description`: what the tools have in common, for the model; without it the class's docstring.
-    `keep` is for those of its tools that have none of their own."""
+    """Mark a class whose @tool methods become tools named `<class>_<method>`.
+
+    The class is instantiated without arguments for each call; with `stateful` once for each
+    session, in a process that stays. `description`: what the tools have in common, for the model;
+    default: the docstring of the class. `keep` applies to its tools that have none of their own.
+    """
     check_setting("keep", keep)
     check_setting("description", description)
     check_setting("stateful", stateful)
 
     def mark(cls: C) -> C:
+        """Set the options on the class."""
         setattr(cls, KIT, {"keep": keep, "description": description, "stateful": stateful})
         return cls
 
@@ -98,7 +102,7 @@ def toolkit(
 
 
 def check_setting(name: str, value: Any) -> None:
-    """Raises TypeError for what is not of its kind: `read_only="no"` would be taken for a yes."""
+    """Raise TypeError for a value of the wrong type: `read_only="no"` would count as true."""
     kind = (SETTINGS | KIT_SETTINGS)[name]
     fits = isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
     if value is not None and not fits:
@@ -107,21 +111,21 @@ def check_setting(name: str, value: Any) -> None:
 
 @dataclass(frozen=True)
 class BaseTool:
-    """One tool as the server knows it; its code is reached by `where` in the child.
+    """Record of one tool in the server; the child reaches its code by `where`.
 
-    kind: `python` runs in the child, `inline` in the server, `object` is code of the program that
-    the server is part of (program_tools.py), `fetch` is fetched by the server and
-    read in the child, `rest` is a request (http_api.py), `agents` writes a definition,
-    `history` reads the session, `plan` and
-    `output` write in it, `question` is answered by a person, `client` runs in the page.
-    wait: whether a `client` tool's result is waited for; without, the page is only told.
+    kind: `python` runs in the child, `inline` in the server, `object` is code of the embedding
+    program (program_tools.py), `fetch` is fetched by the server and read in the child, `rest` is
+    an HTTP request (http_api.py), `mcp` a call to an MCP server (mcp/servers.py), `agents` writes
+    an agent definition, `detail` describes another tool, `history` reads the session, `plan` and
+    `output` write to it, `question` is answered by a person, `client` runs in the page.
+    wait: whether to wait for the result of a `client` tool.
     where: ("module", name, function), ("file", path, function) or ("import", target, name), the
-    last of the owner's `package` (sandbox/packages.py).
-    parameters, returns: JSON Schemas, with `$ref` where a type is used twice or contains itself.
-    `returns` is None where nothing is returned and {} where nothing is known of it.
-    toolkit: the name of the class that it belongs to, and what that says of all its tools.
+    last for tools of the owner's `package` (sandbox/packages.py).
+    parameters, returns: JSON Schemas, with `$ref` for types that are used twice or recursive.
+    `returns` is None if nothing is returned and {} if the type is unknown.
+    toolkit: (name of its class, description shared by the tools of the class).
     stateful: whether its calls of one session share a process (stateful.py).
-    like: another tool that does the same; what is said of that one holds for this one too.
+    like: name of an equivalent tool; policy and grants of that tool apply to this one too.
     """
 
     name: str
@@ -142,16 +146,20 @@ class BaseTool:
 
     @property
     def read_only(self) -> bool:
+        """Return whether the tool changes nothing."""
         return self.hints.get("read_only", False)
 
     @property
     def repeatable(self) -> bool:
-        """Whether running it once more does no harm."""
+        """Return whether the tool may run again after an interrupted run."""
         return self.read_only or self.hints.get("idempotent", False)
 
 
 def resources_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a tool requires: numbers, and a network. Raises ToolError for what is neither."""
+    """Return the `required_resources` of a tool: numbers, and `network`.
+
+    Raises ToolError for values that are neither.
+    """
     found = dict(options.get("required_resources") or {})
     for name, value in found.items():
         fits = type(value) in (int, float) and 0 <= value < 2**53
@@ -161,7 +169,7 @@ def resources_of(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hints_of(options: Mapping[str, Any]) -> dict[str, bool]:
-    """The four hints, spelled out: what is read-only neither destroys nor minds repetition."""
+    """Return all four hints. A read-only tool is idempotent, and by default not destructive."""
     read_only = bool(options.get("read_only"))
     return {
         "read_only": read_only,

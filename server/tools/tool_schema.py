@@ -1,7 +1,7 @@
-"""Large toolsets in few tokens: names and one line each, and the rest when the model asks for it.
+"""Tool declarations for models: whole, or in brief with the details on request.
 
-With `config.yaa.tool_detail` tools are declared by `brief`, and `tool_detail(name)` answers with
-`detail`. A model that calls without asking learns from the error, which names every problem. Pure.
+With `config.yaa.tool_detail` tools are declared by `brief`, and the tool `tool_detail` answers with
+`detail`. A model that calls without asking gets an error that names every problem. Pure.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ MAX_LINE = 100  # characters of the one line
 
 
 def offer(tool: BaseTool, *, in_brief: bool, results: bool, kit: bool = False) -> Constant:
-    """What a model is told of a tool, with its text for every request that has it."""
+    """Return the declaration of a tool, with its JSON text cached for all requests."""
     return Constant(brief(tool) if in_brief else declaration(tool, results=results, kit=kit))
 
 
 def declaration(tool: BaseTool, *, results: bool, kit: bool = False) -> dict[str, Any]:
-    """What a model is offered, in words that every provider takes. There is no field for what comes
-    back, so with `results`, and where anything is known of it, the description says it; nor for
-    what the tools of a toolkit have in common, which `kit` says of the first of them."""
-    # The calls of a page's tool go out as the model wrote them, to programs that know their names.
+    """Return the whole declaration of a tool, portable between providers.
+
+    Declarations have no field for results, so with `results` and a known type the description
+    includes it. `kit`: include the description shared by the toolkit, as for its first tool.
+    """
+    # The page's own code expects its parameter names, so those are not renamed.
     parameters, more = portable(tool.parameters, rename=tool.kind != "client")
     returned = f"Returns {dumps(inline(tool.returns))}" if results and tool.returns else ""
     name, of_all = tool.toolkit
@@ -37,26 +39,29 @@ def declaration(tool: BaseTool, *, results: bool, kit: bool = False) -> dict[str
 
 
 def result_schema(tool: BaseTool) -> dict[str, Any]:
-    """The envelope that results of this tool come in, for people and programs."""
+    """Return the JSON Schema of the result envelope of this tool."""
     return inline(response_schema(tool.returns))
 
 
 def toolkit(tool: BaseTool) -> dict[str, str]:
-    """What it belongs to, and what that says of all its tools."""
+    """Return {name, description} of the toolkit of a tool."""
     return dict(zip(("name", "description"), tool.toolkit, strict=True))
 
 
 def brief(tool: BaseTool) -> dict[str, Any]:
-    """The declaration with one line and an open schema; whole where that is no longer."""
+    """Return a declaration with one line of description and an open schema.
+
+    A tool without parameters is declared whole.
+    """
     if not tool.parameters.get("properties"):
         return declaration(tool, results=False)
-    # `properties` because OpenAI refuses a schema of an object without it.
+    # OpenAI refuses an object schema without `properties`.
     nothing: dict[str, Any] = {"type": "object", "properties": {}}
     return _function(tool.name, one_line(tool.description), nothing)
 
 
 def detail(tool: BaseTool) -> dict[str, Any]:
-    """All there is to know before a call."""
+    """Return all that a model needs before a call: description, schemas and an example."""
     found: dict[str, Any] = {
         "name": tool.name,
         "description": tool.description,
@@ -76,7 +81,7 @@ def _function(name: str, description: str, parameters: dict[str, Any]) -> dict[s
 
 
 def one_line(text: str) -> str:
-    """The first sentence, or as much of it as a line holds."""
+    """Return the first sentence of a text, cut to MAX_LINE characters."""
     line = " ".join(text.split("\n\n")[0].split())
     sentence, stop, _ = line.partition(". ")
     line = sentence + stop.strip()

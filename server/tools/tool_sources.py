@@ -1,9 +1,8 @@
-"""Where tools come from besides files of functions: `tools()` in a file of the owner's `tools/`.
+"""Tool sources: files of the owner's `tools/` folder that define `tools()`.
 
-A database, a registry, another program: whatever the function asks, it returns BaseTools, and it is
-asked again now and then. Such a file runs in the server's process like a hook, and under the same
-rules (trusted.py); any other file in the folder never does. The rule of the file: a source that
-fails keeps the tools that it gave before.
+The function returns BaseTools, for instance of a database or a registry, and is called again from
+time to time. A source runs in the server's process, like a hook (settings/owner_code.py); other
+files in the folder never do. A source that fails keeps the tools of its last call.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from .program_tools import BaseTool, as_object
 from .tool import ToolError
 
 FUNCTION = "tools"
-REFRESH_S = 30.0  # between two calls of a source; `REFRESH_S = …` in its file says otherwise
-PATIENCE_S = 20.0  # how long one call may take
+REFRESH_S = 30.0  # between two calls of a source; `REFRESH_S = …` in its file overrides it
+PATIENCE_S = 20.0  # time limit of one call
 MOST = 1_000  # tools of one source
 
 
 @dataclass(eq=False)
 class Source:
-    """One such file. `asked_at`: when it was asked at last, in loop time; `running`: it is now."""
+    """A file with `tools()`. `asked_at`: loop time of its last call; `running`: its task."""
 
     name: str
     function: Callable[[], Any]
@@ -37,11 +36,14 @@ class Source:
     running: asyncio.Task[None] | None = field(default=None)
 
     def due(self, now: float) -> bool:
+        """Return whether the source should be called at loop time `now`."""
         return self.running is None and now >= self.asked_at + self.refresh_s
 
     async def ask(self) -> list[BaseTool | str]:
-        """Its tools as they are now, each of them or why it is refused. Raises ToolError where it
-        gives none at all."""
+        """Call `tools()` and return its tools, or for each the reason why it is refused.
+
+        Raises ToolError if the call fails, takes too long or returns no list.
+        """
         is_async = inspect.iscoroutinefunction(self.function)
         task = asyncio.ensure_future((awaited if is_async else in_thread)(self.function))
         try:
@@ -77,7 +79,7 @@ def _checked(things: Iterable[Any]) -> list[BaseTool | str]:
 
 
 def is_source(path: Path) -> bool:
-    """Say whether a file has a `tools()` of its own. It is read for this and not run."""
+    """Return whether a file defines `tools()` at its top level. It is parsed, not run."""
     with Outcome() as outcome:
         outcome.value = ast.parse(path.read_bytes())
     if outcome.error is not None:
@@ -91,7 +93,7 @@ def is_source(path: Path) -> bool:
 
 
 def load_source(path: Path) -> Source | str:
-    """Return the source in a file, or why it is refused."""
+    """Return the source in a file, or the reason why it is refused."""
     module = load(path, "tools")
     if isinstance(module, str):
         return module

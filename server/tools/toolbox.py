@@ -1,7 +1,6 @@
-"""All tools of this server: what a model is offered, what the policy says of a call, and its
-execution.
+"""The toolbox: all tools of this server, the policy verdict on a call, and its execution.
 
-In the walk: `agent/decide` asks for a `verdict`, the loop `execute`s. catalog.py has the tools,
+`agent/decide.py` asks for a `verdict`, the loop calls `execute`. catalog.py holds the tools,
 dispatch.py runs the calls. If the sandbox is weaker than the configuration requires, tools that
 would run on this machine are neither offered nor run.
 """
@@ -66,50 +65,57 @@ Json = dict[str, Any]
 Session = dict[str, Any]
 Call = dict[str, Any]
 
-# They steer the run, so they are never withheld.
+# Control tools steer the run and are never withheld.
 CONTROL = frozenset(function.__name__ for function in builtin.CONTROL)
 DETAIL = "tool_detail"
-MOST_HINTS = 5  # unknown names for which similar ones are looked up, in one decision
-MOST_OFFERS = 64  # lists that are kept: few sessions differ in their settings of tools
+MOST_HINTS = 5  # unknown tool names per decision for which similar names are suggested
+MOST_OFFERS = 64  # cached lists of declarations; few sessions differ in their tool settings
 
 
 class Reading:
-    """What judging calls needs of a session. Read once, and valid until the session changes."""
+    """What judging calls needs of a session; read once, and valid until the session changes."""
 
     def __init__(self, session: Session, names: Container[str]) -> None:
+        """`names`: the server's own tools."""
         self.session, self._names = session, names
-        self.hints = MOST_HINTS  # that may still be given
+        self.hints = MOST_HINTS  # suggestions left for unknown names
         self.grants = Grants(session["grants"])
         self.results = Results(session)
-        self.tools: dict[str, tuple[BaseTool, Validator]] = {}  # those that were judged before
+        self.tools: dict[str, tuple[BaseTool, Validator]] = {}  # looked up before, by name
 
     @cached_property
     def failures(self) -> circuit_breaker.Failures:
+        """Return the failed calls of the current run."""
         return circuit_breaker.Failures(self.session)
 
     @cached_property
     def page(self) -> dict[str, BaseTool]:
-        """The tools of the page; `names` are those of the server's own."""
+        """Return the tools of the page by name, without those named like a server tool."""
         return client_tools.tools(self.session, self._names)
 
 
 class Judge:
-    """A toolbox for the decisions about one state of a session, which is read once for all of its
-    calls."""
+    """A toolbox for decisions about one state of a session, which is read only once."""
 
     def __init__(self, toolbox: Toolbox, session: Session) -> None:
         self._toolbox, self._reading = toolbox, toolbox.reading(session)
 
     def verdict(self, session: Session, call: Call) -> Verdict:
+        """Return the verdict on a call; see `Toolbox.verdict`."""
         return self._toolbox.verdict(session, call, self._reading)
 
     def declared(self, session: Session) -> list[dict[str, Any]]:
+        """Return the declarations for the model; see `Toolbox.declared`."""
         return self._toolbox.declared(session, self._reading)
 
 
 class Toolbox:
-    """The tools of one server. `open` proves the sandbox, `load_owner_tools` adds what the owner
-    configured; without them only the built-in tools are there, and below `require` not even all."""
+    """The tools of one server.
+
+    `open` proves the sandbox, `load_owner_tools` adds the configured tools. Without these two calls
+    only built-in tools are present, and those that run on this machine are withheld unless
+    `require` is "none".
+    """
 
     def __init__(
         self,
@@ -118,9 +124,11 @@ class Toolbox:
         owners: Collection[str] = ("",),
         ceilings: Ceilings | None = None,
     ) -> None:
-        """Without a `client` the tools that need the network are absent. `owners`: whose keys may
-        change the agents of everybody (agents/folders.py). `ceilings`: where keys have limits of
-        their own."""
+        """Create a toolbox; without a `client`, tools that need the network are absent.
+
+        `owners`: keys that may change the agents shared by all keys (agents/folders.py).
+        `ceilings`: limits per key; default: the server's limits for every key.
+        """
         server = config.server
         self._client = client
         self._home = config.home
@@ -129,26 +137,28 @@ class Toolbox:
         self._most: dict[str, float] = server["limits"]["tool"]
         self._rest: dict[str, Any] = server["rest"] if client else {}
         self._sandbox: dict[str, Any] = server["sandbox"]
-        self._addable: list[str] = []  # hosts, in a sandbox that can filter
-        self._withheld = self._sandbox["require"] != "none"  # until `open` has proven enough
+        self._addable: list[str] = []  # hosts an approval may add; empty unless the tier is A
+        self._withheld = self._sandbox["require"] != "none"  # until `open` has proven the tier
         stays = server["limits"]
         self._runner = Runner(
             config.home, most=stays["stateful_processes"], idle_s=stays["stateful_idle_s"]
         )
         self._modules: dict[str, Any] = server["tool_modules"]
-        self.host = ""  # what the tools that run here run on; nothing where none can
+        self.host = ""  # operating system for tools that run here; empty if none can run
         self._mcp = servers.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
         self._catalog = Catalog(network=client is not None)
         self._tools = self._catalog.entries
         self._offers: dict[bytes, list[Constant]] = {}
-        self.problems = self._catalog.problems  # what could not be loaded, for the owner
+        self.problems = self._catalog.problems  # load errors, for the owner
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = Folders(config.agents_folder, owners)
         self._performer = Performer(self._runner, client, self._mcp, allowed, agents)
 
     async def open(self, most: str = "A", proof: Proof | None = None) -> None:
-        """Prove the sandbox that tools run in, up to the tier `most`, unless it has been. Below
-        `require`, whatever runs on this machine is withheld from then on."""
+        """Prove the sandbox for tools, up to the tier `most`, unless `proof` is given.
+
+        Below the configured `require`, tools that run on this machine are withheld from then on.
+        """
         await self._runner.open(self._sandbox, most, proof)
         tier = self._runner.sandbox["tier"]
         self._addable = self._sandbox["hosts_on_approval"] if tier == "A" else []
@@ -163,7 +173,10 @@ class Toolbox:
         await self._mcp.close()
 
     async def load_owner_tools(self) -> None:
-        """Add what the owner brought: files, REST operations, MCP servers."""
+        """Add the owner's tools: files, packages, REST operations, MCP servers.
+
+        Load errors are added to `problems`.
+        """
         await self._catalog.add_files(
             self._home / "tools", self._runner, sandboxed=not self._withheld
         )
@@ -176,28 +189,35 @@ class Toolbox:
             self.problems.append(f"server.tools: {text}")
 
     def add(self, things: Iterable[Any]) -> None:
-        """Add tools of the program that this runs in: BaseTools (program_tools.py) or functions.
-        Raises ToolError and SchemaError for what is none."""
+        """Add tools of the embedding program: BaseTools (program_tools.py) or functions.
+
+        Raises ToolError and SchemaError for anything else.
+        """
         self._catalog.add_objects(things, "program")
 
     async def load(self, path: Path) -> list[BaseTool | str]:
-        """Add the tools of one file. Each of them, or why it is refused."""
+        """Add the tools of one file. Return each tool, or the reason why it is refused."""
         return await self._catalog.add_file(path, self._runner)
 
     async def register(self, name: str, about: dict[str, Any]) -> None:
-        """Add tools of modules that can be imported: `about` as an entry of `server.tool_modules`,
-        such as packages.registration makes of classes and functions. What is wrong with it is in
-        `problems`."""
+        """Add tools of importable modules.
+
+        `about`: an entry of `server.tool_modules`, such as sandbox/packages.py `registration` makes
+        of classes and functions. Load errors are added to `problems`.
+        """
         await self._catalog.add_package(name, about, self._home, self._runner)
 
     async def settled(self) -> None:
-        """Wait until what changed files of packages say is known."""
+        """Wait until changed files of packages have been read again."""
         await self._catalog.settled()
 
     def admit(self, session: Session) -> None:
-        """Before a run. Raises Problem for tools of the page that have the name of one of the
-        server's, and for edited arguments that do not fit their tool. MCP servers are asked again
-        for their tools; what they answer counts from the next run on."""
+        """Check a session before a run, and refresh the lists of tool sources.
+
+        Raises Problem if a tool of the page has the name of a server tool, or if edited arguments
+        do not fit their tool. New lists of sources, packages and MCP servers count from the next
+        run on.
+        """
         client_tools.admit(session, self._tools)
         if errors := list(islice(self._edited(session), MAX_ERRORS)):
             text = "The edited arguments do not fit"
@@ -206,7 +226,7 @@ class Toolbox:
         self._catalog.look_again(self._runner)
 
     def _edited(self, session: Session) -> Iterator[dict[str, str]]:
-        """What is wrong with arguments that a person put in the place of a call's, by its place."""
+        """Yield {pointer, detail} of each error in arguments that a person edited."""
         edited = list(_edits(session))
         messages = session.get("messages", ()) if edited else ()
         calls = {call["id"]: call for m in messages for call in m.get("tool_calls") or ()}
@@ -220,26 +240,29 @@ class Toolbox:
                 yield {"pointer": place + error.pointer, "detail": error.message}
 
     def judge(self, session: Session) -> Judge:
-        """The toolbox for one decision: as long as nothing is folded into the session."""
+        """Return the toolbox for one decision; valid until an event is folded into the session."""
         return Judge(self, session)
 
     def reading(self, session: Session) -> Reading:
+        """Return what judging the calls of this session needs."""
         return Reading(session, self._tools)
 
     # -- what the model and the client are told ---------------------------------------------------
 
     def declared(self, session: Session, reading: Reading | None = None) -> list[dict[str, Any]]:
-        """What the model is offered, in a fixed order (a prompt's prefix is cached). Tools that
-        are denied or cannot run are left out, and those that keep failing; `tool_detail` is for
-        brief ones."""
+        """Return the declarations for the model, in a fixed order.
+
+        Providers cache a prompt's prefix, so the order matters. Tools that are denied, cannot run
+        or keep failing are left out. `tool_detail` is included only if the session has brief
+        declarations.
+        """
         reading = reading or self.reading(session)
         left_out = self._left_out(session, reading)
         theirs = reading.page.values()
         return [*self._ours(reading, left_out), *self._offered(theirs, reading, left_out)]
 
     def _ours(self, reading: Reading, left_out: set[str]) -> list[Constant]:
-        """Those of this server. Nearly all sessions have the same settings for them, so the list is
-        kept, by these settings."""
+        """Return the declarations of server tools, cached by the settings that they depend on."""
         session, config = reading.session, reading.session["config"]
         said = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
         named = self._named(session)
@@ -261,7 +284,7 @@ class Toolbox:
         wanted = session["config"]["yaa"]
         in_brief, results = wanted.get("tool_detail", False), wanted.get("result_schema", False)
         found: list[Constant] = []
-        kits: set[tuple[str, str]] = set()  # of which one tool says what all have in common
+        kits: set[tuple[str, str]] = set()  # toolkits whose shared description is already declared
         for tool in tools:
             if tool.name in out or self.policy(tool, session, grants) == "deny":
                 continue
@@ -272,7 +295,7 @@ class Toolbox:
         return found
 
     def _left_out(self, session: Session, reading: Reading) -> set[str]:
-        """Names of tools that would be of no use now."""
+        """Return the names of tools that are of no use in the session's present state."""
         names = (reading.failures.withheld() - CONTROL) | of_no_use(session)
         if not session["config"]["yaa"].get("tool_detail", False):
             names.add(DETAIL)
@@ -283,12 +306,15 @@ class Toolbox:
         return names
 
     def info(self) -> list[dict[str, Any]]:
-        """For `/info`: name, description, parameters, result_schema, hints, policy, origin;
-        `unavailable` with the reason for a tool that no call may use."""
+        """Return the server's tools for `/info`.
+
+        Each: name, description, parameters, result_schema, hints, policy, origin; also toolkit and
+        stateful where they apply, and `unavailable` with the reason if no call may use the tool.
+        """
         return [self._about(entry.tool) for entry in self._tools.values()]
 
     def info_named(self) -> list[dict[str, Any]]:
-        """The same for tools that an agent has only if it names them."""
+        """Return the same as `info` for tools that an agent has only if it names them."""
         return [self._about(entry.tool) for entry in self._only_named().values()]
 
     def _about(self, tool: BaseTool) -> dict[str, Any]:
@@ -309,20 +335,23 @@ class Toolbox:
         return {**about, "unavailable": reason} if reason else about
 
     def names(self) -> frozenset[str]:
-        """The server's own tools, whether or not a session may use them, but for those that an
-        agent has only if it names them: pages may have tools of such names."""
+        """Return the names of the server's own tools, whether or not a session may use them.
+
+        Without tools that an agent has only if it names them: pages may have tools of such
+        names.
+        """
         return frozenset(self._tools)
 
     def nameable(self) -> frozenset[str]:
-        """All that the definition of an agent may name."""
+        """Return all tool names that an agent definition may contain."""
         return frozenset((*self._tools, *self._catalog.named))
 
     def _only_named(self) -> dict[str, Entry]:
-        """The owner's tools come before those of the same name."""
+        """Return tools that an agent has only if it names them; the owner's come first."""
         return {n: entry for n, entry in self._catalog.named.items() if n not in self._tools}
 
     def _named(self, session: Session) -> dict[str, Entry]:
-        """Those of them that the session's agent names, and its page has not got itself."""
+        """Return those of `_only_named` that the agent names and the page does not declare."""
         agent = agent_definition.of(session)
         theirs = {tool["name"] for tool in session.get("tools", ())}
         return {
@@ -332,13 +361,20 @@ class Toolbox:
         }
 
     def unattended(self) -> list[str]:
-        """What no model is offered where nobody can be asked, unless an agent's policy allows."""
+        """Return the names of tools that are not offered in unattended sessions by default.
+
+        These are tools that ask a person, and tools whose policy is `ask`; the policy of an agent
+        may allow them.
+        """
         tools = [entry.tool for entry in self._tools.values()]
         return [t.name for t in tools if t.kind == "question" or self.policy(t, None) == "ask"]
 
     def sandbox(self) -> dict[str, Any]:
-        """`{tier, network, missing, tried, require, withheld}`: the tier that was proven at start,
-        what it leaves open, and the tools that would need more."""
+        """Return `{tier, network, missing, tried, require, withheld}`.
+
+        `tier`: the tier proven at start; `missing`: its gaps; `withheld`: names of tools that need
+        a higher tier.
+        """
         withheld = [e.tool.name for e in self._tools.values() if self._unproven(e.tool)]
         return {
             **self._runner.sandbox,
@@ -347,7 +383,7 @@ class Toolbox:
         }
 
     def policy(self, tool: BaseTool, session: Session | None, grants: Grants | None = None) -> str:
-        """deny, ask or run for this tool's next call, as far as that is known beforehand."""
+        """Return "deny", "ask" or "run" for the next call, as far as known without arguments."""
         nothing: Session = {"config": {}, "grants": []}
         ceiling = self._ceiling(tool)
         return decide(tool, {}, ceiling, session or nothing, grants)[0]
@@ -357,8 +393,10 @@ class Toolbox:
         return max((str(own.get("ceiling", "auto")) for own in said), key=STRICTER.index)
 
     def unavailable(self, tool: BaseTool) -> str:
-        """Why no call of this tool may run here, whoever approves it; empty if one may. Begins
-        with `sandbox_unavailable` or `policy_exceeded`."""
+        """Return why no call of this tool may run here, approved or not; "" if it may.
+
+        The reason begins with `sandbox_unavailable` or `policy_exceeded`.
+        """
         if self._unproven(tool):
             return (
                 f"sandbox_unavailable: this server requires tier {self._sandbox['require']} for"
@@ -371,14 +409,16 @@ class Toolbox:
         return ""
 
     def _unproven(self, tool: BaseTool) -> bool:
-        """Whether the sandbox is not good enough for this tool; most kinds need none."""
+        """Return whether this tool needs a sandbox tier that was not proven."""
         return tool.kind == "python" and self._withheld
 
     # -- one call ---------------------------------------------------------------------------------
 
     def verdict(self, session: Session, call: Call, reading: Reading | None = None) -> Verdict:
-        """What the policy says of a call, with the reason if it says no. Changes nothing.
-        `reading`: of this session, if it was read before."""
+        """Return the policy's verdict on a call, with the reason if it does not run.
+
+        Changes nothing in the session. `reading`: of this session, if it was read before.
+        """
         reading = reading or self.reading(session)
         name, raw = call["function"]["name"], call["function"]["arguments"]
         if (known := self._known(name, reading)) is None:
@@ -407,7 +447,7 @@ class Toolbox:
             action = "question"
         may = (tool.repeatable, tool.hints.get("parallel_safe", False))
         offer = self._offer(session, tool) if action == "ask" else {}
-        asks = tool.kind == "mcp"  # no other kind has a way to ask in the middle of a call
+        asks = tool.kind == "mcp"  # no other kind can ask the person during a call
         return Verdict(
             *(action, reason, args, mark, *may),
             repairs=repairs,
@@ -417,7 +457,7 @@ class Toolbox:
         )
 
     def _known(self, name: str, reading: Reading) -> tuple[BaseTool, Validator] | None:
-        """The tool of this name, the server's or the page's, as this session has it."""
+        """Return the server's or the page's tool of this name as the session has it, or None."""
         if name not in reading.tools:
             if entry := self._entry(name, reading.session):
                 reading.tools[name] = entry.tool, entry.validator
@@ -432,7 +472,7 @@ class Toolbox:
         return as_wanted(entry, session) if entry else None
 
     def _offer(self, session: Session, tool: BaseTool) -> dict[str, Any]:
-        """The network of a call, where an approval may change it."""
+        """Return the network of a call whose approval may change it; {} if it cannot."""
         reach = reach_of(self._runner.reach, session, tool.name, None, [], tool.like)
         if tool.kind != "python" or not self._addable or isinstance(reach, str):
             return {}
@@ -452,9 +492,13 @@ class Toolbox:
         seconds: float = math.inf,
         owner: str = "",
     ) -> AsyncGenerator[Event, None]:
-        """Run a call for `owner` (api.auth.Key), for so many seconds at most: live output, then its
-        TOOL_CALL_RESULT; or the `ledger` entry of a call that goes on when a person has answered
-        its question. Closing it kills the call."""
+        """Run a call for `owner` (`owner` of api/auth.py Key) and yield its events.
+
+        Live output comes first, then the TOOL_CALL_RESULT; or, if the tool asks the person a
+        question, the changed call log entry (`ledger`) instead of a result. `args`: the arguments
+        as judged. `seconds`: the longest time the call may take. Closing the generator kills the
+        call.
+        """
         call_id = call["id"]
         first = True
         outcome = Outcome("error", error={"type": "error", "message": "it ended without a word"})
@@ -480,12 +524,12 @@ class Toolbox:
         self, session: Session, call: Call, args: Json, ledger: Json, seconds: float, owner: str
     ) -> AsyncGenerator[str | Event | Outcome | servers.Question, None]:
         name = call["function"]["name"]
-        if (entry := self._entry(name, session)) is None:  # an MCP server has just taken it away
+        if (entry := self._entry(name, session)) is None:  # an MCP server removed it since
             message = self._unknown(name, self.reading(session))
             yield Outcome("not_found", error={"type": "not_found", "message": message})
             return
         tool = entry.tool
-        if reason := self.unavailable(tool):  # it was not when the call was judged, elsewhere
+        if reason := self.unavailable(tool):  # another server may have judged the call
             kind = reason.partition(":")[0]
             yield Outcome(kind, error={"type": kind, "message": reason})
             return
@@ -523,7 +567,10 @@ class Toolbox:
                 yield item
 
     def _reached(self, job: Job, session: Session, tool: BaseTool, asked: Any) -> tuple[Job, str]:
-        """The job with its network, and why that cannot be. `asked`: what a person approved."""
+        """Return the job with its network, and an error text if that network is impossible.
+
+        `asked`: the network that a person approved.
+        """
         wanted = asked if isinstance(asked, dict) else None
         about = (wanted, self._addable, tool.like)
         reach = reach_of(self._runner.reach, session, tool.name, *about)
@@ -534,7 +581,7 @@ class Toolbox:
     def _result(
         self, session: Session, call: Call, outcome: Outcome, found: dict[str, Any]
     ) -> Event:
-        """How the call ended, as people, models and programs each read it."""
+        """Return the TOOL_CALL_RESULT event of a call."""
         name = call["function"]["name"]
         entry = self._tools.get(name)
         if entry and entry.tool.keep is not None:
@@ -562,10 +609,10 @@ class Toolbox:
     async def read_piece(
         self, owner: str, session_id: str, path: str, offset: int, stamp: str
     ) -> Piece:
-        """Some of a file of a session's folder, for `POST /files`. Raises Problem."""
+        """Return part of a file of a session's workspace, for `POST /files`. Raises Problem."""
         if self._withheld:
             raise Problem("sandbox_unavailable", "This server does not read files of sessions")
-        most = round(self._most["file_mb"] * 1024 * 1024)  # no tool could have written more
+        most = round(self._most["file_mb"] * 1024 * 1024)  # tools cannot write larger files
         return await read_piece(self._runner, owner, session_id, path, offset, stamp, most)
 
     def _unknown(self, name: str, reading: Reading) -> str:
@@ -577,7 +624,7 @@ class Toolbox:
 
 
 def _edits(session: Session) -> Iterator[tuple[str, str, Json]]:
-    """(where they are, the call's id, the arguments) of approvals with other arguments."""
+    """Yield (JSON pointer, call id, arguments) of approvals with edited arguments."""
     for index, asked in enumerate(session.get("interrupts", ())):
         answer = asked.get("answer") or {}
         if asked["reason"] != "tool_call" or answer.get("status") != "resolved":

@@ -1,8 +1,7 @@
-"""An owner's function, in the worker: load its file, convert the arguments, call, plain result.
+"""Tools in the owner's files, in the worker: load the file, convert arguments, call, return JSON.
 
-The server never runs an owner's code: it asks a child to `describe` it and keeps the JSON. Modules
-of the owner's packages are package_code.py's; what is found in a file or a module is the same to
-both.
+The server never runs an owner's code: a child runs `describe`, and the server keeps the JSON.
+package_code.py does the same for modules of packages, and shares the functions here.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from .tool import KIT, MARK, Context, ToolError, tool, toolkit
 
 
 class Declared(NamedTuple):
-    """One tool as its author wrote it. `kit`: the class of a method, `shared` what that settles."""
+    """A tool as its author wrote it. `kit`: the class of a method; `shared`: its options."""
 
     name: str
     function: Callable[..., Any]
@@ -39,18 +38,21 @@ class Declared(NamedTuple):
 def call(
     path: str, name: str, args: dict[str, Any], context: Context, source: str | None = None
 ) -> Any:
-    """The result as JSON. Raises ToolError for arguments that do not fit, else what it raises."""
+    """Return the result of a tool as JSON.
+
+    Raises ToolError for arguments that do not fit, else what the tool raises.
+    """
     return called(found(load(path, source), name), args, context)
 
 
 def called(function: Callable[..., Any], args: dict[str, Any], context: Context) -> Any:
-    """What `call` says, of a function."""
+    """Call a tool function and return its result as JSON; see `call`."""
     signature = schema_of(function, inject=(Context,))
     values = convert(signature, args)
     if values.errors:
         raise ToolError(values.error)
     values.values.update(dict.fromkeys(signature.injected, context))
-    if signature.injected:  # it may look whether it is being ended; any other just ends
+    if signature.injected:  # only a tool with a context can react to SIGTERM
         signal.signal(signal.SIGTERM, lambda *_: setattr(context, "cancelled", True))
     positional, named = signature.bind(values.values)
     value = function(*positional, **named)
@@ -62,37 +64,41 @@ def called(function: Callable[..., Any], args: dict[str, Any], context: Context)
 
 @functools.cache
 def loop() -> asyncio.Runner:
-    """The event loop of this process: what a stateful toolkit made in one call waits in another."""
+    """Return the event loop of this process, shared by all calls of a stateful toolkit."""
     return asyncio.Runner()
 
 
 @functools.cache
 def load(path: str, source: str | None = None) -> types.ModuleType:
-    """An owner's file as a module; in a sandbox, where the file is out of reach, its text comes
-    with the call. A process loads it once."""
+    """Return an owner's file as a module, loaded once per process.
+
+    In a sandbox the file cannot be opened, so its text comes with the call as `source`.
+    """
     offer_names()
     if source is None:
         source = importlib.util.decode_source(Path(path).read_bytes())
-    # Of the folder `tools`, so that no type of it has the name of another file's.
+    # Named below `tools`, so that its types do not collide with those of other files.
     module = types.ModuleType(f"tools.{Path(path).stem}")
     module.__file__ = path
     sys.modules[module.__name__] = module  # dataclasses and type hints look their module up
-    # Function bodies in a trace, also where the file cannot be opened.
+    # Tracebacks show source lines even where the file cannot be opened.
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
     exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
     return module
 
 
 def offer_names() -> None:
-    """Make `from yaa import tool, toolkit, Context, ToolError` work, whether the server is
-    installed, and so called yaa, or runs from a checkout."""
+    """Make `from yaa import tool, toolkit, Context, ToolError` work.
+
+    Needed both if the server is installed as `yaa` and if it runs from a checkout.
+    """
     yaa = sys.modules.setdefault("yaa", types.ModuleType("yaa"))
     for thing in (tool, toolkit, Context, ToolError):
         setattr(yaa, thing.__name__, thing)
 
 
 def declared(module: types.ModuleType) -> Iterator[Declared]:
-    """Tools of a module, in its order. Methods of toolkits are bound to the one of this process."""
+    """Yield the tools of a module in its order, with methods bound to this process's instance."""
     for thing in {id(each): each for each in vars(module).values()}.values():
         if getattr(thing, "__module__", None) != module.__name__:
             continue
@@ -103,7 +109,7 @@ def declared(module: types.ModuleType) -> Iterator[Declared]:
 
 
 def methods(kit: type) -> Iterator[Declared]:
-    """The marked methods of a class."""
+    """Yield the marked methods of a class as tools."""
     shared = getattr(kit, KIT, {})
     for name, method in inspect.getmembers(one(kit), callable):
         if (options := getattr(method, MARK, None)) is not None:
@@ -114,11 +120,12 @@ def methods(kit: type) -> Iterator[Declared]:
 
 @functools.cache
 def one(kit: type) -> Any:
-    """The instance of a class whose methods are called in this process."""
+    """Return the instance of a toolkit class in this process."""
     return kit()
 
 
 def found(module: types.ModuleType, name: str) -> Callable[..., Any]:
+    """Return the function of a tool. Raises ToolError if the module has no such tool."""
     for each in declared(module):
         if each.name == name:
             return each.function
@@ -126,14 +133,19 @@ def found(module: types.ModuleType, name: str) -> Callable[..., Any]:
 
 
 def describe(path: str, source: str | None = None) -> list[dict[str, Any]]:
-    """What the tools of an owner's file look like to a model, or for each {name, problem}: why no
-    schema can describe it. The server loads the file nowhere but in a child. Raises what the file
-    raises."""
+    """Return descriptions of the tools in an owner's file; see `about`.
+
+    Called in a child only. Raises what the file raises.
+    """
     return [about(each) for each in declared(load(path, source))]
 
 
 def about(said: Declared) -> dict[str, Any]:
-    """{name, description, parameters, returns, options, toolkit, stateful}, or {name, problem}."""
+    """Describe a tool for the server.
+
+    Returns {name, description, parameters, returns, options, toolkit, stateful}, or {name, problem}
+    if no schema can describe it.
+    """
     body = inspect.unwrap(said.function)
     if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):
         return {"name": said.name, "problem": "it is a generator; return a list of what it yields"}
@@ -154,7 +166,7 @@ def about(said: Declared) -> dict[str, Any]:
 
 
 def _of_all(said: Declared) -> str:
-    """What a toolkit says of all its tools."""
+    """Return the description shared by the tools of a toolkit."""
     text = said.shared.get("description") or vars(said.kit).get("__doc__") or ""
     return inspect.cleandoc(str(text))
 

@@ -1,9 +1,8 @@
-"""The session's folder as a call sees it: the current one, and nothing outside of it.
+"""The workspace as a call sees it: the current folder, and nothing outside of it.
 
-Every path is resolved, links included, and must end up inside the folder; the last step is opened
-without following a link. This guards against mistakes and simple tricks. It is no proof against a
-program that changes links at the same moment: that is the sandbox's part. The rule of the file: it
-runs in the child only, for the server opens no path in such a folder.
+Paths are resolved, links included, and must end up inside the folder; the last step is opened
+without following a link. This does not protect against a program that changes links at the same
+moment; the sandbox does. Runs in the child only: the server opens no path in a workspace.
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ from typing import IO, Any
 
 from .tool import Context, ToolError
 
-PIECE = 1536 * 1024  # bytes read at once, 2 MiB as base64: one process each, and 10 ms of parsing
-MOST_MADE = 10  # files of one call that are worth naming; more is a build or a checkout
+PIECE = 1536 * 1024  # bytes per call, 2 MiB as base64; each costs a process and 10 ms of parsing
+MOST_MADE = 10  # files of one call that are attached; more are taken for a build or checkout
 MOST_SEEN = 5_000  # files looked at to find them
-SKIPPED = frozenset({"__pycache__", "node_modules"})  # besides what begins with a dot
+SKIPPED = frozenset({"__pycache__", "node_modules"})  # besides hidden names
 
 
 def inside(path: str) -> Path:
-    """The real place of a path, if it is in the session's folder. Raises ToolError."""
+    """Return the resolved path. Raises ToolError if it is outside of the workspace."""
     if "\0" in path:
         raise ToolError("a path cannot hold a NUL character")
     root = Path.cwd().resolve()
     try:
         target = (root / path).resolve()
-        with suppress(FileNotFoundError, NotADirectoryError):  # what is not there may be written
+        with suppress(FileNotFoundError, NotADirectoryError):  # it may be a file to create
             target.lstat()
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror}") from None
@@ -48,12 +47,12 @@ def inside(path: str) -> Path:
 
 
 def prefix_of(root: Path, path: str) -> str:
-    """What comes before the names in a folder, so that they are paths for other tools."""
+    """Return the prefix that makes names below `root` into paths that other tools accept."""
     return "" if root == Path.cwd().resolve() else f"{path.rstrip('/')}/"
 
 
 def opened(target: Path, path: str) -> IO[bytes]:
-    """A file to read; `path` is what an error calls it. Raises ToolError."""
+    """Open a file for reading; `path` is its name in error messages. Raises ToolError."""
     try:
         return open(target, "rb", opener=_no_link)
     except (OSError, ValueError) as error:
@@ -66,6 +65,7 @@ def _no_link(path: str, flags: int) -> int:
 
 
 def media_type(name: str) -> str:
+    """Return the media type that the file name suggests."""
     return mimetypes.guess_type(name)[0] or "application/octet-stream"
 
 
@@ -73,7 +73,7 @@ def media_type(name: str) -> str:
 
 
 def attachment(path: str, name: str) -> dict[str, Any]:
-    """What a client needs to offer a file: {path, name, media_type, bytes}. Raises ToolError."""
+    """Return {path, name, media_type, bytes} of a file, for clients. Raises ToolError."""
     target = inside(path)
     try:
         about = target.lstat()
@@ -86,8 +86,11 @@ def attachment(path: str, name: str) -> dict[str, Any]:
 
 
 def piece(ctx: Context, path: str, offset: int, stamp: str) -> dict[str, Any]:
-    """A part of a file from `offset` on, for tools/file_download.py: {data, bytes, stamp}. `stamp`
-    is the version of the file that the parts before it were of."""
+    """Return {data, bytes, stamp}: part of a file from `offset` on, for tools/file_download.py.
+
+    `data` is base64 of at most PIECE bytes, `bytes` the size of the file. `stamp`: version of the
+    file from the piece before, or "". Raises ToolError, also if the file has changed.
+    """
     with opened(inside(path), path) as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
@@ -105,8 +108,10 @@ def piece(ctx: Context, path: str, offset: int, stamp: str) -> dict[str, Any]:
 
 
 def made_since(moment_ns: int) -> list[str]:
-    """Files that were written since `moment_ns` of the file system's clock, among the first
-    MOST_SEEN; none where there are more than a person would look through."""
+    """Return files written since `moment_ns`, among the first MOST_SEEN files.
+
+    `moment_ns`: time of the file system's clock. Empty if there are more than MOST_MADE.
+    """
     found = []
     for path in islice(files_below(Path()), MOST_SEEN):
         try:
@@ -120,8 +125,10 @@ def made_since(moment_ns: int) -> list[str]:
 
 
 def files_below(root: Path) -> Iterator[str]:
-    """Files below a folder by their paths from there, in order: those of a folder, then what lies
-    deeper, however deep that is. Without links, hidden names and SKIPPED."""
+    """Yield the paths of files below a folder, in order: files of a folder before its subfolders.
+
+    Without links, hidden names and SKIPPED.
+    """
     waiting = [""]
     while waiting:
         place = waiting.pop()

@@ -1,6 +1,6 @@
-"""The tools that are always there: plain functions, described by their types and docstrings.
+"""The built-in tools: plain functions, described by their types and docstrings.
 
-`TOOLS` says which there are and with what hints. Each takes the context first and returns JSON.
+The tuples below list them by where they run. Each takes the context first and returns JSON.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ PYTHON: tuple[Callable[..., Any], ...] = (
     files.list_files,
     search.search_files,
 )
-NAMED: tuple[Callable[..., Any], ...] = (  # for agents that name them
+NAMED: tuple[Callable[..., Any], ...] = (  # only for agents that name them
     aliases.bash,
     aliases.city_datetime,
     aliases.mock_city_weather,
 )
-LIKE = {"bash": "shell"}  # whose policy it has
-AGENTS: tuple[Callable[..., Any], ...] = (agents.agent_save,)  # written by the server itself
-NETWORK: tuple[Callable[..., Any], ...] = (web.fetch_url,)  # made by the server itself ...
-READS = (f"{__name__}.page", "readable")  # ... and what it got, read by this in the child
+LIKE = {"bash": "shell"}  # alias -> the tool whose policy it shares
+AGENTS: tuple[Callable[..., Any], ...] = (agents.agent_save,)  # performed by the server itself
+NETWORK: tuple[Callable[..., Any], ...] = (web.fetch_url,)  # fetched by the server itself
+READS = (f"{__name__}.page", "readable")  # reads the page in the child
 CONTROL: tuple[Callable[..., Any], ...] = (
     control.ask_user,
     control.finish,
@@ -43,5 +43,6 @@ CONTROL: tuple[Callable[..., Any], ...] = (
 
 
 def options(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the options that `@tool` set on a function."""
     found: dict[str, Any] = getattr(function, MARK)
     return found

@@ -1,4 +1,4 @@
-"""The tool that makes agents; it is here for its schema alone (tools/agent_save.py)."""
+"""The schema of the tool `agent_save`; tools/agent_save.py performs it."""
 
 from __future__ import annotations
 

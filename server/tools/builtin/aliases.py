@@ -1,5 +1,6 @@
-"""Tools under the names that agents of other servers list: offered to an agent that names them, and
-to no other, for they say again what `shell` and `datetime` do, or make it up.
+"""Tools under the names that agents of other servers use, offered only to agents that name them.
+
+They repeat `shell` and `datetime`, or return invented data.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .shell import shell
 
 CITY = {"maxLength": 100}
 AREAS = "Asia Europe America Africa Australia Pacific Atlantic Indian Antarctica Arctic".split()
-# Cities that share another one's zone, or are written in other letters.
+# Cities that have no IANA zone of their own name, or are written in another script.
 ZONES = {
     **dict.fromkeys(
         "beijing shenzhen guangzhou hangzhou chengdu nanjing wuhan tianjin xian suzhou".split(),
@@ -112,7 +113,10 @@ def mock_city_weather(
 
 
 def _zone(city: str) -> tuple[str, dt.tzinfo]:
-    """The time zone of a city: by the list, by its own name among the zones, or as one itself."""
+    """Return (name, time zone) of a city; UTC if it is unknown.
+
+    Looks in ZONES, then among IANA zones of that name; a name with a slash may be a zone itself.
+    """
     name = " ".join(re.sub(r"[.'’]", "", city).split()).casefold()
     candidates = [ZONES[name]] if name in ZONES else [city.strip()] if "/" in city else []
     if not candidates and _PLAIN.fullmatch(name):

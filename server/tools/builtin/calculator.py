@@ -1,4 +1,4 @@
-"""Arithmetic by reading the expression, never by evaluating Python."""
+"""The tool `calculator`: arithmetic by walking the syntax tree, never by evaluating Python."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from typing import Annotated, Any
 from ..tool import Context, ToolError, tool
 
 MAX_LENGTH = 1_000
-MAX_BITS = 20_000  # of any number on the way: 2**20000 has 6,000 digits
+MAX_BITS = 20_000  # of every intermediate result; 2**20000 has 6,000 digits
 
 
 def rounded(value: Any, digits: Any = None) -> Any:
-    """Like round(), which would first compute 10 to the power of `-digits`, however large."""
+    """Round like round(), which would first compute 10**-digits, however large.
+
+    Raises OverflowError for too many digits.
+    """
     if isinstance(digits, int) and abs(digits) > MAX_BITS:
         raise OverflowError
     return round(value, digits)
@@ -59,7 +62,7 @@ def calculator(
         raise ToolError(f"the expression is longer than {MAX_LENGTH} characters")
     try:
         tree = ast.parse(expression.strip().replace("^", "**"), mode="eval")
-        return str(compute(tree.body))  # at most 4,300 digits: Python refuses to write more
+        return str(compute(tree.body))  # Python refuses to convert more than 4,300 digits
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise ToolError(f"cannot compute {expression[:80]!r}: {error}") from None
     except ZeroDivisionError:
@@ -69,6 +72,10 @@ def calculator(
 
 
 def compute(node: ast.expr) -> Any:
+    """Return the value of an expression.
+
+    Raises ValueError, OverflowError, ZeroDivisionError, TypeError.
+    """
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return bounded(value)
@@ -88,6 +95,7 @@ def compute(node: ast.expr) -> Any:
 
 
 def power(base: Any, exponent: Any) -> Any:
+    """Return a power. Raises OverflowError for a large result, before computing it."""
     whole = isinstance(base, int) and isinstance(exponent, int)
     if whole and exponent * max(1, abs(base).bit_length()) > MAX_BITS:
         raise OverflowError
@@ -98,6 +106,7 @@ def power(base: Any, exponent: Any) -> Any:
 
 
 def bounded(value: Any) -> Any:
+    """Return the value. Raises OverflowError for an integer of more than MAX_BITS."""
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise OverflowError
     return value

@@ -1,4 +1,4 @@
-"""The date and time, anywhere, with a little arithmetic."""
+"""The tool `datetime`: date and time in any zone, with simple arithmetic."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ def datetime(
 
 
 def zone_of(name: str) -> dt.tzinfo:
+    """Return the time zone of an IANA name or an offset. Raises ToolError."""
     if name.upper() in ("UTC", "GMT", "Z", ""):
         return dt.UTC
     if fixed := _FIXED.fullmatch(name):
@@ -51,7 +52,7 @@ def zone_of(name: str) -> dt.tzinfo:
             return dt.timezone(
                 dt.timedelta(hours=hours, minutes=minutes) * (-1 if sign == "-" else 1)
             )
-    zones = importlib.import_module("zoneinfo")  # 0.6 MB that a server can do without
+    zones = importlib.import_module("zoneinfo")  # imported late: it takes 0.6 MB
     try:
         found: dt.tzinfo = zones.ZoneInfo(name)
         return found
@@ -62,6 +63,7 @@ def zone_of(name: str) -> dt.tzinfo:
 
 
 def moment_of(text: str, zone: dt.tzinfo) -> dt.datetime:
+    """Return the time of an ISO 8601 text, in `zone` if it names none. Raises ToolError."""
     try:
         moment = dt.datetime.fromisoformat(text)
     except ValueError:
@@ -70,7 +72,10 @@ def moment_of(text: str, zone: dt.tzinfo) -> dt.datetime:
 
 
 def span_of(text: str) -> dt.timedelta:
-    """+1d, -2h30m, 1w 2d: a sign holds until the next one."""
+    """Return the time span of a text such as `+1d`, `-2h30m` or `1w 2d`. Raises ToolError.
+
+    A sign holds until the next one.
+    """
     rest, total, sign = text.replace(" ", ""), dt.timedelta(), 1
     while rest:
         part = _OFFSET.match(rest)

@@ -1,4 +1,4 @@
-"""Tools that the loop or the toolbox answers; their functions are here for their schemas alone."""
+"""Schemas of the tools that the loop or the toolbox performs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files in the session's folder, and nowhere else: every path goes through `folder.inside`."""
+"""Tools for files in the workspace; every path goes through `workspace.inside`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ..workspace import inside, media_type, opened, prefix_of
 MAX_READ = 10 * 1024 * 1024
 MAX_LINES = 2_000
 MAX_LINE = 2_000  # characters shown of one line
-MAX_SHOWN = 18_000  # characters of one part, as JSON: a model reads 20,000 of a result
+MAX_SHOWN = 18_000  # characters of one part, as JSON; result.MAX_TEXT is 20,000
 MAX_LISTED = 1_000
-MAX_DIFF = 200  # lines of it
-MOST_STEPS = 2_000_000  # replacements times lines, for a diff that takes a second or two
-MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}  # as some programs of Windows write
-COMPARED = 80  # characters of a line that is held against another
+MAX_DIFF = 200  # lines
+MOST_STEPS = 2_000_000  # replacements times lines; a diff then takes a second or two
+MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}  # byte order marks, as on Windows
+COMPARED = 80  # characters of a line that are compared
 
 _Path = Annotated[str, "Path in the session's folder"]
 
@@ -81,7 +81,7 @@ def edit_file(
     """Replace a text that occurs exactly once in a file (or everywhere with replace_all)."""
     target = inside(path)
     with alone(target.parent):
-        errors = "surrogateescape"  # what is no text stays as it is
+        errors = "surrogateescape"  # bytes that are not text stay unchanged
         text, encoding = read_text(target, path, errors)
         changed, count = edited(text, old, new, path)
         if count > 1 and not replace_all:
@@ -120,8 +120,11 @@ def list_files(
 
 
 def edited(text: str, old: str, new: str, path: str) -> tuple[str, int]:
-    """A text with one in the place of another, and how often that was there. Raises ToolError."""
-    if "\r\n" in text and text.count("\r\n") == text.count("\n"):  # as read_file does not show it
+    """Return (the text with `old` replaced by `new`, number of occurrences).
+
+    Raises ToolError if there is none.
+    """
+    if "\r\n" in text and text.count("\r\n") == text.count("\n"):  # read_file hides "\r"
         old, new = (re.sub(r"(?<!\r)\n", "\r\n", part) for part in (old, new))
     if old not in text:
         raise ToolError(f"the text was not found in {path}{nearest(text, old)}")
@@ -130,8 +133,10 @@ def edited(text: str, old: str, new: str, path: str) -> tuple[str, int]:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """One edit in a folder at a time: of two at once each would write what it has read, and one
-    change would be lost. Where there can be no lock, there is none."""
+    """Hold a lock on a folder, so that concurrent edits do not overwrite each other.
+
+    Without effect if the folder cannot be locked.
+    """
     place = -1
     try:
         with suppress(OSError):
@@ -144,8 +149,10 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def matches(place: str, pattern: str) -> bool:
-    """Whether a pattern fits a path, or the name alone where it has no slash. `*` may stand for
-    folders too; `**/` for any number of them, also none."""
+    """Return whether a shell pattern fits a path, or the name alone if it has no slash.
+
+    `*` also matches slashes; `**/` matches any number of folders, including none.
+    """
     pattern = pattern.removeprefix("./")
     short = pattern.replace("**/", "")
     name = place if "/" in short else place.rpartition("/")[2]
@@ -155,8 +162,10 @@ def matches(place: str, pattern: str) -> bool:
 def walk(
     root: Path, depth: int, hidden: bool, closed: list[str], prefix: str = ""
 ) -> Iterator[dict[str, Any]]:
-    """Entries in order, links named but not followed. Folders that were not looked into are noted
-    in `closed`."""
+    """Yield {path, type, size?} of entries in order. Links are listed but not followed.
+
+    Folders that were not entered are added to `closed`.
+    """
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
     except OSError:
@@ -177,14 +186,16 @@ def walk(
         else:
             try:
                 size = entry.stat(follow_symlinks=False).st_size
-            except FileNotFoundError:  # it has just gone
+            except FileNotFoundError:  # removed meanwhile
                 continue
             yield {"path": name, "type": "file", "size": size}
 
 
 def read_text(target: Path, path: str, errors: str = "replace") -> tuple[str, str]:
-    """A file's text, and its encoding: UTF-8, if no mark at its beginning says otherwise. The mark
-    stays in the text, so that it is written again. Raises ToolError."""
+    """Return (text, encoding) of a file: UTF-8, unless a byte order mark says otherwise.
+
+    The mark stays in the text, so that it is written again. Raises ToolError.
+    """
     with opened(target, path) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ToolError(f"{path} is not a file")
@@ -206,8 +217,10 @@ def read_text(target: Path, path: str, errors: str = "replace") -> tuple[str, st
 def write_text(
     target: Path, content: str, path: str, encoding: str = "utf-8", errors: str = "strict"
 ) -> bool:
-    """Whole or not at all: into a file beside it, then renamed over it. Whether it replaced one.
-    A limit that is met is the call's (child.py); a full disk and the like are named."""
+    """Write a file atomically, by renaming a draft over it, and return whether it replaced one.
+
+    Raises ToolError, but OSError (EFBIG) at the size limit, which sandbox/child.py reports.
+    """
     draft = target.with_name(f".{secrets.token_hex(8)}.draft")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -232,19 +245,24 @@ def write_text(
 
 
 def lines_of(text: str) -> list[str]:
-    """As compilers, editors and grep count them: by line feeds alone, and whatever is before them
-    but a carriage return belongs to the line."""
+    """Return the lines of a text as editors and grep count them: separated by line feeds only.
+
+    A carriage return before the line feed is removed.
+    """
     lines = text.removesuffix("\n").split("\n") if text else []
     return [line.removesuffix("\r") for line in lines]
 
 
 def shortened(line: str, most: int = MAX_LINE) -> str:
+    """Return a line, cut after `most` characters."""
     return line if len(line) <= most else line[:most] + " …"
 
 
 def nearest(text: str, old: str) -> str:
-    """The line of the file that is most like the first line looked for, as it is there: what
-    differs may be the blanks before it, or the lines that follow."""
+    """Return an error hint: the file's line that is most similar to the first line of `old`.
+
+    "" if there is none.
+    """
     if old.replace("\r\n", "\n") in text.replace("\r\n", "\n"):
         return "; it is there with other line ends (CRLF)"
     wanted = old.strip()[:COMPARED].split("\n")[0].strip()

@@ -1,6 +1,8 @@
-"""A fetched page as text. The server fetches (tools/fetch.py); what came is only ever read here, in
-the child, where a hostile document costs one call its time limit and nothing else. Only the child
-imports this file, and with it a parser and its 2,000 names of characters.
+"""Conversion of a fetched page to text, in the child.
+
+The server fetches (tools/fetch.py) but never parses the page: in the child a hostile document can
+only use up one call's limits. The server does not import this module, and so saves the memory of
+the HTML parser.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from urllib.parse import urljoin
 
 from ..tool import Context, ToolError
 
-# What browsers still meet; a page names its own, and some of Python's codecs are not for strangers.
+# Encodings that a page may declare; others of Python's codecs are unsafe for untrusted input.
 ENCODINGS = re.compile(
     r"utf-?(8|16(le|be)?)|us-ascii|ascii|latin-?1|iso-8859-\d{1,2}|(windows-|cp)125\d|koi8-[ru]"
     r"|gb2312|gbk|gb18030|big5|shift[_-]jis|euc-(jp|kr)|iso-2022-jp",
@@ -32,7 +34,10 @@ VOID = frozenset("br hr img input link meta wbr area base col embed source track
 def readable(
     ctx: Context, body: str, content_type: str, url: str, offset: int, max_chars: int
 ) -> dict[str, Any]:
-    """The text of a document. `body`: its bytes, each as the character of that number."""
+    """Return {title?, text, chars, next_offset?} of a document.
+
+    `body`: its bytes, decoded as latin-1. `chars`: length of the whole text.
+    """
     text = decoded(body.encode("latin-1"), content_type)
     found: dict[str, Any] = {}
     if "html" in content_type.lower() or text.lstrip()[:15].lower().startswith("<!doctype html"):
@@ -50,7 +55,10 @@ def readable(
 
 
 def decoded(data: bytes, content_type: str) -> str:
-    """Text by its byte order mark, its header, its own <meta>, else UTF-8. Raises ToolError."""
+    """Return a document as text. Raises ToolError for binary data.
+
+    The encoding is that of the byte order mark, the header or the <meta> element, else UTF-8.
+    """
     for mark, name in (
         (b"\xef\xbb\xbf", "utf-8-sig"),
         (b"\xff\xfe", "utf-16"),
@@ -68,23 +76,28 @@ def decoded(data: bytes, content_type: str) -> str:
 
 
 class Page(HTMLParser):
-    """Collects text: blocks on lines of their own, headings and items marked, links in brackets."""
+    """A parser that collects text.
+
+    Blocks become lines, headings and items are marked, links are written as in Markdown.
+    """
 
     def __init__(self, url: str) -> None:
         super().__init__(convert_charrefs=True)
         self.url = url
         self.title: list[str] = []
         self._parts: list[str] = []
-        self._skipping = ""  # the tag whose end ends it
-        self._depth = 0  # of that tag within itself
+        self._skipping = ""  # tag of the element that is skipped
+        self._depth = 0  # how many elements of that tag are open
         self._in_title = self._in_pre = False
-        self._link = ("", 0)  # the open link's address, and where its text begins
+        self._link = ("", 0)  # URL of the open link, and the index in _parts where its text begins
 
     def text(self) -> str:
+        """Return the collected text, without runs of empty lines."""
         lines = (line.rstrip() for line in "".join(self._parts).split("\n"))
         return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin an element."""
         if self._skipping:
             self._depth += tag == self._skipping
         elif tag in SKIPPED:
@@ -95,6 +108,7 @@ class Page(HTMLParser):
             self._begin(tag, dict(attrs))
 
     def handle_endtag(self, tag: str) -> None:
+        """End an element."""
         if self._skipping:
             self._depth -= tag == self._skipping
             if self._depth == 0:
@@ -112,6 +126,7 @@ class Page(HTMLParser):
             self._parts.append("\n")
 
     def handle_data(self, data: str) -> None:
+        """Add text, with white space collapsed outside of <pre>."""
         if self._in_title:
             self.title.append(data)
         elif not self._skipping:
@@ -140,7 +155,7 @@ class Page(HTMLParser):
             self._link = (self._address(attrs.get("href") or ""), len(self._parts))
 
     def _address(self, href: str) -> str:
-        """Where a link leads, if that is something to fetch; a place in this page is nothing."""
+        """Return the absolute URL of a link; "" if it cannot be fetched or is within the page."""
         try:
             address = urljoin(self.url, href.strip())
         except ValueError:

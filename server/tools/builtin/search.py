@@ -1,8 +1,8 @@
-"""Looking for a text in the files of the session's folder.
+"""The tool `search_files`: text search in the files of the workspace.
 
-Patterns are judged by the schema package before they are tried: those that could hang are refused,
-and lines that would cost one too much are passed over, as are files that are large, binary or
-unreadable; the result says how many.
+Regular expressions are checked by schema/patterns.py: those that could hang are refused, and lines
+that would cost too much are skipped. Files that are large, binary or unreadable are skipped too;
+the result says how many.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ Finds = Callable[[str], bool]
 
 @dataclass
 class Count:
+    """Numbers of files searched, and of files and lines skipped."""
+
     searched: int = 0
     passed_over: int = 0
 
@@ -68,7 +70,10 @@ def search_files(
 
 
 def finder(query: str, regex: bool, ignore_case: bool) -> Finds:
-    """Whether a line matches. Raises ToolError for what is no pattern."""
+    """Return a function that tells whether a line matches.
+
+    Raises ToolError for an invalid pattern.
+    """
     if not regex:
         wanted = query.casefold() if ignore_case else query
         return lambda line: wanted in (line.casefold() if ignore_case else line)
@@ -82,6 +87,7 @@ def finder(query: str, regex: bool, ignore_case: bool) -> Finds:
         ) from None
 
     def finds(line: str) -> bool:
+        """Return whether a line matches. Raises TooCostly."""
         if pattern.price(len(line)) > MAX_STEPS:
             raise TooCostly
         return pattern.search(line)
@@ -90,10 +96,11 @@ def finder(query: str, regex: bool, ignore_case: bool) -> Finds:
 
 
 class TooCostly(Exception):
-    """A line is too long for this pattern."""
+    """Raised for a line that is too long for the pattern."""
 
 
 def found_in(finds: Finds, line: str, count: Count) -> bool:
+    """Return whether a line matches; a line that costs too much is counted as skipped."""
     try:
         return finds(line)
     except TooCostly:
@@ -102,7 +109,10 @@ def found_in(finds: Finds, line: str, count: Count) -> bool:
 
 
 def texts(root: Path, path: str, glob: str, count: Count) -> Iterator[tuple[str, str]]:
-    """(name, content) of every text file that is asked for, in order."""
+    """Yield (name, content) of every text file below `root` that fits `glob`, in order.
+
+    Raises ToolError if `root` does not exist.
+    """
     if root.is_file():
         count.searched += 1
         yield path, read_text(root, path)[0]
@@ -127,7 +137,7 @@ def texts(root: Path, path: str, glob: str, count: Count) -> Iterator[tuple[str,
 
 
 def around(name: str, lines: list[str], hits: list[int], context: int) -> Iterator[str]:
-    """The matches with the lines around them, as grep writes them: `--` where some are left out."""
+    """Yield matches with `context` lines around them, as grep prints them: `--` marks gaps."""
     last = -1
     wanted = set(hits)
     near = {n for hit in hits for n in range(hit - context, hit + context + 1)}

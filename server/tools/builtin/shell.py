@@ -1,4 +1,4 @@
-"""Programs in the session's folder: a shell command, or Python code."""
+"""The tools `shell` and `python`: programs that run in the workspace."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..workspace import made_since
 KEEP = 48_000  # bytes of output in the result: the beginning and the end
 CHUNK = 65_536
 QUIET_S = 0.1
-LINGER_S = 1.0  # after a program's end, for what the programs that it left behind still say
+LINGER_S = 1.0  # for output of background programs after the program itself has ended
 BASH = "/bin/bash"
 
-# What programs say of a limit that the kernel keeps for each of them: strerror(3) of glibc and
-# musl, and what shells say of a child's end.
+# Messages of programs that meet a limit of the kernel: strerror(3) of glibc and musl, and the
+# shells' messages on how a child ended.
 SAYINGS = (
     (b"Too many open files", "open_files"),
     (b"No file descriptors available", "open_files"),
@@ -35,7 +35,7 @@ SAYINGS = (
     (b"Cannot allocate memory", "memory_mb"),
     (b"MemoryError", "memory_mb"),
 )
-# How the kernel ends a program at a limit; a shell says 128 + n of the program it ran last.
+# Signals by which the kernel enforces limits; a shell reports 128 + n for its last program.
 ENDS = {signal.SIGXFSZ: "file_mb", signal.SIGXCPU: "cpu_s"}
 
 
@@ -48,7 +48,7 @@ def shell(
     Standard error is mixed into the output as it came. There is no terminal and no input. Whatever
     is left running in the background ends with the call.
     """
-    # What models write is bash, whatever they are told.
+    # Models write bash, whatever shell the description names.
     program = BASH if os.path.exists(BASH) else "/bin/sh"  # noqa: PTH110
     return ended(ctx, [program, "-c", command], subprocess.DEVNULL)
 
@@ -62,18 +62,20 @@ def python(
     Nothing is kept from one call to the next: no variables, no imports, only files in the session's
     folder, which is the working directory. There is no terminal and no input.
     """
-    with tempfile.TemporaryFile() as source:  # not an argument: those end at 128 KB (Linux)
+    with tempfile.TemporaryFile() as source:  # Linux limits an argument to 128 KB
         source.write(code.encode("utf-8", "surrogatepass"))
         source.seek(0)
-        # -u: what was printed before a crash or a limit is seen. -X utf8: whatever the locale.
+        # -u keeps output from before a crash or limit. -X utf8 ignores the locale.
         return ended(ctx, [sys.executable, "-u", "-X", "utf8", "-"], source)
 
 
 def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str, Any]:
-    """Run a program to its end: its exit code, and the beginning and end of its output. Raises
-    LimitReached if the kernel ended it at a limit. Of other limits only the program itself knows:
-    if it failed and its output names one, the result has it as `limit`. The files that it made are
-    attached."""
+    """Run a program and return {exit_code, output, signal?, limit?}; attach the files that it made.
+
+    `output`: beginning and end, KEEP bytes. `limit`: a limit that the output of a failed program
+    names, for limits that only the program itself notices. Raises LimitReached if the kernel ended
+    the program at a limit.
+    """
     began = file_clock_ns()
     process = subprocess.Popen(
         command,
@@ -84,7 +86,7 @@ def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str
     assert process.stdout is not None
     head, tail, total = bytearray(), bytearray(), 0
     for data in until_it_ends(process, process.stdout.fileno()):
-        sys.stdout.buffer.write(data)  # live, for people
+        sys.stdout.buffer.write(data)  # live output
         sys.stdout.buffer.flush()
         total += len(data)
         room = KEEP // 2 - len(head)
@@ -105,13 +107,13 @@ def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str
     if code and (spoken := spoken_of(bytes(head + b"\n" + tail), ctx.limits)):
         result["limit"] = spoken
     for path in made_since(began):
-        with suppress(ToolError):  # gone since, by a program that was left behind
+        with suppress(ToolError):  # a background program may have removed it
             ctx.attach(path)
     return result
 
 
 def spoken_of(output: bytes, limits: Mapping[str, float]) -> dict[str, Any] | None:
-    """The first limit that an output complains of."""
+    """Return {limit, allowed, observed} of the first limit that the output names; None if none."""
     for words, name in SAYINGS:
         if words in output and name in limits:
             said = f"the output says {words.decode()}"
@@ -120,17 +122,19 @@ def spoken_of(output: bytes, limits: Mapping[str, float]) -> dict[str, Any] | No
 
 
 def file_clock_ns() -> int:
-    """Now, as the kernel will date files: its clock for that ticks a few times slower."""
+    """Return the time as the kernel stamps files, whose clock is coarser than the system's."""
     if hasattr(time, "CLOCK_REALTIME_COARSE"):
         return time.clock_gettime_ns(time.CLOCK_REALTIME_COARSE)
     return time.time_ns()
 
 
 def until_it_ends(process: subprocess.Popen[bytes], output: int) -> Iterator[bytes]:
-    """Output as it comes, until the shell has ended and nothing more is there: what it left in the
-    background may hold the pipe open for ever, and talk for ever, and is killed when the call ends.
+    """Yield output until the program has ended and nothing more is buffered.
+
+    Background programs may hold the pipe open and write for ever; their output ends LINGER_S
+    seconds after the program, and they are killed when the call ends.
     """
-    end, held = float("inf"), CHUNK  # held: what a pipe may hold of the shell's own last words
+    end, held = float("inf"), CHUNK  # held: bytes of the program's own that the pipe may hold
     while True:
         over = time.monotonic() > end
         ready, _, _ = select.select([output], [], [], 0 if over else QUIET_S)

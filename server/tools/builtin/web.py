@@ -1,4 +1,7 @@
-"""`fetch_url`, for its schema: the server fetches (tools/fetch.py), the child reads (html.py)."""
+"""The schema of the tool `fetch_url`.
+
+The server fetches (tools/fetch.py), the child reads the page (html.py).
+"""
 
 from __future__ import annotations
 

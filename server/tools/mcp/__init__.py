@@ -1,1 +1,1 @@
-"""MCP servers as tools: connections, messages, results."""
+"""MCP servers as tool sources: connections, messages, results."""

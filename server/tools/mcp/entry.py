@@ -1,9 +1,8 @@
-"""One entry of `server.mcpServers`: what may stand in it, as this and other programs spell it.
+"""Reader of one entry of `server.mcpServers`, in the spelling of yaa or of other programs.
 
-In the walk: tools/mcp/servers.py reads every entry through `usable` before it starts anything. The
-shape is the one that is pasted from the page of a server into one program or another. Pure. The
-rule of the file: what another program's key means here is obeyed, what could make no difference but
-asking once more is passed over, and anything else is said by name, with what to write instead.
+mcp/servers.py passes every entry through `usable` before it starts anything. Keys of other programs
+with the same meaning are translated. Keys without effect on security or function are ignored. Any
+other key is an error that says what to write instead. Pure.
 """
 
 from __future__ import annotations
@@ -42,7 +41,8 @@ ALIASES = {
     "includeTools": "allowedTools",
     "excludeTools": "disabledTools",
 }
-# Others ask less often for these tools, and people read the rest. Here `trust` says what may run.
+# Other programs use these keys to skip approvals or to describe servers; here only `trust` decides
+# what may run without asking.
 PASSED_OVER = frozenset("autoApprove alwaysAllow description name icon version gallery".split())
 INSTEAD = {
     "envFile": "name its variables in `env`",
@@ -53,7 +53,7 @@ FOREIGN = re.compile(r"\$\{(?:(?:input|command|config):[^}]*|workspaceFolder[^}]
 
 
 def usable(written: Json) -> Json:
-    """The entry in our own words. Raises ToolError for one that says nothing usable."""
+    """Return the entry with yaa's own keys. Raises ToolError if it cannot be used."""
     entry: Json = {}
     for key, value in written.items():
         own = ALIASES.get(key, key)
@@ -73,7 +73,7 @@ def usable(written: Json) -> Json:
 
 
 def allowed(name: str, entry: Json) -> bool:
-    """Whether the configuration lets this tool in: patterns as in a shell, denial wins."""
+    """Return whether the entry allows a tool, by shell patterns; `disabledTools` wins."""
     wanted, unwanted = entry.get("allowedTools"), entry.get("disabledTools", ())
     if any(fnmatchcase(name, pattern) for pattern in unwanted):
         return False
@@ -81,7 +81,7 @@ def allowed(name: str, entry: Json) -> bool:
 
 
 def identity(entry: Json) -> str:
-    """What makes two entries one process: everything about how it is reached."""
+    """Return a key that is equal for entries that can share a process or connection."""
     keys = ("command", "args", "env", "cwd", "url", "headers", "era")
     return canonical({key: entry[key] for key in keys if key in entry})
 

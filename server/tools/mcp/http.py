@@ -1,9 +1,8 @@
-"""An MCP server behind an address: Streamable HTTP, every message a POST of its own.
+"""The MCP transport Streamable HTTP: each message is a POST of its own.
 
-In the walk: tools/mcp/peer.py asks, this carries. An answer is JSON, or a stream of events that
-ends with it; closing the stream is how a call is cancelled. The legacy era adds a session id and
-streams that may be taken up again. The rule of the file: no redirect leads to another host, and
-what goes wrong names the host, never the whole address, which may hold a key.
+Used by mcp/peer.py. An answer is JSON, or a stream of events that ends with it; closing the stream
+cancels the call. The legacy era adds a session id and streams that can be resumed. No redirect
+leads to another host, and errors name the host, not the URL, which may contain a key.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from .messages import (
 )
 
 ACCEPT = "application/json, text/event-stream"
-MAX_ERROR = 64 * 1024  # bytes of an answer that says no
+MAX_ERROR = 64 * 1024  # bytes of an error response
 MAX_RESUMES = 5
 MAX_RETRY_MS = 10_000
 MAX_MOVES = 3
-BYE_S = 2.0  # for what has no answer that matters
+BYE_S = 2.0  # time limit for messages whose answer does not matter
 WHY = {
     **dict.fromkeys(
         (301, 302, 303, 307, 308), "it redirects to another address: configure that one"
@@ -51,27 +50,27 @@ NAMED = {"tools/call": "name"}
 
 
 class HttpLink:
-    """`modern` and `version` are the peer's to set; they decide the headers."""
+    """A connection over HTTP. Its peer sets `modern` and `version`, which decide the headers."""
 
     def __init__(self, client: Client, url: str, headers: Mapping[str, str]) -> None:
         self._client, self._url, self._own = client, url, dict(headers)
         self.host = urlsplit(url).netloc.rpartition("@")[2]
         self.modern, self.version = True, ""
-        self.changed = False  # it said that its tools are others now
+        self.changed = False  # the server announced a changed list of tools
         self._session = ""
         self._leaving: set[asyncio.Task[None]] = set()
         self.last_words = ""
         self.alive = True
 
     async def restart(self) -> None:
-        """Forget what the server knows of us: there is nothing to start."""
+        """Forget the legacy session; there is no process to start."""
         self._session, self.version, self.alive = "", "", True
 
     def abort(self) -> None:
-        """There is nothing to end."""
+        """Do nothing: there is no process to end."""
 
     async def close(self) -> None:
-        """Say goodbye where the server keeps a session for us."""
+        """End the legacy session on the server, if there is one."""
         await asyncio.gather(*self._leaving)
         if self._session and not self.modern:
             with contextlib.suppress(ClientError, TimeoutError):
@@ -82,7 +81,7 @@ class HttpLink:
     async def request(
         self, message: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
     ) -> Message:
-        """The answer to a request. Raises LinkError."""
+        """Return the answer to a request. Raises LinkError."""
         try:
             response = await self._post(message, headers or {})
             async with response:
@@ -94,14 +93,14 @@ class HttpLink:
         except (ClientError, EventTooLarge) as error:
             raise LinkError(str(error)) from None
         except asyncio.CancelledError:
-            if not self.modern and self.version:  # closing the stream says it in the modern era
+            if not self.modern and self.version:  # in the modern era closing the stream suffices
                 task = asyncio.create_task(self._leave(message["id"]))
                 self._leaving.add(task)
                 task.add_done_callback(self._leaving.discard)
             raise
 
     async def send(self, message: Message) -> None:
-        """A message that has no answer. Raises LinkError."""
+        """Send a message that has no answer. Raises LinkError."""
         try:
             response = await self._post(message, {})
             await response.close()
@@ -141,8 +140,11 @@ class HttpLink:
         return response
 
     def _moved(self, response: Response) -> bool:
-        """Whether it moved within its host, as many do to the same address with a / at its end.
-        To another one nothing of ours may go, least of all `headers`."""
+        """Follow a redirect within the host and return whether there was one.
+
+        Many servers redirect to the same URL with a trailing slash. Requests never go to another
+        host, as their `headers` hold credentials.
+        """
         try:
             url = urljoin(self._url, response.headers.get("location", "")).partition("#")[0]
             same = urlsplit(url)[:2] == urlsplit(self._url)[:2] and url != self._url
@@ -152,7 +154,10 @@ class HttpLink:
         return same
 
     async def _refusal(self, response: Response) -> Message | None:
-        """The error in an answer that says no; None for one that says yes. Raises LinkError."""
+        """Return the JSON-RPC error of an error response; None for a 2xx status.
+
+        Raises LinkError for an error without one.
+        """
         if 200 <= response.status < 300:
             return None
         said = await response.read(MAX_ERROR) if response.status >= 400 else b""
@@ -166,12 +171,15 @@ class HttpLink:
         raise LinkError(text, expired=expired)
 
     async def _streamed(self, response: Response, request_id: Any, hear: Hear | None) -> Message:
-        """The answer in a stream of events, taken up again where a legacy server allows it."""
+        """Return the answer from a stream of events, resumed if a legacy server allows it.
+
+        Raises LinkError.
+        """
         last_id, retry = "", 1000
         for _ in range(MAX_RESUMES + 1):
             decoder = Decoder(MAX_MESSAGE)
             async with aclosing(response.chunks()) as chunks:
-                with contextlib.suppress(ClientError):  # a cut is an end like any other
+                with contextlib.suppress(ClientError):  # a broken stream may be resumed too
                     async for data in chunks:
                         for event in decoder.feed(data):
                             last_id = event.id or last_id
@@ -191,7 +199,7 @@ class HttpLink:
         raise LinkError(f"{self.host} ended its stream without an answer")
 
     async def _taken(self, data: str, request_id: Any, hear: Hear | None) -> Message | None:
-        """This event's message, if it is the answer."""
+        """Handle the messages of one event and return the answer, if it is among them."""
         answer = None
         for message in parsed(data):
             if "method" not in message:
@@ -214,6 +222,9 @@ class HttpLink:
 
 
 def _forgotten(status: int, said: bytes) -> bool:
-    """Whether a server that was told a session's id does not know it: 404 by the specification,
-    with or without words; 400 with words about it by the first examples, which many have copied."""
+    """Return whether a response means that the server does not know our session id.
+
+    That is 404 by the specification. Early examples, and servers copied from them, send 400 with a
+    text about the session.
+    """
     return status == 404 or (status == 400 and b"session" in said.lower())

@@ -1,9 +1,8 @@
-"""Messages of the Model Context Protocol: JSON-RPC 2.0, the two eras of its dialect, and errors.
+"""Messages of the Model Context Protocol: JSON-RPC 2.0, the modern and the legacy era, errors.
 
-In the walk: tools/mcp/peer.py makes requests with these, tools/mcp/stdio.py and tools/mcp/http.py
-carry them. Pure. The rule of the file: a message with `method` is the server's request or
-notification, anything else an answer: both sides count their own ids, so that an id alone says
-nothing.
+mcp/peer.py makes requests with these, mcp/stdio.py and mcp/http.py carry them. A message with
+`method` is a request or notification of the server, any other an answer: both sides count their own
+ids, so the id alone does not tell. Pure.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from ...runtime.gc_pause import collector_paused
 from ...strict_json import count_values, depth_exceeds
 
 Message = dict[str, Any]
-Hear = Callable[[Message], None]  # gets the params of a progress notification
+Hear = Callable[[Message], None]  # called with the params of a progress notification
 
 MODERN = "2026-07-28"
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-CLIENT = {"name": "yaa", "version": "1"}  # of this client, not of the server it is in
+CLIENT = {"name": "yaa", "version": "1"}  # version of this MCP client, not of yaa
 LIST_CHANGED = "notifications/tools/list_changed"
 METHOD_NOT_FOUND = -32601
 UNSUPPORTED_VERSION = -32022
 MAX_MESSAGE = 8 * 1024 * 1024  # bytes
-MAX_VALUES = 500_000  # of a message
-MAX_BATCH = 1_000  # messages; no request of ours is in one, so that hardly any has more than two
-MAX_DEPTH = 60  # a result travels in a session, which may be 100 levels deep
+MAX_VALUES = 500_000  # JSON values in one message
+MAX_BATCH = 1_000  # messages; as we send no batches, hardly any has more than two
+MAX_DEPTH = 60  # results become part of a session, which may be 100 levels deep
 
 _META = "io.modelcontextprotocol/"
 _PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?")
@@ -37,7 +36,7 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 class RpcError(Exception):
-    """The server answered with an error. `code` as in JSON-RPC; `data` is the server's."""
+    """An error answer of the server. `code` as in JSON-RPC; `data` is the server's."""
 
     def __init__(self, error: Any) -> None:
         told = error if isinstance(error, dict) else {}
@@ -47,9 +46,10 @@ class RpcError(Exception):
 
 
 class LinkError(Exception):
-    """There is no answer: the server cannot be reached, ended, or sent what is no message.
+    """No answer: the server cannot be reached, has ended, or sent something that is not a message.
 
-    `expired`: it has forgotten this client (HTTP 404) and must be initialised again."""
+    `expired`: our session is unknown to it (HTTP 404); the handshake is needed again.
+    """
 
     def __init__(self, text: str, *, expired: bool = False) -> None:
         super().__init__(text)
@@ -57,10 +57,12 @@ class LinkError(Exception):
 
 
 def parsed(text: str | bytes) -> list[Message]:
-    """The message, or those of a batch: 2025-03-26 has them, and some servers still answer each
-    request so (Effect 6274). Empty for what is none. Lenient where JSON of other languages is: half
-    surrogates and repeated keys pass. One that is nested too deeply becomes an error answer. Raises
-    LinkError for one with too many values."""
+    """Return the messages in a text: one, or those of a batch; empty if it is not JSON objects.
+
+    Batches are part of 2025-03-26, and some servers still send them (Effect issue 6274). Half
+    surrogates and repeated keys are accepted, as other JSON parsers do. A message that is nested
+    too deeply becomes an error answer. Raises LinkError for too many values.
+    """
     try:
         if isinstance(text, bytes):  # as json.loads does
             text = text.decode(json.detect_encoding(text), "surrogatepass")
@@ -84,8 +86,10 @@ def _shallow(message: Message) -> Message:
 
 
 def answers(message: Message) -> int | None:
-    """Which of our requests it answers, if any. Some servers make a text or a float of a number
-    (neuro-san 526)."""
+    """Return the id of our request that a message answers; None if it is not an answer.
+
+    Some servers send the number as text or as a float (neuro-san issue 526).
+    """
     told = message.get("id")
     if isinstance(told, str) and len(told) < 20 and told.isdecimal():
         told = int(told)
@@ -95,7 +99,7 @@ def answers(message: Message) -> int | None:
 
 
 def result_of(message: Message) -> Message:
-    """The result of an answer. Raises RpcError, LinkError."""
+    """Return the result in an answer. Raises RpcError, LinkError."""
     if message.get("error") is not None:
         raise RpcError(message["error"])
     if not isinstance(result := message.get("result"), dict):
@@ -104,7 +108,7 @@ def result_of(message: Message) -> Message:
 
 
 def reply_to(message: Message) -> Message:
-    """Our answer to a request of the server's: we are alive, and offer nothing else."""
+    """Return our answer to a request of the server; only `ping` is supported."""
     if message["method"] == "ping":
         return {"jsonrpc": "2.0", "id": message["id"], "result": {}}
     error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
@@ -112,13 +116,13 @@ def reply_to(message: Message) -> Message:
 
 
 def cancelled(request_id: Any) -> Message:
-    """Says that nobody waits for this answer any longer."""
+    """Return the notification that we no longer wait for an answer."""
     params = {"requestId": request_id, "reason": "the client does not wait any longer"}
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
 
 
 def is_progress(message: Message, request_id: Any) -> bool:
-    """Whether this notification is about the request; its id is its progress token."""
+    """Return whether a message is a progress notification for a request; its id is the token."""
     params = message.get("params")
     return (
         message.get("method") == "notifications/progress"
@@ -128,7 +132,7 @@ def is_progress(message: Message, request_id: Any) -> bool:
 
 
 def meta() -> Message:
-    """What each request of the modern era says about us: there is no handshake that could."""
+    """Return the `_meta` of a request of the modern era, which has no handshake."""
     return {
         _META + "protocolVersion": MODERN,
         _META + "clientInfo": CLIENT,
@@ -140,7 +144,7 @@ def meta() -> Message:
 
 
 def header_value(value: Any) -> str:
-    """A value as a header may carry it; what is not plain ASCII travels as base64."""
+    """Return a value as header text; what is not plain ASCII is encoded as base64."""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
     if _PLAIN.fullmatch(text) and not (text.startswith("=?base64?") and text.endswith("?=")):
         return text
@@ -148,14 +152,15 @@ def header_value(value: Any) -> str:
 
 
 def header_places(schema: Any) -> dict[tuple[str, ...], str]:
-    """Path of a property → the header that repeats its value (`x-mcp-header`).
+    """Return {path of a property: header that repeats its value}, from `x-mcp-header`.
 
-    Raises ValueError for an annotation that is malformed, double or out of reach: such a tool
-    must not be used over HTTP.
+    Raises ValueError for an annotation that is malformed, repeated or unreachable; such a tool must
+    not be used over HTTP.
     """
     found: dict[tuple[str, ...], str] = {}
 
     def walk(node: Any, path: tuple[str, ...]) -> None:
+        """Collect the annotations of a schema below `path`."""
         if not isinstance(node, dict):
             return
         if "x-mcp-header" in node:
@@ -183,7 +188,7 @@ def _annotated(value: Any) -> bool:
 
 
 def header_params(places: Mapping[tuple[str, ...], str], args: Message) -> dict[str, str]:
-    """The `Mcp-Param-…` headers of one call."""
+    """Return the `Mcp-Param-…` headers of one call."""
     found: dict[str, str] = {}
     for path, name in places.items():
         value: Any = args

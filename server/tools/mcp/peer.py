@@ -1,12 +1,11 @@
-"""One MCP server as we talk to it: which era it is of, which tools it has, and a call.
+"""A connection to one MCP server: protocol era, list of tools, and calls.
 
-In the walk: tools/mcp/servers.py keeps one of these for each server configured. A server of the
-modern era (2026-07-28) knows nothing of us between requests; one of the legacy era wants a
-handshake. Which it is, is asked once; a server that answers the question oddly is started again
-before the handshake, because some end when it comes second. One that says nothing may still be
-starting (`npx` fetches a program first, and would begin again): it is left running and gets the
-handshake, too. One that fails again and again is left alone for longer each time. The rule of the
-file: every wait is bounded, by whoever asks.
+Used by mcp/servers.py. A server of the modern era (2026-07-28) keeps no state between requests; one
+of the legacy era needs a handshake. `Peer` probes for the modern era once. If a server refuses the
+probe it is restarted before the handshake, because some servers exit if it is not the first
+message. A silent server may still be starting (`npx` downloads the program first), so it is not
+restarted and gets the handshake as well. After repeated failures the pauses between attempts grow.
+Every wait is bounded by the caller.
 """
 
 from __future__ import annotations
@@ -36,16 +35,25 @@ from .messages import (
 MAX_PAGES = 100
 MAX_TOOLS = 1_000
 MAX_LIST = 16 * 1024 * 1024  # characters of all its pages
-BACKOFF_S = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)  # by failures in a row
-FRESH_S = 60.0  # how long a list of tools is good at least, whatever the server says
+BACKOFF_S = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)  # by consecutive failures
+FRESH_S = 60.0  # least time for which a list of tools is kept, whatever its TTL
 
 
 class Link(Protocol):
-    """What carries messages: mcp_stdio.StdioLink or mcp_http.HttpLink."""
+    """A transport for messages: mcp/stdio.py StdioLink or mcp/http.py HttpLink.
+
+    last_words   latest text of the server that is not a message, for error messages
+    alive        whether requests can be sent
+    restart      connect anew, or start a new process; raises LinkError
+    abort        end the connection at once
+    close        end the connection in an orderly way
+    send         send a message that has no answer; raises LinkError
+    request      return the answer to a request; raises LinkError
+    """
 
     modern: bool
     version: str
-    changed: bool  # the server said that its tools are others now
+    changed: bool  # the server announced a changed list of tools
 
     @property
     def last_words(self) -> str: ...
@@ -61,7 +69,10 @@ class Link(Protocol):
 
 
 class Peer:
-    """`era`: modern, legacy, or empty to find out, within `probe_s`."""
+    """A connection to one server.
+
+    `era`: "modern", "legacy", or "" to probe for it, waiting `probe_s` seconds.
+    """
 
     def __init__(
         self,
@@ -75,20 +86,22 @@ class Peer:
         self._ids = itertools.count(1)
         self._opening = asyncio.Lock()
         self._opened = False
-        self._mute = False  # it said nothing to the question: the next time it is not asked
-        self._failures = 0  # since its last answer
+        self._mute = False  # the last probe got no answer; the next start skips it
+        self._failures = 0  # since the last answer
         self._again_at = 0.0
         self._stale_at = 0.0
 
     @property
     def due(self) -> bool:
-        """Whether its tools should be listed (again): never done, changed, or too long ago."""
+        """Return whether the list of tools should be fetched: missing, changed, or too old."""
         now = self._clock()
         return now >= self._again_at and (self.link.changed or now >= self._stale_at)
 
     async def tools(self) -> list[Message]:
-        """All its tools, page by page; one more than MAX_TOOLS where there are more. Raises
-        RpcError, LinkError."""
+        """Return all tools, from all pages; at most one more than MAX_TOOLS.
+
+        Raises RpcError, LinkError.
+        """
         self.link.changed = False
         self._stale_at = self._clock() + FRESH_S
         found: list[Message] = []
@@ -114,7 +127,10 @@ class Peer:
         return found[: MAX_TOOLS + 1]
 
     def _good_for(self, ttl_ms: Any) -> float:
-        """Seconds until the list is asked for again. The legacy era says when it changes."""
+        """Return the seconds until the list is fetched again.
+
+        Infinite in the legacy era, where servers announce changes.
+        """
         if not self.link.modern:
             return math.inf
         told = isinstance(ttl_ms, int | float) and not isinstance(ttl_ms, bool)
@@ -123,10 +139,10 @@ class Peer:
     async def call(
         self, params: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
     ) -> Message:
-        """The result of `tools/call`. Raises RpcError, LinkError. Cancelling it tells the server.
+        """Return the result of `tools/call`. Cancelling it notifies the server.
 
-        A call is sent once. Only where the server says that it has forgotten us, and so has not
-        looked at the call, is it sent again.
+        A call is repeated only if the server reports an unknown session, and so has not executed
+        it. Raises RpcError, LinkError.
         """
         try:
             return await self._ask("tools/call", params, hear, headers)
@@ -136,6 +152,7 @@ class Peer:
         return await self._ask("tools/call", params, hear, headers)
 
     async def close(self) -> None:
+        """Close the connection."""
         self._opened = False
         await self.link.close()
 
@@ -149,7 +166,7 @@ class Peer:
         async with self._opening:
             if not (self._opened and self.link.alive):
                 await self._open_patiently()
-                if method != "tools/list":  # it was started again, maybe with other tools
+                if method != "tools/list":  # after a restart its tools may differ
                     self.link.changed = True
         message = self._message(method, params, progress=hear is not None)
         try:
@@ -157,14 +174,14 @@ class Peer:
         except LinkError as error:
             if error.expired:
                 self._opened = False
-            elif self._opened and not self.link.alive:  # of all who waited, the first to notice
+            elif self._opened and not self.link.alive:  # count a failure once, not per request
                 self._failed()
             raise
         self._failures = 0
         return result_of(answer)
 
     async def _open_patiently(self) -> None:
-        """Open it, unless it has failed lately. Raises LinkError, RpcError."""
+        """Open the connection, unless it failed recently. Raises LinkError, RpcError."""
         if (left := self._again_at - self._clock()) > 0:
             times = f"{self._failures} times in a row"
             raise LinkError(f"it failed {times} and is tried again in {math.ceil(left)} s")
@@ -181,7 +198,7 @@ class Peer:
         self.link.abort()
 
     async def _open(self) -> None:
-        """Start it, and agree on an era. Raises LinkError, RpcError."""
+        """Connect and agree on an era. Raises LinkError, RpcError."""
         self._opened = False
         await self.link.restart()
         asks, self._mute = self.era != "legacy" and not self._mute, False
@@ -196,7 +213,10 @@ class Peer:
             await self._shake_hands()
 
     async def _turns_out_modern(self) -> bool:
-        """Whether it is of the modern era. If it was silent, hands may have been shaken by now."""
+        """Probe for the modern era and return whether the server supports it.
+
+        After a timeout the legacy handshake runs concurrently, and may be done on return.
+        """
         asking = asyncio.create_task(self._speaks_modern())
         tasks = [asking]
         try:
@@ -217,7 +237,7 @@ class Peer:
         self.link.modern, self.link.version = False, ""
         params = {
             "protocolVersion": LEGACY[0],
-            "capabilities": {},  # elicitation would make somebody wait in the middle of a call
+            "capabilities": {},  # legacy elicitation would keep the call waiting for a person
             "clientInfo": CLIENT,
         }
         result = result_of(await self.link.request(self._message("initialize", params)))
@@ -230,7 +250,7 @@ class Peer:
         return True
 
     async def _speaks_modern(self) -> bool:
-        """Whether it answers the modern era's question with a version we share."""
+        """Return whether `server/discover` is answered with a version that we share."""
         try:
             message = self._message("server/discover", {})
             found = result_of(await self.link.request(message))
@@ -248,7 +268,7 @@ class Peer:
         if progress:
             about["progressToken"] = request_id
         if method == "tools/call":
-            about |= spans.outgoing()  # `_meta` has the names of W3C trace context for it
+            about |= spans.outgoing()  # W3C trace context, under the same names in `_meta`
         full = {**params, "_meta": about} if about else params
         message = {"jsonrpc": "2.0", "id": request_id, "method": method}
         return {**message, "params": full} if full else message

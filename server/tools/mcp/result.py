@@ -1,8 +1,7 @@
-"""What an MCP server says, in this server's words: tools, results, and questions to a person.
+"""Conversion from MCP: tools, results, and questions to a person.
 
-In the walk: tools/mcp/servers.py uses it on both sides of a call. Pure. The rule of the file:
-nothing a server sends is believed about itself, and everything is bounded before it goes into a
-session.
+Used by mcp/servers.py before and after a call. What a server claims about itself is not trusted,
+and everything is bounded before it enters a session. Pure.
 """
 
 from __future__ import annotations
@@ -19,21 +18,23 @@ from ..tool import BaseTool, ToolError, hints_of
 
 Json = dict[str, Any]
 
-MAX_NAME = 64  # what most providers take
+MAX_NAME = 64  # accepted by most providers
 MAX_DESCRIPTION = 8_000
-MAX_BLOB = 4_000  # characters of base64 that stay in the session; a picture has more
+MAX_BLOB = 4_000  # characters of base64 kept in the session; images have more
 MAX_TEXT = 200_000
 MAX_STATE = 64 * 1024
 MAX_QUESTIONS = 8
-MAX_SCHEMA = 64 * 1024  # characters of one tool's schema: a model reads it with every call
+MAX_SCHEMA = 64 * 1024  # characters of one tool's schema, sent with every model call
 
-_MARKED = re.compile(r"_[0-9a-f]{8}\Z")  # as `legal_name` ends names
+_MARKED = re.compile(r"_[0-9a-f]{8}\Z")  # the hash that `legal_name` appends
 
 
 def legal_name(server: str, tool: str) -> str:
-    """`mcp__<server>__<tool>`, legal for every provider. Where that changes anything, or could be
-    read in two ways, a hash of the real names follows, so that a name never depends on which other
-    tools there are."""
+    """Return `mcp__<server>__<tool>` as a name that is legal for every provider.
+
+    If that changes or is ambiguous, a hash of the real names is appended, so that a name never
+    depends on which other tools exist.
+    """
     full = f"mcp__{server}__{tool}"
     legal = re.sub(r"[^a-zA-Z0-9_-]", "_", full)
     unclear = "__" in server or server.endswith("_") or _MARKED.search(full)
@@ -44,14 +45,18 @@ def legal_name(server: str, tool: str) -> str:
 
 
 def tool_of(server: str, listed: Json, timeout_s: float, *, trusted: bool) -> BaseTool:
-    """A listed tool as one of ours. Raises ToolError for what nobody can call."""
+    """Return the record of a listed tool. Raises ToolError for a tool that cannot be called.
+
+    `trusted`: believe the server's annotations (`readOnlyHint` and others).
+    """
     name, schema = listed.get("name"), listed.get("inputSchema")
     if not isinstance(name, str) or not name:
         raise ToolError("a tool has no name")
-    # Some leave out the type, or all but the dialect: servers 3051, gitlab-mcp 286.
+    # Some servers send schemas without a type, or with `$schema` only (issues: servers 3051,
+    # gitlab-mcp 286).
     if not isinstance(schema, dict) or schema.get("type") not in ("object", None):
         raise ToolError(f"{name[:100]}: its inputSchema does not describe an object")
-    schema = {key: value for key, value in schema.items() if value is not None}  # of Go servers
+    schema = {key: value for key, value in schema.items() if value is not None}  # Go sends nulls
     schema = {"type": "object", **schema}
     if len(json.dumps(schema)) > MAX_SCHEMA:
         raise ToolError(f"{name[:100]}: its inputSchema has more than {MAX_SCHEMA} characters")
@@ -81,7 +86,10 @@ def tool_of(server: str, listed: Json, timeout_s: float, *, trusted: bool) -> Ba
 
 
 def outcome_of(result: Json) -> Outcome:
-    """A complete `tools/call` result. The model reads `text`; the session keeps the rest, too."""
+    """Return the Outcome of a complete `tools/call` result.
+
+    The model reads `text`; the session keeps the rest too.
+    """
     blocks = result.get("content")
     blocks = [b for b in blocks if isinstance(b, dict)] if isinstance(blocks, list) else []
     texts = [block_text(block) for block in blocks]
@@ -102,7 +110,7 @@ def outcome_of(result: Json) -> Outcome:
 
 
 def block_text(block: Json) -> str:
-    """One content block as a model reads it; a placeholder for what is not text."""
+    """Return a content block as text for the model, with placeholders for other media."""
     kind = block.get("type")
     if kind == "text":
         return str(block.get("text", ""))
@@ -119,7 +127,7 @@ def block_text(block: Json) -> str:
 
 
 def without_blobs(block: Json) -> Json:
-    """The block with what is too large for a session said in words."""
+    """Return a content block with large base64 data replaced by its size."""
     kept = dict(block)
     for key, value in block.items():
         if isinstance(value, dict):
@@ -139,10 +147,11 @@ def _size(data: Any) -> str:
 
 
 def question_of(result: Json) -> Json:
-    """An `input_required` result as the ledger keeps it: {message, response_schema, keys, state?}.
+    """Return an `input_required` result as {message, response_schema, keys, state?}.
 
-    Several questions become one, whose answer has a member for each. No `keys`: the server wants
-    nothing but to be asked again. Raises ToolError for what no person could answer.
+    The call log keeps it in this form. Several questions become one, whose answer has a member for
+    each. Without `keys` the server only asks for the request to be repeated. Raises ToolError for a
+    question that no person can answer.
     """
     requests = result.get("inputRequests") or {}
     if not isinstance(requests, dict) or len(requests) > MAX_QUESTIONS:
@@ -178,10 +187,10 @@ def _asked(request: Any) -> tuple[str, Json]:
 
 
 def answered(question: Json) -> Json:
-    """The params that a call is repeated with, from a ledger's question and its `answer`.
+    """Return the params with which a call is repeated, from an answered question of the call log.
 
-    `refused` in place of an answer: the person said no (decline), or went away (cancel). The
-    question comes out of a session, so that any of it may be of any shape.
+    `refused` replaces `answer` if the person declined ("decline") or went away ("cancel"). The
+    question comes from a session, so any of its values may be malformed.
     """
     params: Json = {}
     keys, answer, refused = question.get("keys"), question.get("answer"), question.get("refused")

@@ -1,11 +1,10 @@
-"""The MCP servers of the configuration, as tools of this one.
+"""The MCP servers of the configuration, as tools of this server.
 
-In the walk: the catalog takes their tools from here, at start and whenever a list has changed, and
-the toolbox sends calls of kind `mcp` here. Servers come from `server.mcpServers` and nowhere else:
-a session must not be able to start a process. One process serves all sessions, is started again
-when it has ended, and is shared by entries that say the same. The rule of the file: if a server is
-broken, slow or lying, only its own tools suffer; `problems` says what is wrong, for the owner; what
-it repeats of the credentials it was given stays here.
+The catalog takes their tools from here, at start and whenever a list has changed; calls of kind
+`mcp` are sent here by dispatch.py. Servers come from `server.mcpServers` only: a session must not
+be able to start a process. One process serves all sessions, is restarted after it ended, and is
+shared by equal entries. A server that is broken, slow or lying affects its own tools only, and is
+reported in `problems`. Credentials that a server echoes are removed.
 """
 
 from __future__ import annotations
@@ -33,28 +32,28 @@ from .stdio import Launch, StdioLink
 Json = dict[str, Any]
 Found = Callable[[str, list[BaseTool]], None]  # a server's name and all of its tools
 
-START_S = 30.0  # from nothing to a list of tools
-FETCH_S = 300.0  # the same for a process: the first start of npx or uvx fetches it (obot 6185)
+START_S = 30.0  # time limit for start and list of tools
+FETCH_S = 300.0  # for a process, as npx and uvx may download it first (obot issue 6185)
 TIMEOUT_S = 60.0
 PROBE_S = 5.0
-MAX_ROUNDS = 5  # how often a server may say "again" without a question
-MAX_PROGRESS = 2_000  # characters of one line
-MAX_PROBLEMS = 20  # lines about one server
-MAX_SCHEMAS = 2 * 1024 * 1024  # characters of one server's; 64 kB take 15 ms to compile
+MAX_ROUNDS = 5  # times that a server may request a repeated call without a question
+MAX_PROGRESS = 2_000  # characters of one progress line
+MAX_PROBLEMS = 20  # per server
+MAX_SCHEMAS = 2 * 1024 * 1024  # characters per server; 64 kB take 15 ms to compile
 
 logger = log.get("mcp")
 
 
 @dataclass(frozen=True)
 class Question:
-    """A call that goes on when a person has answered; as mcp_result.question_of has it."""
+    """A call that waits for a person's answer; `input` as mcp/result.py `question_of` makes it."""
 
     input: Json
 
 
 @dataclass
 class Server:
-    """One entry of the configuration, and what its server has said."""
+    """One entry of the configuration with the state of its server."""
 
     name: str
     entry: Json
@@ -64,7 +63,10 @@ class Server:
     listing: asyncio.Task[None] | None = None
 
     def credentials(self) -> list[str]:
-        """What it knows this server by, and may echo: wherever in its entry that stands."""
+        """Return the credentials in the server's entry, longest first.
+
+        They are searched in headers, environment, URL and arguments.
+        """
         given = [self.entry.get(key, {}).items() for key in ("headers", "env")]
         url = self.entry.get("url", "")
         given.append({"": url.partition("?")[0]}.items())
@@ -79,7 +81,7 @@ class Server:
         return sorted(found, key=len, reverse=True)
 
     def problem(self, text: str) -> None:
-        """Its own words may be in it, such as the last ones of a process."""
+        """Report a problem, with the server's credentials removed from the text."""
         if len(self.problems) < MAX_PROBLEMS:
             text = redact.cleared(text, self.credentials())
             self.problems.append(f"mcpServers.{self.name}: {text}")
@@ -87,8 +89,11 @@ class Server:
 
 
 class Servers:
-    """`configured` is server.mcpServers, `most_s` the longest a call may take, and `patience_s` how
-    long `load` waits. Make it, `load` its tools, `call` them, `close` it."""
+    """All configured MCP servers: create, `load` the tools, `call` them, `close`.
+
+    `configured`: server.mcpServers. `most_s`: longest time of a call. `patience_s`: how long `load`
+    waits.
+    """
 
     def __init__(
         self,
@@ -98,7 +103,7 @@ class Servers:
         patience_s: float = START_S,
     ) -> None:
         self._client, self._most_s, self._patience_s = client, most_s, patience_s
-        self._peers: dict[str, Peer] = {}  # by what their entries say
+        self._peers: dict[str, Peer] = {}  # by entry.identity
         self._servers: dict[str, Server] = {}
         self._unusable: list[str] = []
         self._found: Found = lambda name, tools: None
@@ -107,17 +112,20 @@ class Servers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The servers, in the order of the configuration."""
+        """Return the names of usable, enabled servers, in the order of the configuration."""
         return tuple(self._servers)
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong, a line each."""
+        """Return all problems, one line each."""
         return [*self._unusable, *(line for s in self._servers.values() for line in s.problems)]
 
     async def load(self, found: Found) -> None:
-        """Give every server that answers to `found`, with its tools; and again, later, each whose
-        tools have changed or could not be listed before."""
+        """List the tools of all servers and pass them to `found`.
+
+        `found` is called again when the tools of a server change or could not be listed before.
+        Returns after `patience_s` even if some servers are still starting.
+        """
         self._found = found
         self.look_again()
         listings = {server.listing: server for server in self._servers.values() if server.listing}
@@ -130,7 +138,7 @@ class Servers:
             listings[listing].problem("it takes long to start; its tools come when it is ready")
 
     def look_again(self) -> None:
-        """Begin to list the tools of servers where that is due. Waits for none of them."""
+        """Begin to list the tools of servers that are due, without waiting."""
         for server in self._servers.values():
             if server.peer.due and (server.listing is None or server.listing.done()):
                 server.listing = asyncio.create_task(self._list(server))
@@ -138,9 +146,10 @@ class Servers:
     async def call(
         self, tool: BaseTool, args: Json, question: Json | None, limits: Mapping[str, float]
     ) -> AsyncGenerator[str | Outcome | Question, None]:
-        """Progress as it comes, then an Outcome or a Question. Closing it cancels the call.
+        """Yield progress lines, then an Outcome or a Question.
 
-        `question` is the one that a person has answered since the call was sent last.
+        `question`: the one that a person has answered since the last request. Closing the generator
+        cancels the call.
         """
         started = time.monotonic()
         secrets = self._servers[tool.where[1]].credentials()
@@ -148,6 +157,7 @@ class Servers:
         budget = limits["output_kb"] * 1024
 
         def hear(params: Message) -> None:
+            """Queue a progress line, within the call's budget for output."""
             nonlocal budget
             line = redact.cleared(progress_line(params), secrets)
             budget -= len(line)
@@ -183,7 +193,7 @@ class Servers:
             await asyncio.gather(work, listening, return_exceptions=True)
 
     async def close(self) -> None:
-        """End every process."""
+        """End every process and connection."""
         listings = [server.listing for server in self._servers.values() if server.listing]
         for listing in listings:
             listing.cancel()
@@ -232,7 +242,7 @@ class Servers:
             self._found(server.name, self._usable(server, listed))
 
     def _usable(self, server: Server, listed: list[Message]) -> list[BaseTool]:
-        """The tools that may and can be used, by name; what is wrong with others is a problem."""
+        """Return the allowed and usable tools, sorted by name; problems of others are reported."""
         entry = server.entry
         timeout_s = min(entry.get("timeout", TIMEOUT_S), self._most_s)
         tools: dict[str, BaseTool] = {}
@@ -262,7 +272,7 @@ class Servers:
     async def _settled(
         self, tool: BaseTool, args: Json, question: Json | None, hear: Any
     ) -> Outcome | Question:
-        """The call from its first request to its end, whatever that is."""
+        """Send the call, repeat it as the server asks, and return its Outcome or a Question."""
         _, name, of_theirs = tool.where
         server = self._servers[name]
         headers = header_params(server.headers.get(tool.name, {}), args)
@@ -293,7 +303,7 @@ class Servers:
 
 
 def progress_line(params: Message) -> str:
-    """A progress notification for people: `2/5 reading`."""
+    """Return a progress notification as a line for people, such as `2/5 reading`."""
     done, total, text = params.get("progress"), params.get("total"), params.get("message")
     count = f"{_plain(done)}/{_plain(total)}" if _is_number(total) else f"{_plain(done)}"
     words = [count if _is_number(done) else "", text if isinstance(text, str) else ""]
@@ -301,7 +311,7 @@ def progress_line(params: Message) -> str:
 
 
 def _plain(number: Any) -> Any:
-    """1.0 as 1, which is what one of the official packages makes of every count."""
+    """Return 1.0 as 1: an official SDK sends every count as a float."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
@@ -318,7 +328,10 @@ def _spent(started: float) -> Json:
 
 
 def _asked(found: Question, secrets: list[str]) -> Question:
-    """What a person sees of it is cleared; the server's own state goes back as it came."""
+    """Return the question with credentials removed from what the person sees.
+
+    The server's own state goes back unchanged.
+    """
     shown = {key: found.input[key] for key in ("message", "response_schema")}
     return Question({**found.input, **redact.cleared(shown, secrets)})
 

@@ -1,9 +1,8 @@
-"""An MCP server that is a process of ours: one JSON message a line, over its standard streams.
+"""The MCP transport stdio: a child process that exchanges one JSON message per line.
 
-In the walk: tools/mcp/peer.py asks, this carries. The process leads a group of its own and gets
-only the few variables every program needs, beside those configured. The rule of the file: whatever
-the process does (dies, floods, talks nonsense), every request ends, and nothing it started
-survives.
+Used by mcp/peer.py. The process leads a process group of its own, and its environment has only a
+few basic variables besides those configured. Whatever the process does, every request ends, and
+nothing that it started in its group survives.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from .messages import (
     reply_to,
 )
 
-GRACE_S = 2.0  # for the end of its input to be noticed, and again for SIGTERM
+GRACE_S = 2.0  # to exit after the end of its input, and again after SIGTERM
 CHUNK = 64 * 1024
-MAX_NOISE = 16 * 1024 * 1024  # bytes that it may say without answering anything …
-LINE_COST = 64  # … where each line counts for so many more: it costs as much time
+MAX_NOISE = 16 * 1024 * 1024  # bytes of output without an answer
+LINE_COST = 64  # extra bytes that each line counts for, as it costs time
 INHERITED = (
-    *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"),  # as the official clients do
+    *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"),  # as in the official clients
     *("LANG", "LC_ALL", "TZ", "TMPDIR"),
 )
 
@@ -44,6 +43,8 @@ logger = log.get("mcp")
 
 @dataclass(frozen=True)
 class Launch:
+    """The command of a server: arguments, added environment, working directory (None: ours)."""
+
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
@@ -51,12 +52,12 @@ class Launch:
 
 
 class StdioLink:
-    """`restart` starts the process; `request` may be called many times at once."""
+    """A connection to a child process. Requests may run concurrently."""
 
     def __init__(self, name: str, launch: Launch) -> None:
         self.name, self.launch = name, launch
         self.modern, self.version = True, ""
-        self.changed = False  # it said that its tools are others now
+        self.changed = False  # the server announced a changed list of tools
         self._process: asyncio.subprocess.Process | None = None
         self._pipes: list[asyncio.ReadTransport] = []
         self._readers: list[asyncio.Task[None]] = []
@@ -68,15 +69,16 @@ class StdioLink:
 
     @property
     def last_words(self) -> str:
-        """What it said last that was for people, in short."""
+        """Return the beginning of the latest output that is not a message."""
         return self._last_words
 
     @property
     def alive(self) -> bool:
+        """Return whether the process runs and takes requests."""
         return self._process is not None and not self._end
 
     async def restart(self) -> None:
-        """A fresh process. Raises LinkError."""
+        """End the old process, if any, and start a new one. Raises LinkError."""
         await self.close()
         launch = self.launch
         kept = {key: os.environ[key] for key in INHERITED if key in os.environ}
@@ -107,8 +109,11 @@ class StdioLink:
         ]
 
     async def _pipe(self, theirs: list[int]) -> asyncio.StreamReader:
-        """A pipe's end to read; the other is added to `theirs`. Ours rather than asyncio's, whose
-        end cannot be closed before the last writer's: that may be one who has left the group."""
+        """Create a pipe, add its write end to `theirs`, and return a reader for the other.
+
+        asyncio's own pipes cannot be closed before the last writer has closed them, and a writer
+        may be a process that left the group.
+        """
         ours, end = os.pipe()
         theirs.append(end)
         reader = asyncio.StreamReader(limit=CHUNK)
@@ -125,7 +130,7 @@ class StdioLink:
     async def request(
         self, message: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
     ) -> Message:
-        """The answer to a request. Cancelling it tells the server so. Raises LinkError."""
+        """Return the answer to a request. Cancelling it notifies the server. Raises LinkError."""
         request_id = message["id"]
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
@@ -142,7 +147,7 @@ class StdioLink:
             self._hearing.pop(request_id, None)
 
     async def send(self, message: Message) -> None:
-        """A message that has no answer. Raises LinkError."""
+        """Send a message that has no answer. Raises LinkError."""
         if not self.alive or self._process is None or self._process.stdin is None:
             raise LinkError(self._end or "it is not running")
         if self._process.stdin.transport.get_write_buffer_size() > MAX_MESSAGE:
@@ -154,13 +159,15 @@ class StdioLink:
             raise LinkError(self._end or "it closed its input") from None
 
     def abort(self) -> None:
-        """End it at once."""
+        """Kill the process group at once."""
         if self._process is not None:
             self._end_it(self._process, "it was ended")
 
     async def close(self) -> None:
-        """End of input, then SIGTERM, then SIGKILL; the last for all of its group. Who gives up
-        waiting leaves that to go on, and the next one waits for it."""
+        """End the process: end of input, then SIGTERM, then SIGKILL for the whole group.
+
+        If the wait is cancelled, the ending goes on; the next call waits for it.
+        """
         process, self._process = self._process, None
         if process is not None:
             self._fail("it was stopped")
@@ -177,7 +184,7 @@ class StdioLink:
                 _signal(process, signal.SIGTERM)
                 await _ended(process)
         finally:
-            _signal(process, signal.SIGKILL)  # what the leader left behind, too
+            _signal(process, signal.SIGKILL)  # also ends children that the process left running
             for reader in self._readers:
                 reader.cancel()
             self._close_pipes()
@@ -192,11 +199,11 @@ class StdioLink:
     async def _read(
         self, process: asyncio.subprocess.Process, output: asyncio.StreamReader
     ) -> None:
-        """Every line of its output, until it ends."""
+        """Read and handle the lines of the process until its output ends."""
         line, noise = bytearray(), 0
         with contextlib.suppress(OSError):
             while data := await output.read(CHUNK):
-                await asyncio.sleep(0)  # reading what is there already lets nobody else run
+                await asyncio.sleep(0)  # a read of buffered data does not yield to other tasks
                 head, *others = data.split(b"\n")
                 line += head
                 for following in others:
@@ -211,7 +218,7 @@ class StdioLink:
                 if noise > MAX_NOISE:
                     return self._end_it(process, "it sent too much that answers nothing")
             with contextlib.suppress(LinkError):
-                self._heard(bytes(line))  # the last words of some have no end of line
+                self._heard(bytes(line))  # the last line may lack its line feed
         ended = await _ended(process)
         code = f"exit {process.returncode}" if ended else "its output ended"
         words = f": {self._last_words}" if self._last_words else ""
@@ -222,7 +229,7 @@ class StdioLink:
         _signal(process, signal.SIGKILL)
 
     def _heard(self, line: bytes) -> bool:
-        """Whether the line answers a request of ours."""
+        """Handle a line and return whether it answers a request of ours. Raises LinkError."""
         if messages := parsed(line):
             return any([self._take(message) for message in messages])
         if line.strip():
@@ -249,7 +256,7 @@ class StdioLink:
         return False
 
     async def _overhear(self, words: asyncio.StreamReader) -> None:
-        """Its log: free text. The last line is kept, to say what a dying server said."""
+        """Log the process's standard error and keep its last line for error messages."""
         rest = b""
         with contextlib.suppress(OSError):
             while data := await words.read(CHUNK):
@@ -260,7 +267,7 @@ class StdioLink:
                     logger.debug("%s says: %s", self.name, self._last_words)
 
     def _fail(self, why: str) -> None:
-        """No answer will come any more."""
+        """Fail all waiting requests."""
         self._end = self._end or why
         for answer in self._waiting.values():
             if not answer.done():
@@ -276,7 +283,7 @@ async def _ended(process: asyncio.subprocess.Process) -> bool:
 
 
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    """To the whole group, which outlives its leader as long as it has a member."""
+    """Send a signal to the process group, which may outlive its leader."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
