@@ -30,7 +30,7 @@ NAMED: tuple[Callable[..., Any], ...] = (  # only for agents that name them
 LIKE = {"bash": "shell"}  # alias -> the tool whose policy it shares
 AGENTS: tuple[Callable[..., Any], ...] = (agents.agent_save,)  # performed by the server itself
 NETWORK: tuple[Callable[..., Any], ...] = (web.fetch_url,)  # fetched by the server itself
-READS = (f"{__name__}.page", "readable")  # reads the page in the child
+READS = (f"{__name__}.html", "readable")  # reads the page in the child
 CONTROL: tuple[Callable[..., Any], ...] = (
     control.ask_user,
     control.finish,
