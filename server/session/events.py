@@ -99,7 +99,7 @@ def run_finished(
     """Return RUN_FINISHED, for a run that did not fail.
 
     `usage` is a list as `usage.agui` returns it. The loop adds the digest after it has folded the
-    run.
+    event.
     """
     return {
         "type": "RUN_FINISHED",

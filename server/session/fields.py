@@ -18,8 +18,8 @@ MAX_PAUSE_S = 60  # seconds between the model calls of a session
 MAX_RETRIES = 20
 MAX_ERRORS = 20  # reported at once; more would mostly repeat
 
-# Path of a list or object -> the most entries it may have. Only those whose entries are compared with
-# each other or written again for each call; the cost of all others is linear.
+# Path of a list or object -> the most entries it may have. Only those whose entries are compared
+# with each other or written again for each call; the cost of all others is linear.
 MOST = {
     "messages": 100_000,
     "messages/*/tool_calls": 256,
@@ -85,9 +85,8 @@ ROLE_ALIASES = {
 
 _NUMBERS = (int, float)
 Check = Callable[[Any], bool]
-Fields = dict[
-    str, tuple[Check, str]
-]  # key -> check of its value, and what the error says was expected
+# Key -> check of its value, and the text of what is expected.
+Fields = dict[str, tuple[Check, str]]
 
 
 def is_id(value: Any) -> bool:

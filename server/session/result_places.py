@@ -26,9 +26,7 @@ class Places:
         self._blocks: dict[int, tuple[int, set[Any]]] = {}  # index of a message -> see `_block`
         self._put: list[int] = []  # sorted original indexes before which results were put
         for place, message in enumerate(messages):
-            if isinstance(message, dict) and message.get(
-                "tool_calls"
-            ):  # skips most messages cheaply
+            if isinstance(message, dict) and message.get("tool_calls"):  # few have any
                 for call in calls_of(message):
                     if isinstance(call.get("id"), str):
                         self._owners[call["id"]] = place
