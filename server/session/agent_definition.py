@@ -1,7 +1,7 @@
 """Read agent definitions, and derive tools, policy, provider and limits of a session from them.
 Pure.
 
-server/agent/registry.py reads the files; `accept` copies the resolved definition into the session
+server/agents reads the files; `accept` copies the resolved definition into the session
 (`config.agent`), so that any server can continue it. A session can only narrow what its agent
 allows, and an agent only what the server allows.
 """
@@ -242,7 +242,7 @@ def _spelled(value: dict[str, Any]) -> Definition:
     """Return a definition with aliases of keys replaced and a prompt given as a list of lines
     joined."""
     found = dict(value)
-    if "providerType" in found:  # an alias whose values are upper case
+    if "providerType" in found:  # an alias; its values may be upper case
         kind = found.pop("providerType")
         found.setdefault("provider", kind.lower() if isinstance(kind, str) else kind)
     prompt = found.pop("system_prompt", None)

@@ -28,22 +28,22 @@ class Verdict(Protocol):
 
     @property
     def reason(self) -> str:
-        """Return the text for the person or the model."""
+        """Return why, for the person or the model."""
         ...
 
     @property
     def args(self) -> dict[str, Any] | None:
-        """Return the checked arguments, None if there are none."""
+        """Return the arguments as they would run, None if there are none."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Return the digest of tool and arguments."""
+        """Return the SHA-256 of the tool's name and its canonical arguments."""
         ...
 
     @property
     def repeatable(self) -> bool:
-        """Return whether the tool is read-only or idempotent."""
+        """Return whether running it twice does no harm: it is read-only or idempotent."""
         ...
 
     @property
@@ -58,7 +58,7 @@ class Verdict(Protocol):
 
     @property
     def status(self) -> str:
-        """Return the status of the result; for the action `error`."""
+        """Return the status of the call's result if the action is `error`."""
         ...
 
     @property
@@ -68,12 +68,12 @@ class Verdict(Protocol):
 
     @property
     def like(self) -> str:
-        """Return the name of the tool that hooks get instead; "" for its own."""
+        """Return the other tool name by which hooks and policies treat it, "" for its own."""
         ...
 
     @property
     def offer(self) -> dict[str, Any]:
-        """Return what an approval may change of the call's network."""
+        """Return the network of the call and the hosts that an approval may add."""
         ...
 
 
@@ -97,7 +97,7 @@ class Execute:
     repairs   changes that were made to the arguments so that they fit
     since_ms  when it was asked about, else when it was made; None if unknown
     approved  whether a person allowed a call that the policy asks about
-    like      the name of the tool that hooks get instead; "" for its own
+    like      the other tool name by which hooks treat it, "" for its own
     """
 
     call: Call
