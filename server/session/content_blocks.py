@@ -1,9 +1,8 @@
-"""Convert content blocks, as AgentScope and Anthropic's API write messages, to session messages
-and back.
+"""Convert content blocks of AgentScope and Anthropic's API to session messages and back. Pure.
 
 `accept` calls `settled` before the check; `from_blocks` and `to_blocks` are for programs. A block
 `tool_use` becomes a call of the assistant's message, a block `tool_result` a tool message. Unknown
-blocks stay as they are, and messages without known blocks are not changed. Pure.
+blocks stay as they are, and messages without known blocks are not changed.
 """
 
 from __future__ import annotations
