@@ -173,10 +173,10 @@ def last_words(session: Session, *, said: bool) -> str:
 
 
 def finished(messages: Sequence[Json], *, said: bool) -> str:
-    """Return the text that the model gave to `finish` at the end, unless it said something else
-    too.
+    """Return the text that the model gave to `finish` at the end, "" if it adds nothing.
 
-    `said`: earlier messages of the run had text, so an empty reason adds nothing.
+    `said`: the caller has text of this run already. Then the text is left out if its message has
+    other text, or if the model gave none.
     """
     given = ""
     for message in reversed(messages):
