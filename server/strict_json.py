@@ -256,15 +256,16 @@ def _respelled(text: str, numbers: re.Pattern[str]) -> str:
 
 
 def _as_double(digits: str) -> str:
-    """Return a number as JSON.stringify(JSON.parse(digits)) does: null if it is too large for a
-    double."""
+    """Return a number as JSON.stringify(JSON.parse(digits)), null if no double is so large."""
     number = float(digits)
     return "null" if math.isinf(number) else _ecma_number(number)
 
 
 def _ecma_number(number: float) -> str:
-    """Return a number as in ECMA-262 section 6.1.6.1.20: shortest digits, exponent outside 1e-6
-    .. 1e21."""
+    """Return a number as in ECMA-262 section 6.1.6.1.20.
+
+    Shortest digits, with an exponent outside 1e-6 .. 1e21.
+    """
     sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
     text, point = "".join(map(str, digits)), len(digits) + int(exponent)
     if number == 0:

@@ -1,2 +1,4 @@
-"""The process: its event loop, threads and garbage collector. Imports nothing else of the
-server."""
+"""The process: its event loop, threads and garbage collector.
+
+Imports nothing else of the server.
+"""

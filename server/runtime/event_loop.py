@@ -35,8 +35,7 @@ class Loop(asyncio.SelectorEventLoop):
         proto: int = 0,
         flags: int = 0,
     ) -> list[Any]:
-        """Resolve a host name, as asyncio does. Raises OSError, also when no thread can be
-        started."""
+        """Resolve a host name. Raises OSError, also when no thread can be started."""
         found: asyncio.Future[list[Any]] = self.create_future()
 
         def look_up() -> None:

@@ -1,2 +1,4 @@
-"""The session document: its shape, its events and the fold that applies them. No I/O, no clock,
-no randomness."""
+"""The session document: its shape, its events and the fold that applies them.
+
+Pure: no I/O, no clock, no randomness.
+"""

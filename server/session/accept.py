@@ -66,8 +66,7 @@ def accept(document: Any) -> Session:
 
 
 def _as_sent(error: dict[str, str], places: list[int]) -> dict[str, str]:
-    """Return an error with the index of the message as it was sent, before content blocks were
-    split into several messages."""
+    """Return an error with the index its message had before content blocks were converted."""
     parts = error["pointer"].split("/")
     if places and parts[1:2] == ["messages"] and len(parts) > 2 and parts[2].isdecimal():
         parts[2] = str(places[int(parts[2])])
@@ -137,8 +136,7 @@ def opening(
 
 
 def _bad_answers(session: Session, schemas: Schemas) -> Iterator[dict[str, str]]:
-    """Yield errors of answers to interrupts that are not open, and of answers that miss the
-    schema of their interrupt."""
+    """Yield errors of answers whose interrupt is not open or whose payload misses its schema."""
     interrupts = session.get("interrupts", ())
     waiting = _unanswered_ids(session) if interrupts else set()
     answered: set[str] = set()
@@ -209,8 +207,7 @@ def _filled(session: Session, defaults: Session, now_ms: int) -> Iterator[dict[s
 
 
 def title(messages: list[dict[str, Any]]) -> str:
-    """Return the beginning of the first user message, white space collapsed; "" if there is
-    none.
+    """Return the beginning of the first user message, white space collapsed; "" without one.
 
     Of several parts the first that is not blank: words come before attached files, and of a file
     only the name is taken.
@@ -240,8 +237,7 @@ def _missing(node: Session, defaults: Session, *path: str) -> Iterator[dict[str,
 
 
 def _mode(session: Session, defaults: Session) -> str:
-    """Return the session's own mode as spelled there, else the configured one; "" if the agent's
-    mode applies."""
+    """Return the mode that is set in the session or the configuration, "" to use the agent's."""
     own = session.get("config", {}).get("yaa", {})
     return str(own.get("mode", defaults["config"]["yaa"].get("mode")) or "")
 
@@ -255,8 +251,7 @@ def _with_limits(defaults: Session, agent: dict[str, Any], mode: str) -> Session
 def _other_limits(
     session: Session, defaults: Session, agent: dict[str, Any], mode: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield changes of limits that were filled in for another agent or mode and are unchanged
-    since."""
+    """Yield changes of limits that another agent or mode filled in and that are unchanged since."""
     own = session.get("config", {}).get("limits") or {}
     wanted = defaults["config"]["limits"]
     chosen = str(session.get("run", {}).get("mode") or "")
@@ -300,8 +295,10 @@ def _entry(call: dict[str, Any], failed: bool | None) -> dict[str, Any]:
 
 
 def _open_interrupts(session: Session) -> Iterator[dict[str, Any]]:
-    """Drop interrupts whose call has a result; those of the run are raised again if still
-    needed."""
+    """Drop interrupts whose call has a result, and those of the run.
+
+    The latter are raised again if still needed.
+    """
     interrupts = session.get("interrupts") or []
     waiting = _unanswered_ids(session) if interrupts else set()
     kept = [item for item in interrupts if item.get("call_id") in waiting]
@@ -359,8 +356,8 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> dict[str, Any
 def _extended(
     run: dict[str, Any], interrupt: dict[str, Any], extend: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the counters after "continue": room for the extension asked for, else for the whole
-    limit again."""
+    """Return the counters after "continue", with room for the requested extension or the whole
+    limit."""
     name, allowed = interrupt.get("limit"), _counter(interrupt.get("allowed"))
     if name == "max_consecutive_errors":
         return {"forgiven": run["forgiven"] + _counter(interrupt.get("observed"))}

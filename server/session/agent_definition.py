@@ -1,9 +1,8 @@
-"""Read agent definitions, and derive tools, policy, provider and limits of a session from them.
-Pure.
+"""Read agent definitions, and derive a session's tools, policy, provider and limits from them.
 
 server/agents reads the files; `accept` copies the resolved definition into the session
 (`config.agent`), so that any server can continue it. A session can only narrow what its agent
-allows, and an agent only what the server allows.
+allows, and an agent only what the server allows. Pure.
 """
 
 from __future__ import annotations
@@ -97,11 +96,10 @@ def read(name: str, value: Any) -> tuple[Definition, list[Misfit]]:
 
 
 def narrowed(brought: Definition, limits: Mapping[str, Any]) -> tuple[Definition, list[str]]:
-    """Return a definition from a session without permissions beyond the server's, and what was
-    left out.
+    """Return a definition without permissions beyond the server's, and the places of those.
 
-    `limits` are the server's defaults. The second value names places such as `policy.<tool>` and
-    `limits.<name>`; empty if nothing was left out.
+    For a definition that a session brings along. `limits` are the server's defaults. Places are
+    such as `policy.<tool>` and `limits.<name>`; the list is empty if nothing was left out.
     """
     policy, own = brought.get("policy", {}), brought.get("limits", {})
     asked = {tool: word for tool, word in policy.items() if word != "auto"}
@@ -214,8 +212,8 @@ def lists_finish(session: Session) -> bool:
 
 
 def provider(definition: Definition, own: Any, default: Any) -> Any:
-    """Return the provider to resolve: the session's own if it names one, else its agent's, else
-    the default.
+    """Return the provider to resolve: the session's own if it names one, else its agent's or the
+    default.
 
     Providers are never mixed.
     """
@@ -231,16 +229,17 @@ def provider(definition: Definition, own: Any, default: Any) -> Any:
 
 
 def limits(definition: Definition, defaults: Mapping[str, Any], mode: str = "") -> dict[str, Any]:
-    """Return the limits for a session of this agent. `mode`: the session's own choice, "" for
-    none."""
+    """Return the limits for a session of this agent.
+
+    `mode`: the session's own choice, "" for none.
+    """
     chosen = mode_named(mode)
     rounds = {"max_steps": chosen.rounds} if chosen and chosen.rounds else {}
     return {**defaults, **rounds, **definition.get("limits", {})}
 
 
 def _spelled(value: dict[str, Any]) -> Definition:
-    """Return a definition with aliases of keys replaced and a prompt given as a list of lines
-    joined."""
+    """Replace aliases of keys, and join a prompt that is a list of lines."""
     found = dict(value)
     if "providerType" in found:  # an alias; its values may be upper case
         kind = found.pop("providerType")

@@ -23,8 +23,8 @@ ROLES = {"USER": "user", "ASSISTANT": "assistant", "SYSTEM": "system", "TOOL": "
 
 
 def settled(document: dict[str, Any]) -> tuple[list[Any], list[int]] | None:
-    """Return (session messages, index of the original of each); None if there is nothing to
-    convert.
+    """Return (session messages, index of the original of each), None if nothing is to be
+    converted.
 
     `document` may be any JSON object.
     """
@@ -42,8 +42,10 @@ def settled(document: dict[str, Any]) -> tuple[list[Any], list[int]] | None:
 
 
 def from_blocks(messages: Iterable[Message]) -> list[Message]:
-    """Return messages with content blocks, of either shape, as session messages. A single text
-    block becomes a string."""
+    """Return messages with content blocks, of either shape, as session messages.
+
+    A single text block becomes a string.
+    """
     given = list(messages)
     converted = settled({"messages": given})
     return [_of_text(message) for message in (given if converted is None else converted[0])]
@@ -267,8 +269,10 @@ def _anthropic(messages: list[Message]) -> Iterator[Message]:
 
 
 def _blocks(message: Message, *, sealed: bool) -> list[Block]:
-    """Return a message's content as blocks. `sealed`: of the reasoning only the signed blocks,
-    as Anthropic requires them."""
+    """Return a message's content as blocks.
+
+    `sealed`: of the reasoning only the blocks that the provider signed, as it requires them back.
+    """
     found: list[Block] = []
     reasoning = message.get("reasoning")
     if isinstance(reasoning, dict):

@@ -113,8 +113,10 @@ def run_finished(
 
 
 def run_error(message: str, code: str, **details: Any) -> Event:
-    """Return RUN_ERROR, for a run that failed. `details` (message_id, rev, retryable, …) go
-    under metadata.yaa."""
+    """Return RUN_ERROR, for a run that failed.
+
+    `details` (message_id, rev, retryable, …) go under metadata.yaa.
+    """
     event: Event = {"type": "RUN_ERROR", "message": message, "code": code}
     if details:
         event["metadata"] = {"yaa": details}
@@ -146,8 +148,10 @@ def messages_snapshot(messages: list[dict[str, Any]]) -> Event:
 
 
 def state_delta(*operations: dict[str, Any]) -> Event:
-    """Return STATE_DELTA, a change to anything but messages. `put` and `drop` make the
-    operations."""
+    """Return STATE_DELTA, a change to anything but messages.
+
+    `put` and `drop` make the operations.
+    """
     return {"type": "STATE_DELTA", "delta": list(operations)}
 
 
@@ -261,8 +265,10 @@ def encrypted_value(kind: str, entity_id: str, **marks: Any) -> Event:
 
 
 def sealed(**marks: Any) -> str:
-    """Return the text of an `encryptedValue`: the data that metadata has too, but older clients
-    drop."""
+    """Return the text of an `encryptedValue`.
+
+    It has the same data as metadata, which older clients drop.
+    """
     return _dumps({"yaa": marks})
 
 
@@ -285,8 +291,10 @@ def tool_args(call_id: str, delta: str) -> Event:
 
 
 def tool_end(call_id: str, extra: Any | None = None) -> Event:
-    """Return the event that closes a call's arguments. `extra`: opaque provider data to be sent
-    back with the call."""
+    """Return the event that closes a call's arguments.
+
+    `extra`: opaque provider data to be sent back with the call.
+    """
     event: Event = {"type": "TOOL_CALL_END", "toolCallId": call_id}
     if extra is not None:
         event["metadata"] = {"yaa": {"extra": extra}}

@@ -1,5 +1,7 @@
-"""Tables of the session document: its constants, and for each key the check of its value. Used
-by schema.py."""
+"""Tables of the session document: constants, and a check for the value of each key.
+
+Used by schema.py.
+"""
 
 from __future__ import annotations
 

@@ -57,8 +57,7 @@ class Folder:
         self._places: Places | None = None
 
     def apply(self, event: Event) -> None:
-        """Apply one event; a delta is only gathered. Never raises, and ignores what it cannot
-        apply."""
+        """Apply one event, or gather a delta. Never raises; ignores events that do not apply."""
         kind = event.get("type") if isinstance(event, dict) else None
         if not isinstance(kind, str):
             return
@@ -131,8 +130,10 @@ def run_finished(session: Session, event: Event) -> None:
 
 
 def run_error(session: Session, event: Event) -> None:
-    """Append a message of role `error`, unless its id exists or is missing, and mark the run
-    failed."""
+    """Mark the run failed, and append a message of role `error`.
+
+    Without the message if its id is missing or already used.
+    """
     details = extra(event)
     message = {"id": details.get("message_id"), "role": "error", "content": event["message"]}
     if isinstance(message["id"], str) and find_message(session, message["id"]) is None:

@@ -13,8 +13,10 @@ GROUPS = ("session", "tool")  # objects of limits
 
 
 def capped(wanted: Limits, *ceilings: Limits) -> dict[str, Any]:
-    """Return limits narrowed by ceilings, such as a session's by the server's. None means no
-    limit."""
+    """Return limits narrowed by ceilings, such as a session's by the server's.
+
+    None means no limit.
+    """
     limits = dict(wanted)
     for name, ceiling in (item for each in ceilings for item in each.items()):
         if ceiling is not None:
@@ -24,8 +26,7 @@ def capped(wanted: Limits, *ceilings: Limits) -> dict[str, Any]:
 
 
 def narrowed(limits: Limits, *others: Limits) -> dict[str, Any]:
-    """Return `server.limits` narrowed by those of keys, as far as these set any of ALONE and
-    GROUPS."""
+    """Return `server.limits` narrowed by those of keys, which may set any of ALONE and GROUPS."""
     found = dict(limits)
     for other in others:
         found |= capped(
@@ -51,8 +52,10 @@ class Ceilings:
 
     @classmethod
     def of_keys(cls, server: Limits, keys: Iterable[tuple[str, Limits]]) -> Ceilings:
-        """Make it from (owner, limits of a key). All keys of an owner get the narrowest limits
-        of any."""
+        """Make it from (owner, limits of a key).
+
+        All keys of an owner get the narrowest limits of any.
+        """
         own: dict[str, Limits] = {}
         for owner, limits in keys:
             own[owner] = narrowed(own.get(owner, server), limits)

@@ -103,7 +103,7 @@ def beyond(
     """Return the result of a call that this mode does not allow, None if it may run.
 
     A call that was already asked about or started is never refused, even if the mode has changed.
-    `used`: calls of this run; `places`: those of this message, as `places` returns them.
+    `used` and `places` are what the functions of these names return.
     """
     if (session["calls"].get(call["id"]) or {}).get("state", "proposed") != "proposed":
         return None

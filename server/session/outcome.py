@@ -1,5 +1,4 @@
-"""Derive a caller's answer from the session after a run: its calls, finish reason, tokens and
-failure.
+"""Derive the answer for a caller from the session after a run: calls, reason, tokens or failure.
 
 Used by both OpenAI protocols once the last event of a run is folded. Streamed and whole answers
 agree because both read the session.
@@ -46,7 +45,7 @@ STOPPED = "The server is stopping; what was said so far is not the whole answer.
 
 @dataclass(frozen=True)
 class Failure:
-    """Error of a run without an answer: HTTP `status`, and `kind`, the `type` of OpenAI's error
+    """Failure of a run: its HTTP `status` and the `type` (`kind`) and code of OpenAI's error
     object."""
 
     message: str
@@ -110,11 +109,10 @@ def ran(session: Session, first: int) -> bool:
 
 
 def calls(session: Session, names: Mapping[str, str], run: str) -> list[Json]:
-    """Return `{id, name, arguments}` of the calls for the caller, with the caller's names of
-    tools.
+    """Return `{id, name, arguments}` of the calls for the caller.
 
-    `names`: our name -> the caller's. The ids are our own: some small providers repeat ids in every
-    answer.
+    `names`: our name of a tool -> the caller's. The ids are our own: some small providers repeat
+    ids in every answer.
     """
     asked = _asked(session)
     messages = session["messages"] if asked else ()
@@ -130,8 +128,7 @@ def calls(session: Session, names: Mapping[str, str], run: str) -> list[Json]:
 
 
 def _exact(call: Json | None, args: Any) -> str:
-    """Return the arguments as JSON, integers that were made strings for browsers as integers
-    again."""
+    """Return the arguments as JSON, with integers that `browser_safe` made strings restored."""
     try:
         wrote = loads(call["function"]["arguments"]) if call else args
     except JSONError:  # the model's arguments were invalid and have been repaired
@@ -191,8 +188,7 @@ def finished(messages: Sequence[Json], *, said: bool) -> str:
 
 
 def rewritten(session: Session, event: Event) -> Iterator[tuple[str, str]]:
-    """Yield (id, text) of the messages whose text a hook has replaced. `event` is a CUSTOM
-    event."""
+    """Yield (id, text) of the messages whose text a hook replaced, from a CUSTOM event."""
     for change in event["value"] if event["name"] == FILLED else ():
         match parse_pointer(change["path"]):
             case [index, "content"]:
@@ -201,16 +197,15 @@ def rewritten(session: Session, event: Event) -> Iterator[tuple[str, str]]:
 
 
 def usage(session: Session) -> dict[str, int]:
-    """Return the prompt, completion, total, cached and reasoning tokens of all model calls of
-    the run."""
+    """Return prompt, completion, total, cached and reasoning tokens of the run's model calls."""
     used = session.get("usage", {})
     names = ("prompt", "completion", "total", "cached", "reasoning")
     return {name: used.get(f"{name}_tokens", 0) for name in names}
 
 
 def carrier(session: Session, first_message: int, run: str) -> Json:
-    """Return {id, calls, messages}: the run's own messages, which the caller's format cannot
-    hold.
+    """Return {id, calls, messages}: the run's own messages, for which the caller's format has no
+    place.
 
     They contain calls of the server's tools, results, and opaque provider data. Sent with the
     caller's calls, and sent back with their results. `calls`: id for the caller -> our id.

@@ -1,5 +1,4 @@
-"""Apply the part of RFC 6902 and RFC 6901 that events need: add, replace, remove by pointer.
-Pure.
+"""Apply the RFC 6902 operations add, replace and remove at RFC 6901 pointers. Pure.
 
 Used by the fold alone. An operation that does not apply is ignored; values are copied.
 """
@@ -18,7 +17,9 @@ SHORT = 64  # characters
 
 def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
     """Apply one RFC 6902 add, replace or remove in `root`; ignore it if it does not apply.
-    `parts` is the parsed path."""
+
+    `parts` is the parsed path.
+    """
     for part in parts[:-1]:
         root = step_into(root, part)
     last, op = parts[-1], operation.get("op")
@@ -52,8 +53,7 @@ def step_into(node: Any, part: str) -> Any:
 
 
 def array_index(part: str) -> int | None:
-    """Return the array index, None unless RFC 6901 section 4 allows it: digits without a leading
-    zero."""
+    """Return an array index, None unless RFC 6901 section 4 allows it (no leading zero)."""
     ascii_digits = part.isascii() and part.isdigit() and len(part) < 16
     return int(part) if ascii_digits and (part == "0" or part[0] != "0") else None
 

@@ -1,9 +1,8 @@
-"""Match names and arguments with shell patterns: `*`, `?`, `[ab]`, `[!ab]`, as fnmatchcase.
-Pure.
+"""Match names and arguments with the shell patterns of fnmatchcase: `*`, `?`, `[ab]`, `[!ab]`.
 
 Patterns and texts come from clients. `fnmatch` compiles a regular expression for each pattern,
 evicts them when there are many, and a match can take time proportional to text length times pattern
-length. Here only patterns with `?` or a set are compiled.
+length. Here only patterns with `?` or a set are compiled. Pure.
 """
 
 from __future__ import annotations

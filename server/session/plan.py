@@ -1,8 +1,8 @@
-"""The plan of a session: a goal and ordered tasks with status and result, kept by the model.
-Pure.
+"""The plan of a session, kept by the model: a goal and ordered tasks with status and result.
 
 The toolbox calls this for the tools `plan_set` and `plan_update`. The new plan is an event and part
 of the document, so any server can continue it. Each tool result shows the whole plan to the model.
+Pure.
 """
 
 from __future__ import annotations
@@ -93,8 +93,7 @@ def told(plan: Plan) -> str:
 
 
 def failed_task(session: Session) -> str:
-    """Describe the task that the model has marked failed since the user's last message; "" for
-    none."""
+    """Describe the task that the model marked failed since the user's last message, "" for none."""
     for message in reversed(session["messages"]):
         if message["role"] == "user":
             return ""

@@ -38,7 +38,7 @@ def with_notes(session: Session, messages: list[Message], note: str = "") -> lis
 
 
 def progress(session: Session, limits: Mapping[str, Any]) -> str:
-    """Return how many steps the run has used, "" unless the session enables it
+    """Return a note with the number of the step, "" unless the session enables it
     (`progress_hint`).
 
     It goes behind the results of a step, so that the text before it does not change and the

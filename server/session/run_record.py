@@ -1,10 +1,9 @@
-"""Record what a run did since the user's last message, for a client that did not receive it.
-Pure.
+"""Record a run since the user's last message, for a client that did not receive all of it.
 
 From the first call on that must not run twice, a host keeps a record of the run until the client
 has the answer (agent/run_records.py). A client whose connection broke POSTs what it has: the same
 messages up to the user's last one, and fewer of those after it. It gets the missing ones as events
-and the run continues after them, so that no model call and no tool call is made twice.
+and the run continues after them, so that no model call and no tool call is made twice. Pure.
 """
 
 from __future__ import annotations
@@ -55,8 +54,8 @@ class Record:
         self.state |= line.get("state", {})
 
     def _place(self, message: Message) -> int:
-        """Return the index where the fold inserts a message: a result goes behind its call and
-        the results there."""
+        """Return the index where the fold inserts a message: a result behind its call and
+        earlier results."""
         place = len(self.messages)
         if message["role"] != "tool":
             return place
@@ -105,8 +104,7 @@ def news(session: Session, known: set[str]) -> dict[str, Any]:
 
 
 def missing(document: Session, record: Record, *, resumed: str = "") -> list[Message] | None:
-    """Return the record's messages that this document lacks, None if it is not an earlier state
-    of it.
+    """Return the record's messages that this document lacks, None if it is no earlier state.
 
     If its call log has the final state of a missing call, the client had the result and has removed
     it to get another answer: None. This is not checked if `resumed`, the id of the run that the

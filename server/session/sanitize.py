@@ -111,8 +111,10 @@ def _instructions(text: Any, place: Place, default: Any, removed: list[Item]) ->
 
 
 def _agent(document: Json, defaults: Json, removed: list[Item]) -> None:
-    """Remove the agent. Even its name is a permission: one of the owner's agents may need no
-    approvals."""
+    """Remove the agent.
+
+    Even its name is a permission: one of the owner's agents may need no approvals.
+    """
     name = document.get("agent")
     if not isinstance(name, str) or name in (*DEFAULT, defaults.get("agent")):
         return
@@ -286,8 +288,10 @@ def _calls(calls: Any, place: Place, answered: set[str], removed: list[Item]) ->
 
 
 def _ext(document: Json, removed: list[Item]) -> Json:
-    """Return the web page's own data. Other keys are removed: the owner's tools can read all of
-    it."""
+    """Return the web page's own data.
+
+    Other keys are removed, because the owner's tools can read all of it.
+    """
     ext = _object(document.get("ext"))
     found = _only(ext, EXT)
     held = _object(ext.get("held"))

@@ -43,8 +43,7 @@ Place = tuple[str | int, ...]
 
 
 def check(document: dict[str, Any]) -> list[Error]:
-    """Return the errors of `document` as {"pointer", "detail"}, at most MAX_ERRORS; [] if it is
-    valid.
+    """Return the errors of `document` as {"pointer", "detail"}, at most MAX_ERRORS.
 
     If a list or object has more entries than MOST allows, only that is reported.
     """
@@ -87,8 +86,7 @@ def _too_many(document: dict[str, Any]) -> Iterator[Error]:
 
 
 def _at(document: dict[str, Any], path: list[str]) -> Iterator[tuple[Place, Any]]:
-    """Yield place and value of the lists and objects at a path; `*` stands for every entry of a
-    list."""
+    """Yield (place, value) of the lists and objects at a path; `*` stands for every list entry."""
     found: Iterator[tuple[Place, Any]] = iter([((), document)])
     for part in path:
         found = _below(found, part)
@@ -249,8 +247,7 @@ def _error(place: Place, wanted: str, value: Any) -> Error:
 
 
 def _shown(value: Any) -> str:
-    """Return a value for an error text: short scalars as they are, else the kind or the
-    beginning."""
+    """Return a value as shown in an error: short scalars as they are, else kind or beginning."""
     if isinstance(value, str):
         return f'"{value[:40]}…"' if len(value) > 40 else f'"{value}"'
     if isinstance(value, dict):

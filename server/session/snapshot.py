@@ -120,8 +120,10 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a part in AG-UI's form: text, an image by URL or data, a placeholder text for other
-    kinds."""
+    """Return a part in AG-UI's form: text, or an image by URL or data.
+
+    Parts of other kinds become a placeholder text.
+    """
     if isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
     picture = part.get("image_url")

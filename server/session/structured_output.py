@@ -25,8 +25,7 @@ _FENCED = re.compile(r"\s*```[a-zA-Z]*\s*\n(.*)\n\s*```\s*", re.DOTALL)
 
 
 def schema_of(session: Session) -> dict[str, Any] | None:
-    """Return the schema of the session's answer: its own, else its agent's; None if there is
-    none."""
+    """Return the schema of the session's answer: its own, else its agent's, else None."""
     own = session["config"]["yaa"].get("output_schema")
     agents = (session["config"].get("agent") or {}).get("output_schema")
     found: dict[str, Any] | None = agents if own is None else own

@@ -1,5 +1,4 @@
-"""Sum up the tokens and cost of model calls, and make the changes to the session after each.
-Pure."""
+"""Sum up tokens and cost of model calls, and make the session's changes after each. Pure."""
 
 from __future__ import annotations
 
@@ -31,8 +30,10 @@ def used(session: Session, usage: Mapping[str, Any]) -> Change:
 
 
 def aside(session: Session, usage: Mapping[str, Any]) -> list[Change]:
-    """Return the changes after a model call outside the conversation: tokens and cost count, but
-    no step."""
+    """Return the changes after a model call outside the conversation.
+
+    Its tokens and cost count, but it is no step.
+    """
     run = {**session["run"]}
     run["tokens"] += usage.get("total_tokens", 0)
     run["cost_micro"] += usage.get("cost_micro", 0)
@@ -46,8 +47,7 @@ def wasted(session: Session, failure: Event) -> list[Change]:
 
 
 def answered(session: Session, message: dict[str, Any], *, sums_up: bool) -> list[Change]:
-    """Return the changes after a model call: the run's counters, and a call log entry per tool
-    call.
+    """Return the changes after a model call: the run's counters and new call log entries.
 
     `sums_up`: the message is the summary at a limit. It is marked as such, and is not a step.
     """
