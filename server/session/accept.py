@@ -356,8 +356,7 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> dict[str, Any
 def _extended(
     run: dict[str, Any], interrupt: dict[str, Any], extend: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the counters after "continue", with room for the requested extension or the whole
-    limit."""
+    """Return the counters after "continue", with room for the extension or the whole limit."""
     name, allowed = interrupt.get("limit"), _counter(interrupt.get("allowed"))
     if name == "max_consecutive_errors":
         return {"forgiven": run["forgiven"] + _counter(interrupt.get("observed"))}

@@ -212,10 +212,10 @@ def lists_finish(session: Session) -> bool:
 
 
 def provider(definition: Definition, own: Any, default: Any) -> Any:
-    """Return the provider to resolve: the session's own if it names one, else its agent's or the
-    default.
+    """Return the provider to resolve.
 
-    Providers are never mixed.
+    It is the session's own if it names one, else its agent's, else the default; they are never
+    mixed.
     """
     names_none = isinstance(own, Mapping) and not any(
         value for key, value in own.items() if (key, value) != ("name", "auto")

@@ -23,8 +23,7 @@ ROLES = {"USER": "user", "ASSISTANT": "assistant", "SYSTEM": "system", "TOOL": "
 
 
 def settled(document: dict[str, Any]) -> tuple[list[Any], list[int]] | None:
-    """Return (session messages, index of the original of each), None if nothing is to be
-    converted.
+    """Return (session messages, index of the original of each), None if there are no blocks.
 
     `document` may be any JSON object.
     """

@@ -45,8 +45,7 @@ STOPPED = "The server is stopping; what was said so far is not the whole answer.
 
 @dataclass(frozen=True)
 class Failure:
-    """Failure of a run: its HTTP `status` and the `type` (`kind`) and code of OpenAI's error
-    object."""
+    """Failure of a run: HTTP `status`, and `kind`, the `type` of OpenAI's error object."""
 
     message: str
     status: int
@@ -204,8 +203,7 @@ def usage(session: Session) -> dict[str, int]:
 
 
 def carrier(session: Session, first_message: int, run: str) -> Json:
-    """Return {id, calls, messages}: the run's own messages, for which the caller's format has no
-    place.
+    """Return {id, calls, messages}: the run's messages that the caller's format cannot hold.
 
     They contain calls of the server's tools, results, and opaque provider data. Sent with the
     caller's calls, and sent back with their results. `calls`: id for the caller -> our id.

@@ -179,8 +179,7 @@ def fill(template: str, facts: Mapping[str, str]) -> str:
 
 
 def remarks(templates: Mapping[str, Any]) -> list[Remark]:
-    """Return warnings about unknown sections and unknown placeholders, which are kept as they
-    are.
+    """Return warnings about unknown sections and placeholders, which are kept as they are.
 
     Each is {code, message, section, known, …}, so that a client can translate it.
     """

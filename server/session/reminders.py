@@ -38,8 +38,7 @@ def with_notes(session: Session, messages: list[Message], note: str = "") -> lis
 
 
 def progress(session: Session, limits: Mapping[str, Any]) -> str:
-    """Return a note with the number of the step, "" unless the session enables it
-    (`progress_hint`).
+    """Return a note with the number of the step, "" unless `progress_hint` is set.
 
     It goes behind the results of a step, so that the text before it does not change and the
     provider's cache stays valid.

@@ -54,8 +54,7 @@ class Record:
         self.state |= line.get("state", {})
 
     def _place(self, message: Message) -> int:
-        """Return the index where the fold inserts a message: a result behind its call and
-        earlier results."""
+        """Return the index where the fold inserts a message: a result behind its call."""
         place = len(self.messages)
         if message["role"] != "tool":
             return place
