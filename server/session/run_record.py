@@ -105,9 +105,9 @@ def news(session: Session, known: set[str]) -> dict[str, Any]:
 def missing(document: Session, record: Record, *, resumed: str = "") -> list[Message] | None:
     """Return the record's messages that this document lacks, None if it is no earlier state.
 
-    If its call log has the final state of a missing call, the client had the result and has removed
-    it to get another answer: None. This is not checked if `resumed`, the id of the run that the
-    client continues, is a recorded run.
+    If its call log has a call of a missing message, or the final state of a call whose result is
+    missing, the client had them and has removed them to get another answer: None. This is not
+    checked if `resumed`, the id of the run that the client continues, is a recorded run.
     """
     messages = document.get("messages") or []
     if not record.messages or base_of(messages) != record.base:
