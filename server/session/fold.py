@@ -1,4 +1,4 @@
-"""Fold events into the session document. Nothing else changes a session.
+"""Fold events into the session document. During a run nothing else changes a session.
 
 Laws, held by property tests and by vectors shared with client/js/core/fold.js:
 
