@@ -1,8 +1,8 @@
-"""JSON text, strictly: the one reader for everything strangers send, and the one writer.
+"""Parse JSON strictly, and write it. Used for everything that comes from outside.
 
-Stricter than `json` (RFC 8259 with the I-JSON advice of RFC 7493): UTF-8 only, no duplicate keys,
-no NaN or Infinity however spelled (1e999 is one), no lone surrogates, bounded depth. Whatever
-passes here can be folded, hashed and sent on without a second look.
+Stricter than `json` (RFC 8259 with the advice of I-JSON, RFC 7493): UTF-8 only, no duplicate keys,
+no NaN or Infinity in any spelling (such as 1e999), no lone surrogates, bounded depth. A parsed
+value can be folded, hashed and sent on without another check.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Any, NoReturn
 
 from .runtime.gc_pause import collector_paused
 
-LARGEST_COUNT = 2**53 - 1  # beyond it a browser no longer counts one by one
-_CONTAINERS = (dict, list)  # `dict | list` would be made anew for each value that is looked at
+LARGEST_COUNT = 2**53 - 1  # Number.MAX_SAFE_INTEGER of JavaScript
+_CONTAINERS = (dict, list)  # a constant: `dict | list` would be built for each value
 MAX_DEPTH = 100  # the JSON Schema suite and real sessions stay below 20
-MAX_VALUES = 1_000_000  # of one text; a session of 5,000 messages has about 100,000
-COUNTED_AT_ONCE = 1 << 20  # characters; no other thread runs while they are counted
+MAX_VALUES = 1_000_000  # per text; a session of 5,000 messages has about 100,000
+COUNTED_AT_ONCE = 1 << 20  # characters; no other thread runs meanwhile
 
-# What Python writes for a float has one of the first; one of the others is where a value can stand.
-# Searches that begin with one character each are 7 times as fast as one with a class.
+# A float as Python writes it matches one of _FRACTIONS, and together with what precedes it one of
+# _FLOAT_HINTS. A pattern that begins with a fixed character is 7 times as fast as one with a class.
 _FRACTIONS = tuple(re.compile(pattern).search for pattern in (r"\.[0-9]", r"e[-+][0-9]"))
 _FLOAT_HINTS = tuple(re.compile(rf"{before}-?[0-9]+[.e]").search for before in (":", ",", r"\["))
 _FLOAT = re.compile(r"([:,\[])(-?[0-9]+(?:\.[0-9]+(?:e[-+][0-9]+)?|e[-+][0-9]+))")
-# A number of so many digits may be none that a browser has.
+# An integer of 16 digits or more may have no exact double.
 _LONG_HINTS = tuple(re.compile(rf"{before}-?[0-9]{{16}}").search for before in (":", ",", r"\["))
 _LONG = re.compile(r"([:,\[])(-?[0-9]{16,}(?:\.[0-9]+)?)")
-_STRING = re.compile(r'"[^"]*(?:"|\Z)')  # where no quote is escaped
+_STRING = re.compile(r'"[^"]*(?:"|\Z)')  # for text without escaped quotes
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-# JSON holds no circles, and looking for them would take a quarter of the time.
+# Parsed JSON has no cycles, and the check for them would take a quarter of the time.
 _encoder = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
 )
@@ -46,28 +46,29 @@ _canonical = json.JSONEncoder(
 )
 
 quote = encode_basestring  # C string escaping without ensure_ascii
-# What `_encoder.encode` makes anew for each value, at half the cost of a small event: the C encoder
-# (markers, default, encoder, indent, separators, sort_keys, skipkeys, allow_nan).
+# The C encoder, which `_encoder.encode` constructs for each value: half the cost of a small event.
+# Its arguments: markers, default, encoder, indent, separators, sort_keys, skipkeys, allow_nan.
 _write = vars(json.encoder)["c_make_encoder"](
     *(None, _encoder.default, quote, None, ":", ",", False, False, False)
 )
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON. Raises ValueError or TypeError for what JSON cannot say."""
+    """Return compact JSON. Raises ValueError or TypeError for values that JSON cannot express."""
     return "".join(_write(value, 0))
 
 
 class Constant(dict[str, Any]):
-    """An object that nobody changes, such as the declaration of a tool: its text is made once."""
+    """Object that is never changed, such as the declaration of a tool. Its JSON is cached."""
 
     @cached_property
     def text(self) -> str:
+        """Return the JSON of the object, made once."""
         return dumps(self)
 
 
 class JSONError(ValueError):
-    """Text that is not strict JSON. `line` and `column` count from 1; 0 where unknown."""
+    """Text is not strict JSON. `line` and `column` count from 1; 0 if unknown."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         place = f" (line {line}, column {column})" if line else ""
@@ -76,7 +77,7 @@ class JSONError(ValueError):
 
 
 class TooManyValues(JSONError):
-    """Text with more than `allowed` values; it has `seen`."""
+    """Text has `seen` values, more than the `allowed` ones."""
 
     def __init__(self, allowed: int, seen: int) -> None:
         super().__init__(f"the text has {seen} values, at most {allowed} are allowed")
@@ -86,7 +87,7 @@ class TooManyValues(JSONError):
 def loads(
     data: bytes | bytearray | str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES
 ) -> Any:
-    """Parse one JSON text. Raises JSONError, and nothing else, for any other input."""
+    """Parse one JSON text. Raises only JSONError."""
     text = data if isinstance(data, str) else decode(data)
     if text.startswith("\ufeff"):
         raise JSONError("a byte order mark is not allowed", 1, 1)
@@ -111,10 +112,10 @@ def loads(
 
 
 def count_values(text: str, enough: int = 0) -> int:
-    """Return how many values a JSON text has, one too many for each empty object or array.
+    """Return the number of values of a JSON text, one too many for each empty object or array.
 
-    A number up to `enough` may be larger than that: then punctuation in strings is counted too,
-    which takes a tenth of the time.
+    A result of at most `enough` may be too high: punctuation in strings is then counted too, which
+    takes a tenth of the time.
     """
     found = 1 + sum(map(text.count, "[{,"))
     if found <= enough:
@@ -122,7 +123,7 @@ def count_values(text: str, enough: int = 0) -> int:
     found, in_string, rest = 1, False, ""
     for start in range(0, len(text), COUNTED_AT_ONCE):
         plain = (rest + text[start : start + COUNTED_AT_ONCE]).replace("\\\\", "")
-        rest = "\\" if plain.endswith("\\") else ""  # what it escapes is in the next piece
+        rest = "\\" if plain.endswith("\\") else ""  # the escaped character is in the next piece
         plain = plain.removesuffix("\\").replace('\\"', "")
         opened = '"' + plain if in_string else plain
         found += sum(map(_STRING.sub("", opened).count, "[{,"))
@@ -131,23 +132,26 @@ def count_values(text: str, enough: int = 0) -> int:
 
 
 def canonical(value: Any) -> str:
-    """The one spelling of a value: keys sorted by code point, no spaces, numbers as JavaScript's.
+    """Return canonical JSON: keys sorted by code point, no spaces, numbers as in JavaScript.
 
-    Python and the browser must write the same bytes, so floats follow ECMA-262 Number::toString
-    as RFC 8785 section 3.2.2.3 asks: 1.0 reads 1, 1e16 reads 10000000000000000.
+    Python and the browser must write the same bytes, so floats follow ECMA-262 Number::toString as
+    required by RFC 8785 section 3.2.2.3: 1.0 reads 1, 1e16 reads 10000000000000000.
     """
     if isinstance(value, float):
         return _ecma_number(value)
     text = _canonical.encode(value)
-    # Floats are rare in sessions, so the common case stays one C call.
+    # Floats are rare in sessions: the common case is one C call.
     if not all(any(search(text) for search in hints) for hints in (_FRACTIONS, _FLOAT_HINTS)):
         return text
     return _respelled(text, _FLOAT)
 
 
 def canonical_in_browser(value: Any) -> str:
-    """`canonical` of what JSON.parse makes of a value: each number is the nearest double, so that
-    2^53 + 1 reads 9007199254740992, and what is too large for one is null."""
+    """Return `canonical` of the value that JSON.parse would return for `value`.
+
+    Each number is the nearest double: 2^53 + 1 reads 9007199254740992, and a number beyond the
+    range of doubles reads null.
+    """
     text = canonical([value])
     if any(search(text) for search in _LONG_HINTS):
         text = _respelled(text, _LONG)
@@ -155,15 +159,15 @@ def canonical_in_browser(value: Any) -> str:
 
 
 def text_of(value: Any) -> str:
-    """The text of a value; of a Constant it is there already."""
+    """Return the JSON of a value; for a Constant it is cached."""
     return value.text if isinstance(value, Constant) else dumps(value)
 
 
 def browser_safe(value: Any) -> Any:
-    """A copy of any JSON-like value that survives JavaScript: what a tool returned, for a session.
+    """Return a copy of a value that JavaScript can parse without loss, such as a tool's result.
 
-    Integers past 2^53 and numbers that are not finite become strings, half surrogate pairs become
-    U+FFFD, tuples become lists, keys become strings, anything else its `str`.
+    Integers beyond 2^53 and non-finite numbers become strings, lone surrogates become U+FFFD,
+    tuples become lists, keys become strings, anything else becomes its `str`.
     """
     if value is None or isinstance(value, bool) or (type(value) is str and value.isascii()):
         return value
@@ -179,7 +183,7 @@ def browser_safe(value: Any) -> Any:
 
 
 def depth_exceeds(value: Any, limit: int) -> bool:
-    """Whether containers nest deeper than `limit`. Level by level, so never recursive."""
+    """Return whether containers nest deeper than `limit`. Not recursive."""
     level = [value] if isinstance(value, _CONTAINERS) else []
     for _ in range(limit):
         if not level:
@@ -194,7 +198,7 @@ def depth_exceeds(value: Any, limit: int) -> bool:
 
 
 def has_lone_surrogate(value: Any) -> bool:
-    """Whether any string in `value` cannot be written as UTF-8."""
+    """Return whether any string in `value` cannot be encoded as UTF-8."""
     try:
         _encoder.encode(value).encode()
     except UnicodeEncodeError:
@@ -203,7 +207,7 @@ def has_lone_surrogate(value: Any) -> bool:
 
 
 def decode(data: bytes | bytearray) -> str:
-    """Return the text. Raises JSONError with the place of what is not UTF-8."""
+    """Decode UTF-8. Raises JSONError with the place of the first invalid byte."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -235,8 +239,11 @@ def _no_constant(text: str) -> NoReturn:
 
 
 def _respelled(text: str, numbers: re.Pattern[str]) -> str:
-    """The text with such numbers as ECMAScript writes them. Behind an odd number of quotes a string
-    is open, and what looks like a number is part of it; counted in pieces, each of them once."""
+    """Return JSON text with the matches of `numbers` written as in ECMAScript.
+
+    After an odd number of unescaped quotes a match is inside a string and stays. Quotes are counted
+    piece by piece, each piece once.
+    """
     pieces: list[str] = []
     done, in_string = 0, False
     for match in numbers.finditer(text):
@@ -249,13 +256,16 @@ def _respelled(text: str, numbers: re.Pattern[str]) -> str:
 
 
 def _as_double(digits: str) -> str:
-    """A number as JSON.parse and JSON.stringify leave it: null where no double is so large."""
+    """Return a number as JSON.stringify(JSON.parse(digits)), null if no double is so large."""
     number = float(digits)
     return "null" if math.isinf(number) else _ecma_number(number)
 
 
 def _ecma_number(number: float) -> str:
-    """ECMA-262 section 6.1.6.1.20: shortest digits, exponent form outside 1e-6 .. 1e21."""
+    """Return a number as in ECMA-262 section 6.1.6.1.20.
+
+    Shortest digits, with an exponent outside 1e-6 .. 1e21.
+    """
     sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
     text, point = "".join(map(str, digits)), len(digits) + int(exponent)
     if number == 0:

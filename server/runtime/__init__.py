@@ -1,2 +1,4 @@
-"""How the process runs: its event loop, its threads, its garbage collector. Imports nothing of the
-server."""
+"""The process: its event loop, threads and garbage collector.
+
+Imports nothing else of the server.
+"""

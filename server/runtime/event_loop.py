@@ -1,9 +1,9 @@
-"""The event loop of a process, which no name server can hold up.
+"""An event loop that resolves each host name in a daemon thread of its own.
 
-asyncio looks names up in its few threads (six on two processors), in which large bodies are parsed
-and tools are fed too, and a process that ends waits for all of them. A name server that does not
-answer keeps a thread for ten seconds and more. The rule of the file: each name has a thread of its
-own, for which nobody waits who does not want that name.
+asyncio resolves names in its default executor, which has few threads (six on two processors), also
+used to parse large bodies and to feed tools, and which must be empty before the process ends. A
+name server that does not answer blocks a thread for ten seconds and more. Here it delays only the
+caller that needs the name.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ T = TypeVar("T")
 
 
 class Loop(asyncio.SelectorEventLoop):
+    """Event loop whose `getaddrinfo` does not use the executor."""
+
     look = staticmethod(socket.getaddrinfo)
 
     async def getaddrinfo(
@@ -33,28 +35,31 @@ class Loop(asyncio.SelectorEventLoop):
         proto: int = 0,
         flags: int = 0,
     ) -> list[Any]:
+        """Resolve a host name. Raises OSError, also when no thread can be started."""
         found: asyncio.Future[list[Any]] = self.create_future()
 
         def look_up() -> None:
+            """Resolve the name in the thread."""
             try:
                 addresses = self.look(host, port, family, type, proto, flags)
-            except (OSError, OverflowError, ValueError) as error:  # UnicodeError is one
+            except (OSError, OverflowError, ValueError) as error:  # ValueError: also UnicodeError
                 tell(found.set_exception, error)
             else:
                 tell(found.set_result, addresses)
 
         def tell(how: Callable[[Any], None], what: Any) -> None:
+            """Set the future's result or exception, unless it is done or the loop is closed."""
             with suppress(RuntimeError):  # the loop is closed
                 self.call_soon_threadsafe(lambda: None if found.done() else how(what))
 
         try:
             threading.Thread(target=look_up, name="name", daemon=True).start()
-        except RuntimeError:  # there are as many threads as there may be
+        except RuntimeError:  # the limit of threads is reached
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from None
         return await found
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run` in such a loop."""
+    """Run a coroutine as `asyncio.run` does, in a `Loop`."""
     with asyncio.Runner(loop_factory=Loop) as runner:
         return runner.run(main)

@@ -1,8 +1,8 @@
-"""A pause of Python's garbage collector while something large is made.
+"""Pause the garbage collector while a large object is built.
 
-The collector stops all threads and looks at every container there is, again and again while a large
-document grows: that is most of the time of parsing one. After a pause, what was made meanwhile goes
-to its oldest generation without being looked at.
+The collector stops all threads and visits every container, repeatedly while a large document grows:
+most of the time to parse one. After a pause, the new objects are moved to the oldest generation
+without a visit.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LARGE = 100_000  # bytes of JSON; below it a pause changes nothing
+LARGE = 100_000  # bytes of JSON; below it a pause saves nothing
 
 _lock = threading.Lock()
 _pauses = 0
-_resume = False  # whether the collector was on before the first of the pauses
+_resume = False  # whether the collector was enabled before the first pause
 
 
 @contextmanager

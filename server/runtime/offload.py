@@ -1,7 +1,7 @@
-"""Work over something large, beside the event loop.
+"""Run work on large data in a thread, beside the event loop.
 
-Pure Python in a thread lets the loop run every few milliseconds. One long call into C does not, so
-what is done here must not be one, or a bounded one.
+Pure Python in a thread lets the loop run every few milliseconds. A long call into C does not, so
+the work must not contain an unbounded one.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ T = TypeVar("T")
 
 
 async def offload(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return `work(*args, **kwargs)`, done in a thread where it concerns `size` >= LARGE bytes."""
+    """Return `work(*args, **kwargs)`, run in a thread if `size` >= LARGE bytes."""
     if size < LARGE:
         return work(*args, **kwargs)
 
     def uncollected() -> T:
+        """Do the work without garbage collection."""
         with collector_paused(size):
             return work(*args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""The id of the request or run that a task works for. Log lines name it."""
+"""Context variable with the id of the current request or run, which log lines contain."""
 
 from contextvars import ContextVar
 

@@ -1,1 +1,4 @@
-"""The session document: its shape, its events, the one fold that writes it, the next step."""
+"""The session document: its shape, its events and the fold that applies them.
+
+Pure: no I/O, no clock, no randomness.
+"""

@@ -1,7 +1,7 @@
-"""A stranger's document becomes a session that can run: checked, filled, settled.
+"""Check a session document from a client, fill in what is missing and reconcile its parts.
 
-Intake changes nothing itself. What it fills in, renames or cancels comes out as the opening events
-of the run, so the client's copy changes in the same steps as ours.
+Only `converted` changes the document. What is filled in, renamed or dropped is returned as the
+opening events of the run, so that the client's copy changes in the same steps.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .schema import check, role_of
 
 Session = dict[str, Any]
 
-_FILE = re.compile(r'<file name="([^"\n]*)">\n')  # as the page wraps one
-TITLE_LENGTH = 30  # characters of the first message that make a title
+_FILE = re.compile(r'<file name="([^"\n]*)">\n')  # a text file as the web page sends it
+TITLE_LENGTH = 30  # characters
 RUN_LEVEL = ("limit", "model_error")  # interrupts of the run, not of one call
 COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven")
-SPENT = {  # which counter a limit is measured on
+SPENT = {  # limit -> its counter, and the counter's units in one of the limit
     "max_steps": ("step", 1),
     "max_tokens": ("tokens", 1),
     "max_cost_micro": ("cost_micro", 1),
@@ -36,11 +36,10 @@ SPENT = {  # which counter a limit is measured on
 
 
 def accept(document: Any) -> Session:
-    """The document, if it is a session that this server can run; content blocks in it are still
-    there (`converted`).
+    """Return the document unchanged if it is a session that this server can run.
 
-    Raises Problem: session_invalid and answer_invalid with every misfit's place, session_version.
-    Nothing has happened yet when it does (rule 3).
+    Content blocks stay; `converted` replaces them. Raises Problem session_invalid or answer_invalid
+    with the place of every error, or session_version, before any side effect.
     """
     if not isinstance(document, dict):
         raise Problem("session_invalid", "The body must be a session, a JSON object.")
@@ -67,7 +66,7 @@ def accept(document: Any) -> Session:
 
 
 def _as_sent(error: dict[str, str], places: list[int]) -> dict[str, str]:
-    """An error at the place that the message was sent at, before its blocks were parted."""
+    """Return an error with the index its message had before content blocks were converted."""
     parts = error["pointer"].split("/")
     if places and parts[1:2] == ["messages"] and len(parts) > 2 and parts[2].isdecimal():
         parts[2] = str(places[int(parts[2])])
@@ -75,8 +74,10 @@ def _as_sent(error: dict[str, str], places: list[int]) -> dict[str, str]:
 
 
 def converted(session: Session) -> list[Event]:
-    """Put messages in the place of content blocks, and return the event that tells the client so;
-    none where there are no blocks. For an accepted document that belongs to the run."""
+    """Replace content blocks in `session` by messages, and return the event for the client.
+
+    Empty without content blocks. For an accepted document that belongs to the run.
+    """
     if (found := content_blocks.settled(session)) is None:
         return []
     session["messages"] = found[0]
@@ -93,11 +94,11 @@ def opening(
     host: str = "",
     remarks: Iterable[dict[str, Any]] = (),
 ) -> list[Event]:
-    """The events that open a run: RUN_STARTED, then what was filled in and settled.
+    """Return the events that open a run: RUN_STARTED, then what was filled in and reconciled.
 
-    `defaults` is the configuration's session half, `agent` the definition that the run goes by.
-    `new_id("msg")` makes an identifier; `host` says what the server's tools run on; `remarks` are
-    warnings that are known already.
+    `defaults` is the session half of the configuration, `agent` the definition for this run,
+    `new_id("msg")` makes an id, `host` describes where the server's tools run, `remarks` are
+    warnings found earlier.
     """
     session_id = session.get("id") or new_id("ses")
     filled = list(_filled_messages(session.get("messages") or [], new_id))
@@ -135,7 +136,7 @@ def opening(
 
 
 def _bad_answers(session: Session, schemas: Schemas) -> Iterator[dict[str, str]]:
-    """Answers that fit no open interrupt, or not the one they are at."""
+    """Yield errors of answers whose interrupt is not open or whose payload misses its schema."""
     interrupts = session.get("interrupts", ())
     waiting = _unanswered_ids(session) if interrupts else set()
     answered: set[str] = set()
@@ -206,8 +207,11 @@ def _filled(session: Session, defaults: Session, now_ms: int) -> Iterator[dict[s
 
 
 def title(messages: list[dict[str, Any]]) -> str:
-    """The first user message's beginning, white space collapsed. Of several parts the first that
-    says something: the words come before the files that go along, which give only their name."""
+    """Return the beginning of the first user message, white space collapsed; "" without one.
+
+    Of several parts the first that is not blank: words come before attached files, and of a file
+    only the name is taken.
+    """
     for message in messages:
         if role_of(message) == "user":
             content = message.get("content") or ""
@@ -221,8 +225,10 @@ def title(messages: list[dict[str, Any]]) -> str:
 
 
 def _missing(node: Session, defaults: Session, *path: str) -> Iterator[dict[str, Any]]:
-    """Defaults for keys that are not there, at every depth. A provider is one unit: nothing of the
-    server's is ever mixed into one that a session brings."""
+    """Yield the operations that add defaults for missing keys, at every depth.
+
+    A provider is one unit: a session's provider is never completed from the server's.
+    """
     for key, value in defaults.items():
         if key not in node or (node[key] is None and value is not None and not path):
             yield put(*path, key, value=value)
@@ -231,7 +237,7 @@ def _missing(node: Session, defaults: Session, *path: str) -> Iterator[dict[str,
 
 
 def _mode(session: Session, defaults: Session) -> str:
-    """The session's own choice of a mode, as it is spelled; empty where its agent's holds."""
+    """Return the mode that is set in the session or the configuration, "" to use the agent's."""
     own = session.get("config", {}).get("yaa", {})
     return str(own.get("mode", defaults["config"]["yaa"].get("mode")) or "")
 
@@ -245,7 +251,7 @@ def _with_limits(defaults: Session, agent: dict[str, Any], mode: str) -> Session
 def _other_limits(
     session: Session, defaults: Session, agent: dict[str, Any], mode: str
 ) -> Iterator[dict[str, Any]]:
-    """Limits that were filled in for another agent or mode, and that nobody has changed since."""
+    """Yield changes of limits that another agent or mode filled in and that are unchanged since."""
     own = session.get("config", {}).get("limits") or {}
     wanted = defaults["config"]["limits"]
     chosen = str(session.get("run", {}).get("mode") or "")
@@ -271,7 +277,7 @@ def _filled_messages(
 
 
 def _ledger(session: Session) -> Iterator[dict[str, Any]]:
-    """One ledger entry for every call that exists (rule 1)."""
+    """Yield a call log entry for each call without one, except calls of unfinished messages."""
     ledger = session.get("calls", {})
     results: dict[str, bool] = {}
     for message in reversed(session.get("messages") or []):
@@ -289,7 +295,10 @@ def _entry(call: dict[str, Any], failed: bool | None) -> dict[str, Any]:
 
 
 def _open_interrupts(session: Session) -> Iterator[dict[str, Any]]:
-    """Only interrupts whose call still waits stay; those of the run are raised again if need be."""
+    """Drop interrupts whose call has a result, and those of the run.
+
+    The latter are raised again if still needed.
+    """
     interrupts = session.get("interrupts") or []
     waiting = _unanswered_ids(session) if interrupts else set()
     kept = [item for item in interrupts if item.get("call_id") in waiting]
@@ -298,8 +307,7 @@ def _open_interrupts(session: Session) -> Iterator[dict[str, Any]]:
 
 
 def _compactions(session: Session) -> Iterator[dict[str, Any]]:
-    """Only records of compactions of messages that are still there: where a client has gone back to
-    an earlier message, the next request is not to be measured from what another path had."""
+    """Drop compaction records beyond the last message: the client went back to an earlier one."""
     records = session.get("context", {}).get("events") or []
     there = len(session.get("messages") or ())
     kept = [record for record in records if record["at"] <= there]
@@ -317,15 +325,18 @@ def _last_user(session: Session, filled: Patch) -> str:
 
 
 def _run(session: Session, user: str, run_id: str, now_ms: int) -> dict[str, Any]:
-    """The run's bookkeeping. What was spent on this user message so far stays spent, on whichever
-    server, unless a person has answered the limit with more."""
+    """Return the new `run` object.
+
+    The counters of the same user message go on, whichever server counted them, unless a person has
+    answered a limit with more.
+    """
     run = {"id": run_id, "message": user, "started_at": now_ms, **dict.fromkeys(COUNTERS, 0)}
     before = session.get("run", {})
     if before.get("message") == user:
         run |= {name: _counter(before.get(name)) for name in COUNTERS}
         if isinstance(summary := before.get("summary"), str):
             run["summary"] = summary
-    elif "message" in before:  # the user has moved on, whatever is said to the limits of before
+    elif "message" in before:  # a newer user message: answers to earlier limits no longer count
         return run
     for interrupt in session.get("interrupts", ()):
         answer = interrupt.get("answer")
@@ -345,7 +356,7 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> dict[str, Any
 def _extended(
     run: dict[str, Any], interrupt: dict[str, Any], extend: dict[str, Any]
 ) -> dict[str, Any]:
-    """The counters after "continue": room for what was asked, or for a whole allowance again."""
+    """Return the counters after "continue", with room for the extension or the whole limit."""
     name, allowed = interrupt.get("limit"), _counter(interrupt.get("allowed"))
     if name == "max_consecutive_errors":
         return {"forgiven": run["forgiven"] + _counter(interrupt.get("observed"))}

@@ -1,9 +1,8 @@
-"""An agent definition: what one may say, and what it means for a session. Pure.
+"""Read agent definitions, and derive a session's tools, policy, provider and limits from them.
 
-In the walk: server/agents reads the files, intake copies the resolved definition into the session
-(`config.agent`), so that any server can go on with it. From then on it is asked here: which tools,
-which policy, which limits. A session only narrows what its agent allows, and an agent only what
-the server does.
+server/agents reads the files; `accept` copies the resolved definition into the session
+(`config.agent`), so that any server can continue it. A session can only narrow what its agent
+allows, and an agent only what the server allows. Pure.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ Definition = dict[str, Any]
 Misfit = dict[str, str]
 
 MAX_FILE = 1 << 20  # bytes
-FILE_NAMED = re.compile(r"@(\S+\.(?:md|txt))")  # a prompt that is nothing but this
+FILE_NAMED = re.compile(r"@(\S+\.(?:md|txt))")  # the whole text of a prompt that is in a file
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-DEFAULT = ("", "auto")  # what else the server's default agent may be called
-# What the server itself needs to keep a conversation going, whatever tools an agent lists.
+DEFAULT = ("", "auto")  # other names of the server's default agent
+# Tools that the server needs to run a session, whichever tools an agent lists.
 MACHINERY = frozenset(("finish", "tool_detail", "context_reload", "context_retain", *PLANNING))
 WORDS = ("auto", "ask", "deny")
-MAX_NAMED = 20  # places that one remark names
+MAX_NAMED = 20  # places named in one remark
 AGENT_NARROWED = "agent_narrowed"  # a code of `run.warnings`
-MAX_SETS = 32  # patterns with a `?` or a set among an agent's tools: these are compiled
-LIKELY = 0.8  # so much alike are two names of which one is misspelt
+MAX_SETS = 32  # patterns with `?` or a set in an agent's tools: these are compiled
+LIKELY = 0.8  # similarity from which a name counts as misspelt
 
 _TEXT = {"type": "string", "maxLength": 200_000}
 _LIMIT = {"type": ["number", "null"], "minimum": 0, "maximum": 2**53 - 1}
@@ -70,8 +69,11 @@ SCHEMA: dict[str, Any] = {
 
 
 def read(name: str, value: Any) -> tuple[Definition, list[Misfit]]:
-    """(the definition in our spelling, what is wrong with it by its place). Reading what this has
-    given changes nothing."""
+    """Return (definition with aliases replaced, errors); ({}, errors) if it is invalid.
+
+    Each error is {"pointer", "detail"}. Idempotent: `read` of a returned definition returns the
+    same.
+    """
     if not NAME.fullmatch(name):
         said = "an agent's name has 1 to 64 letters a-z, digits, _ or -, a letter or digit first"
         return {}, [{"pointer": "", "detail": said}]
@@ -94,8 +96,11 @@ def read(name: str, value: Any) -> tuple[Definition, list[Misfit]]:
 
 
 def narrowed(brought: Definition, limits: Mapping[str, Any]) -> tuple[Definition, list[str]]:
-    """Return a definition that a session brings along without what would allow more than the server
-    allows by itself, and the places of what was left out. `limits` are the server's defaults."""
+    """Return a definition without permissions beyond the server's, and the places of those.
+
+    For a definition that a session brings along. `limits` are the server's defaults. Places are
+    such as `policy.<tool>` and `limits.<name>`; the list is empty if nothing was left out.
+    """
     policy, own = brought.get("policy", {}), brought.get("limits", {})
     asked = {tool: word for tool, word in policy.items() if word != "auto"}
     kept = {name: value for name, value in own.items() if not _above(value, limits.get(name))}
@@ -107,7 +112,7 @@ def narrowed(brought: Definition, limits: Mapping[str, Any]) -> tuple[Definition
 
 
 def left_out_remark(name: str, left_out: list[str]) -> dict[str, Any]:
-    """Return the entry of `run.warnings` about what `narrowed` has left out."""
+    """Return the entry of `run.warnings` for the places that `narrowed` left out."""
     places = [place[:200] for place in left_out[:MAX_NAMED]]
     message = (
         f"The agent {name} comes with this session and is not one of this server's, so it cannot"
@@ -117,12 +122,12 @@ def left_out_remark(name: str, left_out: list[str]) -> dict[str, Any]:
 
 
 def _above(value: Any, most: Any) -> bool:
-    """Whether a limit allows more than another; None is no limit."""
+    """Return whether a limit allows more than another; None is no limit."""
     return most is not None and (value is None or value > most)
 
 
 def files_named(definition: Any) -> Iterator[tuple[dict[str, Any], str, str]]:
-    """The prompts of a definition that name a file: (where the prompt is, its key, the file)."""
+    """Yield (object with the prompt, its key, file name) for each prompt that names a file."""
     if not isinstance(definition, dict):
         return
     prompts = definition.get("prompt")
@@ -135,7 +140,7 @@ def files_named(definition: Any) -> Iterator[tuple[dict[str, Any], str, str]]:
 
 
 def warnings(definition: Definition) -> list[str]:
-    """What is no mistake, but hardly meant."""
+    """Return messages about valid templates that are probably wrong."""
     texts = {**definition.get("prompt", {}), "systemPrompt": definition.get("systemPrompt", "")}
     return [remark["message"] for remark in remarks(texts)]
 
@@ -143,8 +148,11 @@ def warnings(definition: Definition) -> list[str]:
 def unmatched(
     names: Iterable[str], tools: Collection[str], *, exact: bool = False
 ) -> Iterator[str]:
-    """What to say of names that no tool has; `*` stands for anything. `exact`: it does not, and a
-    page may have tools of such names, so only patterns and what looks misspelt are told."""
+    """Yield a message for each name that matches no tool; `*` matches anything.
+
+    With `exact`, a plain name must equal a tool's name, and is reported only if it looks misspelt:
+    client tools may have such names. Patterns are always reported.
+    """
     for name in names:
         plain = exact and "*" not in name
         if name in tools or (not exact and matches(name, tools)):
@@ -156,30 +164,33 @@ def unmatched(
 
 
 def unknown_tools(definition: Definition, tools: Collection[str]) -> list[str]:
-    """Names in its `tools` and its `policy` that are hardly meant, since no tool has them."""
+    """Return messages about names in `tools` and `policy` that match no tool."""
     listed = unmatched(definition.get("tools", ()), tools)
     policy = unmatched(definition.get("policy", {}), tools, exact=True)
     return [*(f"/tools: {text}" for text in listed), *(f"/policy: {text}" for text in policy)]
 
 
 def matches(pattern: str, tools: Iterable[str]) -> bool:
+    """Return whether a pattern matches any of the tools, ignoring case."""
     return any(map(patterns.names((pattern,)), tools))
 
 
 def of(session: Session) -> Definition:
-    """The definition this session's run goes by; empty for one that never ran."""
+    """Return the definition in the session, {} if it has none yet."""
     found: Definition = session.get("config", {}).get("agent") or {}
     return found
 
 
 def names(definition: Definition, tool: str) -> bool:
-    """Whether an agent lists this tool by its name, and not by a pattern."""
+    """Return whether an agent lists this tool by its name, not only by a pattern."""
     return any(each.casefold() == tool for each in definition.get("tools") or ())
 
 
 def word(session: Session, tool: str, *, page: bool) -> str:
-    """What the agent says of a tool: auto, ask, deny, or nothing. `page`: it is one of the page's,
-    which come and go with the page and are not listed by anybody."""
+    """Return the agent's policy for a tool: auto, ask, deny, or "" for none.
+
+    `page`: it is a client tool. Agents do not list those.
+    """
     definition = of(session)
     listed = definition.get("tools")
     if listed is not None and not page and tool not in MACHINERY:
@@ -189,19 +200,23 @@ def word(session: Session, tool: str, *, page: bool) -> str:
 
 
 def wants_finish(session: Session) -> bool:
-    """Whether a run of this session ends by `finish` and by nothing else."""
+    """Return whether a run of this session can end only by a call of `finish`."""
     strict = session["config"]["yaa"].get("require_finish_tool")
     return bool(strict or of(session).get("require_finish_tool"))
 
 
 def lists_finish(session: Session) -> bool:
+    """Return whether the session's agent offers `finish`; true if it lists no tools."""
     listed = of(session).get("tools")
     return listed is None or "finish" in listed
 
 
 def provider(definition: Definition, own: Any, default: Any) -> Any:
-    """The provider to resolve: the session's own where it names anything, else its agent's, else
-    the server's default. One unit each, never mixed."""
+    """Return the provider to resolve.
+
+    It is the session's own if it names one, else its agent's, else the default; they are never
+    mixed.
+    """
     names_none = isinstance(own, Mapping) and not any(
         value for key, value in own.items() if (key, value) != ("name", "auto")
     )
@@ -214,16 +229,19 @@ def provider(definition: Definition, own: Any, default: Any) -> Any:
 
 
 def limits(definition: Definition, defaults: Mapping[str, Any], mode: str = "") -> dict[str, Any]:
-    """The limits that are filled into a session of this agent. `mode`: the session's own choice."""
+    """Return the limits for a session of this agent.
+
+    `mode`: the session's own choice, "" for none.
+    """
     chosen = mode_named(mode)
     rounds = {"max_steps": chosen.rounds} if chosen and chosen.rounds else {}
     return {**defaults, **rounds, **definition.get("limits", {})}
 
 
 def _spelled(value: dict[str, Any]) -> Definition:
-    """Seed 001's spellings as ours, and a prompt of several lines as one text."""
+    """Replace aliases of keys, and join a prompt that is a list of lines."""
     found = dict(value)
-    if "providerType" in found:  # an enum there, and a name in a configuration here
+    if "providerType" in found:  # an alias; its values may be upper case
         kind = found.pop("providerType")
         found.setdefault("provider", kind.lower() if isinstance(kind, str) else kind)
     prompt = found.pop("system_prompt", None)

@@ -1,7 +1,7 @@
-"""What can be done about one tool call, and what deciding asks of the toolbox.
+"""Values for the action on one tool call, and the protocols of the toolbox that decisions need.
 
-In the walk: agent/call_decisions.py plans one of these for every call without a result,
-agent/decide.py sorts them, the loop performs them. Plain values; nothing here decides.
+agent/call_decisions.py plans one action for every call without a result, agent/decide.py orders
+them, the loop performs them.
 """
 
 from __future__ import annotations
@@ -14,49 +14,91 @@ Call = dict[str, Any]
 
 
 def unattended(session: Session) -> bool:
-    """Whether nobody is there to approve or answer: what would ask is denied, never allowed."""
+    """Return whether no person can approve or answer: calls that would ask are then denied."""
     return session["config"].get("yaa", {}).get("unattended") is True
 
 
 class Verdict(Protocol):
-    """What the policy says of one call; made by the toolbox (tools/policy.py)."""
+    """Decision of the policy on one call, made by the toolbox (tools/policy.py)."""
 
     @property
-    def action(self) -> str: ...  # run, ask, deny, error, question, client, send, wait
+    def action(self) -> str:
+        """Return run, ask, deny, error, question, client, send or wait."""
+        ...
+
     @property
-    def reason(self) -> str: ...
+    def reason(self) -> str:
+        """Return why, for the person or the model."""
+        ...
+
     @property
-    def args(self) -> dict[str, Any] | None: ...
+    def args(self) -> dict[str, Any] | None:
+        """Return the arguments as they would run, None if there are none."""
+        ...
+
     @property
-    def fingerprint(self) -> str: ...
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the tool's name and its canonical arguments."""
+        ...
+
     @property
-    def repeatable(self) -> bool: ...  # read-only or idempotent
+    def repeatable(self) -> bool:
+        """Return whether running it twice does no harm: it is read-only or idempotent."""
+        ...
+
     @property
-    def parallel_safe(self) -> bool: ...  # may run beside others that are
+    def parallel_safe(self) -> bool:
+        """Return whether it may run beside other calls that are parallel-safe."""
+        ...
+
     @property
-    def repairs(self) -> list[str]: ...  # what was changed in the arguments
+    def repairs(self) -> list[str]:
+        """Return the changes that were made to the arguments."""
+        ...
+
     @property
-    def status(self) -> str: ...  # of the result, where the action is `error`
+    def status(self) -> str:
+        """Return the status of the call's result if the action is `error`."""
+        ...
+
     @property
-    def may_ask(self) -> bool: ...  # its tool may ask the person in the middle of a call
+    def may_ask(self) -> bool:
+        """Return whether the tool may ask the person during a call."""
+        ...
+
     @property
-    def like(self) -> str: ...  # the tool that hooks know it as, if that is another name
+    def like(self) -> str:
+        """Return the other tool name by which hooks and policies treat it, "" for its own."""
+        ...
+
     @property
-    def offer(self) -> dict[str, Any]: ...  # what an approval may change of the call's network
+    def offer(self) -> dict[str, Any]:
+        """Return the network of the call and the hosts that an approval may add."""
+        ...
 
 
 class Toolbox(Protocol):
-    """The part of the toolbox that deciding needs."""
+    """Methods of the toolbox that decisions need."""
 
-    def verdict(self, session: Session, call: Call) -> Verdict: ...
-    def declared(self, session: Session) -> list[dict[str, Any]]: ...
+    def verdict(self, session: Session, call: Call) -> Verdict:
+        """Return the verdict on one call."""
+        ...
+
+    def declared(self, session: Session) -> list[dict[str, Any]]:
+        """Return the tools that are declared to the model."""
+        ...
 
 
 @dataclass(frozen=True)
 class Execute:
-    """Run the tool. `entry` is the ledger entry that says so, written before it starts; `repairs`
-    says what was changed in the arguments so that they fit; `approved`, that a person allowed what
-    the policy asks about; `like`, the tool that hooks know it as, if that is another name."""
+    """Run the tool.
+
+    entry     the call log entry that is written before it starts
+    repairs   changes that were made to the arguments so that they fit
+    since_ms  when it was asked about, else when it was made; None if unknown
+    approved  whether a person allowed a call that the policy asks about
+    like      the other tool name by which hooks treat it, "" for its own
+    """
 
     call: Call
     args: dict[str, Any]
@@ -65,23 +107,23 @@ class Execute:
     grant: dict[str, Any] | None = None
     parallel_safe: bool = False
     repairs: tuple[str, ...] = ()
-    since_ms: int | None = None  # when it was asked about, or else made; None where nobody knows
+    since_ms: int | None = None
     approved: bool = False
     like: str = ""
 
 
 @dataclass(frozen=True)
 class Recover:
-    """Fetch the result that this host still holds of an execution that was cut."""
+    """Fetch the result that this host still has of an execution whose run was cut off."""
 
     call: Call
     attempt: int
-    superseded: bool = False  # the user has moved on: it is ended if it still runs
+    superseded: bool = False  # a newer user message: end it if it still runs
 
 
 @dataclass(frozen=True)
 class Reply:
-    """Answer the call without running anything. `feedback`: what the person said of it, alone."""
+    """Answer the call without running anything. `feedback`: only what the person wrote."""
 
     call: Call
     content: str
@@ -94,7 +136,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Given:
-    """Record what the page gave: `payload` is its answer, {content, is_error?}."""
+    """Record the result from the client: `payload` is its answer, {content, is_error?}."""
 
     call: Call
     payload: dict[str, Any]
@@ -102,7 +144,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Send:
-    """Answer the call with the word that it was sent to the page, which acts on that event."""
+    """Answer the call with a notice that it was sent to the client, which acts on that event."""
 
     call: Call
     args: dict[str, Any]
@@ -113,7 +155,7 @@ Job = Execute | Recover | Reply | Given | Send
 
 @dataclass(frozen=True)
 class Ask:
-    """Leave the call to people: the interrupt they see and the ledger entry beside it."""
+    """Leave the call to people: the interrupt for them and the call log entry."""
 
     interrupt: dict[str, Any]
     entry: dict[str, Any]
@@ -121,4 +163,4 @@ class Ask:
 
 @dataclass(frozen=True)
 class Wait:
-    """Leave the call until one before it has its result, which this one's arguments name."""
+    """Leave the call until an earlier one, which its arguments name, has its result."""

@@ -1,7 +1,7 @@
-"""The tools that a session declares for its page: what a declaration must look like.
+"""Check the tools that a session declares for its client. Pure.
 
-In the walk: part of intake's check. A tool that a provider would refuse, or whose arguments could
-never be judged, is refused here with its place, before any side effect. Pure.
+Part of `accept`: a tool that a provider would refuse, or whose arguments could not be validated, is
+refused before any side effect.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from .events import pointer
 
 Error = dict[str, str]
 
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider accepts (OpenAI's rule)
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # OpenAI's rule, which every provider accepts
 MAX_TOOLS = 256
 
 
 def misfits(tools: list[dict[str, Any]], schemas: Schemas | None = None) -> Iterator[Error]:
-    """What is wrong with a session's `tools`, whose shape is checked already. `schemas` is the
-    budget of the request, or None for one of their own."""
+    """Yield the errors of a session's `tools`, which have the right shape already.
+
+    `schemas` is the request's budget for schemas, None for a new one.
+    """
     schemas = schemas or Schemas()
     if len(tools) > MAX_TOOLS:
         yield _error((), f"expected at most {MAX_TOOLS} tools, got {len(tools)}")
@@ -37,7 +39,7 @@ def misfits(tools: list[dict[str, Any]], schemas: Schemas | None = None) -> Iter
         if schema.get("type", "object") != "object":
             yield _error((index, "parameters", "type"), "expected an object: arguments are one")
         try:
-            schemas.validator(schema)  # each call is held against it
+            schemas.validator(schema)  # each call's arguments are validated with it
         except SchemaError as error:
             yield _error((index, "parameters"), str(error))
 

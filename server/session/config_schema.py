@@ -1,8 +1,8 @@
-"""The JSON Schema of `session.config`: for each key its kind, a title and what it does.
+"""The JSON Schema of `session.config`: the type, title and description of each key.
 
-Forms are made from it (`GET /info`, `config_schema`), and `unknown` looks for keys that it does not
-have. `x-order` lists the keys, as pointers, in the order in which a person most often wants them.
-The rule of the file: what is refused is decided in fields.py alone; a test holds the two together.
+Sent by `GET /info` (`config_schema`), from which clients make forms, and used by unknown_keys.py to
+find unknown keys. `x-order` lists the keys as JSON pointers, the most often changed first. Only
+fields.py refuses values; a test checks that both agree.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _choice(title: str, about: str, names: tuple[str, ...]) -> Schema:
 
 
 def _object(title: str, about: str, /, is_open: Any = False, **properties: Any) -> Schema:
-    """`is_open`: any further member means something, and is no mistake."""
+    """Return the schema of an object. `is_open`: unknown members are allowed and have a meaning."""
     members = {"properties": properties, "additionalProperties": is_open}
     return _key(title, about, type="object", **members)
 
@@ -243,7 +243,7 @@ _TOOL = _key(
     ),
 )
 
-# What stands in front, as pointers; the other keys follow in the order of their section.
+# The first keys of `x-order`; the others follow in the order of their section.
 _FIRST = (
     *("/llm_api/provider/name", "/llm_api/provider/api_url", "/llm_api/provider/api_key"),
     *("/llm_api/provider/model_name", "/llm_api/model_settings/use_custom_temp"),
@@ -259,7 +259,7 @@ _FIRST = (
 
 @cache
 def config_schema() -> Schema:
-    """Return the schema. One value for all: not to be changed."""
+    """Return the schema. The same object each time: do not change it."""
     sections = {
         "llm_api": _LLM_API,
         "yaa": _YAA,
@@ -285,7 +285,7 @@ def config_schema() -> Schema:
 
 
 def _prompt() -> Schema:
-    """Sections with their template as the default, and the placeholders that each may name."""
+    """Return the schema of `prompt`: sections with default template and allowed placeholders."""
     sections = {
         name: _text(
             name,
@@ -300,7 +300,7 @@ def _prompt() -> Schema:
 
 
 def _leaves(schema: Schema, at: str) -> list[str]:
-    """Pointers to every key that is edited as one, in order."""
+    """Return pointers to the keys that are edited as one value, in order."""
     found = []
     for name, inner in schema.get("properties", {}).items():
         if inner.get("properties"):

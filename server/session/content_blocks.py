@@ -1,9 +1,8 @@
-"""Content blocks, as seed 004 and Anthropic's API write messages, and the session's own messages.
+"""Convert content blocks of AgentScope and Anthropic's API to session messages and back. Pure.
 
-In the walk: `intake` asks `settled` before a document is checked, a program calls `from_blocks` and
-`to_blocks`. A block `tool_use` is a call of the session's assistant message, a block `tool_result`
-a tool message of its own. The rule of the file: whatever is no known block stays as it is, and a
-message without any is not touched. Pure.
+`accept` calls `settled` before the check; `from_blocks` and `to_blocks` are for programs. A block
+`tool_use` becomes a call of the assistant's message, a block `tool_result` a tool message. Unknown
+blocks stay as they are, and messages without known blocks are not changed.
 """
 
 from __future__ import annotations
@@ -24,14 +23,16 @@ ROLES = {"USER": "user", "ASSISTANT": "assistant", "SYSTEM": "system", "TOOL": "
 
 
 def settled(document: dict[str, Any]) -> tuple[list[Any], list[int]] | None:
-    """The messages of a document as a session has them, and for each the place that it comes from;
-    None where nothing is to be converted. The document may be any JSON."""
+    """Return (session messages, index of the original of each), None if there are no blocks.
+
+    `document` may be any JSON object.
+    """
     messages = document.get("messages")
     if not isinstance(messages, list) or not any(map(_is_foreign, messages)):
         return None
     found: list[Any] = []
     places: list[int] = []
-    waiting: dict[str, list[str]] = {}  # by the name of the tool: calls without a result
+    waiting: dict[str, list[str]] = {}  # tool name -> ids of its calls without a result
     for index, message in enumerate(messages):
         made = list(_read(message, index, waiting)) if _is_foreign(message) else [message]
         found += made
@@ -40,8 +41,10 @@ def settled(document: dict[str, Any]) -> tuple[list[Any], list[int]] | None:
 
 
 def from_blocks(messages: Iterable[Message]) -> list[Message]:
-    """Return messages with content blocks, of either shape, as a session has them; a single text
-    as a text."""
+    """Return messages with content blocks, of either shape, as session messages.
+
+    A single text block becomes a string.
+    """
     given = list(messages)
     converted = settled({"messages": given})
     return [_of_text(message) for message in (given if converted is None else converted[0])]
@@ -55,9 +58,11 @@ def _of_text(message: Message) -> Message:
 
 
 def to_blocks(messages: Iterable[Message], shape: str = "agentscope") -> list[Message]:
-    """Return a session's messages with content blocks: `agentscope`, as seed 004 has them, or
-    `anthropic`, as the Messages API takes them: results stand in the user's message. What is for
-    people only (role `error`) is left out. Raises ValueError for another shape."""
+    """Return session messages with content blocks.
+
+    `shape`: `agentscope`, or `anthropic` for the Messages API, where results are in the user's
+    message. Messages of role `error` are left out. Raises ValueError for another shape.
+    """
     if shape not in SHAPES:
         raise ValueError(f"there is no shape {shape!r:.40}; there are {', '.join(SHAPES)}")
     write = _anthropic if shape == "anthropic" else _agentscope
@@ -81,7 +86,7 @@ def _is_foreign(message: Any) -> bool:
 
 
 def _kind(block: Block) -> str:
-    """What a block is, empty for what a session's message can hold as it is."""
+    """Return the kind of a block, "" if a session's message can hold it as it is."""
     kind = block.get("type")
     if kind in (USE, RESULT, *THOUGHTS):
         return str(kind)
@@ -92,8 +97,11 @@ def _kind(block: Block) -> str:
 
 
 def _read(message: Message, index: int, waiting: dict[str, list[str]]) -> Iterator[Message]:
-    """One message as those of a session: the results in it first, since they belong to the calls
-    before; those of an assistant's own calls behind it."""
+    """Yield the session messages for one message.
+
+    Results come first, since they belong to earlier calls; in an assistant's message they come
+    last, since they belong to its own calls.
+    """
     role, content = message.get("role"), message.get("content")
     role = ROLES.get(role, role) if isinstance(role, str) else role
     rest = {key: value for key, value in message.items() if key not in ("role", "content")}
@@ -177,7 +185,7 @@ def _result(block: Block, rest: Message, waiting: dict[str, list[str]]) -> Messa
 
 
 def _said(content: Any) -> Any:
-    """What a result holds: text, parts, or the JSON of anything else."""
+    """Return the content of a result: text, parts, or the JSON of anything else."""
     if isinstance(content, dict) and "type" in content:
         content = [content]
     if isinstance(content, list) and all(isinstance(e, dict) and "type" in e for e in content):
@@ -192,7 +200,7 @@ def _said(content: Any) -> Any:
 
 
 def _part(kind: str, block: Any) -> Any:
-    """A block as a part of Chat Completions."""
+    """Return a block as a content part of Chat Completions."""
     if kind not in MEDIA:
         return block
     source = block["source"]
@@ -260,7 +268,10 @@ def _anthropic(messages: list[Message]) -> Iterator[Message]:
 
 
 def _blocks(message: Message, *, sealed: bool) -> list[Block]:
-    """`sealed`: only thoughts that their provider has signed, as it wants them back."""
+    """Return a message's content as blocks.
+
+    `sealed`: of the reasoning only the blocks that the provider signed, as it requires them back.
+    """
     found: list[Block] = []
     reasoning = message.get("reasoning")
     if isinstance(reasoning, dict):
@@ -284,7 +295,7 @@ def _blocks(message: Message, *, sealed: bool) -> list[Block]:
 
 
 def _input(arguments: str) -> Any:
-    """The arguments as an object; as they are, where a model has written what is none."""
+    """Return the arguments as an object; {"arguments": …} if they are not one."""
     try:
         value = loads(arguments or "{}")
     except JSONError:
@@ -300,7 +311,7 @@ def _words(message: Message) -> Any:
 
 
 def _source(part: Any) -> Any:
-    """A part as a block: pictures by their address or data; all else is the same in both."""
+    """Return a part as a block. Only images differ: by URL or data."""
     address = part.get("image_url") if isinstance(part, dict) else None
     url = address.get("url") if isinstance(address, dict) else address
     if not isinstance(url, str):

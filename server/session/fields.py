@@ -1,4 +1,7 @@
-"""The words of a session, and for each key what may stand there. Tables; schema.py reads them."""
+"""Tables of the session document: constants, and a check for the value of each key.
+
+Used by schema.py.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,15 @@ from ..strict_json import LARGEST_COUNT
 from .modes import MODES, mode_named
 
 VERSION = 1
-MAX_ID = 256  # messages, calls, interrupts
-ASKED = "int-"  # and a call's id: what is asked about that call
+MAX_ID = 256  # characters; of messages, calls, interrupts
+ASKED = "int-"  # prefix of a call's id in the id of its interrupt
 MAX_SESSION_ID = 128
-MAX_PAUSE_S = 60  # between the model calls of a session
+MAX_PAUSE_S = 60  # seconds between the model calls of a session
 MAX_RETRIES = 20
-MAX_ERRORS = 20  # enough to repair a document by; the rest would only repeat
+MAX_ERRORS = 20  # reported at once; more would mostly repeat
 
-# The most entries of a list or an object, by its place in the document. These are the ones that are
-# held against each other or are written out again for each call; the cost of all others is linear.
+# Path of a list or object -> the most entries it may have. Only those whose entries are compared
+# with each other or written again for each call; the cost of all others is linear.
 MOST = {
     "messages": 100_000,
     "messages/*/tool_calls": 256,
@@ -30,13 +33,13 @@ MOST = {
     "config/limits/tool": 100,
     "config/prompt": 100,
 }
-MAX_OPEN_CALLS = 512  # without a result, in all messages together
-MAX_PATTERN = 1_000  # characters of a pattern of a grant
+MAX_OPEN_CALLS = 512  # calls without a result, in all messages together
+MAX_PATTERN = 1_000  # characters, in a grant
 
 STATUSES = ("in_progress", "interrupted", "completed", "failed")
 FINISH_REASONS = ("completed", "awaiting", "limit", "cancelled", "failed")
 OP_KINDS = ("stub", "preview", "args", "fold", "pin", "unpin", "expire")  # of `context.ops`
-# In the order in which they are tried; context/strategies.py has what each does.
+# In the order in which they are tried; see context/strategies.py.
 STRATEGIES = (
     "tool_invocation_compress",
     "large_message_offload_with_protection",
@@ -54,12 +57,12 @@ STATES = (
 REASONS = ("tool_call", "client_tool", "input_required", "indeterminate", "limit", "model_error")
 REPLIES = ("full", "delta")
 SUMMARIES = ("extract", "llm")
-ON_LIMIT = ("summarize", "stop", "auto")  # the last is the first: what documents of before have
+ON_LIMIT = ("summarize", "stop", "auto")  # auto equals summarize: older documents have it
 TOOL_MODES = ("auto", "native", "json_schema", "text")
 LIMITS = ("max_steps", "max_tokens", "max_cost_micro", "max_wall_s", "max_consecutive_errors")
 
-# Other spellings, accepted and replaced by ours: seed 003 in Chinese and in its Rust version's
-# kebab-case, and the names other tools export.
+# Other spellings, accepted and replaced: Chinese and kebab-case ones of earlier projects, and the
+# names that other tools export.
 STATUS_ALIASES = {
     "in-progress": "in_progress",
     "进行中": "in_progress",
@@ -84,10 +87,12 @@ ROLE_ALIASES = {
 
 _NUMBERS = (int, float)
 Check = Callable[[Any], bool]
-Fields = dict[str, tuple[Check, str]]  # key -> what fits, and how to say so
+# Key -> check of its value, and the text of what is expected.
+Fields = dict[str, tuple[Check, str]]
 
 
 def is_id(value: Any) -> bool:
+    """Return whether a value is a string of 1 to MAX_ID characters."""
     return isinstance(value, str) and 0 < len(value) <= MAX_ID
 
 
@@ -100,7 +105,7 @@ def _is_content(value: Any) -> bool:
 
 
 def _count(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= LARGEST_COUNT  # of type bool are true and false
+    return type(value) is int and 0 <= value <= LARGEST_COUNT  # isinstance would accept bool
 
 
 def _number(value: Any) -> bool:
@@ -310,7 +315,7 @@ CONFIG: dict[str, Fields] = {
         "retain_tool": _BOOL,
     },
 }
-# What there is beside the messages to say how a model sees them (context/ops.py).
+# The view of the messages that a model gets; see context/ops.py.
 CONTEXT: Fields = {
     "ops": _LIST,
     "events": _LIST,

@@ -1,8 +1,8 @@
-"""How an answer ended, if not by the model's own word: by its limit of tokens, a filter or a fault.
+"""Classify how an answer ended: normally, or by its token limit, a filter or a fault.
 
-In the walk: `models/decoder` asks before it closes an answer, `calls` before the last call of one
-is run, and what tells people and programs of an answer says that it is not whole. In the document
-is the provider's own word (`meta.finish_reason`); client/js/core/session.js reads it alike.
+The document has the provider's own value (`meta.finish_reason`). Used by models/decoder before it
+closes an answer, before the last call of an answer is run, and to report that an answer is
+incomplete. client/js/core/session.js has the same table.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 Ending = Literal["", "length", "filter", "broken"]
 
-# The words of Chat Completions, and of Anthropic, Mistral, Z.ai, Gemini, DeepSeek and vLLM.
+# Values of Chat Completions, Anthropic, Mistral, Z.ai, Gemini, DeepSeek and vLLM.
 _WORDS: dict[Ending, tuple[str, ...]] = {
     "length": ("length", "max_tokens", "model_length", "model_context_window_exceeded"),
     "filter": ("content_filter", "sensitive", "refusal", "safety", "recitation"),
@@ -22,11 +22,11 @@ _ENDINGS: dict[str | None, Ending] = {word: how for how, words in _WORDS.items()
 
 
 def ending(reason: str | None) -> Ending:
-    """By a provider's word for it; empty where that is the model's own."""
+    """Return the ending for a provider's value, "" for a normal or unknown one."""
     return _ENDINGS.get(reason, "")
 
 
 def ended_by(message: Mapping[str, Any]) -> Ending:
-    """Of a message of the model."""
+    """Return the ending of an assistant's message, "" for a normal or unknown one."""
     reason = (message.get("meta") or {}).get("finish_reason")
     return ending(reason if isinstance(reason, str) else None)

@@ -1,7 +1,8 @@
-"""The one writer: `fold` applies one event to one session. Nothing else changes a session.
+"""Fold events into the session document. During a run nothing else changes a session.
 
-Fold laws, held by property tests and by vectors shared with client/js/core/fold.js:
-- total: an event that is unknown, malformed or about something that is not there does nothing;
+Laws, held by property tests and by vectors shared with client/js/core/fold.js:
+
+- total: an event that is unknown, malformed or about a missing object does nothing;
 - pure: no clock, no randomness; every id and time is in an event;
 - every prefix of a run folds to a document that may be POSTed again.
 """
@@ -21,8 +22,8 @@ from .result_places import Places, calls_of
 Session = dict[str, Any]
 Message = dict[str, Any]
 
-GATHERED = 32  # deltas: a short string takes 50 bytes beside its characters
-# Fields that AG-UI's messages have too, and their names there.
+GATHERED = 32  # deltas joined at a time: each short string costs 50 bytes of overhead
+# Fields that AG-UI messages have too -> their AG-UI names.
 LIFTED = {
     "id": "id",
     "role": "role",
@@ -33,17 +34,17 @@ LIFTED = {
 
 
 def fold(session: Session, event: Event) -> None:
-    """Apply one event. For a stream of them, keep one `Folder`."""
+    """Apply one event. For a stream of events, keep one `Folder`."""
     folder = Folder(session)
     folder.apply(event)
     folder.flush()
 
 
 class Folder:
-    """Folds a stream of events into `session`.
+    """Apply a stream of events to `session`.
 
-    Deltas of one field are gathered and joined once, so that a long answer costs linear time;
-    any other event, or `flush`, writes them down.
+    Deltas of one field are gathered and joined once, so that a long answer costs linear time; any
+    other event, or `flush`, writes them into the session.
     """
 
     def __init__(self, session: Session) -> None:
@@ -51,11 +52,12 @@ class Folder:
         self._target: dict[str, Any] = {}
         self._field = ""
         self._pieces: list[str] = []
-        self._texts: list[str] = []  # pieces before those, GATHERED of them in each
+        self._texts: list[str] = []  # earlier pieces, joined GATHERED at a time
         self._source: tuple[Any, Any] = (None, None)  # type and id of the deltas being gathered
         self._places: Places | None = None
 
     def apply(self, event: Event) -> None:
+        """Apply one event, or gather a delta. Never raises; ignores events that do not apply."""
         kind = event.get("type") if isinstance(event, dict) else None
         if not isinstance(kind, str):
             return
@@ -98,8 +100,11 @@ class Folder:
 
 
 def digest(session: Session) -> str:
-    """CRC-32 (8 hex digits) of the canonical JSON of messages, calls and interrupts, as a browser
-    reads them: lets a client notice that its fold and the server's have parted."""
+    """Return the CRC-32 (8 hex digits) of the canonical JSON of messages, calls and interrupts.
+
+    Numbers are spelled as a browser reads them. A client compares it to detect that its fold and
+    the server's differ.
+    """
     part = {key: session.get(key) for key in ("messages", "calls", "interrupts")}
     return f"{zlib.crc32(canonical_in_browser(part).encode()):08x}"
 
@@ -108,6 +113,7 @@ def digest(session: Session) -> str:
 
 
 def run_started(session: Session, event: Event) -> None:
+    """Set the status to in_progress, create `messages` if missing, store the event's `run`."""
     session["status"] = "in_progress"
     session.pop("finish_reason", None)
     if not has_messages(session):
@@ -117,12 +123,17 @@ def run_started(session: Session, event: Event) -> None:
 
 
 def run_finished(session: Session, event: Event) -> None:
+    """Copy status, finish_reason and rev of the event's result."""
     result = event.get("result")
     if isinstance(result, dict):
         session.update({k: result[k] for k in ("status", "finish_reason", "rev") if k in result})
 
 
 def run_error(session: Session, event: Event) -> None:
+    """Mark the run failed, and append a message of role `error`.
+
+    Without the message if its id is missing or already used.
+    """
     details = extra(event)
     message = {"id": details.get("message_id"), "role": "error", "content": event["message"]}
     if isinstance(message["id"], str) and find_message(session, message["id"]) is None:
@@ -137,6 +148,7 @@ def run_error(session: Session, event: Event) -> None:
 
 
 def state_snapshot(session: Session, event: Event) -> None:
+    """Replace every key but `messages`."""
     snapshot = event["snapshot"].get("yaa")
     if isinstance(snapshot, dict):
         for key in [key for key in session if key != "messages"]:
@@ -145,6 +157,7 @@ def state_snapshot(session: Session, event: Event) -> None:
 
 
 def state_delta(session: Session, event: Event) -> None:
+    """Apply RFC 6902 operations below /yaa, except those on messages."""
     for operation in event["delta"]:
         path = operation.get("path") if isinstance(operation, dict) else None
         parts = parse_pointer(path)
@@ -153,11 +166,13 @@ def state_delta(session: Session, event: Event) -> None:
 
 
 def custom(session: Session, event: Event) -> None:
+    """Apply the operations of a FILLED event to the messages; ignore other CUSTOM events."""
     if event["name"] == FILLED and isinstance(event.get("value"), list):
         patch_messages(session["messages"], event["value"])
 
 
 def patch_messages(messages: list[Message], operations: Patch) -> None:
+    """Apply RFC 6902 operations to fields of messages, never to a whole message."""
     for operation in operations:
         path = operation.get("path") if isinstance(operation, dict) else None
         parts = parse_pointer(path)
@@ -166,7 +181,7 @@ def patch_messages(messages: list[Message], operations: Patch) -> None:
 
 
 def messages_snapshot(session: Session, event: Event) -> None:
-    """The messages of a stored session, as snapshot.py has worded them for AG-UI clients."""
+    """Restore the messages of a stored session from the AG-UI form that snapshot.py makes."""
     found = []
     for message in event["messages"]:
         metadata = message.get("metadata") if isinstance(message, dict) else None
@@ -182,10 +197,12 @@ def messages_snapshot(session: Session, event: Event) -> None:
 
 
 def text_start(session: Session, event: Event) -> None:
+    """Append an open assistant message, unless there is one with this id."""
     open_message(session, event["messageId"], event)
 
 
 def text_end(session: Session, event: Event) -> None:
+    """Close the message, and set its `meta` and its reasoning `details` if given."""
     message = find_message(session, event["messageId"])
     if message is None:
         return
@@ -198,6 +215,7 @@ def text_end(session: Session, event: Event) -> None:
 
 
 def think_start(session: Session, event: Event) -> None:
+    """Start the reasoning of a message, opening the message if it does not exist."""
     details = extra(event)
     if not isinstance(message_id := details.get("message_id"), str):
         return
@@ -208,6 +226,7 @@ def think_start(session: Session, event: Event) -> None:
 
 
 def reasoning_of(message: Message) -> dict[str, Any]:
+    """Return the message's reasoning object, created if missing."""
     if not isinstance(message.get("reasoning"), dict):
         message["reasoning"] = {"text": ""}
     found: dict[str, Any] = message["reasoning"]
@@ -215,6 +234,7 @@ def reasoning_of(message: Message) -> dict[str, Any]:
 
 
 def open_message(session: Session, message_id: str, event: Event) -> Message:
+    """Return the message with this id, appended as an open assistant message if missing."""
     message = find_message(session, message_id)
     if message is None:
         message = {"id": message_id, "role": "assistant", "content": "", "open": True, **at(event)}
@@ -226,6 +246,7 @@ def open_message(session: Session, message_id: str, event: Event) -> Message:
 
 
 def tool_start(session: Session, event: Event, places: Places) -> None:
+    """Append a call without arguments to its message, unless the session has its id."""
     message = find_message(session, event.get("parentMessageId"))
     if message is None or event["toolCallId"] in places:
         return
@@ -241,14 +262,18 @@ def tool_start(session: Session, event: Event, places: Places) -> None:
 
 
 def tool_end(session: Session, event: Event) -> None:
+    """Store the provider's opaque `extra` with the call."""
     call = find_call(session, event["toolCallId"])
     if call is not None and "extra" in extra(event):
         call["extra"] = extra(event)["extra"]
 
 
 def tool_result(session: Session, event: Event, places: Places) -> None:
-    """Insert the result behind its call's message and that message's earlier results, which is
-    where the official AG-UI reducer puts it. The first result of a call wins."""
+    """Insert the result behind its call's message and that message's earlier results.
+
+    The official AG-UI reducer puts it there too. The first result of a call wins; it also sets the
+    state in the call log and removes the interrupts of the call.
+    """
     call_id, details = event["toolCallId"], extra(event)
     message = {"id": event["messageId"], "role": "tool", "tool_call_id": call_id}
     message |= {"name": details.get("name", ""), "content": event["content"], **at(event)}
@@ -270,6 +295,7 @@ def tool_result(session: Session, event: Event, places: Places) -> None:
 
 
 def find_message(session: Session, message_id: Any) -> Message | None:
+    """Return the last message with this id, None if there is none."""
     for message in reversed(session["messages"]):
         if isinstance(message, dict) and message.get("id") == message_id:
             return message if isinstance(message_id, str) else None
@@ -277,6 +303,7 @@ def find_message(session: Session, message_id: Any) -> Message | None:
 
 
 def find_call(session: Session, call_id: Any) -> dict[str, Any] | None:
+    """Return the call with this id, None if there is none."""
     where = owner_index(session["messages"], call_id)
     if where is None:
         return None
@@ -285,6 +312,7 @@ def find_call(session: Session, call_id: Any) -> dict[str, Any] | None:
 
 
 def find_reasoning(session: Session, reasoning_id: Any) -> dict[str, Any] | None:
+    """Return the last reasoning object with this id, None if there is none."""
     for message in reversed(session["messages"]):
         reasoning = message.get("reasoning") if isinstance(message, dict) else None
         if isinstance(reasoning, dict) and reasoning.get("id") == reasoning_id:
@@ -293,11 +321,13 @@ def find_reasoning(session: Session, reasoning_id: Any) -> dict[str, Any] | None
 
 
 def find_function(session: Session, call_id: Any) -> dict[str, Any] | None:
+    """Return the `function` object of the call with this id, None if there is none."""
     function = (find_call(session, call_id) or {}).get("function")
     return function if isinstance(function, dict) else None
 
 
 def owner_index(messages: list[Message], call_id: Any) -> int | None:
+    """Return the index of the last message that has this call, None if there is none."""
     if not isinstance(call_id, str):
         return None
     for index in range(len(messages) - 1, -1, -1):
@@ -310,19 +340,20 @@ def owner_index(messages: list[Message], call_id: Any) -> int | None:
 
 
 def extra(event: Event) -> dict[str, Any]:
-    """What rides under `metadata.yaa`."""
+    """Return the event's `metadata.yaa`, {} if it has none."""
     metadata = event.get("metadata")
     ours = metadata.get("yaa") if isinstance(metadata, dict) else None
     return ours if isinstance(ours, dict) else {}
 
 
 def at(event: Event) -> dict[str, Any]:
+    """Return {at: milliseconds} for a new message, {} if the event has no timestamp."""
     return {"at": event["timestamp"]} if "timestamp" in event else {}
 
 
 # -- the tables -----------------------------------------------------------------------------------
 
-# What an event must bring to be folded at all.
+# Fields and their types without which an event is ignored.
 REQUIRED: dict[str, dict[str, type]] = {
     "RUN_ERROR": {"message": str},
     "STATE_SNAPSHOT": {"snapshot": dict},
@@ -354,9 +385,10 @@ CALLS: dict[str, Callable[[Session, Event, Places], None]] = {
     "TOOL_CALL_START": tool_start,
     "TOOL_CALL_RESULT": tool_result,
 }
-EDITS = ("CUSTOM", "MESSAGES_SNAPSHOT")  # may change which calls a message has
+# May change which calls a message has, so that `Places` must be made anew.
+EDITS = ("CUSTOM", "MESSAGES_SNAPSHOT")
 
-# Delta events: the id they carry, the field they extend, and where that field lives.
+# Delta events: their id key, the field they extend, the function that finds its object.
 DELTAS: dict[str, tuple[str, str, Callable[[Session, Any], dict[str, Any] | None]]] = {
     "TEXT_MESSAGE_CONTENT": ("messageId", "content", find_message),
     "REASONING_MESSAGE_CONTENT": ("messageId", "text", find_reasoning),
@@ -365,7 +397,7 @@ DELTAS: dict[str, tuple[str, str, Callable[[Session, Any], dict[str, Any] | None
 
 
 def foldable(session: Session, event: Event) -> bool:
-    """Whether the event has what its fold needs, and the session the list it writes to."""
+    """Return whether the event has its REQUIRED fields and the session a list of messages."""
     for key, kind in REQUIRED.get(event["type"], {}).items():
         if not isinstance(event.get(key), kind):
             return False
@@ -373,4 +405,5 @@ def foldable(session: Session, event: Event) -> bool:
 
 
 def has_messages(session: Session) -> bool:
+    """Return whether the session has a list of messages."""
     return isinstance(session.get("messages"), list)

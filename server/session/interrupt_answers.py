@@ -1,7 +1,7 @@
-"""What people and pages may answer, one JSON Schema for each reason.
+"""JSON Schemas of the answers to interrupts, one for each reason.
 
-In the walk: a question carries its schema (`response_schema`) to the one who is asked, and intake
-checks the answer against the same one. `input_required` brings a schema of its own. Pure.
+An interrupt carries the schema (`response_schema`), and `accept` checks the answer with the same
+one. `input_required` carries a schema of its own. Pure.
 """
 
 from __future__ import annotations

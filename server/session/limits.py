@@ -1,4 +1,4 @@
-"""What the runs of a key may use at most: the server's limits, narrowed by the key's own. Pure."""
+"""Limits for the runs of an API key: the server's limits, narrowed by the key's own. Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ GROUPS = ("session", "tool")  # objects of limits
 
 
 def capped(wanted: Limits, *ceilings: Limits) -> dict[str, Any]:
-    """Limits under others, such as a session's under the server's: those may only be narrowed.
-    None means no limit."""
+    """Return limits narrowed by ceilings, such as a session's by the server's.
+
+    None means no limit.
+    """
     limits = dict(wanted)
     for name, ceiling in (item for each in ceilings for item in each.items()):
         if ceiling is not None:
@@ -24,7 +26,7 @@ def capped(wanted: Limits, *ceilings: Limits) -> dict[str, Any]:
 
 
 def narrowed(limits: Limits, *others: Limits) -> dict[str, Any]:
-    """`server.limits` under those of keys: whatever of ALONE and GROUPS they say."""
+    """Return `server.limits` narrowed by those of keys, which may set any of ALONE and GROUPS."""
     found = dict(limits)
     for other in others:
         found |= capped(
@@ -39,19 +41,26 @@ def narrowed(limits: Limits, *others: Limits) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """`server`: `server.limits`; `own`: by owner (api.auth.Key), those of the keys that say any."""
+    """Limits by owner of keys.
+
+    server  `server.limits`
+    own     owner (api.auth.Key) -> limits, for owners whose keys set any
+    """
 
     server: Limits
     own: Mapping[str, Limits]
 
     @classmethod
     def of_keys(cls, server: Limits, keys: Iterable[tuple[str, Limits]]) -> Ceilings:
-        """From (owner, limits of a key): one person's keys have the narrowest of all of them."""
+        """Make it from (owner, limits of a key).
+
+        All keys of an owner get the narrowest limits of any.
+        """
         own: dict[str, Limits] = {}
         for owner, limits in keys:
             own[owner] = narrowed(own.get(owner, server), limits)
         return cls(server, own)
 
     def of(self, owner: str) -> Limits:
-        """`server.limits` as they are for the keys of this owner."""
+        """Return `server.limits` as they apply to the keys of this owner."""
         return self.own.get(owner, self.server)

@@ -1,11 +1,11 @@
-"""Modes: how many tools a model may use before it answers, as values that `decide` reads.
+"""Modes: how many tool calls a model may make before it answers. Pure.
 
-    free          any number of calls in a round, round after round: the default
+    free          any number of calls in a round, any number of rounds: the default
     plain         one call at most, then the answer
     react         one call in each round: think, act, look
-    plan_execute  a plan that is kept; any number of calls in a round, strictly one after another
+    plan_execute  a plan; any number of calls in a round, strictly one after another
 
-Every call gets its one result: what a mode does not allow gets one that says so. Pure.
+Every call gets one result; a call that the mode does not allow gets one that says so.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ PLANNING = ("plan_set", "plan_update")
 
 @dataclass(frozen=True)
 class Mode:
+    """Limits of one mode; None is no limit."""
+
     name: str
-    about: str  # for people who choose one
-    per_round: int | None = None  # calls of one answer that are run
-    per_run: int | None = None  # calls for one message of the user; then no tools are offered
-    rounds: int | None = None  # model calls, where nobody says how many
-    most_rounds: int | None = None  # model calls, whatever anybody says
-    in_order: bool = False  # one call after another, also those that may go side by side
-    plans: bool = False  # the tools of PLANNING are offered, and a failed task ends the run
+    about: str  # description for people
+    per_round: int | None = None  # calls run of one answer
+    per_run: int | None = None  # calls per user message; after that no tools are offered
+    rounds: int | None = None  # model calls, unless set elsewhere
+    most_rounds: int | None = None  # model calls, whatever is set elsewhere
+    in_order: bool = False  # run calls one after another, even parallel-safe ones
+    plans: bool = False  # offer the PLANNING tools; a failed task ends the run
 
 
 FREE = Mode("free", "Any number of tools, round after round.")
@@ -45,7 +47,7 @@ MODES: dict[str, Mode] = {
         Mode("plan_execute", PLAN_EXECUTE, in_order=True, plans=True),
     )
 }
-# Seed 001's names, old and new, and those of its later versions; `-`, `_` and case do not matter.
+# Other names of modes, of earlier projects; `-`, `_` and case are ignored.
 ALIASES = {
     "": "free",
     "auto": "free",
@@ -59,12 +61,12 @@ ALIASES = {
 
 
 def catalog() -> list[dict[str, str]]:
-    """For `/info`: `{name, description}` of each mode."""
+    """Return `{name, description}` of each mode, for `/info`."""
     return [{"name": mode.name, "description": mode.about} for mode in MODES.values()]
 
 
 def mode_named(text: str) -> Mode | None:
-    """The mode of this name or alias, if there is one."""
+    """Return the mode with this name or alias, None if there is none."""
     name = ALIASES.get(text)
     if name is None:
         name = ALIASES.get(text.strip().casefold().replace("-", "").replace("_", ""))
@@ -72,21 +74,21 @@ def mode_named(text: str) -> Mode | None:
 
 
 def mode_of(session: Session) -> Mode:
-    """The session's own choice, else its agent's."""
+    """Return the session's own mode, else its agent's, else FREE."""
     own = session["config"]["yaa"].get("mode") or ""
     agents = (session["config"].get("agent") or {}).get("mode") or ""
     return mode_named(own or agents) or FREE
 
 
 def used(mode: Mode, session: Session) -> int:
-    """How many calls the model has made since the user spoke, where this mode counts them."""
+    """Count the calls since the user's last message; 0 if the mode does not limit them."""
     if mode.per_run is None:
         return 0
     return sum(len(counted(message)) for message in answers(session))
 
 
 def places(message: dict[str, Any]) -> dict[str, int]:
-    """Call id -> its place among the calls of its message that a mode counts."""
+    """Return call id -> index among the counted calls of its message."""
     return {call["id"]: place for place, call in enumerate(counted(message))}
 
 
@@ -98,9 +100,11 @@ def beyond(
     used: int,
     places: Mapping[str, int],
 ) -> Reply | None:
-    """The result of a call that this mode does not run. A call that has been asked about, or was
-    begun, is past this question, whatever the mode is by now. `used`: the calls of this run;
-    `places`: those of this message."""
+    """Return the result of a call that this mode does not allow, None if it may run.
+
+    A call that was already asked about or started is never refused, even if the mode has changed.
+    `used` and `places` are what the functions of these names return.
+    """
     if (session["calls"].get(call["id"]) or {}).get("state", "proposed") != "proposed":
         return None
     if message["id"] == session["run"].get("summary"):
@@ -121,12 +125,12 @@ def beyond(
 
 
 def exhausted(mode: Mode, session: Session) -> bool:
-    """Whether no more tools are to be offered for this message of the user."""
+    """Return whether no more tools are offered for this user message."""
     return mode.per_run is not None and used(mode, session) >= mode.per_run
 
 
 def answers(session: Session) -> Iterator[dict[str, Any]]:
-    """What the model said since the user spoke, newest first; not what was cut."""
+    """Yield the model's complete messages since the user's last message, newest first."""
     for message in reversed(session["messages"]):
         if message["role"] == "user":
             return
@@ -135,7 +139,7 @@ def answers(session: Session) -> Iterator[dict[str, Any]]:
 
 
 def counted(message: dict[str, Any]) -> list[Call]:
-    """The calls of an answer that a mode counts: `finish` uses nothing, it is the end."""
+    """Return the calls of an answer that a mode counts: all but `finish`, which ends the run."""
     calls = message.get("tool_calls") or ()
     return [call for call in calls if call["function"]["name"] != FINISH]
 

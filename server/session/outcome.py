@@ -1,8 +1,7 @@
-"""What became of a run, for both OpenAI fronts: the caller's calls, the reason, the tokens.
+"""Derive the answer for a caller from the session after a run: calls, reason, tokens or failure.
 
-In the walk: `chat_reply` and `responses_reply` ask here when the run's last event has been folded.
-The rule of the file: it reads the session after the run, so that a stream and a whole answer cannot
-say different things.
+Used by both OpenAI protocols once the last event of a run is folded. Streamed and whole answers
+agree because both read the session.
 """
 
 from __future__ import annotations
@@ -21,32 +20,32 @@ from .modes import FINISH
 Json = dict[str, Any]
 Session = dict[str, Any]
 
-# RUN_ERROR's code -> status, type and code of the answer, as long as asking again may help.
+# Code of RUN_ERROR -> HTTP status, type and code of the answer, if a retry may help.
 FAILURES: dict[str, tuple[int, str, str]] = {
     "context_overflow": (400, "invalid_request_error", "context_length_exceeded"),
     "upstream_rate_limit": (429, "rate_limit_error", "upstream_rate_limit"),
     "upstream_timeout": (504, "server_error", "upstream_timeout"),
     "overloaded": (503, "server_error", "overloaded"),
-    "output_invalid": (424, "server_error", "output_invalid"),  # it is the model that failed
+    "output_invalid": (424, "server_error", "output_invalid"),  # the model failed, not the server
     "task_failed": (424, "server_error", "task_failed"),
 }
-# Most clients repeat every 408, 409, 429 and 5xx, whatever a header says; none repeats a 424.
+# Most clients retry each 408, 409, 429 and 5xx, whatever the headers say; none retries a 424.
 DEPENDENCY_FAILED = 424
-OF_THE_REQUEST = (400, 413, 422)  # a provider's statuses for a request that it does not take
-REASONS = {  # why a provider refused, where that is known -> status and type of the answer
+OF_THE_REQUEST = (400, 413, 422)  # a provider's statuses for a request it rejects
+REASONS = {  # a provider's reason for a refusal -> HTTP status and type of the answer
     "content_filter": (400, "invalid_request_error"),
     "insufficient_quota": (DEPENDENCY_FAILED, "server_error"),
 }
-RAN = ("started", "done", "failed", "indeterminate")  # the states of a call that has begun
-# A client of OpenAI has no word for a fault, and "stop" would be a lie.
+RAN = ("started", "done", "failed", "indeterminate")  # states of a call that was started
+# OpenAI has no finish_reason for a fault, and "stop" would be wrong.
 ENDS = {"": "stop", "length": "length", "filter": "content_filter", "broken": "length"}
-NOTHING = "done"  # what `finish` gives where it was given nothing
+NOTHING = "done"  # the result of `finish` without a text
 STOPPED = "The server is stopping; what was said so far is not the whole answer."
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An answer that was not to be had."""
+    """Failure of a run: HTTP `status`, and `kind`, the `type` of OpenAI's error object."""
 
     message: str
     status: int
@@ -55,8 +54,11 @@ class Failure:
 
     @classmethod
     def of(cls, message: str, code: str, details: Json | None = None, *, ran: bool) -> Failure:
-        """`details` are a RUN_ERROR's own. `ran`: a tool of the server's has, so the request must
-        not be sent again by a client that does not know that."""
+        """Return the failure for an error code. `details` are those of RUN_ERROR.
+
+        `ran`: a tool of the server was run. The status is then one that clients do not retry
+        automatically.
+        """
         told = details or {}
         if (why := told.get("reason")) in REASONS:
             status, kind = REASONS[why]
@@ -76,8 +78,10 @@ def _status(code: str) -> int:
 
 
 def failure(session: Session, event: Event, first: int) -> Failure | None:
-    """Why the run that ended with this event gave no answer; None if it did. The session's messages
-    from `first` on are the answer's."""
+    """Return why the run that ended with `event` gave no answer, None if it did.
+
+    The messages from index `first` on belong to the answer.
+    """
     if event["type"] == "RUN_ERROR":
         details = event.get("metadata", {}).get("yaa")
         code = event.get("code", "internal")
@@ -89,12 +93,12 @@ def failure(session: Session, event: Event, first: int) -> Failure | None:
 
 
 def stopped(session: Session, first: int) -> Failure:
-    """What is told of a run that a stopping server has left."""
+    """Return the failure of a run that a stopping server cut off."""
     return Failure.of(STOPPED, "overloaded", ran=ran(session, first))
 
 
 def ran(session: Session, first: int) -> bool:
-    """Whether a tool of the server's has been run for the messages from `first` on."""
+    """Return whether a call in the messages from index `first` on was started by the server."""
     ledger = session.get("calls", {})
     return any(
         ledger.get(call["id"], {}).get("state") in RAN
@@ -104,8 +108,11 @@ def ran(session: Session, first: int) -> bool:
 
 
 def calls(session: Session, names: Mapping[str, str], run: str) -> list[Json]:
-    """`{id, name, arguments}` of what the caller has to do, as the caller names it. The ids are
-    ours: those of small providers come again in every answer."""
+    """Return `{id, name, arguments}` of the calls for the caller.
+
+    `names`: our name of a tool -> the caller's. The ids are our own: some small providers repeat
+    ids in every answer.
+    """
     asked = _asked(session)
     messages = session["messages"] if asked else ()
     made = {call["id"]: call for each in messages for call in each.get("tool_calls") or ()}
@@ -120,10 +127,10 @@ def calls(session: Session, names: Mapping[str, str], run: str) -> list[Json]:
 
 
 def _exact(call: Json | None, args: Any) -> str:
-    """What the call is given, with the integers that no browser can count as integers again."""
+    """Return the arguments as JSON, with integers that `browser_safe` made strings restored."""
     try:
         wrote = loads(call["function"]["arguments"]) if call else args
-    except JSONError:  # it was repaired
+    except JSONError:  # the model's arguments were invalid and have been repaired
         return dumps(args)
     return dumps(wrote if browser_safe(wrote) == args else args)
 
@@ -133,7 +140,7 @@ def _asked(session: Session) -> list[Json]:
 
 
 def reason(session: Session) -> str:
-    """stop, length, content_filter or tool_calls."""
+    """Return OpenAI's finish_reason: stop, length, content_filter or tool_calls."""
     if _asked(session):
         return "tool_calls"
     if session.get("finish_reason") == "limit":
@@ -145,14 +152,15 @@ def reason(session: Session) -> str:
 
 
 def is_structured(session: Session) -> bool:
-    """Whether the answer is one JSON value. It is sent whole, when it is known to fit: with words
-    of the model before it, it would not be JSON."""
+    """Return whether the answer is one JSON value.
+
+    It is sent as a whole once it is valid: after other text of the model it would not be JSON.
+    """
     return structured_output.schema_of(session) is not None
 
 
 def last_words(session: Session, *, said: bool) -> str:
-    """What is still to be sent at the end: the structured output, or the text that the model gave
-    to `finish` if it said nothing else."""
+    """Return the text to send at the end: the structured output, or `finished`."""
     if _asked(session):
         return ""
     if is_structured(session):
@@ -161,8 +169,11 @@ def last_words(session: Session, *, said: bool) -> str:
 
 
 def finished(messages: Sequence[Json], *, said: bool) -> str:
-    """What the model gave to `finish` at the end, unless it said something along with it. `said`:
-    it did so earlier, and an empty reason adds nothing to that."""
+    """Return the text that the model gave to `finish` at the end, "" if it adds nothing.
+
+    `said`: the caller has text of this run already. Then the text is left out if its message has
+    other text, or if the model gave none.
+    """
     given = ""
     for message in reversed(messages):
         if message["role"] == "assistant":
@@ -176,7 +187,7 @@ def finished(messages: Sequence[Json], *, said: bool) -> str:
 
 
 def rewritten(session: Session, event: Event) -> Iterator[tuple[str, str]]:
-    """(id, text) of the messages that a hook has just put other words into; a CUSTOM event."""
+    """Yield (id, text) of the messages whose text a hook replaced, from a CUSTOM event."""
     for change in event["value"] if event["name"] == FILLED else ():
         match parse_pointer(change["path"]):
             case [index, "content"]:
@@ -185,16 +196,18 @@ def rewritten(session: Session, event: Event) -> Iterator[tuple[str, str]]:
 
 
 def usage(session: Session) -> dict[str, int]:
-    """prompt, completion, total, cached and reasoning tokens of all model calls of the run."""
+    """Return prompt, completion, total, cached and reasoning tokens of the run's model calls."""
     used = session.get("usage", {})
     names = ("prompt", "completion", "total", "cached", "reasoning")
     return {name: used.get(f"{name}_tokens", 0) for name in names}
 
 
 def carrier(session: Session, first_message: int, run: str) -> Json:
-    """What the caller has no message for: the run's own messages as they are, with the calls of the
-    server's tools, their results, and what the provider wants back. Given with the calls of the
-    caller, who comes back with it. `calls`: our id of each by the one that the caller was told."""
+    """Return {id, calls, messages}: the run's messages that the caller's format cannot hold.
+
+    They contain calls of the server's tools, results, and opaque provider data. Sent with the
+    caller's calls, and sent back with their results. `calls`: id for the caller -> our id.
+    """
     told = {f"call_{run}_{n}": item["call_id"] for n, item in enumerate(_asked(session))}
     own = session["messages"][first_message:]
     messages = [each for each in own if each["role"] != "error" and not each.get("open")]

@@ -1,7 +1,6 @@
-"""RFC 6902 and 6901 as far as events need them: add, replace, remove, by pointer. Pure.
+"""Apply the RFC 6902 operations add, replace and remove at RFC 6901 pointers. Pure.
 
-In the walk: below the fold, which alone applies what is here. The rule of the file: what does not
-apply is left undone, and what is put in is a copy.
+Used by the fold alone. An operation that does not apply is ignored; values are copied.
 """
 
 from __future__ import annotations
@@ -10,14 +9,17 @@ from functools import lru_cache
 from typing import Any
 
 _CONTAINERS = (dict, list)
-# One object for equal keys, if they are short. Not `sys.intern`: Python 3.12.0 to 3.12.4 never let
-# go of what it was given (gh-113993), and keys come from outside.
+# Short equal keys share one string. Not `sys.intern`: Python 3.12.0 to 3.12.4 never free interned
+# strings (https://github.com/python/cpython/issues/113993), and keys come from clients.
 _shared = lru_cache(maxsize=1024)(str)
-SHORT = 64
+SHORT = 64  # characters
 
 
 def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
-    """One RFC 6902 add, replace or remove. What does not apply is left undone."""
+    """Apply one RFC 6902 add, replace or remove in `root`; ignore it if it does not apply.
+
+    `parts` is the parsed path.
+    """
     for part in parts[:-1]:
         root = step_into(root, part)
     last, op = parts[-1], operation.get("op")
@@ -28,7 +30,7 @@ def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
             if op == "remove":
                 del root[last]
             else:
-                key = _shared(last) if len(last) <= SHORT else last  # the same in every session
+                key = _shared(last) if len(last) <= SHORT else last  # keys repeat in every session
                 root[key] = own(operation["value"])
     elif isinstance(root, list):
         index = len(root) if last == "-" and op == "add" else array_index(last)
@@ -42,6 +44,7 @@ def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
 
 
 def step_into(node: Any, part: str) -> Any:
+    """Return the member of an object or list, None if there is none."""
     if isinstance(node, dict):
         return node.get(part)
     if isinstance(node, list) and (index := array_index(part)) is not None and index < len(node):
@@ -50,12 +53,13 @@ def step_into(node: Any, part: str) -> Any:
 
 
 def array_index(part: str) -> int | None:
-    """RFC 6901 section 4: digits without a leading zero."""
+    """Return an array index, None unless RFC 6901 section 4 allows it (no leading zero)."""
     ascii_digits = part.isascii() and part.isdigit() and len(part) < 16
     return int(part) if ascii_digits and (part == "0" or part[0] != "0") else None
 
 
 def parse_pointer(path: Any) -> list[str] | None:
+    """Return the unescaped parts of an RFC 6901 pointer, None if it is not one or is empty."""
     if not isinstance(path, str) or not path.startswith("/"):
         return None
     parts = path[1:].split("/")
@@ -63,7 +67,7 @@ def parse_pointer(path: Any) -> list[str] | None:
 
 
 def own(value: Any) -> Any:
-    """A copy for the session: later folds change it, and an event never changes."""
+    """Return a copy for the session: later folds change it, and an event must never change."""
     if isinstance(value, dict):
         return {k: own(v) if isinstance(v, _CONTAINERS) else v for k, v in value.items()}
     return [own(item) for item in value] if isinstance(value, list) else value

@@ -1,8 +1,8 @@
-"""Shell-style patterns of names and arguments: `*`, `?`, `[ab]`, `[!ab]`, as fnmatchcase has them.
+"""Match names and arguments with the shell patterns of fnmatchcase: `*`, `?`, `[ab]`, `[!ab]`.
 
-Patterns come with sessions, and so does what they are held against. `fnmatch` compiles a regular
-expression for each pattern and forgets it when there are many, and matching one can take the length
-of the text times that of the pattern. Here only patterns with `?` or a set are compiled. Pure.
+Patterns and texts come from clients. `fnmatch` compiles a regular expression for each pattern,
+evicts them when there are many, and a match can take time proportional to text length times pattern
+length. Here only patterns with `?` or a set are compiled. Pure.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable
 from fnmatch import translate
 from functools import lru_cache
 
-COMPILING = 3_000  # characters compared in the time in which one of a pattern is compiled
+COMPILING = 3_000  # cost to compile one character of a pattern, in characters compared
 
-_QUOTED = re.compile(r"\[([*?\[])\]")  # how one of these is written that stands for itself
+_QUOTED = re.compile(r"\[([*?\[])\]")  # a literal `*`, `?` or `[`
 _SPECIAL = re.compile(r"[?\[]")
 
 
 def fits(text: str, pattern: str) -> bool:
-    """Whether the whole of a text fits a pattern."""
+    """Return whether the whole text matches a pattern."""
     pieces = _pieces(pattern)
     if pieces is None:
         return _compiled(pattern).match(text) is not None
@@ -30,7 +30,7 @@ def fits(text: str, pattern: str) -> bool:
     if len(text) < len(first) + len(last) or not text.startswith(first):
         return False
     at, end = len(first), len(text) - len(last)
-    for piece in rest:  # the first place of each is as good as any other
+    for piece in rest:  # leftmost match is enough: only `*` is between pieces
         at = text.find(piece, at, end)
         if at < 0:
             return False
@@ -39,19 +39,19 @@ def fits(text: str, pattern: str) -> bool:
 
 
 def work(text: str, pattern: str) -> int:
-    """The most characters that are compared to hold a text against a pattern."""
+    """Return the cost to match a text with a pattern: at most so many characters are compared."""
     if is_compiled(pattern):
         return len(pattern) * (len(text) + COMPILING)
     return len(text) + len(pattern)
 
 
 def is_compiled(pattern: str) -> bool:
-    """Whether the pattern has a `?` or a set, so that matching it costs more."""
+    """Return whether the pattern has a `?` or a set, so that a match costs more."""
     return _pieces(pattern) is None
 
 
 def names(patterns: Iterable[str]) -> Callable[[str], bool]:
-    """Whether a name fits one of the patterns, in whatever case."""
+    """Return a predicate whether a name matches any of the patterns, ignoring case."""
     return _names(tuple(patterns))
 
 
@@ -62,6 +62,7 @@ def _names(patterns: tuple[str, ...]) -> Callable[[str], bool]:
     others = [each for each in folded if each not in plain]
 
     def fit(name: str) -> bool:
+        """Return whether a name matches any of the patterns."""
         name = name.casefold()
         return name in plain or any(fits(name, each) for each in others)
 
@@ -70,8 +71,8 @@ def _names(patterns: tuple[str, ...]) -> Callable[[str], bool]:
 
 @lru_cache(maxsize=1024)
 def _pieces(pattern: str) -> list[str] | None:
-    """What is between the stars; None if that is not only text."""
-    quoted = _QUOTED.split(pattern)  # every second one is a character that stands for itself
+    """Return the texts between the stars, None if the pattern has `?` or a set."""
+    quoted = _QUOTED.split(pattern)  # every second one is a literal special character
     if any(map(_SPECIAL.search, quoted[::2])):
         return None
     pieces = [""]

@@ -1,9 +1,8 @@
-"""The plan of a session: its goal, and tasks in order, each with what became of it. Kept by the
-model, by tools.
+"""The plan of a session, kept by the model: a goal and ordered tasks with status and result.
 
-In the walk: the toolbox performs `plan_set` and `plan_update` here; the new plan is an event and
-lives in the document, so it survives any server. Each result shows the whole plan, which is how the
-model sees it. Pure.
+The toolbox calls this for the tools `plan_set` and `plan_update`. The new plan is an event and part
+of the document, so any server can continue it. Each tool result shows the whole plan to the model.
+Pure.
 """
 
 from __future__ import annotations
@@ -21,11 +20,15 @@ _MARKS = dict(zip(STATES, (" ", ">", "x", "!", "-"), strict=True))
 
 
 class BadPlan(Exception):
-    """What is asked for cannot be done; the text is for the model."""
+    """The requested plan or change is invalid; the text is for the model."""
 
 
 def set_plan(session: Session, goal: str, tasks: list[str]) -> Plan:
-    """A new plan. A task of the old one that is named again keeps what became of it, once."""
+    """Return a new plan.
+
+    A task with the title of an old one keeps its status and result, once per old task. Raises
+    BadPlan without a goal, for a task without a title, or unless there are 1 to MAX_TASKS tasks.
+    """
     if not (goal := " ".join(goal.split())[:MAX_TEXT]):
         raise BadPlan("say the goal first: what is to be true when the task is done")
     if not 1 <= len(tasks) <= MAX_TASKS:
@@ -42,7 +45,10 @@ def set_plan(session: Session, goal: str, tasks: list[str]) -> Plan:
 
 
 def update(session: Session, task: str, status: str, result: str = "") -> Plan:
-    """The plan with another status of one task, and what came of it."""
+    """Return the plan with a new status of one task, and its result if given.
+
+    Raises BadPlan for an unknown task id.
+    """
     tasks = tasks_of(session)
     if task not in [each["id"] for each in tasks]:
         known = ", ".join(each["id"] for each in tasks)
@@ -56,14 +62,13 @@ def update(session: Session, task: str, status: str, result: str = "") -> Plan:
 
 
 def goal_of(session: Session) -> str:
-    """What the plan is for; empty where nobody said, or a stranger's document has no text there."""
+    """Return the goal; "" if there is none, or if the document's value is invalid."""
     goal = (session.get("plan") or {}).get("goal")
     return goal if isinstance(goal, str) and len(goal) <= MAX_TEXT else ""
 
 
 def tasks_of(session: Session) -> list[dict[str, Any]]:
-    """The tasks of a session's plan that are whole and no longer than one may be: a stranger's
-    document may hold anything."""
+    """Return the valid tasks of a session's plan: a client's document may hold anything."""
     tasks = (session.get("plan") or {}).get("tasks")
     return [
         task
@@ -79,7 +84,7 @@ def _is_text(value: Any) -> bool:
 
 
 def told(plan: Plan) -> str:
-    """A plan as the model reads it."""
+    """Return a plan as text for the model."""
     lines = [f"Goal: {plan['goal']}"] if plan.get("goal") else []
     for task in plan["tasks"]:
         said = f": {task['result']}" if task.get("result") else ""
@@ -88,7 +93,7 @@ def told(plan: Plan) -> str:
 
 
 def failed_task(session: Session) -> str:
-    """The task that the model has given up since the user last spoke, in words; empty for none."""
+    """Describe the task that the model marked failed since the user's last message, "" for none."""
     for message in reversed(session["messages"]):
         if message["role"] == "user":
             return ""

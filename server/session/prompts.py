@@ -1,8 +1,8 @@
-"""The system prompt: derived for every model call, never stored in a session.
+"""Build the system prompt, for every model call; it is never stored in a session.
 
-A prompt is a list of sections, each a template that the session (`config.prompt`) or else its agent
-(`prompt`) may replace by name. It is a pure function of the session, byte-stable while nothing it
-names changes, so providers can cache it.
+A prompt is a list of sections. The session (`config.prompt`) or else its agent (`prompt`) may
+replace the template of a section. A pure function of the session, with the same bytes as long as
+the facts it contains do not change, so that providers can cache it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .structured_output import schema_of
 Session = dict[str, Any]
 Remark = dict[str, Any]
 
-# Section name -> template, in the order in which they stand.
+# Section name -> template, in the order of the prompt.
 SECTIONS: dict[str, str] = {
     "persona": "{character}",
     "agent": "{agent}",
@@ -40,7 +40,7 @@ SECTIONS: dict[str, str] = {
     "append": "{append}",
 }
 _OPTIONAL_FACTS = ("agent", "mode", "host", "environment", "language", "append")
-# The fact without which a section is left out.
+# Section name -> the fact without which it is left out.
 OPTIONAL = {
     **{name: name for name in _OPTIONAL_FACTS},
     "output": "output_schema",
@@ -61,8 +61,8 @@ TITLE = (
     "Write a title of at most six words for this conversation, in its language."
     " Answer with the title alone."
 )
-# What a model without function calling is told and shown of tools (models/text_tools/history.py),
-# by section, and the placeholders of each.
+# Section name -> template for models without function calling (models/text_tools/history.py), and
+# below, the placeholders of each.
 PROTOCOL: dict[str, str] = {
     "tools": """\
 You can use tools. To use one, write its name as a tag and each parameter as a tag inside it:
@@ -82,7 +82,7 @@ PROTOCOL_FACTS: dict[str, tuple[str, ...]] = {
     "result": ("name", "result"),
     "error": ("name", "result"),
 }
-# What `config.prompt` and an agent's `prompt` may hold, and what each is, for a person.
+# Keys of `config.prompt` and of an agent's `prompt` -> description for people.
 ABOUT: dict[str, str] = {
     "persona": "Who the agent is.",
     "agent": "What the agent of the session is told.",
@@ -103,20 +103,20 @@ ABOUT: dict[str, str] = {
 }
 NAMES = tuple(ABOUT)
 FACTS = ("character", "output_schema", "date", *_OPTIONAL_FACTS)
-# Codes of what `run.warnings` of a session says of its templates.
+# Codes of entries of `run.warnings` about templates.
 UNKNOWN_SECTION, UNKNOWN_PLACEHOLDER = "prompt_section_unknown", "prompt_placeholder_unknown"
 UNREADABLE_CALL = "prompt_call_unreadable"
 
-MOST_NAMED, MAX_NAME = 20, 100  # placeholders of a remark, and characters of a name in it
+MOST_NAMED, MAX_NAME = 20, 100  # placeholders in a remark, characters of a name in it
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_]+)\}(?!\})")
 
 
 def system(session: Session) -> str:
-    """The system prompt of a session.
+    """Return the system prompt of a session.
 
-    `system` replaces everything, any section's name replaces that section, and `append` is added
-    at the end. Unknown placeholders stay as they are and `remarks` names them.
+    `system` replaces everything, the name of a section replaces that section, and `append` is added
+    at the end. Unknown placeholders stay as they are; `remarks` reports them.
     """
     own = custom(session["config"])
     facts = values(session, own)
@@ -132,26 +132,26 @@ def system(session: Session) -> str:
 
 
 def default(name: str) -> str:
-    """Return the template of a section that nobody has replaced; "" where there is none."""
-    if name == "append":  # its template is what somebody has appended
+    """Return the default template of a section, "" if it has none."""
+    if name == "append":  # it has no default text
         return ""
     return {**SECTIONS, **PROTOCOL, "title": TITLE}.get(name, "")
 
 
 def named(name: str) -> tuple[str, ...]:
-    """Return the placeholders that a section may name."""
+    """Return the placeholders that are allowed in a section."""
     return () if name in ("append", "title", "systemPrompt") else PROTOCOL_FACTS.get(name, FACTS)
 
 
 def custom(config: Mapping[str, Any]) -> dict[str, str]:
-    """The templates of a session's settings, and of its agent where the session has none."""
+    """Return section name -> template of the session's settings, else of its agent."""
     agents = (config.get("agent") or {}).get("prompt") or {}
     both = {**agents, **(config.get("prompt") or {})}
     return {name: text for name, text in both.items() if isinstance(text, str)}
 
 
 def values(session: Session, own: Mapping[str, str]) -> dict[str, str]:
-    """What a template may name."""
+    """Return placeholder -> its value."""
     agent = session["config"].get("agent") or {}
     schema = schema_of(session)
     started = session["run"]["started_at"] // 1000
@@ -169,17 +169,20 @@ def values(session: Session, own: Mapping[str, str]) -> dict[str, str]:
 
 
 def fill(template: str, facts: Mapping[str, str]) -> str:
-    """One pass: what a fact holds is never read as a template itself. `{{x}}` is no placeholder,
-    it is how a call names an earlier result."""
-    if "{" not in template:  # most sections
+    """Replace the placeholders of a template, in one pass: values are not templates.
+
+    `{{x}}` is not a placeholder: tool calls refer to earlier results that way.
+    """
+    if "{" not in template:  # most sections have none
         return template
     return _PLACEHOLDER.sub(lambda match: facts.get(match[1], match[0]), template)
 
 
 def remarks(templates: Mapping[str, Any]) -> list[Remark]:
-    """What is odd about templates: a section that does not exist, or a placeholder that does not.
-    Both are left as they are. Each remark is {code, message, section, known, …}, so that a client
-    can word it in its own language."""
+    """Return warnings about unknown sections and placeholders, which are kept as they are.
+
+    Each is {code, message, section, known, …}, so that a client can translate it.
+    """
     found: list[Remark] = []
     for name, text in templates.items():
         if name not in (*NAMES, "systemPrompt"):
@@ -200,7 +203,7 @@ def remarks(templates: Mapping[str, Any]) -> list[Remark]:
 
 
 def title_request(session: Session, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages of the extra call that names a session."""
+    """Return the messages of the extra model call that makes a session's title."""
     lines = [
         f"{message['role']}: {message['content'][:2000]}"
         for message in messages

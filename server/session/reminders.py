@@ -1,7 +1,7 @@
-"""What a model is told beside the conversation, for one call: never stored, always the same.
+"""Notes to the model beside the conversation, for one call: never stored, always the same. Pure.
 
-A run may go on after an answer in words: one that said at a limit how far it came, or one that
-missed its schema. Providers expect a user's message between two answers; a note is that. Pure.
+A run may continue after an answer in text: after a summary at a limit, or an answer that missed its
+schema. Providers expect a user message between two answers, and the note is that message.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SUM_UP = (
 
 
 def with_notes(session: Session, messages: list[Message], note: str = "") -> list[Message]:
-    """The messages, with a note behind each answer that another one follows, and `note` at last."""
+    """Return the messages with a note between consecutive answers, and `note` at the end."""
     seen: list[Message] = []
     for message in messages:
         last = seen[-1] if seen else None
@@ -38,8 +38,11 @@ def with_notes(session: Session, messages: list[Message], note: str = "") -> lis
 
 
 def progress(session: Session, limits: Mapping[str, Any]) -> str:
-    """How far the run has come, for a session that wants it told: behind the results of a step, so
-    that nothing in front of them changes and a provider's cache holds."""
+    """Return a note with the number of the step, "" unless `progress_hint` is set.
+
+    It goes behind the results of a step, so that the text before it does not change and the
+    provider's cache stays valid.
+    """
     most, last = limits.get("max_steps"), session["messages"][-1:]
     wanted = session["config"]["yaa"].get("progress_hint")
     if not wanted or not most or not last or last[0]["role"] != "tool":

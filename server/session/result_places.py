@@ -1,7 +1,7 @@
-"""Where the calls of a session stand among its messages: found once for a stream of events.
+"""Find the places of tool calls and results among the messages, once for a stream of events.
 
-The fold puts each result behind its call's message and that message's earlier results. Looking for
-that place from the end of the list takes as long as the list, for each result. Pure.
+The fold inserts each result behind its call's message and that message's earlier results. To search
+for that place from the end of the list takes linear time for each result. Pure.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ Message = dict[str, Any]
 
 
 class Places:
-    """Of one list of messages, as long as calls and results are only put into it by this. `of` says
-    whether no other message has come or gone."""
+    """Index of the calls and results in one list of messages.
+
+    Valid as long as calls and results are added through it alone; `of` checks that no other message
+    was added or removed.
+    """
 
     def __init__(self, messages: list[Message]) -> None:
         self._messages, self._length = messages, len(messages)
-        self._owners: dict[str, int] = {}  # call id -> place of its message, before any `put`
+        self._owners: dict[str, int] = {}  # call id -> index of its message, before any `put`
         self._end = len(messages)
-        self._blocks: dict[int, tuple[int, set[Any]]] = {}  # place -> see `_block`
-        self._put: list[int] = []  # before which of those messages results were put, in order
+        self._blocks: dict[int, tuple[int, set[Any]]] = {}  # index of a message -> see `_block`
+        self._put: list[int] = []  # sorted original indexes before which results were put
         for place, message in enumerate(messages):
             if isinstance(message, dict) and message.get("tool_calls"):  # few have any
                 for call in calls_of(message):
@@ -29,21 +32,24 @@ class Places:
                         self._owners[call["id"]] = place
 
     def of(self, messages: list[Message]) -> bool:
+        """Return whether the index is valid for this list."""
         return messages is self._messages and len(messages) == self._length
 
     def __contains__(self, call_id: object) -> bool:
         return call_id in self._owners
 
     def add(self, call_id: str, message: Message) -> None:
-        """Say that a message has got another call."""
+        """Add a call that was appended to a message of the list."""
         at = len(self._messages) - 1
         while self._messages[at] is not message:
             at -= 1
         self._owners[call_id] = self._before(at)
 
     def put(self, call_id: str, result: Message) -> bool:
-        """Put a result behind its call's message and the results there; False if there is no such
-        call, or if it has a result there already."""
+        """Insert a result behind its call's message and the results there.
+
+        Return False if there is no such call, or if it already has a result there.
+        """
         place = self._owners.get(call_id)
         if place is None:
             return False
@@ -57,16 +63,18 @@ class Places:
         return True
 
     def _now(self, place: int) -> int:
-        """Where a message is by now."""
+        """Return the present index of a message, given its index before any `put`."""
         return place + bisect_right(self._put, place)
 
     def _before(self, at: int) -> int:
-        """Where a message, or the end, was before any `put`."""
+        """Return the index that a message, or the end, had before any `put`."""
         return bisect_left(range(self._end + 1), at, key=self._now)
 
     def _block(self, place: int) -> tuple[int, set[Any]]:
-        """Of the results behind a message: the place of what follows them, before any `put`, and
-        the ids of their calls."""
+        """Return the end of the results behind a message, and the ids of their calls.
+
+        The end is an index as before any `put`.
+        """
         if place not in self._blocks:
             at = start = self._now(place) + 1
             while at < len(self._messages) and role_is_tool(self._messages[at]):
@@ -78,9 +86,11 @@ class Places:
 
 
 def calls_of(message: Any) -> list[dict[str, Any]]:
+    """Return the tool calls of a message that are objects; [] for anything else."""
     calls = message.get("tool_calls") if isinstance(message, dict) else None
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
 def role_is_tool(message: Any) -> bool:
+    """Return whether a value is a message of role `tool`."""
     return isinstance(message, dict) and message.get("role") == "tool"

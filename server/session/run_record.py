@@ -1,9 +1,9 @@
-"""What a run did since the user's last message, for a client that did not get it. Pure.
+"""Record a run since the user's last message, for a client that did not receive all of it.
 
-A host keeps a record of a run from the first call on that may not run twice, until the client has
-the answer (agent/run_records.py). A client whose line broke POSTs what it has: the same messages
-up to the user's last one, and fewer of those after it. It gets the missing ones as events and the
-run goes on behind them, so that the model is not asked anew and no call is made a second time.
+From the first call on that must not run twice, a host keeps a record of the run until the client
+has the answer (agent/run_records.py). A client whose connection broke POSTs what it has: the same
+messages up to the user's last one, and fewer of those after it. It gets the missing ones as events
+and the run continues after them, so that no model call and no tool call is made twice. Pure.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ Session = dict[str, Any]
 Message = dict[str, Any]
 
 COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven", "summary")  # of `run`
-STATE = ("context", "output", "plan", "title", "usage")  # besides messages, calls and `run`
+STATE = ("context", "output", "plan", "title", "usage")  # keys besides messages, calls and `run`
 AT_ITS_END = ("done", "failed", "denied", "skipped")
 
 
 @dataclass
 class Record:
-    """base      a digest of the messages up to the user's last one
-    runs      the ids of the runs that it is about
-    messages  those that followed, whole ones only, in order
-    calls     the ledger entries of their calls
+    """Record of the runs since the user's last message.
+
+    base      a digest of the messages up to the user's last one
+    runs      the ids of the recorded runs
+    messages  the complete messages after it, in order
+    calls     the call log entries of their calls
     state     the other keys of the session that a run writes
     """
 
@@ -44,7 +46,7 @@ class Record:
     state: dict[str, Any] = field(default_factory=dict)
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Add what `news` returned."""
+        """Add a value that `news` returned."""
         self.runs += line.get("runs", ())
         for message in line.get("messages", ()):
             self.messages.insert(self._place(message), message)
@@ -52,7 +54,7 @@ class Record:
         self.state |= line.get("state", {})
 
     def _place(self, message: Message) -> int:
-        """Where the fold puts a message: a result goes behind its call and the results there."""
+        """Return the index where the fold inserts a message: a result behind its call."""
         place = len(self.messages)
         if message["role"] != "tool":
             return place
@@ -67,8 +69,11 @@ class Record:
 
 
 def base_of(messages: Iterable[Message]) -> str:
-    """Return a digest of what was said up to the user's last message. Ids, times, results and what
-    a provider added are left out: a server fills them in or settles them."""
+    """Return a digest (SHA-256) of the messages up to the user's last one.
+
+    Ids, times, results and opaque provider data are left out: a server fills them in or changes
+    them.
+    """
     said = [
         [_role(message), message.get("content"), _calls(message)]
         for message in _split(list(messages))[0]
@@ -98,12 +103,11 @@ def news(session: Session, known: set[str]) -> dict[str, Any]:
 
 
 def missing(document: Session, record: Record, *, resumed: str = "") -> list[Message] | None:
-    """Return the record's messages that this document lacks. None if the document is no earlier
-    state of what the record holds.
+    """Return the record's messages that this document lacks, None if it is no earlier state.
 
-    A document whose ledger knows how a missing call ended had its result: somebody has taken that
-    out, and wants another answer. `resumed` is the id of a run that the client says it goes on
-    with, in which case it counts as an earlier state all the same.
+    If its call log has a call of a missing message, or the final state of a call whose result is
+    missing, the client had them and has removed them to get another answer: None. This is not
+    checked if `resumed`, the id of the run that the client continues, is a recorded run.
     """
     messages = document.get("messages") or []
     if not record.messages or base_of(messages) != record.base:
@@ -140,13 +144,15 @@ def missing(document: Session, record: Record, *, resumed: str = "") -> list[Mes
 
 
 def catching_up(session: Session, lacking: list[Message], record: Record) -> list[Event]:
-    """Return the events that bring a session to the state of the record. `session` is as the
-    opening of the run leaves it; it is not changed."""
+    """Return the events that bring a session to the state of the record.
+
+    `session` is as the opening of the run leaves it; it is not changed.
+    """
     scratch = {**session, "messages": deepcopy(session["messages"]), "calls": {}}
     folder, found = Folder(scratch), []
     for message in lacking:
         place = _index(scratch["messages"], message["id"])
-        if place is not None:  # it was cut while it was written, and is whole now
+        if place is not None:  # the client has the incomplete message
             found.append(_filled(scratch["messages"][place], message, place))
             folder.apply(found[-1])
             continue
@@ -176,7 +182,7 @@ def catching_up(session: Session, lacking: list[Message], record: Record) -> lis
 
 
 def _told(message: Message, record: Record) -> Iterator[Event]:
-    """One whole message as the events by which a run tells it."""
+    """Yield the events by which a run would send one complete message."""
     message_id, at = message["id"], message.get("at", 0)
     content = message.get("content")
     text = content if isinstance(content, str) else ""
@@ -208,7 +214,7 @@ def _told(message: Message, record: Record) -> Iterator[Event]:
 
 
 def _filled(there: Message, wanted: Message, place: int) -> Event:
-    """The change of one message, in place, into what it is to be."""
+    """Return the event that changes the message at index `place` into `wanted`."""
     changes = [
         {"op": "add", "path": pointer(place, key), "value": value}
         for key, value in wanted.items()
@@ -225,7 +231,7 @@ def _proposed(messages: Iterable[Message], call_id: str) -> dict[str, Any]:
 
 
 def _split(messages: list[Message]) -> tuple[list[Message], list[Message]]:
-    """The messages up to the user's last one, and those behind it."""
+    """Return the messages up to the user's last one, and those after it."""
     for index in range(len(messages) - 1, -1, -1):
         if _role(messages[index]) == "user":
             return messages[: index + 1], messages[index + 1 :]

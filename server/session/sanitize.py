@@ -1,9 +1,9 @@
-"""Take out of a session document from elsewhere whatever could permit something.
+"""Remove from a session document of another origin everything that could permit something. Pure.
 
-An allow-list: a key that is not named here goes. What was said, results, titles and branches stay;
-approvals, policies, agents, providers, hidden instructions and limits above the defaults go. The
-page has the same function (client/js/core/foreign.js); tests/vectors/foreign.json holds for both.
-Pure.
+An allow-list: a key that is not named here is removed. Messages, results, titles and branches stay;
+approvals, policies, agents, providers, hidden instructions and limits above the defaults are
+removed. The web page has the same function (client/js/core/foreign.js); tests/vectors/foreign.json
+tests both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 Item = dict[str, Any]
 Place = tuple[str | int, ...]
 
-# Top-level keys that stay as they are. The others below are kept in part, or go.
+# Top-level keys that are kept as they are, and those that are kept in part or removed.
 TOP = (
     *("id", "title", "start_time", "startTime", "version", "rev"),
     *("messages", "plan", "output", "usage"),
@@ -28,7 +28,7 @@ IN_PART = (
     *("agent", "calls", "character", "config", "context", "environment", "ext", "finish_reason"),
     *("grants", "interrupts", "run", "status", "tools"),
 )
-# In `config`, keys that stay as they are, and numbers that stay up to the default.
+# Keys in `config` that are kept as they are, and below, numbers kept up to the default.
 FREE: dict[str, tuple[str, ...]] = {
     "yaa": (
         *("stream", "reply", "auto_title", "max_context", "mode", "require_finish_tool"),
@@ -57,11 +57,11 @@ AT_MOST: dict[str, tuple[str, ...]] = {
     "limits": LIMITS,
     "context": ("budget",),
 }
-NESTED = {"llm_api": "retry", "limits": "tool"}  # objects of such numbers
-MAX_LANGUAGE = 40  # characters; a longer one is no name of a language
+NESTED = {"llm_api": "retry", "limits": "tool"}  # objects of numbers kept up to the default
+MAX_LANGUAGE = 40  # characters; a longer text may be an instruction
 RUN = ("id", "message", "started_at", "step", "tokens", "cost_micro", "wall_ms")
 CONTEXT = ("ops", "events", "pins")
-STATE = ("plan", "output")  # of a branch; the rest as of the session
+STATE = ("plan", "output")  # of a branch's state; the rest as in `_path`
 EXT = ("forked_from", "pinned", "tags")
 BRANCH = ("id", "at", "name", "favourite", "fresh")
 ACTIVE = ("id", "name", "favourite", "fresh")
@@ -71,11 +71,11 @@ BEGUN = ("started", "done", "failed", "indeterminate")
 
 
 def sanitize(document: Json, defaults: Json) -> tuple[Json, list[Item]]:
-    """Return the document without what could permit something, and what was taken out.
+    """Return the sanitized document and the list of removed items.
 
-    `defaults` is the session half of the configuration. Each item is `{kind, path, value?}`, the
-    path being a JSON pointer into the document. What the server fills in or asks again by itself
-    is not listed. The document is not changed; the copy shares its messages.
+    `defaults` is the session half of the configuration. Each item is `{kind, path, value?}`, `path`
+    being a JSON pointer into the document. What the server fills in or asks again anyway is not
+    listed. The document is not changed; the copy shares its messages.
     """
     removed: list[Item] = []
     found = {key: value for key, value in document.items() if key in TOP}
@@ -102,7 +102,7 @@ def sanitize(document: Json, defaults: Json) -> tuple[Json, list[Item]]:
     return found, removed
 
 
-# -- what a run goes by ---------------------------------------------------------------------------
+# -- settings of a run ----------------------------------------------------------------------------
 
 
 def _instructions(text: Any, place: Place, default: Any, removed: list[Item]) -> None:
@@ -111,7 +111,10 @@ def _instructions(text: Any, place: Place, default: Any, removed: list[Item]) ->
 
 
 def _agent(document: Json, defaults: Json, removed: list[Item]) -> None:
-    """An agent of the owner's may need no approvals, so even the name is a permission."""
+    """Remove the agent.
+
+    Even its name is a permission: one of the owner's agents may need no approvals.
+    """
     name = document.get("agent")
     if not isinstance(name, str) or name in (*DEFAULT, defaults.get("agent")):
         return
@@ -132,7 +135,7 @@ def _config(document: Json, defaults: Json, removed: list[Item]) -> Json:
     found: Json = {}
     config = _object(document.get("config"))
     own = _object(_object(document.get("ext")).get("limits"))
-    if own:  # what a person has set for this session alone counts before the rest
+    if own:  # limits set for this session alone take precedence
         config = {**config, "limits": {**_object(config.get("limits")), **own}}
     for name, section in config.items():
         if name == "agent":
@@ -179,7 +182,7 @@ def _section(name: str, section: Json, defaults: Json, removed: list[Item]) -> J
 
 
 def _other(place: Place, key: str, value: Any) -> list[Item]:
-    """A setting that goes: what is told of it, if anything."""
+    """Return the items for a setting that is removed, [] if it needs no mention."""
     if key == "language":
         return [_item("instructions", place, value)] if isinstance(value, str) else []
     if key == "unattended":
@@ -194,7 +197,7 @@ def _other(place: Place, key: str, value: Any) -> list[Item]:
 
 
 def _fits(value: Any, key: str, defaults: Json) -> bool:
-    """Whether a limit permits no more than the default, None being none."""
+    """Return whether a limit permits no more than the default; None is no limit."""
     if key not in defaults:
         return False
     most = defaults[key]
@@ -204,7 +207,7 @@ def _fits(value: Any, key: str, defaults: Json) -> bool:
 
 
 def _tools(section: Any, place: Place, removed: list[Item]) -> Json:
-    """Settings of tools that only narrow."""
+    """Return the settings of tools that only narrow."""
     found: Json = {}
     for name, tool in _object(section).items():
         kept: Json = {}
@@ -222,7 +225,7 @@ def _tools(section: Any, place: Place, removed: list[Item]) -> Json:
 
 
 def _grants(grants: Any, place: Place, removed: list[Item]) -> list[Json]:
-    """The refusals among them."""
+    """Return the grants that deny."""
     found = []
     for index, grant in enumerate(_list(grants)):
         if not isinstance(grant, dict):
@@ -234,19 +237,21 @@ def _grants(grants: Any, place: Place, removed: list[Item]) -> list[Json]:
     return found
 
 
-# -- how far it came ------------------------------------------------------------------------------
+# -- state of a run -------------------------------------------------------------------------------
 
 
 def _path(state: Json, place: Place, waits: bool, removed: list[Item]) -> Json:
-    """What is kept of how one path stands. Questions go: the server asks them again, with the
-    arguments that the calls really have. `waits`: it has calls without a result."""
+    """Return the kept state of a session or branch. `waits`: it has calls without a result.
+
+    Interrupts are removed: the server raises them again, with the real arguments of the calls.
+    """
     for index, interrupt in enumerate(_list(state.get("interrupts"))):
         if isinstance(interrupt, dict) and isinstance(interrupt.get("answer"), dict):
             value = _only(interrupt, ("reason", "tool"))
             removed.append(_item("answer", (*place, "interrupts", index), value))
     found = _only(state, ("status", "finish_reason"))
     if state.get("status") == "interrupted" and (waits or _list(state.get("interrupts"))):
-        found = {"status": "in_progress"}  # the page offers to go on
+        found = {"status": "in_progress"}  # the web page offers to continue
     if isinstance(run := state.get("run"), dict):
         kept = _only(run, RUN).items()
         found["run"] = {key: one for key, one in kept if isinstance(one, str) or _number(one)}
@@ -256,8 +261,11 @@ def _path(state: Json, place: Place, waits: bool, removed: list[Item]) -> Json:
 
 
 def _calls(calls: Any, place: Place, answered: set[str], removed: list[Item]) -> Json:
-    """The ledger without what an approval has left in it. A call without a result was not allowed
-    yet; one that may have run is asked about."""
+    """Return the call log without traces of approvals.
+
+    A call without a result becomes proposed; one that may have run becomes indeterminate, so that a
+    person is asked.
+    """
     found: Json = {}
     for call_id, entry in _object(calls).items():
         if not isinstance(entry, dict):
@@ -280,8 +288,10 @@ def _calls(calls: Any, place: Place, answered: set[str], removed: list[Item]) ->
 
 
 def _ext(document: Json, removed: list[Item]) -> Json:
-    """What the page keeps. What is no key of the page's goes too: tools of the owner's can read
-    all of it."""
+    """Return the web page's own data.
+
+    Other keys are removed, because the owner's tools can read all of it.
+    """
     ext = _object(document.get("ext"))
     found = _only(ext, EXT)
     held = _object(ext.get("held"))
@@ -303,8 +313,7 @@ def _ext(document: Json, removed: list[Item]) -> Json:
 
 
 def _branch(branch: Json, place: Place, removed: list[Item]) -> Json:
-    """A path that was set aside. Its own ledger entries are of calls before it that had no result
-    there."""
+    """Return a branch. Its own call log entries are of earlier calls without a result in it."""
     state, messages = branch["state"], branch["messages"]
     answered = _results(messages)
     calls: Json = {call: None for call, entry in branch["calls"].items() if entry is None}
@@ -324,14 +333,14 @@ def _paths(document: Json) -> Iterator[Any]:
 
 
 def _results(messages: Any) -> set[str]:
-    """Calls that have a result in these messages."""
+    """Return the ids of the calls that have a result in these messages."""
     tools = (one for one in _list(messages) if isinstance(one, dict) and one.get("role") == "tool")
     ids = (one.get("tool_call_id") for one in tools)
     return {call_id for call_id in ids if isinstance(call_id, str)}
 
 
 def _waits(messages: Any) -> bool:
-    """Whether a call in these messages has no result in them."""
+    """Return whether a call in these messages has no result in them."""
     results = _results(messages)
     for message in _list(messages):
         for call in _list(_object(message).get("tool_calls")):
@@ -372,4 +381,4 @@ def _list(value: Any) -> list[Any]:
 
 
 def _number(value: Any) -> bool:
-    return type(value) in (int, float)  # of type bool are true and false
+    return type(value) in (int, float)  # isinstance would accept bool

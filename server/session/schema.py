@@ -1,7 +1,7 @@
-"""The check that a stranger's document has the shape of a session; fields.py has the tables.
+"""Check that a document from a client has the shape of a session. The tables are in fields.py.
 
-`check` reports every misfit by its place and changes nothing. Keys that are not named here are
-kept and come back untouched, so a client may carry whatever it likes.
+Nothing is changed. Unknown keys are kept and returned unchanged, so that a client may store data of
+its own.
 """
 
 from __future__ import annotations
@@ -43,14 +43,16 @@ Place = tuple[str | int, ...]
 
 
 def check(document: dict[str, Any]) -> list[Error]:
-    """Every misfit of `document`, up to MAX_ERRORS, as {"pointer", "detail"}; empty if it fits.
-    Of a document with more entries than MOST somewhere, only that is reported."""
+    """Return the errors of `document` as {"pointer", "detail"}, at most MAX_ERRORS.
+
+    If a list or object has more entries than MOST allows, only that is reported.
+    """
     too_many = list(islice(_too_many(document), MAX_ERRORS))
     return too_many or list(islice(_misfits(document), MAX_ERRORS))
 
 
 def role_of(message: dict[str, Any]) -> str:
-    """The message's role in our spelling."""
+    """Return the message's role, aliases replaced."""
     role: str = message["role"]
     return ROLE_ALIASES.get(role, role)
 
@@ -75,7 +77,7 @@ def _misfits(document: dict[str, Any]) -> Iterator[Error]:
 
 
 def _too_many(document: dict[str, Any]) -> Iterator[Error]:
-    """The lists and objects that have more entries than MOST."""
+    """Yield an error for each list or object with more entries than MOST allows."""
     for path, most in MOST.items():
         for place, value in _at(document, path.split("/")):
             if len(value) > most:
@@ -84,7 +86,7 @@ def _too_many(document: dict[str, Any]) -> Iterator[Error]:
 
 
 def _at(document: dict[str, Any], path: list[str]) -> Iterator[tuple[Place, Any]]:
-    """The lists and objects at a path in which `*` stands for every entry of a list."""
+    """Yield (place, value) of the lists and objects at a path; `*` stands for every list entry."""
     found: Iterator[tuple[Place, Any]] = iter([((), document)])
     for part in path:
         found = _below(found, part)
@@ -129,7 +131,7 @@ def _messages(messages: list[Any]) -> Iterator[Error]:
 
 
 def _report(meta: Any, place: Place) -> list[Error]:
-    """What a provider reported is computed with: the size of the next request starts there."""
+    """Check the reported token counts: the size of the next request is computed from them."""
     usage = meta.get("usage") if isinstance(meta, dict) else None
     if isinstance(usage, dict):
         return _fields(usage, place, USAGE)
@@ -158,7 +160,7 @@ def _call(call: Any, place: Place, seen: set[str]) -> Iterator[Error]:
 
 
 def _context(context: dict[str, Any]) -> Iterator[Error]:
-    """Operations of kinds we do not know are kept, and do nothing."""
+    """Check `context`. Operations of unknown kinds are kept and have no effect."""
     yield from _fields(context, ("context",), CONTEXT)
     for index, op in enumerate(_list(context.get("ops"))):
         kind = op.get("op") if isinstance(op, dict) else None
@@ -202,7 +204,7 @@ def _config(config: dict[str, Any]) -> Iterator[Error]:
 def _fields(
     node: dict[str, Any], place: Place, fields: Fields, required: tuple[str, ...] = ()
 ) -> list[Error]:
-    found: list[Error] = []  # nearly always none: a generator for each message costs more
+    found: list[Error] = []  # a list: nearly always empty, and a generator per message is slower
     for name, value in node.items():
         known = fields.get(name)
         if known is not None and not known[0](value):
@@ -245,7 +247,7 @@ def _error(place: Place, wanted: str, value: Any) -> Error:
 
 
 def _shown(value: Any) -> str:
-    """A value named in an error: its kind when it is large, itself when it is short."""
+    """Return a value as shown in an error: short scalars as they are, else kind or beginning."""
     if isinstance(value, str):
         return f'"{value[:40]}…"' if len(value) > 40 else f'"{value}"'
     if isinstance(value, dict):

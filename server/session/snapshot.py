@@ -1,8 +1,7 @@
-"""A stored session as the events that rebuild it, for clients that read events and not sessions.
+"""Turn a stored session into events, for clients that read events and not sessions.
 
-In the walk: `POST /session/events` sends them. An AG-UI client shows what they say; our own fold of
-them, over an empty document, is the session again, to the last key. The rule of the file: nothing
-is made up: what AG-UI has no place for rides in the message's `metadata.yaa`.
+Sent by `POST /session/events`. `fold` over an empty document makes the same session from them
+again, with every key. Data without an AG-UI field is put under the message's `metadata.yaa`.
 """
 
 from __future__ import annotations
@@ -17,12 +16,11 @@ from .schema import role_of
 
 Message = dict[str, Any]
 
-ERROR = "yaa.error"  # activityType of a message that is for people only
+ERROR = "yaa.error"  # activityType of an error message, which only people read
 
 
 def events(session: dict[str, Any]) -> list[Event]:
-    """The events of a session whose shape has been checked. One without messages gets an empty
-    list of them."""
+    """Return the events of a session of valid shape. `messages` may be missing."""
     session = {"messages": [], **session}
     if (found := content_blocks.settled(session)) is not None:
         session["messages"] = found[0]
@@ -46,14 +44,14 @@ def events(session: dict[str, Any]) -> list[Event]:
 
 
 def messages(session: dict[str, Any]) -> Event:
-    """The messages of a session, whole."""
+    """Return MESSAGES_SNAPSHOT with all messages of the session."""
     taken = {message["id"] for message in session["messages"] if "id" in message}
     told = [each for item in enumerate(session["messages"]) for each in _told(*item, taken)]
     return messages_snapshot(told)
 
 
 def _told(index: int, message: Message, taken: set[str]) -> Iterator[Message]:
-    """A message as AG-UI has it, what was thought in front of it."""
+    """Yield a message in AG-UI's form, after a message of its own for its reasoning."""
     message_id = message.get("id") or _free(f"message-{index}", taken)
     reasoning = message.get("reasoning")
     if isinstance(reasoning, dict) and reasoning.get("text"):
@@ -99,8 +97,10 @@ def _in_their_words(message: Message, message_id: str) -> Message:
 
 
 def opaque(message: Message) -> dict[str, Any]:
-    """What its provider wants back with an answer and nobody can read, and which model that was:
-    another one is not given it. {} where there is nothing."""
+    """Return the provider's opaque reasoning data and the model that issued it; {} if none.
+
+    Never send it to another model.
+    """
     reasoning, meta = message.get("reasoning"), message.get("meta")
     if not isinstance(reasoning, dict) or "details" not in reasoning:
         return {}
@@ -109,7 +109,7 @@ def opaque(message: Message) -> dict[str, Any]:
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:
-    """A call; what a provider wants back with it stands where a stream would have put it."""
+    """Return a call in AG-UI's form, its opaque provider data where the stream has it too."""
     function = {key: call["function"][key] for key in ("name", "arguments")}
     found = {"id": call["id"], "type": "function", "function": function}
     if rest := {key: value for key, value in call.items() if key not in found}:
@@ -120,7 +120,10 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part(part: dict[str, Any]) -> dict[str, Any]:
-    """Text as it is, a picture by its address or its bytes, and a mark for all else."""
+    """Return a part in AG-UI's form: text, or an image by URL or data.
+
+    Parts of other kinds become a placeholder text.
+    """
     if isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
     picture = part.get("image_url")
@@ -141,7 +144,7 @@ def _text(content: Any) -> str:
 
 
 def _free(wanted: str, taken: set[str]) -> str:
-    """An id that no other message has: clients tell messages by it."""
+    """Return an id that no other message has: clients distinguish messages by id."""
     name, number = wanted, 2
     while name in taken:
         name, number = f"{wanted}-{number}", number + 1

@@ -1,8 +1,8 @@
-"""Structured output: an answer that is one JSON value of a given schema.
+"""Structured output: an answer that is one JSON value of a given schema. Pure.
 
-The model gives it as the arguments of `finish`, so a wrong one is an error result that names every
-problem, as for any tool. If a model answers in words all the same, its text is taken if it is
-the value; otherwise the model is told what is wrong. Pure.
+The model sends it as the arguments of `finish`, so an invalid one gets an error result with every
+problem, as for any tool. If a model answers with text instead, the text is accepted if it is the
+value; otherwise the model gets the errors.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .modes import FINISH, answers
 
 Session = dict[str, Any]
 
-TRIES = 3  # answers in a row that may miss the schema; the last one fails the run
-VALUE = "output"  # the argument that holds a value which is no object
+TRIES = 3  # consecutive answers that do not fit the schema; the last one fails the run
+VALUE = "output"  # the argument for a value that is not an object
 
 _FENCED = re.compile(r"\s*```[a-zA-Z]*\s*\n(.*)\n\s*```\s*", re.DOTALL)
 
 
 def schema_of(session: Session) -> dict[str, Any] | None:
-    """The schema of the session's answer: its own, else its agent's."""
+    """Return the schema of the session's answer: its own, else its agent's, else None."""
     own = session["config"]["yaa"].get("output_schema")
     agents = (session["config"].get("agent") or {}).get("output_schema")
     found: dict[str, Any] | None = agents if own is None else own
@@ -33,7 +33,7 @@ def schema_of(session: Session) -> dict[str, Any] | None:
 
 
 def parameters(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of `finish`'s arguments: the output itself, wrapped where it is no object."""
+    """Return the schema of `finish`'s arguments: the output's, wrapped unless it is an object."""
     if schema.get("type") == "object":
         return schema
     return {
@@ -45,12 +45,12 @@ def parameters(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def unwrapped(schema: dict[str, Any], args: dict[str, Any]) -> Any:
-    """The output that arguments of `finish` are."""
+    """Return the output that arguments of `finish` contain."""
     return args if schema.get("type") == "object" else args[VALUE]
 
 
 def read(text: Any, schema: dict[str, Any]) -> tuple[Any, str]:
-    """(the value that an answer in words is, "" or what is wrong with it)."""
+    """Return (value of an answer in text, "" or the error); (None, error) if it is not JSON."""
     text = text if isinstance(text, str) else ""
     fenced = _FENCED.fullmatch(text)
     try:
@@ -62,7 +62,7 @@ def read(text: Any, schema: dict[str, Any]) -> tuple[Any, str]:
 
 
 def misses(session: Session) -> int:
-    """Answers in a row, up to the last, that were meant to end the run and did not fit."""
+    """Count the latest consecutive answers that should have ended the run and did not fit."""
     results = {m["tool_call_id"]: m for m in session["messages"] if m["role"] == "tool"}
     count = 0
     for message in answers(session):

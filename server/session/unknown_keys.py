@@ -1,7 +1,6 @@
-"""Find the keys of a session's settings that do nothing, most often because they are misspelt.
+"""Find keys of a session's settings that have no effect, mostly misspelt ones. Pure.
 
-They are kept, as all keys are that this server does not know. `remarks` makes entries of
-`run.warnings` of them, each with the key that was probably meant. Pure.
+Unknown keys are kept. `remarks` reports them in `run.warnings`, each with the nearest known key.
 """
 
 from __future__ import annotations
@@ -21,18 +20,17 @@ Place = tuple[str, ...]
 UNKNOWN_KEY = "config_key_unknown"  # a code of `run.warnings`
 MOST_TOLD = 20
 MAX_NAME = 100  # characters of a key that are compared and shown
-ELSEWHERE = 0.75  # so much a key and one of another section
-LIKELY = 0.85  # so much alike must two names be where any other name means something as well
-ALIASES = frozenset(("use_costum_temp",))  # seed 003 spells it so
+ELSEWHERE = 0.75  # similarity to a key of another section from which it is suggested
+LIKELY = 0.85  # the same where unknown names are allowed
+ALIASES = frozenset(("use_costum_temp",))  # a known misspelling of use_custom_temp
 
 
 def remarks(session: Session, tools: Collection[str] = ()) -> list[Remark]:
-    """Return `{code, message, key, nearest}` for each unknown key of `session.config`, at most
-    MOST_TOLD.
+    """Return `{code, message, key, nearest}` for each unknown key of `session.config`.
 
-    `key` and `nearest` are dotted paths below `config`; `nearest` is None where no key is like it.
-    `tools` are the names of the server's tools: a rule for a tool that there is not is told of only
-    if it is nearly one of them, since it may be meant for another server.
+    At most MOST_TOLD. `key` and `nearest` are dotted paths below `config`; `nearest` is None if no
+    key is similar. `tools`: names of the server's tools. A rule for an unknown tool is reported
+    only if the name resembles one of them, since it may be meant for another server.
     """
     config = session.get("config")
     if not isinstance(config, dict):
@@ -44,7 +42,7 @@ def remarks(session: Session, tools: Collection[str] = ()) -> list[Remark]:
 
 def _unknown(node: Any, schema: Schema, at: Place, tools: Collection[str]) -> Iterator[Remark]:
     if not isinstance(node, dict) or schema.get("readOnly") or at == ("prompt",):
-        return  # what is odd about a prompt is said in prompts.py
+        return  # prompts.py checks prompts
     known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
     for key, value in node.items():
         if key in known:
@@ -60,8 +58,10 @@ def _unknown(node: Any, schema: Schema, at: Place, tools: Collection[str]) -> It
 
 
 def _meant(key: str, known: Collection[str], at: Place) -> Place | None:
-    """The place of the key that is most like this one: the same name elsewhere, a like one here, a
-    like one elsewhere."""
+    """Return the place of the most similar key, None if there is none.
+
+    In this order: the same name elsewhere, a similar one here, a similar one elsewhere.
+    """
     places = _everywhere()
     if key in places:
         return places[key]
@@ -83,11 +83,11 @@ def _everywhere() -> dict[str, Place]:
 
 
 def _places(schema: Schema, at: Place) -> dict[str, Place]:
-    """Every key by its name, with the place where it stands; of several the outermost, first."""
+    """Return name -> place of every key; for a repeated name the outermost, first one."""
     found: dict[str, Place] = {}
     properties = schema.get("properties", {})
     if at == ("prompt",):
-        return found  # a section has the name of what it is about
+        return found  # a section's name does not suggest another place
     for name in properties:
         found[name] = (*at, name)
     for name, inner in properties.items():

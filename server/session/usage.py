@@ -1,4 +1,4 @@
-"""What model calls cost, summed up, and what is written down after each. Pure."""
+"""Sum up tokens and cost of model calls, and make the session's changes after each. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOKEN_COUNTS = (
 
 
 def used(session: Session, usage: Mapping[str, Any]) -> Change:
-    """The session's usage with that of one more call."""
+    """Return the change that adds the usage of one call to the session's."""
     total = {**session.get("usage", {})}
     for name in TOKEN_COUNTS:
         total[name] = min(total.get(name, 0) + usage.get(name, 0), LARGEST_COUNT)
@@ -30,7 +30,10 @@ def used(session: Session, usage: Mapping[str, Any]) -> Change:
 
 
 def aside(session: Session, usage: Mapping[str, Any]) -> list[Change]:
-    """What a call beside the conversation costs: its tokens and its money count, it is no step."""
+    """Return the changes after a model call outside the conversation.
+
+    Its tokens and cost count, but it is no step.
+    """
     run = {**session["run"]}
     run["tokens"] += usage.get("total_tokens", 0)
     run["cost_micro"] += usage.get("cost_micro", 0)
@@ -38,14 +41,16 @@ def aside(session: Session, usage: Mapping[str, Any]) -> list[Change]:
 
 
 def wasted(session: Session, failure: Event) -> list[Change]:
-    """What a call has cost that failed, where its provider told."""
+    """Return the changes after a failed model call; [] if its provider reported no usage."""
     usage = failure.get("metadata", {}).get("yaa", {}).get("usage")
     return aside(session, usage) if usage else []
 
 
 def answered(session: Session, message: dict[str, Any], *, sums_up: bool) -> list[Change]:
-    """The run's counters after a model call, and a ledger entry for every tool call it asks for.
-    A call that only sums up is marked as such, and is no step."""
+    """Return the changes after a model call: the run's counters and new call log entries.
+
+    `sums_up`: the message is the summary at a limit. It is marked as such, and is not a step.
+    """
     usage = message["meta"].get("usage", {})
     run = {**session["run"]}
     if sums_up:
@@ -65,7 +70,7 @@ def answered(session: Session, message: dict[str, Any], *, sums_up: bool) -> lis
 
 
 def model_error(event: Event) -> dict[str, Any]:
-    """The interrupt that offers to ask the model once more."""
+    """Return the interrupt that offers to repeat the model call."""
     return {
         "id": "int-model",
         "reason": "model_error",
@@ -78,8 +83,11 @@ def model_error(event: Event) -> dict[str, Any]:
 def told(
     session: Session, before: Mapping[str, int], first_message: int, results: int
 ) -> dict[str, Any]:
-    """What became of this POST, for its line in the log: no text, no arguments. `results`: calls
-    that have got theirs; the messages alone do not say, since a result goes behind its call."""
+    """Return the fields of this run's log line: no text, no arguments.
+
+    `before`: the session's usage before the run. `results`: the number of tool results it added; it
+    cannot be counted from the messages at the end, since a result is inserted behind its call.
+    """
     messages = session.get("messages") or []
     added = messages[first_message:] if isinstance(messages, list) else []
     usage = session.get("usage", {})
@@ -97,11 +105,12 @@ def told(
 
 
 def agui(model: str, before: Mapping[str, int], after: Mapping[str, int]) -> list[dict[str, Any]]:
-    """What this POST used, as RUN_FINISHED tells it; nothing if no model was called."""
+    """Return `usage` of RUN_FINISHED for this run; [] if no model was called."""
     if after.get("calls", 0) == before.get("calls", 0):
         return []
 
     def spent(name: str) -> int:
+        """Return the difference of one counter."""
         return after.get(name, 0) - before.get(name, 0)
 
     return [
