@@ -343,7 +343,7 @@ class Size(unittest.TestCase):
         readme = ROOT / "README.md"
         self.assert_said(readme, r"\[(\d+) files, about ([\d,]+) lines\]", len(names), core)
         self.assert_said(readme, r"about ([\d,]+) lines in (\d+) files", whole, len(every))
-        self.assertLess(core, 7_000, "more than an afternoon")
+        self.assertLess(core, 8_000, "more than an afternoon")
         drawn = re.findall(
             r"\b(?:http|api|session|models|tools|context|agent)/\w+", page.read_text()
         )

@@ -96,11 +96,10 @@ def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterato
 
 
 def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operation:
-    """Return the operation of one entry of `tools`.
+    """Return the operation of one entry of `tools`. Raises ToolError.
 
-    The entry: {name, description?, method?, path, parameters?, read_only?, …}. Each parameter is a
-    schema with `in` and `required` beside its keywords; `needed` means the same as `required`, for
-    a schema that has a list under that name. Raises ToolError.
+    Each parameter is a schema with `in` and `required` beside its keywords; `needed` means the same
+    as `required`, for a schema that has a list under that name.
     """
     if unknown := each.keys() - KEYS:
         raise ToolError(f"there is no setting {', '.join(sorted(unknown))}")
