@@ -98,8 +98,7 @@ def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterato
 def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operation:
     """Return the operation of one entry of `tools`. Raises ToolError.
 
-    Each parameter is a schema with `in` and `required` beside its keywords; `needed` means the same
-    as `required`, for a schema that has a list under that name.
+    A parameter is a schema with `in` and `required`, or `needed` where `required` is a list.
     """
     if unknown := each.keys() - KEYS:
         raise ToolError(f"there is no setting {', '.join(sorted(unknown))}")
