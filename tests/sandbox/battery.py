@@ -142,7 +142,7 @@ class Victim:
             "secret": str(self.secret),
             "other": str(other),
             "anyone": str(anyone),
-            "code": str(Path(__file__).resolve().parents[2] / "server" / "agent.py"),
+            "code": str(Path(__file__).resolve().parents[2] / "server" / "app.py"),
             "disk": "/dev/vda",
             "server": os.getpid(),
             "zygote": self.runner.pool.pid if self.runner.pool else os.getpid(),
