@@ -165,7 +165,7 @@ class Conversations(Case):
         """A title, a plan, a grant, a smaller view, a limit: the client's patches all apply."""
         thread = self.thread(PAGE)
         plan = 'plan_set{"goal":"seen","tasks":["look"]}'
-        small = {"budget": 1000, "keep_messages": 2, "keep_turns": 1, "large_chars": 1000}
+        small = {"budget": 4000, "keep_messages": 2, "keep_turns": 1, "large_chars": 1000}
         more: Json = {"yaa": {"auto_title": True, "mode": "plan_execute"}, "context": small}
         limits = {"limits": {"max_steps": 1, "on_limit": "stop"}}
         reasons = set()
