@@ -24,13 +24,12 @@ if not __package__:  # `python3 server`: as a folder, which cannot find its own 
 
 from . import VERSION, later
 from .api.auth import KEY_FILE, Keys, home_key
-from .cli.banner import links, sign_in
-from .cli.serve import Door, allow_files, certificate
+from .cli.serve import Door, allow_files, certificate, links, sign_in
 from .cli.workers import BAD_CONFIGURATION, Workers
 from .config import Config, ConfigError, Unavailable, expanded, home_folder, load, make_home
 from .http.listener import bind
 from .telemetry import log
-from .telemetry.log_file import Rotated, Rotation
+from .telemetry.log import Rotated, Rotation
 from .telemetry.metrics import Metrics
 
 EPILOG = """\

@@ -14,14 +14,11 @@ from typing import Any
 from . import VERSION
 from .agent.hooks import Hooks
 from .agent.loop import BaseAgent
-from .agent.run_records import RunRecords
-from .agent.stop_signals import KEPT_S, StopSignals
+from .agent.run_records import KEPT_S, RunRecords, StopSignals
 from .agents.registry import Agents
-from .api.auth import Keys, own_limits, owners
+from .api.auth import Keys, Rates, own_limits, owners
 from .api.files import Downloads
-from .api.info import Health, Info
-from .api.metrics import Scrape
-from .api.rate_limit import Rates
+from .api.info import Health, Info, Scrape
 from .api.router import Route, Router
 from .api.run_stream import Runs
 from .api.sessions import Sessions
@@ -45,12 +42,11 @@ from .session.limits import Ceilings
 from .session.modes import catalog
 from .session.schema import check
 from .telemetry import redact
-from .telemetry.log_file import Rotated, Rotation
+from .telemetry.log import Rotated, Rotation
 from .telemetry.metrics import Metrics, Row
 from .telemetry.otlp import Exporter
-from .tools.execution_claims import Claims
-from .tools.execution_locks import Locks
-from .tools.retention import Kept, Workspaces, files_kept
+from .tools.execution_claims import Claims, Locks
+from .tools.result import Kept, Workspaces, files_kept
 from .tools.runner import Runner
 from .tools.toolbox import Toolbox
 

@@ -21,9 +21,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from . import strict_json
-from .http.headers import is_loopback
+from .http.parser import is_loopback
 from .sandbox import network_policy
-from .settings import gateway_variables, json_errors
+from .settings import gateway_variables
 from .settings.schema import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
 from .telemetry import redact
 
@@ -211,7 +211,7 @@ def _read(file: Path) -> dict[str, Any]:
     except strict_json.JSONError as error:
         if file.suffix.lower() in (".yml", ".yaml", ".properties"):
             raise ConfigError(f"{file}: the configuration is JSON, with other names") from None
-        place, message = json_errors.wrong(data, error)
+        place, message = strict_json.wrong(data, error)
         raise ConfigError(f"{file}{place}: {message}") from None
     if not isinstance(value, dict):
         raise ConfigError(f"{file}: wanted one object with `server` and `session` in it")

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from server.agent.loop import BaseAgent
-from server.agent.run_records import RunRecords
-from server.agent.stop_signals import StopSignals
+from server.agent.run_records import RunRecords, StopSignals
 from server.config import Config
 from server.models import BaseAPI, Options
 from server.session import events
 from server.session.events import Event
 from server.strict_json import canonical
-from server.telemetry.trace import Sink
+from server.telemetry.tracing import Sink
 from server.tools.execution_claims import Scope
 
 Session = dict[str, Any]

@@ -38,7 +38,7 @@ from server.config import Config
 from server.errors import Problem
 from server.session import events
 from server.session.events import Event
-from server.session.fields import REASONS, STATES
+from server.session.schema import REASONS, STATES
 from server.tools.policy import fingerprint
 from server.tools.tool import BaseTool, hints_of
 from server.tools.toolbox import Toolbox

@@ -1,7 +1,7 @@
 """Bodies that grow: for each key of a session and each list of each route, one of any size.
 
 A `Growing` makes the body of n entries. Those of a session's keys are made from the tables that the
-shape check reads (server/session/fields.py), so a new key is tried as soon as it is checked.
+shape check reads (server/session/schema.py), so a new key is tried as soon as it is checked.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from server.session import fields
-from server.session.fields import MOST, Fields
-from server.session.schema import check
+from server.session import schema
+from server.session.schema import MOST, Fields, check
 
 Json = dict[str, Any]
 
@@ -89,7 +88,7 @@ BASE: Json = {
         "events": [{"id": "c1", "trigger": "size", "at": 1, "after": 9, "before": 10}],
     },
     "config": {
-        **{name: {} for name in fields.CONFIG},
+        **{name: {} for name in schema.CONFIG},
         "llm_api": {"provider": {"name": "auto"}},
         "tool": {"shell": {}},
         "agent": {"name": "mine", "tools": ["*"]},
@@ -110,7 +109,7 @@ PLACES: dict[str, tuple[tuple[Any, ...], ...]] = {
     "RECORD": (("context", "events", 0),),
     "PROVIDER": (("config", "llm_api", "provider"),),
     "TOOL": (("config", "tool", "shell"),),
-    **{f"CONFIG.{name}": (("config", name),) for name in fields.CONFIG},
+    **{f"CONFIG.{name}": (("config", name),) for name in schema.CONFIG},
     **{f"OPS.{name}": (("context", "ops", n),) for n, name in enumerate(OPS)},
 }
 # Entries of lists and objects; the first that a key accepts is the one that it grows by.
@@ -155,7 +154,7 @@ OBJECTS += ("grants.match", "messages.details", "run.warnings", "ext")
 def tables() -> dict[str, Fields]:
     """Every table of the shape check by its name."""
     found: dict[str, Fields] = {}
-    for name, value in vars(fields).items():
+    for name, value in vars(schema).items():
         if not name.isupper() or not isinstance(value, dict):
             continue
         if all(map(_is_check, value.values())):
@@ -250,7 +249,7 @@ def rows() -> Iterator[Growing]:
     """Sessions in which each of many entries could be looked up in all others."""
     calls, lists = MOST["messages/*/tool_calls"], 1 << 30
     made: list[tuple[str, int, Callable[[int], list[Json]], Json]] = [
-        ("calls that a message supersedes", fields.MAX_OPEN_CALLS, _superseded, {}),
+        ("calls that a message supersedes", schema.MAX_OPEN_CALLS, _superseded, {}),
         ("calls of one message, superseded", calls, lambda n: [*_together(n), user(1)], {}),
         ("calls that run", calls, _together, {}),
         ("unknown calls", calls, lambda n: _together(n, "calculater"), {}),
@@ -288,9 +287,9 @@ def rows() -> Iterator[Growing]:
     yield from _shortened()
     yield Growing("grants of the tool", lambda n: _granted(n, "shell"), most=MOST["grants"])
     yield Growing("grants of other tools", lambda n: _granted(n, "other"), most=MOST["grants"])
-    yield Growing("a pattern", _pattern, most=fields.MAX_PATTERN // 2)
+    yield Growing("a pattern", _pattern, most=schema.MAX_PATTERN // 2)
     yield Growing("a ledger of lost calls", lambda n: {**_ledger(n), "messages": _superseded(9)})
-    yield Growing("begun calls", _begun, most=fields.MAX_OPEN_CALLS)
+    yield Growing("begun calls", _begun, most=schema.MAX_OPEN_CALLS)
 
 
 def _session(messages: Callable[[int], list[Json]], more: Json) -> Callable[[int], Json]:
@@ -474,7 +473,7 @@ def routed() -> Iterator[Growing]:
     yield Growing(f"{AUTOAI_ROOT}: messages", _chat(_plain), AUTOAI_ROOT)
     yield Growing(f"{AUTOAI}: results", _page_results, AUTOAI, most=calls)
     for name, messages in {"turns": _turns, "words": _words, "calls": _superseded}.items():
-        most = fields.MAX_OPEN_CALLS if messages is _superseded else 1 << 30
+        most = schema.MAX_OPEN_CALLS if messages is _superseded else 1 << 30
         yield Growing(f"{EVENTS}: {name}", _session(messages, {}), EVENTS, most)
     yield Growing("/: messages", _session(_words, {}), "/")
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from server.agent.loop import BaseAgent
-from server.context.tokens import estimate, of_message
+from server.context.budget import estimate, of_message
 from server.context.view import pairing_errors
 from server.models import Options
 from server.session import events

@@ -21,21 +21,19 @@ from server import strict_json
 from server.api.body import inflate
 from server.errors import Problem
 from server.http import parser, sse
-from server.http.headers import Framing
+from server.http.parser import Framing
+from server.schema.compile import Unresolved
 from server.schema.convert import parse
 from server.schema.example import example
 from server.schema.inline import inline
-from server.schema.patterns import Pattern
 from server.schema.portable import portable
-from server.schema.references import Unresolved
-from server.schema.regex import PatternError
+from server.schema.regex import Pattern, PatternError
 from server.schema.repair import repair
 from server.schema.validate import SchemaError, Validator, check_schema
 from server.session.accept import accept
-from server.settings import json_errors
 from server.telemetry import redact
-from server.tools.mcp import messages
-from server.tools.openapi import tools_in
+from server.tools.http_api import tools_in
+from server.tools.mcp import peer
 
 TIMES = 8
 MOST = 16
@@ -199,7 +197,7 @@ CASES: list[tuple[str, Callable[[int], Work], int]] = [
     ("names", value_of({"patternProperties": {"^k": {}}}, lambda n: json.loads(keys(n))), 2_000),
     ("unique items", value_of({"uniqueItems": True}, lambda n: list(range(n))), 10_000),
     ("repairs", lambda n: lambda: repair(["1"] * n, {"items": {"type": "integer"}}), 3_000),
-    ("messages of MCP", lambda n: lambda: messages.parsed("[" + '{"id":1},' * n + "0]"), 4_000),
+    ("messages of MCP", lambda n: lambda: peer.parsed("[" + '{"id":1},' * n + "0]"), 4_000),
     ("an OpenAPI file", openapi, 60),
     ("events in small reads", lambda n: events_of(b"data: x\n\n" * n, 5), 2_000),
     ("one event in small reads", lambda n: events_of(b"data: " + b"x" * n, 5), 20_000),
@@ -221,7 +219,7 @@ def wrong(text: str) -> Work:
         try:
             strict_json.loads(text)
         except strict_json.JSONError as error:
-            json_errors.wrong(text.encode(), error)
+            strict_json.wrong(text.encode(), error)
 
     return work
 

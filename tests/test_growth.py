@@ -24,7 +24,7 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
-from server.session import fields
+from server.session import schema
 from server.telemetry import log
 
 from . import growing
@@ -32,7 +32,7 @@ from .api import fakes as wire
 from .fakes import DEFAULTS, Ids, ManualClock, ScriptedModel
 from .growing import Growing
 
-SERVER = str(Path(fields.__file__).parent.parent)
+SERVER = str(Path(schema.__file__).parent.parent)
 FEW = 32  # entries
 TIMES = 8
 LONG = 5_000  # words

@@ -14,8 +14,7 @@ from typing import Any
 from server.agent.call_decisions import FORGOTTEN
 from server.agent.call_runner import RAN_BEFORE
 from server.agent.loop import STOPPED, BaseAgent, Run
-from server.agent.run_records import RunRecords
-from server.agent.stop_signals import StopSignals
+from server.agent.run_records import RunRecords, StopSignals
 from server.session.events import EXEC, Event, alias
 from server.session.fold import Folder, digest
 

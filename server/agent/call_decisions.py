@@ -14,6 +14,7 @@ from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from ..schema.validate import check_schema
+from ..session.accept import ANSWERS
 from ..session.call_actions import (
     Ask,
     Call,
@@ -29,9 +30,8 @@ from ..session.call_actions import (
     Wait,
     unattended,
 )
-from ..session.fields import ASKED, MOST
-from ..session.finish_reason import ended_by
-from ..session.interrupt_answers import ANSWERS
+from ..session.outcome import ended_by
+from ..session.schema import ASKED, MOST
 from ..strict_json import JSONError, browser_safe, canonical, dumps, loads
 
 # A call in one of these states may have taken effect, whatever the messages say (resume rule 6).

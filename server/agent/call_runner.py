@@ -17,7 +17,7 @@ from typing import Any
 from ..session import events
 from ..session.call_actions import Execute, Given, Job, Recover, Reply, Send
 from ..session.events import Event, drop, put, state_delta
-from ..session.fields import is_id
+from ..session.schema import is_id
 from ..tools import client_tools
 from ..tools.executions import Batch, Executions, Key, SessionKey
 from ..tools.toolbox import Toolbox

@@ -17,11 +17,12 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..context import overflow
+from ..context import compact
 from ..context.budget import Measure, budget_of
 from ..context.compact import Compaction, room_for
+from ..session import outcome as output
 from ..session import prompts
-from ..session import structured_output as output
+from ..session.accept import ANSWERS
 from ..session.agent_definition import wants_finish
 from ..session.call_actions import (
     Ask,
@@ -34,11 +35,10 @@ from ..session.call_actions import (
     Wait,
     unattended,
 )
-from ..session.interrupt_answers import ANSWERS
 from ..session.limits import capped
 from ..session.modes import FINISH, Mode, answers, beyond, exhausted, mode_of, places, used
 from ..session.plan import failed_task
-from ..session.reminders import SUM_UP, progress
+from ..session.prompts import SUM_UP, progress
 from .call_decisions import FORGOTTEN, LOST, Begun, approval, asked_about, never, plan, unanswered
 
 MOST_WAITS = 2  # calls waiting for other calls that are planned ahead
@@ -270,7 +270,7 @@ def with_room(
         return Compact(compaction)
     if too_large:
         budget = budget_of(session, model.name, model.facts)
-        over = overflow.interrupt(session, budget, too_large, measure.total)
+        over = compact.interrupt(session, budget, too_large, measure.total)
         return Stop("interrupted", "limit", interrupts=(over,))
     return CallModel(measure, tools, **more)
 

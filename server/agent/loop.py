@@ -21,34 +21,31 @@ from weakref import WeakValueDictionary, finalize
 
 from ..agents.registry import Agents
 from ..config import Config
-from ..context import updates as context
+from ..context import compact as context
 from ..context.view import pairing_errors, view
 from ..errors import Problem
 from ..models import Options
 from ..models.registry import Model, Models
 from ..models.text_tools import history
 from ..runtime.offload import offload
-from ..session import accept, agent_definition, events, prompts, run_record, unknown_keys
-from ..session import usage as account
+from ..session import accept, agent_definition, config_schema, events, prompts, run_record
+from ..session import run_record as account
 from ..session.events import Event, put, state_delta
 from ..session.fold import Folder, digest, find_message, fold
 from ..session.limits import Ceilings, capped
-from ..session.reminders import with_notes
-from ..telemetry import log, trace
+from ..session.prompts import with_notes
+from ..telemetry import log, tracing
 from ..telemetry.metrics import Metrics, Row
-from ..tools.execution_claims import Claims
-from ..tools.execution_locks import Locks
+from ..tools.execution_claims import Claims, Locks
 from ..tools.executions import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
 from .call_runner import Jobs, Unclaimed
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
-from .hook_points import Points
-from .hooks import HookFailed, Hooks
+from .hooks import HookFailed, Hooks, Points
 from .observer import Witness
-from .run_records import RunRecords, Writer
+from .run_records import RunRecords, StopSignals, Writer
 from .side_calls import Beside
-from .stop_signals import StopSignals
 
 Session = dict[str, Any]
 
@@ -95,7 +92,7 @@ class BaseAgent:
         metrics: Row | None = None,
         clock: Callable[[], int] = now_ms,
         ids: Callable[[str], str] = new_id,
-        sink: trace.Sink | None = None,
+        sink: tracing.Sink | None = None,
         hooks: Hooks | None = None,
         records: RunRecords | None = None,
         signals: StopSignals | None = None,
@@ -142,7 +139,7 @@ class BaseAgent:
         told = accept.converted(session)
         self.toolbox.admit(session)
         agent, remarks = self.agents.resolved(session, owner)
-        remarks = [*remarks, *unknown_keys.remarks(session, self.toolbox.names())]
+        remarks = [*remarks, *config_schema.remarks(session, self.toolbox.names())]
         remarks += history.remarks(prompts.custom({**session.get("config", {}), "agent": agent}))
         own = session.get("config", {}).get("llm_api", {}).get("provider")
         default = self.defaults["config"]["llm_api"]["provider"]

@@ -2,16 +2,228 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ..models.registry import Model
-from ..session import usage
+from ..session import run_record
 from ..session.fold import extra
-from ..telemetry import log
-from ..telemetry import trace as tracing
-from . import delta_log, model_call_log
+from ..telemetry import log, tracing
+from ..telemetry.redact import mask, masked_whole
+
+# -- delta log ------------------------------------------------------------------------------------
+# Log each event of a model as a line, with its time.
+#
+# A secret that a model repeats arrives in pieces, none of which masking would recognise. So the
+# lines of a text are held until its line is complete, and arguments until they end. If the whole
+# has something to mask, the first line gets the masked whole and the others a "…". There are as
+# many lines as events, each with the milliseconds since its step began.
+
+HELD = {
+    "TEXT_MESSAGE_CONTENT": "messageId",
+    "REASONING_MESSAGE_CONTENT": "messageId",
+    "TOOL_CALL_ARGS": "toolCallId",
+}
+GOES_ON = (":", "=", "：", "＝", "is", "是", "为")  # ends of a line that a secret may follow
+
+delta_logger = log.get("model")
+
+
+def wanted() -> bool:
+    """Return whether the log has lines of level debug."""
+    return delta_logger.isEnabledFor(logging.DEBUG)
+
+
+class Deltas:
+    """The lines of one run. Call `flush` at its end, however it ends."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._began = time.perf_counter()
+        self._source: tuple[str, Any] = ("", None)
+        self._held: list[dict[str, Any]] = []
+        self._texts: list[str] = []
+        self._size = 0
+
+    def step(self, stage: str) -> None:
+        """Begin a step: later events belong to it."""
+        self.flush()
+        self._stage, self._began = stage, time.perf_counter()
+
+    def see(self, event: Event) -> None:
+        """Log an event, or hold it until its text is complete."""
+        kind = event["type"]
+        key = HELD.get(kind)
+        if key is None:
+            self.flush()
+            delta_logger.debug(self._line({k: v for k, v in event.items() if k != "type"}, kind))
+            return
+        source = (kind, event.get(key))
+        if source != self._source:
+            self.flush()
+            self._source = source
+        self._held.append(self._line({key: event.get(key)}, kind))
+        self._texts.append(event["delta"])
+        self._size += len(event["delta"])
+        if self._size > log.LONGEST // 2 or ("\n" in event["delta"] and self._complete()):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the held lines, masked."""
+        whole = "".join(self._texts)
+        shown = mask(whole)
+        told = self._texts if shown == whole else [shown] + ["…"] * (len(self._held) - 1)
+        for line, text in zip(self._held, told, strict=True):
+            line["delta"] = text
+            delta_logger.debug(line)
+        self._held, self._texts, self._size, self._source = [], [], 0, ("", None)
+
+    def _line(self, data: dict[str, Any], kind: str) -> dict[str, Any]:
+        ms = round((time.perf_counter() - self._began) * 1000, 1)
+        return {"stage": self._stage, "ms": ms, "event": kind, **data}
+
+    def _complete(self) -> bool:
+        text = "".join(self._texts)
+        if self._source[0] == "TOOL_CALL_ARGS" or text.rstrip().endswith(GOES_ON):
+            return False
+        return text.endswith("\n") and text.count("-----BEGIN") <= text.count("-----END")
+
+
+# -- model call log -------------------------------------------------------------------------------
+# Log each call of a model as a line; at `debug` also its request and its answer.
+#
+# Used by observer.py. A message is logged once in a run, not again with each request that contains
+# it, and only what `masking` has seen as a whole is logged.
+
+Message = Mapping[str, Any]
+
+TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
+SPOKEN = ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "TOOL_CALL_ARGS")
+MAX_PICTURE = 200  # characters of a data: address that are logged
+CUT = "cut"  # `code` of a call that was cancelled with its run
+
+model_logger = log.get("model")
+
+
+class Calls:
+    """The model calls of one run. `on`: `server.log.model_calls`."""
+
+    def __init__(self, model: str, *, on: bool) -> None:
+        self._model, self.on = model, on
+        self._told: Sequence[Message] = ()
+        self._tools: Sequence[Any] = ()
+
+    def begin(self, stage: str, messages: Sequence[Message], tools: Sequence[Any]) -> Call:
+        """Log the request at debug and return the call, before it is made. `stage` is its step."""
+        if not self.on or not model_logger.isEnabledFor(logging.INFO):
+            return Call({}, told=False, whole=False)
+        whole = model_logger.isEnabledFor(logging.DEBUG)
+        if whole:
+            self._ask(stage, messages, tools)
+        sizes = {"messages": len(messages), "tools": len(tools), "request_chars": size_of(messages)}
+        return Call({"stage": stage, "model": self._model, **sizes}, told=True, whole=whole)
+
+    def _ask(self, stage: str, messages: Sequence[Message], tools: Sequence[Any]) -> None:
+        about = {"stage": stage, "event": "request"}
+        if tools and tools != self._tools:
+            model_logger.debug({**about, "tools": shown(list(tools))})
+        for index, message in enumerate(messages):
+            if index >= len(self._told) or self._told[index] != message:
+                model_logger.debug({**about, "index": index, "message": shown(dict(message))})
+        self._told, self._tools = messages, tools
+
+
+class Call:
+    """One call, from its request to its end."""
+
+    def __init__(self, about: dict[str, Any], *, told: bool, whole: bool) -> None:
+        self._about, self._open, self._whole = about, told, whole
+        self._began, self._first = time.perf_counter(), 0.0
+        self._chars = 0
+        self._text: list[str] = []
+        self._calls: dict[str, dict[str, str]] = {}
+
+    def see(self, event: Event) -> None:
+        """Record an event of the answer; its last one, or an error, logs the call's line."""
+        if not self._open:
+            return
+        kind = event["type"]
+        if kind in SPOKEN:
+            self._first = self._first or time.perf_counter()
+            self._chars += len(event["delta"])
+            if self._whole:
+                self._keep(kind, event)
+        elif kind == "TOOL_CALL_START" and self._whole:
+            self._calls[event["toolCallId"]] = {"name": event["toolCallName"], "arguments": ""}
+        elif kind == "TEXT_MESSAGE_END":
+            meta = event.get("metadata", {}).get("yaa", {}).get("meta", {})
+            used = meta.get("usage") or {}
+            tokens = {name: used[name] for name in TOKENS if name in used}
+            self._end({**tokens, "finish_reason": meta.get("finish_reason")})
+        elif kind == "RUN_ERROR":
+            self.end(str(event.get("code", "internal")))
+
+    def end(self, code: str) -> None:
+        """Log a call that got no complete answer. Does nothing if its line is logged already."""
+        if self._open:
+            self._end({"code": code})
+
+    def _keep(self, kind: str, event: Event) -> None:
+        if kind == "TEXT_MESSAGE_CONTENT":
+            self._text.append(event["delta"])
+        elif kind == "TOOL_CALL_ARGS" and (call := self._calls.get(event["toolCallId"])):
+            call["arguments"] += event["delta"]
+
+    def _end(self, more: dict[str, Any]) -> None:
+        self._open = False
+        first = {"first_ms": _ms(self._first - self._began)} if self._first else {}
+        times = {**first, "ms": _ms(time.perf_counter() - self._began)}
+        model_logger.info({**self._about, "answer_chars": self._chars, **times, **more})
+        if self._whole:
+            said = {"text": "".join(self._text), "calls": list(self._calls.values())}
+            model_logger.debug({"stage": self._about["stage"], "event": "answer", **shown(said)})
+
+
+def size_of(messages: Sequence[Message]) -> int:
+    """Count the characters of text in messages, with the arguments of calls."""
+    total = 0
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            parts = (part.get("text") for part in content if isinstance(part, dict))
+            total += sum(len(text) for text in parts if isinstance(text, str))
+        elif isinstance(content, str):
+            total += len(content)
+        for call in message.get("tool_calls") or ():
+            total += len(call["function"]["arguments"])
+    return total
+
+
+def shown(value: Any) -> Any:
+    """Return a copy for the log: masked, with pictures and long texts cut."""
+    return masked_whole(_cut(value))
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _cut(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cut(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    if value.startswith("data:") and len(value) > MAX_PICTURE:
+        return f"{value[:MAX_PICTURE]}… ({len(value)} characters)"
+    return value if len(value) <= log.LONGEST else log.safe(value)
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 1)
+
+
+# -- observer -------------------------------------------------------------------------------------
 
 Event = dict[str, Any]
 Session = dict[str, Any]
@@ -45,9 +257,9 @@ class Witness:
         self._used = dict(session.get("usage", {}))
         self._first_message = len(session.get("messages") or [])
         self.results: list[str] = []
-        self._deltas = delta_log.Deltas() if tells_deltas and delta_log.wanted() else None
-        self._calls = model_call_log.Calls(model.model, on=tells_calls)
-        self._call: model_call_log.Call | None = None
+        self._deltas = Deltas() if tells_deltas and wanted() else None
+        self._calls = Calls(model.model, on=tells_calls)
+        self._call: Call | None = None
         self._stage = ""
         self._trace = tracing.of_run(sink, session, model.model, model.api)
 
@@ -81,7 +293,7 @@ class Witness:
     @contextmanager
     def aside(self, messages: Sequence[Event] = ()) -> Iterator[Callable[[Event], None]]:
         """Record a model call beside the conversation. Yields a function that takes its events."""
-        calls = model_call_log.Calls(self._about["model"], on=self._calls.on)
+        calls = Calls(self._about["model"], on=self._calls.on)
         call = calls.begin("beside", messages, [])
 
         with self._trace.aside() as trace:
@@ -101,8 +313,8 @@ class Witness:
         if self._deltas:
             self._deltas.flush()
         if self._call is not None:
-            self._call.end(model_call_log.CUT)
+            self._call.end(CUT)
         made = len(self.results)
-        told = usage.told(self._session, self._used, self._first_message, made)
+        told = run_record.told(self._session, self._used, self._first_message, made)
         logger.info({"run": run_id, "session": session_id, **self._about, "ms": ms, **told})
         self._trace.end()

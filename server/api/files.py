@@ -27,7 +27,7 @@ MAX_ID = 128  # characters of a session's id, as in its document
 
 
 class Piece(Protocol):
-    """The interface of a piece of a file (tools/file_download.py)."""
+    """The interface of a piece of a file (tools/workspace.py)."""
 
     @property
     def data(self) -> bytes:

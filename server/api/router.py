@@ -17,13 +17,11 @@ from urllib.parse import unquote
 
 from ..errors import Problem
 from ..http.cors import Origins
-from ..http.delivery import arrived
-from ..http.exchange import Exchange, Stream, problem_of
+from ..http.exchange import Exchange, Stream, arrived, problem_of
 from ..settings import forwarding
 from ..strict_json import JSONError, dumps
-from ..telemetry import log, spans
-from .auth import ANYONE, Key, Keys
-from .rate_limit import Rates
+from ..telemetry import log, tracing
+from .auth import ANYONE, Key, Keys, Rates
 
 CLIENT_GONE = 499  # as nginx logs a client that disconnected first; used only in the log
 
@@ -161,7 +159,7 @@ class Router:
 
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
-        spans.current.set(spans.begin(exchange.request.headers.get("traceparent", "")))
+        tracing.current.set(tracing.begin(exchange.request.headers.get("traceparent", "")))
         forwarding.current.set(None)
         call = Call(exchange, _PLAIN | self._origins.headers(exchange.request.headers))
         try:

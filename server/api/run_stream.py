@@ -17,9 +17,8 @@ from typing import Any, Protocol
 
 from ..errors import Problem
 from ..http import sse
-from ..http.delivery import reached
-from ..runtime.gc_pause import LARGE
-from ..runtime.offload import offload
+from ..http.exchange import reached
+from ..runtime.offload import LARGE, offload
 from ..runtime.run_id import run_id
 from ..session.accept import accept
 from ..session.events import EXEC, Event, alias

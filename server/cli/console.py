@@ -7,24 +7,25 @@ always be run again, also after an interrupted run.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
+import os
+import re
 import secrets
 import sys
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import Callable, Mapping
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..api.run_stream import Agent, Run
 from ..errors import Problem
 from ..session.content_blocks import to_blocks
-from ..session.events import alias
-from ..session.finish_reason import ended_by
-from ..session.outcome import finished
+from ..session.events import Event, alias
+from ..session.outcome import ended_by, finished
 from ..session.sanitize import Item, sanitize
-from ..strict_json import browser_safe, dumps
+from ..strict_json import JSONError, browser_safe, dumps, loads
 from . import session_files
-from .render import Printer, Terminal, answer, visible
 
 COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3
 EXITS = {"completed": COMPLETED, "failed": FAILED}
@@ -424,3 +425,253 @@ class Chat:
         if given is not None:
             interrupt["answer"] = given
         return given is not None
+
+
+# -- render ---------------------------------------------------------------------------------------
+# Print the events of a run on a terminal, and ask for answers to interrupts.
+#
+# Used by `console`. Control characters in the text of models and tools are escaped before they are
+# printed.
+
+STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "cyan": "36"}
+SHOWN_LINES, SHOWN_CHARS = 12, 1200  # of a tool result; the session holds all of it
+
+YES = ("y", "yes")
+NO = ("n", "no")
+
+Answer = dict[str, Any]
+
+
+class Terminal:
+    """Input and output of a terminal. Colours are used only if the output is a terminal."""
+
+    def __init__(
+        self,
+        source: TextIO | None = None,
+        out: TextIO | None = None,
+        env: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._in = source or sys.stdin
+        self._out = out or sys.stdout
+        plain = env.get("NO_COLOR") or env.get("TERM") == "dumb"  # set by shells in editors
+        self._colour = self._out.isatty() and not plain
+        if self._in is sys.stdin and self._in.isatty():
+            # The import gives input() history and arrow keys, and changes how the terminal is read.
+            # Some platforms have no readline.
+            with suppress(ImportError):
+                importlib.import_module("readline")
+
+    def write(self, text: str, style: str = "") -> None:
+        """Write text at once; `style` is a key of STYLES."""
+        if text and style and self._colour:
+            text = f"\x1b[{STYLES[style]}m{text}\x1b[0m"
+        self._out.write(text)
+        self._out.flush()
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Write a line."""
+        self.write(text, style)
+        self.write("\n")
+
+    def ask(self, prompt: str) -> str:
+        """Return one line of input, without its end. Raises EOFError at the end of the input."""
+        if self._in is sys.stdin and self._out is sys.stdout:
+            return input(prompt)
+        self.write(prompt)
+        line = self._in.readline()
+        if not line:
+            raise EOFError
+        return line.rstrip("\n")
+
+
+def visible(text: str) -> str:
+    """Escape control characters and direction marks in `text`; keep tabs and line feeds."""
+    return _UNSAFE.sub(_escape, text)
+
+
+class Printer:
+    """A printer of a run's events. Reasoning is dim, tool calls and results are shortened."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._part = ""  # kind of the unfinished line: text, think, output or ""
+        self._calls: dict[str, tuple[str, list[str]]] = {}
+
+    def show(self, event: Event) -> None:
+        """Print one event."""
+        match event:
+            case {"type": "TEXT_MESSAGE_CONTENT", "delta": delta}:
+                self._continue("text", delta)
+            case {"type": "REASONING_MESSAGE_CONTENT", "delta": delta}:
+                self._continue("think", delta, "dim")
+            case {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name}:
+                self._calls[call_id] = (name, [])
+            case {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": delta}:
+                self._calls[call_id][1].append(delta)
+            case {"type": "TOOL_CALL_END", "toolCallId": call_id}:
+                name, pieces = self._calls.pop(call_id)
+                self._line(f"→ {name} {shorten(''.join(pieces))}", "cyan")
+            case {"type": "ACTIVITY_SNAPSHOT", "content": {"chunks": chunks}}:
+                self._continue("output", "".join(chunks), "dim")
+            case {"type": "ACTIVITY_DELTA", "patch": patch}:
+                self._continue("output", "".join(step["value"] for step in patch), "dim")
+            case {"type": "TOOL_CALL_RESULT", "content": content, "metadata": {"yaa": extra}}:
+                style = "red" if extra.get("is_error") else "dim"
+                self._line(f"← {extra['name']}: {shorten(content)}", style)
+            case {"type": "RUN_ERROR", "message": message}:
+                self._line(message, "red")
+            case {"type": "RUN_FINISHED" | "TEXT_MESSAGE_END" | "REASONING_END"}:
+                self.end()
+
+    def end(self) -> None:
+        """Finish the current line."""
+        if self._part:
+            self._terminal.line()
+            self._part = ""
+
+    def _continue(self, part: str, text: str, style: str = "") -> None:
+        if self._part != part:
+            self.end()
+            self._part = part
+        self._terminal.write(visible(text), style)
+
+    def _line(self, text: str, style: str) -> None:
+        self.end()
+        self._terminal.line(visible(text), style)
+
+
+def shorten(text: str) -> str:
+    """Return the beginning of `text`, and its length if it is cut."""
+    lines = text.strip().splitlines()
+    shown = "\n  ".join(lines[:SHOWN_LINES])[:SHOWN_CHARS]
+    if len(lines) > SHOWN_LINES or len(shown) == SHOWN_CHARS:
+        shown += f"\n  … {len(text)} characters in all"
+    return shown
+
+
+def answer(terminal: Terminal, interrupt: dict[str, Any]) -> Answer | None:
+    """Ask for the answer to an interrupt. Return `{status, payload}`; None leaves it open."""
+    terminal.line(visible(interrupt.get("message", "")), "bold")
+    payload: Any = None
+    match interrupt["reason"]:
+        case "tool_call":
+            payload = _approval(terminal, interrupt)
+        case "input_required":
+            for suggestion in interrupt.get("suggestions", ()):
+                terminal.line(f"  · {visible(str(suggestion))}", "dim")
+            payload = ask_for(terminal, interrupt.get("response_schema", {}))
+        case "client_tool":
+            terminal.line("  this tool runs in a browser page; there is none here", "dim")
+            payload = {"content": "There is no browser page in this console.", "is_error": True}
+        case "indeterminate":
+            payload = _indeterminate(terminal)
+        case "limit":
+            payload = {"continue": True} if _yes(terminal, "Go on?") else None
+        case "model_error":
+            payload = {"retry": True} if _yes(terminal, "Try again?") else None
+    return None if payload is None else {"status": "resolved", "payload": payload}
+
+
+def ask_for(
+    terminal: Terminal, schema: dict[str, Any], name: str = "answer", *, optional: bool = False
+) -> Any:
+    """Ask for a value of this schema and return it; None for an `optional` one left empty.
+
+    An invalid line is asked for again.
+    """
+    if isinstance(schema.get("properties"), dict):
+        needed = schema.get("required") or ()
+        values = {
+            key: ask_for(terminal, part, part.get("description", key), optional=key not in needed)
+            for key, part in schema["properties"].items()
+        }
+        return {k: value for k, value in values.items() if value is not None or k in needed}
+    may = ", may be empty" if optional else ""
+    while True:
+        text = terminal.ask(f"{visible(name)}{_hint(schema)}{may}: ").strip()
+        if optional and not text:
+            return None
+        try:
+            return _read(text, schema)
+        except ValueError as error:
+            terminal.line(f"  {error}", "red")
+
+
+def _approval(terminal: Terminal, interrupt: dict[str, Any]) -> Answer:
+    args = interrupt.get("args", {})
+    text = json.dumps(args, ensure_ascii=False, indent=2)
+    terminal.line(visible(f"  {interrupt.get('tool', '')} {text}"), "cyan")
+    while True:
+        reply = terminal.ask("[y]es, [n]o, [a]lways in this session, [e]dit: ").strip().lower()
+        if reply in YES:
+            return {"approved": True}
+        if reply in ("a", "always"):
+            return {"approved": True, "remember": "session"}
+        if reply in NO:
+            reason = terminal.ask("Why not? (for the model; may be empty): ").strip()
+            return {"approved": False} | ({"reason": reason} if reason else {})
+        if reply in ("e", "edit"):
+            return {"approved": True, "edited_args": _edited(terminal)}
+
+
+def _edited(terminal: Terminal) -> dict[str, Any]:
+    while True:
+        try:
+            value = loads(terminal.ask("new arguments, as JSON: "))
+        except JSONError as error:
+            terminal.line(f"  {error}", "red")
+            continue
+        if isinstance(value, dict):
+            return value
+        terminal.line("  wanted an object: {…}", "red")
+
+
+def _indeterminate(terminal: Terminal) -> Answer:
+    while True:
+        reply = terminal.ask("[r]etry, [s]kip, or [t]ell its result: ").strip().lower()
+        if reply in ("r", "retry"):
+            return {"action": "retry"}
+        if reply in ("s", "skip"):
+            return {"action": "skip"}
+        if reply in ("t", "tell"):
+            return {"action": "result", "content": terminal.ask("result: ")}
+
+
+def _yes(terminal: Terminal, question: str) -> bool:
+    while (reply := terminal.ask(f"{question} [y]es, [n]o: ").strip().lower()) not in YES:
+        if reply in NO:
+            return False
+    return True
+
+
+def _hint(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return visible(f" ({', '.join(str(value) for value in schema['enum'])})")
+    kind = schema.get("type")
+    return "" if kind in (None, "string") else f" ({'yes or no' if kind == 'boolean' else kind})"
+
+
+def _read(text: str, schema: dict[str, Any]) -> Any:
+    """Parse a line as a value of the schema. Raises ValueError that names what is allowed."""
+    if "enum" in schema:
+        for value in schema["enum"]:
+            if text == str(value):
+                return value
+        raise ValueError("choose one of these")
+    match schema.get("type", "string"):
+        case "boolean":
+            if text.lower() not in (*YES, *NO):
+                raise ValueError("yes or no?")
+            return text.lower() in YES
+        case "string":
+            return text
+    return loads(text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
+
+
+# C0 except tab and line feed, DEL, C1, line separators and direction controls ("Trojan Source",
+# CVE-2021-42574). Joiners are kept for emoji.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")

@@ -24,8 +24,8 @@ from typing import Any
 
 from ..app import App
 from ..config import shipped
-from ..http.headers import is_loopback
 from ..http.listener import bind
+from ..http.parser import is_loopback
 from ..sandbox.usage import MOST_FILES
 from ..strict_json import JSONError, loads
 from .serve import files_wanted

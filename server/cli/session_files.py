@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, Self
 from urllib.parse import quote, unquote
 
+from .. import strict_json
 from ..errors import Problem
 from ..session.events import Event
 from ..session.fold import DELTAS, Folder
-from ..settings import json_errors
 from ..strict_json import JSONError, dumps, loads
 
 Json = dict[str, Any]
@@ -91,7 +91,7 @@ def parsed(data: bytes, name: str, journal: Path | None = None) -> Json:
     try:
         document = loads(data)
     except JSONError as error:
-        place, message = json_errors.wrong(data, error)
+        place, message = strict_json.wrong(data, error)
         raise Problem("bad_json", f"{name}{place}: {message}") from None
     if not isinstance(document, dict):
         raise Problem("session_invalid", f"{name}: a session is one JSON object")

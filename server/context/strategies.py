@@ -6,7 +6,7 @@ and the last user message, calls without a result, and results that the model ha
 without which it would repeat the calls.
 
 Every operation is made without a model. With `summary: llm`, the texts that a model may write
-better are also in `drafts`, with their room (model_summaries.py). Pure.
+better are also in `drafts`, with their room (agent/side_calls.py). Pure.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from itertools import groupby
 from typing import Any
 
 from ..strict_json import dumps
-from .budget import Measure
+from .budget import Measure, of_message
 from .ops import Op, changed, folded, text_of
 from .summarize import extract
-from .tokens import of_message
 
 Message = dict[str, Any]
 

@@ -9,19 +9,144 @@ request can reach the local network.
 from __future__ import annotations
 
 import asyncio
+import base64
+import ipaddress
 import ssl
+import zlib
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import TracebackType
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from .connection_pool import ClientError, Connection, Exchange, Pool, Timeouts, plain
-from .decompress import Inflater
-from .headers import serialize_request
-from .parser import Limits
-from .proxy import Proxy, proxy_for
+from .parser import Limits, is_loopback, serialize_request
 from .ssrf import Resolve, address_of, resolve, resolve_public
+
+# -- decompress -----------------------------------------------------------------------------------
+# Decompress response bodies (gzip and deflate), with a limit on the output.
+#
+# `client` requests uncompressed responses, but some gateways compress anyway. A few kilobytes can
+# expand to gigabytes, so the output comes in pieces and is limited.
+
+PIECE = 64 * 1024  # bytes
+_GZIP = 16 + zlib.MAX_WBITS  # `wbits` that select gzip in zlib
+
+
+class Inflater:
+    """A decompressor of one body. `coding`: its Content-Encoding. `limit`: most bytes of output."""
+
+    def __init__(self, coding: str, limit: int) -> None:
+        self._coding, self._left = coding, limit
+        self._decoder: zlib._Decompress | None = None
+
+    @property
+    def broken_off(self) -> bool:
+        """Return whether the compressed data has begun and is not complete."""
+        return self._decoder is not None and not self._decoder.eof
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield the decompressed bytes of `data`, in pieces of at most PIECE bytes.
+
+        Raises ValueError for invalid data, an unsupported coding, or output beyond the limit.
+        """
+        decoder = self._decoder = self._decoder or self._begun(data)
+        piece = bytes(PIECE)
+        while len(piece) == PIECE and not decoder.eof:
+            try:
+                piece = decoder.decompress(data, PIECE)
+            except zlib.error:
+                raise ValueError(f"sent what is not {self._coding:.20}") from None
+            data = decoder.unconsumed_tail
+            self._left -= len(piece)
+            if self._left < 0:
+                raise ValueError("sent too much, compressed")
+            if piece:
+                yield piece
+
+    def _begun(self, data: bytes) -> zlib._Decompress:
+        if self._coding in ("gzip", "x-gzip"):
+            return zlib.decompressobj(_GZIP)
+        if self._coding != "deflate":
+            raise ValueError(f"compressed its answer ({self._coding:.20})")
+        # With a zlib header (RFC 9110 section 8.4.1.2) or, from some servers, without.
+        has_header = data[0] & 15 == zlib.DEFLATED
+        return zlib.decompressobj(zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS)
+
+
+# -- proxy ----------------------------------------------------------------------------------------
+# Proxies from the environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in either case.
+#
+# Used by `client`. Loopback hosts are never reached through a proxy, and no message holds a proxy's
+# password.
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """An HTTP proxy. `authorization` is the value of Proxy-Authorization, or ""."""
+
+    scheme: str
+    host: str
+    port: int
+    authorization: str = field(default="", repr=False)
+
+
+def proxy_for(scheme: str, host: str, port: int, env: Mapping[str, str]) -> Proxy | None:
+    """Return the proxy for an origin, or None. Raises ValueError for an unusable proxy URL."""
+    if is_loopback(host) or _excepted(host, port, _setting(env, "no_proxy")):
+        return None
+    url = _setting(env, f"{scheme}_proxy") or _setting(env, "all_proxy")
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        its_port = parts.port or (443 if parts.scheme == "https" else 80)
+        if "@" in parts.path + parts.query + parts.fragment:
+            raise ValueError
+    except ValueError:  # its text may quote the password: in "me:pa#ss@host" the port is "pa"
+        text = f"the proxy for {scheme} is no address such as http://name:3128"
+        raise ValueError(f"{text}; in a password # / ? are written %23 %2F %3F") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"the {parts.scheme} proxy for {scheme} is not an HTTP one")
+    authorization = ""
+    if parts.username:
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        authorization = "Basic " + base64.b64encode(pair.encode()).decode()
+    return Proxy(parts.scheme, parts.hostname, its_port, authorization)
+
+
+def _setting(env: Mapping[str, str], name: str) -> str:
+    return (env.get(name) or env.get(name.upper()) or "").strip()
+
+
+def _excepted(host: str, port: int, exceptions: str) -> bool:
+    """Return whether NO_PROXY excludes a host: names with subdomains, addresses, ranges, ports.
+
+    The syntax is that of curl and Go.
+    """
+    host = host.lower().rstrip(".")
+    for entry in exceptions.lower().replace(",", " ").split():
+        name, colon, number = entry.rpartition(":")
+        if colon and number.isdecimal() and ":" not in name:
+            if int(number) != port:
+                continue
+            entry = name
+        suffix = entry.removeprefix("*").removeprefix(".")
+        if entry == "*" or host == suffix or (suffix and host.endswith(f".{suffix}")):
+            return True
+        if "/" in entry and _in_range(host, entry):
+            return True
+    return False
+
+
+def _in_range(host: str, network: str) -> bool:
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False
+
+
+# -- client ---------------------------------------------------------------------------------------
 
 __all__ = ["Client", "ClientError", "Response", "Timeouts"]
 

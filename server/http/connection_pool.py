@@ -18,8 +18,16 @@ import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from .headers import ProtocolError, Truncated
-from .parser import Body, Buffer, Limits, Response, advance, parse_response
+from .parser import (
+    Body,
+    Buffer,
+    Limits,
+    ProtocolError,
+    Response,
+    Truncated,
+    advance,
+    parse_response,
+)
 
 HIGH_WATER = 512 * 1024  # decoded bytes that wait for the reader before the socket is paused
 TAIL_BYTES = 64 * 1024  # most bytes discarded after `release` to keep the connection …

@@ -21,12 +21,10 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from ..errors import Problem
-from .connection import Connection, Limits
-from .connection_limit import Places
+from .connection import Connection, Limits, Places
 from .cors import Origins
 from .exchange import Exchange, answer, problem_of
-from .headers import ProtocolError, host_allowed, http_date, is_loopback, split_authority
-from .parser import Request
+from .parser import ProtocolError, Request, host_allowed, is_loopback, split_authority
 
 BACKLOG = 1024  # a burst beyond it would wait a second for TCP's retry
 TICK = 0.5  # s between two checks of the deadlines
@@ -34,6 +32,9 @@ UNWIND = 5.0  # s for cancelled handlers to end when the server closes
 LAST_WORDS = 0.5  # s for clients to read the rest of their answers after that
 
 __all__ = ["BaseServer", "Exchange", "Limits", "bind"]
+
+_DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 _log = logging.getLogger("yaa.listener")
 
@@ -43,7 +44,7 @@ Handler = Callable[[Exchange], Awaitable[None]]
 class BaseServer:
     """An HTTP server that calls `handle(exchange)` for each request in a task of its own.
 
-    `hosts`: names beside localhost that a Host header may hold; see `headers.host_allowed`.
+    `hosts`: names beside localhost that a Host header may hold; see `parser.host_allowed`.
     `origins`: pages that may read refusals. `spared`: paths answered even when all connections are
     taken. `count`: called with 1 for each new connection and with -1 for each closed one.
     """
@@ -284,3 +285,13 @@ def _bind(family: int, address: tuple[Any, ...], *, alone: bool) -> socket.socke
         sock.close()
         raise
     return sock
+
+
+def http_date(now: int) -> str:
+    """Format Unix seconds as an HTTP date (RFC 9110 section 5.6.7), independent of the locale.
+
+    `email.utils.formatdate` does the same, but its import takes 5 ms.
+    """
+    at = time.gmtime(now)
+    day, month = _DAYS[at.tm_wday], _MONTHS[at.tm_mon - 1]
+    return f"{day}, {at.tm_mday:02} {month} {at.tm_year} {time.strftime('%H:%M:%S', at)} GMT"

@@ -26,8 +26,7 @@ from ..errors import Problem
 from ..http import listener
 from ..http.client import Client
 from ..http.cors import Origins
-from ..http.headers import ProtocolError
-from ..http.parser import Body, Buffer, advance, parse_request
+from ..http.parser import Body, Buffer, ProtocolError, advance, parse_request
 from ..http.parser import Limits as Sizes
 from ..models import BaseAPI as Model
 from ..models import Options

@@ -13,26 +13,239 @@ import asyncio
 import re
 import time
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from datetime import UTC, datetime
+from itertools import count
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..session.events import Event
 from ..strict_json import dumps, text_of
-from ..telemetry import log, spans
+from ..telemetry import log, tracing
 from . import BaseAPI, Message, Options, Tool, chat_request
-from .decoder import Answer, Scanner
+from .decoder import Answer, Reader, Scanner
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
-from .quirks import STATUS as _MAY_TEACH
-from .quirks import learnt
-from .retry import Pace, Policy, Sleep, attempts, retry_after
-from .stream_reader import Reader
-from .text_tools.json_reply import JsonReply
-from .text_tools.prose import properties, rescue
-from .text_tools.xml import TagScanner
-from .vendors import Provider
+from .text_tools.parser import JsonReply, TagScanner, properties, rescue
+from .vendors import Preset, Provider
+
+# -- retry ----------------------------------------------------------------------------------------
+# Repeat failed attempts: when another attempt may help, how long to wait, and the loop.
+#
+# Used by `RemoteAPI.stream`. After the first event of an attempt there is no other one, since the
+# client would get the beginning twice; the failure becomes the last event, and the session can be
+# sent again.
+
+LEAST_PACED = 256  # sessions that are kept before any is dropped
+LONGEST_PAUSE_S = 30.0  # limit of the doubled pause, unless the session's delay is longer
+IMF_FIXDATE = "%a, %d %b %Y %H:%M:%S GMT"  # RFC 9110 section 5.6.7
+LONGEST_ASKED_S = 120.0  # a longer retry-after ends the attempts
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How often and after which pause a call is repeated.
+
+    `times`: extra attempts; `delay`: the first pause in seconds, doubled each time.
+    """
+
+    times: int
+    delay: float
+
+    def pause(self, failure: Failure, attempt: int) -> float | None:
+        """Return the seconds to wait after attempt number `attempt` (from 1), None to give up."""
+        if not failure.retryable or attempt > self.times:
+            return None
+        doubled = self.delay * (1 << min(attempt - 1, 30))
+        pause = min(doubled, max(self.delay, LONGEST_PAUSE_S))
+        if failure.retry_after is None:
+            return pause
+        return max(pause, failure.retry_after) if failure.retry_after <= LONGEST_ASKED_S else None
+
+
+class Pace:
+    """The least interval between the starts of two calls of one session.
+
+    Sessions are independent.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._free_at: dict[str, float] = {}  # by session; past times may be dropped
+        self._room = LEAST_PACED
+
+    def wait(self, session_id: str, interval: float) -> float:
+        """Reserve the session's next start and return the seconds until then."""
+        now = self._clock()
+        start = max(now, self._free_at.get(session_id, now))
+        if interval:
+            self._free_at[session_id] = start + interval
+        if len(self._free_at) > self._room:
+            self._free_at = {name: at for name, at in self._free_at.items() if at > now}
+            self._room = max(LEAST_PACED, 2 * len(self._free_at))
+        return start - now
+
+    def give_back(self, session_id: str, interval: float) -> None:
+        """Undo a reservation whose call was not made."""
+        if session_id in self._free_at:
+            self._free_at[session_id] -= interval
+
+
+async def attempts(
+    attempt: Callable[[float | None], AsyncGenerator[Event, None]],
+    policy: Policy,
+    *,
+    limit: float | None,
+    clock: Callable[[], float],
+    sleep: Sleep,
+) -> AsyncGenerator[Event, None]:
+    """Yield the events of the first attempt that gives any; a final failure becomes one RUN_ERROR.
+
+    `attempt` is called with the seconds left of `limit`, which counts for all attempts together.
+    """
+    end = None if limit is None else clock() + limit
+    for number in count(1):
+        begun = False
+        left = None if end is None else max(end - clock(), 0.001)
+        try:
+            async with aclosing(attempt(left)) as events:
+                async for event in events:
+                    begun = True
+                    yield event
+            return
+        except Failure as caught:
+            failure = caught
+        pause = None if begun else policy.pause(failure, number)
+        if pause is None or (end is not None and clock() + pause >= end):
+            logger.warning("attempt %d failed for good: %s", number, failure.message)
+            yield failure.event(number)
+            return
+        logger.info("attempt %d failed, next in %.1f s: %s", number, pause, failure.message)
+        del failure  # its traceback holds the request, which is as large as the session
+        await sleep(pause)
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Return the pause a provider asks for in its headers, in seconds; None if it asks for none.
+
+    `now` is Unix time in seconds. Source: RFC 9110 section 10.2.3; `retry-after-ms` is a vendors'
+    extension in milliseconds.
+    """
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        if 0 <= seconds < 1e9:  # neither NaN nor infinite
+            return seconds
+    try:
+        when = datetime.strptime(headers["retry-after"], IMF_FIXDATE).replace(tzinfo=UTC)
+    except (KeyError, ValueError):
+        return None
+    return max(when.timestamp() - now, 0.0)
+
+
+# -- quirks ---------------------------------------------------------------------------------------
+# Learn flags from refused requests: how an endpoint differs from its preset.
+#
+# Used by `http_model` after a refusal, before it repeats the request. Gateways, templates and
+# single models have rules that no preset has; most name the broken one. A lesson sets flags of the
+# preset, each once per model; a second refusal of the same kind becomes the error of the call.
+
+STATUS = frozenset({400, 404, 422, 500})  # a template that raises is a 500 at llama.cpp
+
+
+class Lesson(NamedTuple):
+    """Flags to set when an error text matches `words`."""
+
+    words: re.Pattern[str]
+    flags: Mapping[str, Any]
+
+
+def _lesson(words: str, **flags: Any) -> Lesson:
+    return Lesson(re.compile(words, re.IGNORECASE | re.DOTALL), MappingProxyType(flags))
+
+
+# Signature for calls of other models: https://ai.google.dev/gemini-api/docs/thought-signatures
+UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+
+LESSONS = (
+    # Templates of Qwen 3.5 and later: opencode issue 24761, Qwen3.8 issue 244.
+    _lesson("system message must be at the beginning", single_system_message=True),
+    # Templates of Mistral and Gemma (vllm issue 6862), Perplexity, Bedrock (semantic-kernel issue
+    # 10277).
+    _lesson(
+        "roles must alternate|must alternate between|should (?:alternate with|be alternating)"
+        "|multiple .{1,3}(?:user|assistant).{1,3} roles in a row",
+        alternate=True,
+        single_system_message=True,
+    ),
+    # o1-mini (new-api issue 847), Gemma's template and Gemma at Gemini's address.
+    _lesson(
+        "does not support .{0,3}(?:system|developer).{0,3} with this"
+        "|system role (?:is )?not supported|developer instruction is not enabled",
+        system_role=False,
+        alternate=True,
+    ),
+    # DeepSeek and Kimi behind gateways, in a session that another model began: QwenPaw issue 433.
+    _lesson(
+        "reasoning_content.{0,60}(?:must be passed back|is missing)",
+        reasoning_required_on_tool_turns=True,
+        reasoning_field="reasoning_content",
+    ),
+    # Mistral and models with its tokenizer: opencode issue 1680, omlx issue 1997.
+    _lesson("a-z, 0-9, with a length of 9", short_ids=True),
+    # Models that accept the new name only (opencode issue 37964).
+    _lesson(
+        "max_tokens.{0,80}use .{0,3}max_completion_tokens",
+        max_tokens_field="max_completion_tokens",
+    ),
+    # Servers that accept the old name only.
+    _lesson(
+        "(?:unrecognized|unsupported|unknown|extra).{0,80}max_completion_tokens"
+        "|max_completion_tokens.{0,80}(?:not permitted|not supported|unknown)",
+        max_tokens_field="max_tokens",
+    ),
+    # DeepSeek (next-ai-draw-io issue 42), Ollama (issue 17301), OpenRouter, llama.cpp, LM Studio,
+    # vLLM; and servers that accept text content only.
+    _lesson(
+        "unknown variant .{0,3}image_url|support images?\\b(?! format| type| size)"
+        "|image(?: input|_url|s)? (?:is |are )?not supported (?:by|for|with|-)"
+        "|is not a multimodal model|at most 0 image|content.{0,60}(?:must be a|be a valid) string",
+        images=False,
+    ),
+    # Anthropic (sdk-python issue 494), Bedrock (bedrock-access-gateway issue 239), LiteLLM.
+    _lesson(
+        "must define tools|toolconfig.{0,20}must be defined|expects the .{0,3}tools=.{0,3} param",
+        idle_tools=True,
+    ),
+    # Gemini 3, in a session that another model began.
+    _lesson("missing a .{0,3}thought_signature", foreign_extra=UNSIGNED),
+)
+
+
+def learnt(said: bytes, preset: Preset, known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the new flags that a refusal implies, {} if it implies none.
+
+    `said`: the error body; `known`: the flags learnt before.
+    """
+    text = said.decode("utf-8", "replace")
+    for words, flags in LESSONS:
+        fresh = {
+            name: value
+            for name, value in flags.items()
+            if name not in known and getattr(preset, name) != value
+        }
+        if fresh and words.search(text):
+            return fresh
+    return {}
+
+
+# -- http model -----------------------------------------------------------------------------------
 
 _FAILURES = {
     "timeout": ("upstream_timeout", True),
@@ -252,7 +465,7 @@ class RemoteAPI(BaseAPI):
                 continue
             refused = {name for name, words in self.optional.items() if re.search(words, said)}
             refused = {name for name in refused if _has(body, name)}
-            toolless = response.status in _MAY_TEACH and not refused and _NO_TOOLS.search(said)
+            toolless = response.status in STATUS and not refused and _NO_TOOLS.search(said)
             if toolless and body.get("tools"):
                 raise _NoTools
             fresh = {} if refused else self._learns(response.status, said, known)
@@ -261,7 +474,7 @@ class RemoteAPI(BaseAPI):
                 known, before, whole = self._peer.learnt[self._given.model], whole, call.body(plain)
                 if whole != before:
                     continue
-            if response.status not in _MAY_TEACH or not refused:
+            if response.status not in STATUS or not refused:
                 self._forget(taught, without)
                 raise self._rejection(response, said)
             logger.info("%s refuses %s", self.provider.name, ", ".join(sorted(refused)))
@@ -274,7 +487,7 @@ class RemoteAPI(BaseAPI):
         `known`: the flags that it was built with.
         """
         model = self._given.model
-        fresh = dict(learnt(said, self._given.preset, known)) if status in _MAY_TEACH else {}
+        fresh = dict(learnt(said, self._given.preset, known)) if status in STATUS else {}
         if fresh:
             self._peer.learnt[model] = {**self._peer.learnt.get(model, {}), **fresh}
             logger.info("%s wants it otherwise: %s", model, ", ".join(fresh))
@@ -330,7 +543,7 @@ class RemoteAPI(BaseAPI):
             "accept": "text/event-stream, application/json",
             "user-agent": "yaa",
         }
-        headers |= spans.outgoing()
+        headers |= tracing.outgoing()
         if self.provider.key:
             headers |= self.key_headers(self.provider.key)
         return headers | {name.lower(): value for name, value in self.provider.headers.items()}

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from ..config import ConfigError
 from ..errors import Problem
 from ..http.client import Client
-from ..http.headers import is_loopback
+from ..http.parser import is_loopback
 from ..http.ssrf import address_of, is_public
 from ..settings.owner_code import in_thread
 from ..strict_json import LARGEST_COUNT
@@ -28,9 +28,8 @@ from .anthropic import AnthropicAPI
 from .chat import OpenAIAPI
 from .demo import DemoAPI
 from .discover import Found, host_of, host_of_keys
-from .http_model import Peer, RemoteAPI
+from .http_model import Pace, Peer, RemoteAPI
 from .responses import ResponsesAPI
-from .retry import Pace
 from .vendors import PATHS, PRESETS, Api, Preset, Provider, address, find_preset, spoken
 
 logger = log.get("llm")

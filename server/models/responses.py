@@ -8,13 +8,229 @@ back encrypted and in place.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
+from ..session.events import Event
 from . import Message, Options, Tool, chat_request
-from .content_parts import of_answer, of_content
+from .chat_request import of_answer, of_content
+from .decoder import Answer, reason, string
+from .failure import Failure, from_chunk
 from .http_model import RemoteAPI
-from .responses_decoder import ResponsesDecoder
+from .tool_call_assembler import Call
 from .vendors import Provider
+
+# -- responses decoder ----------------------------------------------------------------------------
+# Decode the events of a Responses answer into the events of one assistant message.
+#
+# `stream_reader` passes every parsed event. The API sends items (messages, reasoning, calls), each
+# three times: as deltas, as the whole text, as the whole item, and all items once more at the end.
+# The first is used; the later ones fill in what a server has left out. Reasoning items are kept
+# whole, encrypted part included, since nothing is stored at the provider. Events and items of other
+# kinds are ignored.
+
+SUMMARY, TEXT = "reasoning_summary", "reasoning_text"  # reasoning.field
+REASONS = {"max_output_tokens": "length"}
+
+# Events with a piece of text: the kind of part. Below, those with all of it: kind and member.
+_DELTAS = {
+    "response.output_text.delta": "text",
+    "response.refusal.delta": "text",
+    "response.reasoning_summary_text.delta": SUMMARY,
+    "response.reasoning_text.delta": TEXT,
+    "response.function_call_arguments.delta": "arguments",
+}
+_WHOLE = {
+    "response.output_text.done": ("text", "text"),
+    "response.refusal.done": ("text", "refusal"),
+    "response.reasoning_summary_text.done": (SUMMARY, "text"),
+    "response.reasoning_text.done": (TEXT, "text"),
+    "response.function_call_arguments.done": ("arguments", "arguments"),
+}
+# Members that are kept of an item, if it has the first two.
+_KEPT = {
+    "message": ("type", "phase"),
+    "reasoning": ("type", "id", "summary", "content", "encrypted_content"),
+}
+_ENDS = ("response.completed", "response.incomplete", "response.failed", "response.done")
+
+Place = str | None  # of an item in the answer; None: the server names none
+
+
+@dataclass
+class OutputItem:
+    """State of one item: the `parts` begun, by kind and number, and the members `kept` of it."""
+
+    begun: bool = False
+    call: Call | None = None
+    kept: dict[str, Any] = field(default_factory=dict)
+    parts: set[tuple[str, int]] = field(default_factory=set)
+    whole: bool = False
+
+
+class ResponsesDecoder(Answer):
+    """Decoder of the Responses API. See Answer for the arguments."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._items: dict[Place, OutputItem] = {}
+        self._latest: Place = None  # of the item that was begun last
+
+    def feed(self, chunk: Any) -> list[Event]:
+        """See Answer."""
+        self._out = []
+        kind = chunk.get("type") if isinstance(chunk, dict) else None
+        if kind == "error" and "error" not in chunk:
+            raise self._failure(chunk)
+        if not isinstance(kind, str) or chunk.get("error"):
+            if failure := from_chunk(chunk, self._provider.name, self._provider.key):
+                raise failure
+            return []
+        if kind in _ENDS:
+            self._end(_dict(chunk, "response"), failed=kind == "response.failed")
+        elif kind == "response.output_item.added":
+            item = _dict(chunk, "item")
+            self._begin(_place(chunk, item) or self._new_place(), item)
+        elif kind == "response.output_item.done":
+            item = _dict(chunk, "item")
+            self._item(_place(chunk, item) or self._open_place(), item)
+        elif kind in _DELTAS:
+            self._piece(chunk, _DELTAS[kind], chunk.get("delta"))
+        elif kind in _WHOLE:
+            which, name = _WHOLE[kind]
+            self._piece(chunk, which, chunk.get(name), whole=True)
+        return self._timed()
+
+    def whole(self, document: Any) -> list[Event] | None:
+        """See Answer."""
+        if not isinstance(document, dict) or not isinstance(document.get("output"), list):
+            return None
+        self._out = []
+        self._end(document)
+        return self._timed()
+
+    # -- items ------------------------------------------------------------------------------------
+
+    def _new_place(self) -> Place:
+        """Return a place for an item whose server names none."""
+        return f"#{len(self._items)}"
+
+    def _open_place(self) -> Place:
+        """Return the place of the item begun last, a new one if that item is complete."""
+        latest = self._items.get(self._latest)
+        return self._new_place() if latest is None or latest.whole else self._latest
+
+    def _begin(self, place: Place, item: dict[str, Any]) -> OutputItem:
+        known = self._items.setdefault(place, OutputItem())
+        if known.begun:
+            return known
+        known.begun = True
+        self._latest = place
+        kind = item.get("type")
+        if kind == "function_call":
+            known.call = self._begin_call(string(item.get("name")), string(item.get("call_id")))
+        elif kind in ("message", "reasoning"):
+            self._keep(known.kept)
+        return known
+
+    def _piece(self, chunk: dict[str, Any], kind: str, text: Any, *, whole: bool = False) -> None:
+        """Add a delta, or a whole part, which counts only where no deltas came."""
+        place = _place(chunk, {})
+        if place not in self._items and not isinstance(chunk.get("output_index"), int):
+            place = self._latest or place
+        item = self._items.setdefault(place, OutputItem())
+        number = chunk.get("summary_index" if kind == SUMMARY else "content_index")
+        part = (kind, number if isinstance(number, int) else 0)
+        if whole and part in item.parts:
+            return
+        if part not in item.parts and kind in (SUMMARY, TEXT):
+            self._new_thought()
+        item.parts.add(part)
+        self._put(item, kind, string(text))
+
+    def _put(self, item: OutputItem, kind: str, text: str) -> None:
+        if kind == "text":
+            self._scan(text)
+        elif kind != "arguments":
+            self._think(text, kind)
+        elif item.call is not None:
+            self._out += self._calls.add(item.call, text)
+
+    def _item(self, place: Place, item: dict[str, Any]) -> None:
+        """Add a whole item: emit the parts that were not streamed, and keep its members."""
+        known = self._begin(place, item)
+        if known.whole:
+            return
+        known.whole = True
+        for kind, number, text in _parts(item):
+            if (kind, number) not in known.parts:
+                if kind in (SUMMARY, TEXT):
+                    self._new_thought()
+                self._put(known, kind, text)
+        if known.call is not None:
+            self._out += self._calls.close(known.call, cut=item.get("status") == "incomplete")
+        names = _KEPT.get(string(item.get("type")), ())
+        if all(item.get(name) for name in names[:2]):
+            known.kept |= {name: item[name] for name in names if item.get(name) is not None}
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def _end(self, response: dict[str, Any], *, failed: bool = False) -> None:
+        self._take_usage(response.get("usage"))
+        status = response.get("status")
+        if failed or status in ("failed", "cancelled") or response.get("error"):
+            error = _dict(response, "error") or {"message": f"the response is {status}"}
+            raise self._failure(error)
+        output, streamed = response.get("output"), bool(self._items)
+        for index, item in enumerate(output if isinstance(output, list) else ()):
+            if isinstance(item, dict):
+                places = (str(index), _place({}, item))
+                known = next((place for place in places if place in self._items), None)
+                if known is not None or not streamed:
+                    self._item(known or str(index), item)
+        why = _dict(response, "incomplete_details").get("reason")
+        cut = status == "incomplete" or why
+        self._finish = (reason(why, REASONS) or "incomplete") if cut else "stop"
+        self.done()
+
+    def _failure(self, error: dict[str, Any]) -> Failure:
+        found = from_chunk({"error": error}, self._provider.name, self._provider.key)
+        assert found is not None, "an error member is a failure"
+        return found
+
+
+def _parts(item: dict[str, Any]) -> list[tuple[str, int, str]]:
+    """Return (kind, number, text) of everything readable in a whole item."""
+    if item.get("type") == "function_call":
+        return [("arguments", 0, string(item.get("arguments")))]
+    if item.get("type") not in ("message", "reasoning"):
+        return []
+    kinds = {"output_text": "text", "refusal": "text"}
+    kinds |= {"summary_text": SUMMARY, "reasoning_text": TEXT}
+    found = []
+    for member in ("summary", "content"):
+        parts = item.get(member)
+        for number, part in enumerate(parts if isinstance(parts, list) else ()):
+            if isinstance(part, dict) and (kind := string(part.get("type"))) in kinds:
+                text = part.get("refusal" if kind == "refusal" else "text")
+                found.append((kinds[kind], number, string(text)))
+    return found
+
+
+def _place(chunk: dict[str, Any], item: dict[str, Any]) -> Place:
+    """Return the place of an item: its number, else an id; None where the server sends neither."""
+    if isinstance(index := chunk.get("output_index"), int):
+        return str(index)
+    names = (chunk.get("item_id"), item.get("id"), item.get("call_id"))
+    return next(filter(None, map(string, names)), None)
+
+
+def _dict(value: dict[str, Any], key: str) -> dict[str, Any]:
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+# -- responses ------------------------------------------------------------------------------------
 
 # Settings of Chat Completions that this API lacks or names differently, and settings that would
 # store the conversation at the provider or replace parts of the request.

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from ..http.headers import is_loopback
+from ..http.parser import is_loopback
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 Api = Literal["chat", "responses", "messages"]
@@ -327,6 +327,6 @@ class Provider:
     max_tokens: int | None = None
     settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     extra_body: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
-    costs: Mapping[str, float] = field(default_factory=lambda: NOTHING)  # see models/usage.py
+    costs: Mapping[str, float] = field(default_factory=lambda: NOTHING)  # see models/decoder.py
     cost_unit: str = ""
     public_only: bool = False  # refuse addresses that are not public

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import struct
 
-from .syscall_numbers import AUDIT, NEWEST, NUMBERS
+from .syscalls import AUDIT, NEWEST, NUMBERS
 
 Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, constant
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import syscalls
-from .syscall_numbers import NUMBERS
+from .syscalls import NUMBERS
 
 Facts = dict[str, Any]
 

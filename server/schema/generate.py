@@ -7,18 +7,318 @@ can't be described exactly is an error at registration, not at the first call.
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import inspect
+import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, get_args, get_origin
 
-from . import docstrings
-from .plain import FORMATS, Schema
-from .records import add_default, closed, describe
-from .shapes import Build, Shapes, SignatureError
+from .plain import FORMATS, Schema, plain
+from .report import Place
+from .shapes import Build, Refused, Shape, Shapes, SignatureError, array_builder, constants
 from .validate import SchemaError, Validator
+
+# -- docstrings -----------------------------------------------------------------------------------
+# Parse docstrings into a description and the descriptions of parameters.
+#
+# Used by `generate` and `records`. Supported styles: Google (`Args:`), NumPy (underlined headings),
+# Sphinx (`:param x:`), and Chinese text with full-width colons. One pass over the lines, which
+# never raises; unrecognized text becomes description or is left out.
+
+_PARAMETERS = {
+    *("args", "arguments", "parameters", "params", "attributes", "keyword args"),
+    *("keyword arguments", "other parameters", "参数", "入参", "形参", "参数说明", "属性"),
+}
+_OTHER = {
+    *("returns", "return", "yields", "yield", "raises", "raise", "except", "exceptions", "warns"),
+    *("返回", "返回值", "异常", "抛出"),
+}
+# These headings end a list of parameters; before one they are part of the description.
+_PROSE = {
+    *("example", "examples", "note", "notes", "warning", "warnings", "see also", "references"),
+    *("todo", "示例", "例子", "注意", "备注", "说明"),
+}
+_HEADING = re.compile(r"(?P<name>\w[\w ]*?)\s*[:：]\s*$")
+_UNDERLINE = re.compile(r"\s*-{3,}\s*$")
+_FIELD = re.compile(r"[:@](?P<word>[a-z]+)(?P<about>[^:]*)[:：]\s*(?P<text>.*)")
+_FIELD_PARAMETERS = {"param", "parameter", "arg", "argument", "key", "keyword", "ivar", "var"}
+_FIELDS = _FIELD_PARAMETERS | {"type", "vartype", "return", "returns", "rtype"}
+_FIELDS |= {"raise", "raises", "except", "exception", "yield", "yields", "meta", "cvar"}
+_GOOGLE_ITEM = re.compile(
+    r"(?:[-*•]\s+)?`?\*{0,2}(?P<name>\w+)`?\s*(?:[(（].*?[)）])?(?:\s*[:：]|\s+--?(?=\s))\s*(?P<text>.*)"
+)
+_DASHED = re.compile(r"\*{0,2}\w+\s+--\s")  # as in PEP 257, without indentation
+_NUMPY_ITEM = re.compile(r"(?P<names>\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?$")
+
+
+@dataclass(slots=True)
+class Doc:
+    """`description` is the text before the first section, None if there is none."""
+
+    description: str | None = None
+    parameters: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+def parse(text: str | None) -> Doc:
+    """Parse a docstring of any supported style; None gives an empty Doc."""
+    reader = _Reader()
+    lines = inspect.cleandoc(text or "").splitlines()
+    for line, after in pairwise([*lines, ""]):
+        reader.read(line, after)
+    prose = "\n".join(reader.prose).strip()
+    joined = {name: " ".join(words).strip() for name, words in reader.found.items()}
+    return Doc(prose or None, {name: words for name, words in joined.items() if words})
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.prose: list[str] = []
+        self.found: dict[str, list[str]] = {}
+        self.section = "prose"  # or google, numpy, field, other
+        self.indent = 0  # of the items in a Google section
+        self.current: list[list[str]] = []  # the texts that a continuation line belongs to
+
+    def read(self, line: str, after: str) -> None:
+        """Read one line; `after` is the next one, which may underline it."""
+        if _UNDERLINE.match(line):
+            return
+        if self.heading(line, after) or self.sphinx_field(line):
+            return
+        match self.section:
+            case "prose":
+                self.prose.append(line)
+            case "google":
+                self.google(line)
+            case "numpy":
+                self.numpy(line)
+            case "field":
+                self.continued(line)
+
+    def heading(self, line: str, after: str) -> bool:
+        """Begin a section if `line` is a heading; return whether it is."""
+        underlined = bool(_UNDERLINE.match(after)) and not line.startswith(" ")
+        match = _HEADING.match(line)
+        if not underlined and (match is None or line.startswith(" ")):
+            return False
+        name = (line if underlined or not match else match["name"]).strip(" :：").lower()
+        if name in _PARAMETERS:
+            self.section, self.indent = "numpy" if underlined else "google", 0
+        elif name in _OTHER or (name in _PROSE and self.section != "prose"):
+            self.section = "other"
+        else:
+            return False
+        self.current = []
+        return True
+
+    def sphinx_field(self, line: str) -> bool:
+        """Begin a Sphinx field if `line` has one; return whether it has."""
+        match = _FIELD.match(line)
+        if not match or match["word"] not in _FIELDS:
+            return False
+        self.section, self.current = "field", []
+        names = match["about"].split()
+        if match["word"] in _FIELD_PARAMETERS and names:
+            self.begin([names[-1].lstrip("*")], match["text"])
+        return True
+
+    def google(self, line: str) -> None:
+        """Read a line of a Google section."""
+        width = len(line) - len(line.lstrip())
+        if not line.strip():
+            return
+        if width == 0 and not _DASHED.match(line):
+            self.section = "other"  # prose after the list
+            return
+        self.indent = self.indent or width
+        match = _GOOGLE_ITEM.match(line.strip())
+        if match and width <= self.indent:
+            self.begin([match["name"]], match["text"])
+        else:
+            self.continued(line)
+
+    def numpy(self, line: str) -> None:
+        """Read a line of a NumPy section."""
+        if not line.strip() or line.startswith(" "):
+            self.continued(line)
+        elif match := _NUMPY_ITEM.match(line):
+            self.begin([name.strip(" *") for name in match["names"].split(",")], "")
+
+    def begin(self, names: list[str], text: str) -> None:
+        """Begin the descriptions of the parameters `names`."""
+        self.current = [self.found.setdefault(name, []) for name in names]
+        self.continued(text)
+
+    def continued(self, line: str) -> None:
+        """Append a line to the current descriptions."""
+        for words in self.current:
+            if line.strip():
+                words.append(line.strip())
+
+
+# -- records --------------------------------------------------------------------------------------
+# Shapes of classes with members: dataclass, TypedDict, NamedTuple and Enum.
+#
+# `generate` passes `describe` to `shapes`. Schemas of objects are closed: an unknown property is a
+# mistake of the model.
+
+# Docstrings that Python generates; they do not help a model.
+_AUTOMATIC_DOCS = {"An enumeration.", "Enum where members are also (and must be) ints"}
+
+
+def describe(cls: type, hint: Any, shapes: Shapes, where: str) -> Shape | None:
+    """Return the shape of a class with members; None for other classes."""
+    if issubclass(cls, enum.Enum):
+        shape = _enum(cls, hint, shapes, where) if list(cls) else None
+    elif dataclasses.is_dataclass(cls):
+        shape = _dataclass(cls, hint, shapes, where)
+    elif typing.is_typeddict(cls):
+        shape = _typed_dict(cls, hint, shapes, where)
+    elif issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        shape = _named_tuple(cls, hint, shapes, where)
+    else:
+        return None
+    text = cls.__dict__.get("__doc__") or ""
+    automatic = text in _AUTOMATIC_DOCS or text.startswith(f"{cls.__name__}(")
+    description = None if automatic else parse(text).description
+    if shape and description:
+        return Shape({"description": description, **shape.schema}, shape.build)
+    return shape
+
+
+def _enum(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
+    return constants([(member, member.value) for member in hint], where)
+
+
+def _dataclass(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
+    hints = _hints(cls, hint, shapes, where)
+    properties: dict[str, Schema] = {}
+    builds: dict[str, Build] = {}
+    required = []
+    for field in dataclasses.fields(cls):
+        if not field.init:
+            continue
+        shape = shapes.of(hints[field.name], f"{where}.{field.name}")
+        schema = dict(shape.schema)
+        if field.default is not dataclasses.MISSING:
+            add_default(schema, field.default)
+        elif field.default_factory is dataclasses.MISSING:
+            required.append(field.name)
+        properties[field.name], builds[field.name] = schema, shape.build
+
+    def build(value: dict[str, Any], at: Place) -> Any:
+        """Build an instance. Raises Refused if the class rejects the members."""
+        members = {name: builds[name](item, (at, name)) for name, item in value.items()}
+        return _constructed(cls, at, (), members)
+
+    return Shape(_object(cls, properties, required), build)
+
+
+def _typed_dict(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
+    hints = _hints(cls, hint, shapes, where)
+    required = [name for name, kind in hints.items() if _is_required(cls, name, kind)]
+    members = {name: shapes.of(kind, f"{where}.{name}") for name, kind in hints.items()}
+    properties = {name: dict(shape.schema) for name, shape in members.items()}
+
+    def build(value: dict[str, Any], at: Place) -> Any:
+        """Build the members of a dict."""
+        return {name: members[name].build(item, (at, name)) for name, item in value.items()}
+
+    return Shape(_object(cls, properties, required), build)
+
+
+def _named_tuple(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
+    """Return the shape of an array whose items have the fields' names as descriptions."""
+    hints = _hints(cls, hint, shapes, where)
+    fields = [shapes.of(hints.get(name, Any), f"{where}.{name}") for name in cls._fields]
+    items = [
+        {"description": name, **shape.schema}
+        for name, shape in zip(cls._fields, fields, strict=True)
+    ]
+    for item, name in zip(items, cls._fields, strict=True):
+        if name in cls._field_defaults:
+            add_default(item, cls._field_defaults[name])
+    schema: Schema = {
+        "type": "array",
+        "minItems": len(fields) - len(cls._field_defaults),
+        "maxItems": len(fields),
+    }
+    if items:
+        schema["prefixItems"] = items
+    listed = array_builder(lambda index: fields[index].build, list)
+    return Shape(schema, lambda value, at: _constructed(cls, at, listed(value, at), {}))
+
+
+def _hints(cls: Any, hint: Any, shapes: Shapes, where: str) -> dict[str, Any]:
+    """Return the types of a class's members, names resolved and type variables replaced."""
+    own = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+    try:
+        hints = typing.get_type_hints(cls, localns={**shapes.namespace, **own}, include_extras=True)
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        raise SignatureError(f"{where}: a type can't be resolved: {error}") from None
+    given = dict(zip(getattr(cls, "__parameters__", ()), get_args(hint), strict=False))
+    return {name: _substituted(kind, given) for name, kind in hints.items()} if given else hints
+
+
+def add_default(schema: Schema, default: Any) -> None:
+    """Set `default` in the schema; remove it if the default has no JSON form."""
+    try:
+        schema["default"] = plain(default)
+    except (TypeError, ValueError):
+        schema.pop("default", None)
+
+
+def _object(cls: type, properties: dict[str, Schema], required: list[str]) -> Schema:
+    documented = parse(cls.__dict__.get("__doc__")).parameters
+    for name, text in documented.items():
+        if name in properties:
+            properties[name].setdefault("description", text)
+    return closed(properties, required)
+
+
+def closed(properties: dict[str, Schema], required: list[str]) -> Schema:
+    """Return the schema of an object that has these properties and no others."""
+    schema: Schema = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    return {**schema, "additionalProperties": False}
+
+
+def _constructed(cls: Any, at: Place, args: Any, members: dict[str, Any]) -> Any:
+    try:
+        return cls(*args, **members)
+    except (ValueError, TypeError, ArithmeticError, AssertionError) as error:
+        raise Refused(at, f"{cls.__name__} does not accept it: {str(error)[:200]}") from None
+
+
+def _is_required(cls: Any, name: str, hint: Any) -> bool:
+    """Return whether a member of a TypedDict is required (PEP 655).
+
+    Its annotation decides, else the class that declared it. The annotation comes first, because
+    `__required_keys__` ignores annotations that are strings.
+    """
+    while get_origin(hint) is not None:
+        if get_origin(hint) is typing.Required:
+            return True
+        if get_origin(hint) is typing.NotRequired:
+            return False
+        hint = get_args(hint)[0]
+    return name in cls.__required_keys__
+
+
+def _substituted(hint: Any, given: dict[Any, Any]) -> Any:
+    if hint in given:
+        return given[hint]
+    parameters = getattr(hint, "__parameters__", ())
+    return hint[tuple(given.get(item, item) for item in parameters)] if parameters else hint
+
+
+# -- generate -------------------------------------------------------------------------------------
 
 __all__ = ["Parameter", "Signature", "SignatureError", "response_schema", "schema_of"]
 
@@ -82,7 +382,7 @@ def schema_of(
         raise SignatureError(f"{name}: {error}") from None
     namespace = _namespace(function)
     shapes = Shapes(namespace, describe, titled=titled)
-    doc = docstrings.parse(inspect.getdoc(function))
+    doc = parse(inspect.getdoc(function))
     properties: dict[str, Schema] = {}
     arguments, injected, order = [], [], []
     for parameter in parameters:

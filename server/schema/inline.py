@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .references import IN_LIST, IN_MAP, IN_ONE, member, tokens
+from .compile import IN_LIST, IN_MAP, IN_ONE, member, tokens
 
 MAX_INLINED = 2_000  # types that contain each other twice are 2**n when written out
 MAX_LEVELS = 60  # of nested schemas; a reference and its target are two

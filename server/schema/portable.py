@@ -14,8 +14,8 @@ import re
 from typing import Any
 
 from ..strict_json import dumps
+from .compile import IN_LIST, IN_MAP, IN_ONE
 from .inline import inline
-from .references import IN_LIST, IN_MAP, IN_ONE
 
 MAX_WORDS = 8_000  # characters of a choice that a description repeats
 MAX_PATTERN = 200

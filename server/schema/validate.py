@@ -15,12 +15,11 @@ from types import MappingProxyType
 from typing import Any
 
 from ..strict_json import depth_exceeds, dumps
-from . import keywords, members
-from .compile import Compiler, Format, Keywords, Shape
+from . import keywords
+from .compile import Compiler, Format, Keywords, Shape, Unresolved
 from .formats import FORMATS
 from .keywords import TYPES, bound, is_number, size
-from .patterns import MAX_COST
-from .references import Unresolved
+from .regex import MAX_COST
 from .report import MAX_STEPS, Mismatch, Run
 
 __all__ = [
@@ -276,21 +275,21 @@ KEYWORDS: Keywords = {
     "else": (SCHEMA, None),
     "dependentSchemas": (SCHEMA_MAP, keywords.dependencies("dependentSchemas")),
     "dependencies": (DEPENDENCIES, keywords.dependencies("dependencies")),
-    "properties": (SCHEMA_MAP, members.properties),
-    "patternProperties": (SCHEMA_MAP, members.pattern_properties),
-    "additionalProperties": (SCHEMA, members.additional_properties),
-    "propertyNames": (SCHEMA, members.property_names),
-    "required": (NAMES, members.required),
+    "properties": (SCHEMA_MAP, keywords.properties),
+    "patternProperties": (SCHEMA_MAP, keywords.pattern_properties),
+    "additionalProperties": (SCHEMA, keywords.additional_properties),
+    "propertyNames": (SCHEMA, keywords.property_names),
+    "required": (NAMES, keywords.required),
     "dependentRequired": (NAMES_MAP, keywords.dependencies("dependentRequired")),
-    "prefixItems": (SCHEMAS, members.prefix_items),
-    "items": (ITEMS, members.items),
-    "additionalItems": (SCHEMA, members.additional_items),
-    "contains": (SCHEMA, members.contains),
+    "prefixItems": (SCHEMAS, keywords.prefix_items),
+    "items": (ITEMS, keywords.items),
+    "additionalItems": (SCHEMA, keywords.additional_items),
+    "contains": (SCHEMA, keywords.contains),
     "minContains": (SIZE, None),
     "maxContains": (SIZE, None),
-    "unevaluatedItems": (SCHEMA, members.unevaluated("unevaluatedItems", list, "item")),
+    "unevaluatedItems": (SCHEMA, keywords.unevaluated("unevaluatedItems", list, "item")),
     "unevaluatedProperties": (
         SCHEMA,
-        members.unevaluated("unevaluatedProperties", dict, "property"),
+        keywords.unevaluated("unevaluatedProperties", dict, "property"),
     ),
 }

@@ -15,11 +15,112 @@ from typing import Any
 from ..errors import Problem
 from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT
-from . import agent_definition, client_tools, content_blocks, prompts, snapshot
+from . import agent_definition, content_blocks, prompts, snapshot
 from .events import Event, Patch, drop, messages_filled, pointer, put, run_started, state_delta
-from .fields import MAX_ERRORS, ROLE_ALIASES, VERSION
-from .interrupt_answers import ANSWERS
-from .schema import check, role_of
+from .schema import MAX_ERRORS, MAX_PATTERN, MOST, ROLE_ALIASES, VERSION, check, role_of
+
+# -- client tools ---------------------------------------------------------------------------------
+# Check the tools that a session declares for its client. Pure.
+#
+# Part of `accept`: a tool that a provider would refuse, or whose arguments could not be validated,
+# is refused before any side effect.
+
+Error = dict[str, str]
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # OpenAI's rule, which every provider accepts
+MAX_TOOLS = 256
+
+
+def misfits(tools: list[dict[str, Any]], schemas: Schemas | None = None) -> Iterator[Error]:
+    """Yield the errors of a session's `tools`, which have the right shape already.
+
+    `schemas` is the request's budget for schemas, None for a new one.
+    """
+    schemas = schemas or Schemas()
+    if len(tools) > MAX_TOOLS:
+        yield _error((), f"expected at most {MAX_TOOLS} tools, got {len(tools)}")
+        return
+    seen: set[str] = set()
+    for index, tool in enumerate(tools):
+        name, schema = tool["name"], tool.get("parameters", {})
+        if not NAME.fullmatch(name):
+            yield _error((index, "name"), "expected 1 to 64 letters a-z, digits, _ or -")
+        elif name in seen:
+            yield _error((index, "name"), f"there is a tool named {name} already")
+        seen.add(name)
+        if schema.get("type", "object") != "object":
+            yield _error((index, "parameters", "type"), "expected an object: arguments are one")
+        try:
+            schemas.validator(schema)  # each call's arguments are validated with it
+        except SchemaError as error:
+            yield _error((index, "parameters"), str(error))
+
+
+def _error(place: tuple[str | int, ...], detail: str) -> Error:
+    return {"pointer": pointer("tools", *place), "detail": detail}
+
+
+# -- interrupt answers ----------------------------------------------------------------------------
+# JSON Schemas of the answers to interrupts, one for each reason.
+#
+# An interrupt carries the schema (`response_schema`), and `accept` checks the answer with the same
+# one. `input_required` carries a schema of its own. Pure.
+
+_text = {"type": "string"}
+ANSWERS: dict[str, dict[str, Any]] = {
+    "tool_call": {
+        "type": "object",
+        "properties": {
+            "approved": {"type": "boolean"},
+            "edited_args": {"type": "object"},
+            "remember": {"enum": ["once", "session"]},
+            "match": {
+                "type": "object",
+                "additionalProperties": {"type": "string", "maxLength": MAX_PATTERN},
+                "maxProperties": MOST["grants/*/match"],
+            },
+            "policy": {
+                "type": "object",
+                "properties": {
+                    "network": {"enum": ["off", "proxy"]},
+                    "hosts": {"type": "array", "items": _text},
+                },
+                "additionalProperties": False,
+            },
+            "reason": _text,
+        },
+        "required": ["approved"],
+    },
+    "client_tool": {
+        "type": "object",
+        "properties": {"content": {}, "is_error": {"type": "boolean"}},
+        "required": ["content"],
+    },
+    "indeterminate": {
+        "type": "object",
+        "properties": {"action": {"enum": ["retry", "skip", "result"]}, "content": _text},
+        "required": ["action"],
+    },
+    "limit": {
+        "type": "object",
+        "properties": {
+            "continue": {"type": "boolean"},
+            "extend": {
+                "type": "object",
+                "additionalProperties": {"type": "number", "exclusiveMinimum": 0},
+            },
+        },
+        "required": ["continue"],
+    },
+    "model_error": {
+        "type": "object",
+        "properties": {"retry": {"type": "boolean"}},
+        "required": ["retry"],
+    },
+}
+
+
+# -- accept ---------------------------------------------------------------------------------------
 
 Session = dict[str, Any]
 
@@ -58,7 +159,7 @@ def accept(document: Any) -> Session:
         raise Problem("session_invalid", _summary(errors), errors=errors)
     schemas = Schemas()
     tools = document.get("tools", [])
-    if errors := list(islice(client_tools.misfits(tools, schemas), MAX_ERRORS)):
+    if errors := list(islice(misfits(tools, schemas), MAX_ERRORS)):
         raise Problem("session_invalid", _summary(errors), errors=errors)
     if errors := list(islice(_bad_answers(document, schemas), MAX_ERRORS)):
         raise Problem("answer_invalid", _summary(errors), errors=errors)

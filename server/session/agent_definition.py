@@ -14,9 +14,9 @@ from typing import Any
 
 from ..schema.validate import check_schema, validate
 from . import patterns
-from .fields import LIMITS, MOST
 from .modes import MODES, PLANNING, mode_named
 from .prompts import NAMES, remarks
+from .schema import LIMITS, MOST
 
 Session = dict[str, Any]
 Definition = dict[str, Any]

@@ -1,19 +1,22 @@
 """The JSON Schema of `session.config`: the type, title and description of each key.
 
-Sent by `GET /info` (`config_schema`), from which clients make forms, and used by unknown_keys.py to
+Sent by `GET /info` (`config_schema`), from which clients make forms, and used to
 find unknown keys. `x-order` lists the keys as JSON pointers, the most often changed first. Only
-fields.py refuses values; a test checks that both agree.
+schema.py refuses values; a test checks that both agree.
 """
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection, Iterator
 from functools import cache
+from itertools import islice
 from typing import Any
 
-from ..schema.references import DRAFT_2020
-from . import fields, prompts
-from .fields import STRATEGIES
+from ..schema.compile import DRAFT_2020
+from . import prompts, schema
 from .modes import MODES
+from .schema import STRATEGIES
 
 Schema = dict[str, Any]
 
@@ -98,7 +101,7 @@ _PROVIDER = _object(
     max_context=_number(
         "Window", f"Tokens of a request that the model can read. {_NONE}", none=True
     ),
-    tool_mode=_choice("How tools are called", "Of your own provider.", fields.TOOL_MODES),
+    tool_mode=_choice("How tools are called", "Of your own provider.", schema.TOOL_MODES),
     cost_per_ktoken=_number("Price", "Of 1,000 tokens of your own provider.", none=True),
     cost_unit=_key("Currency", "Of the price, such as CNY.", type=["string", "null"]),
     costs=_object(
@@ -135,12 +138,12 @@ _YAA = _object(
     ),
     stream=_flag("Stream", "Answer with events, where the request leaves the choice."),
     unattended=_flag("Nobody is there", "Tools that would ask are not run."),
-    tool_mode=_choice("How tools are called", "auto: as the model can.", fields.TOOL_MODES),
+    tool_mode=_choice("How tools are called", "auto: as the model can.", schema.TOOL_MODES),
     require_finish_tool=_flag("Finish by a tool", "Only the finish tool completes the session."),
     tool_detail=_flag("Tools in brief", "One line for each tool; the model asks for more."),
     result_schema=_flag("Say what tools return", "In the description of each."),
     progress_hint=_flag("Count the steps", "Tell the model how many are left."),
-    reply=_choice("Reply", "full: the session; delta: what this run added.", fields.REPLIES),
+    reply=_choice("Reply", "full: the session; delta: what this run added.", schema.REPLIES),
 )
 _LLM_API = _object(
     "Model",
@@ -151,9 +154,9 @@ _LLM_API = _object(
     retry=_object(
         "Retry",
         "When a call of the model fails before its answer began.",
-        times=_count("Times", "Extra attempts.", maximum=fields.MAX_RETRIES),
+        times=_count("Times", "Extra attempts.", maximum=schema.MAX_RETRIES),
         delay=_number(
-            "Pause", "Seconds before the first; doubled each time.", maximum=fields.MAX_PAUSE_S
+            "Pause", "Seconds before the first; doubled each time.", maximum=schema.MAX_PAUSE_S
         ),
     ),
     request_timeout=_number("Time for an answer", "Seconds, all attempts together."),
@@ -162,7 +165,7 @@ _LLM_API = _object(
     interval=_number(
         "Interval",
         "Least seconds between two calls of this session.",
-        maximum=fields.MAX_PAUSE_S,
+        maximum=schema.MAX_PAUSE_S,
     ),
     stream=_flag("Stream", "Let the model stream."),
     tool_choice=_key(
@@ -184,7 +187,7 @@ _LIMITS = _object(
         "Errors in a row", f"Calls that name no tool or have bad arguments. {_NONE}", none=True
     ),
     on_limit=_choice(
-        "At a limit", "summarize: the model says how far it came; stop: nothing.", fields.ON_LIMIT
+        "At a limit", "summarize: the model says how far it came; stop: nothing.", schema.ON_LIMIT
     ),
     tool=_object(
         "Of one tool call",
@@ -216,7 +219,7 @@ _CONTEXT = _object(
     ),
     min_saving=_number("Least saving", "Share; a pass that saves less is not made.", maximum=1),
     window_runs=_count("Last runs only", f"Send so many. {_NONE}", none=True),
-    summary=_choice("Summaries", "extract: made of sentences; llm: by a model.", fields.SUMMARIES),
+    summary=_choice("Summaries", "extract: made of sentences; llm: by a model.", schema.SUMMARIES),
     summary_ratio=_number("Length of a summary", "Share of what it stands for.", maximum=1),
     summary_timeout_s=_number("Time for a summary", "Seconds."),
     strategies=_key(
@@ -308,3 +311,100 @@ def _leaves(schema: Schema, at: str) -> list[str]:
         elif not inner.get("readOnly"):
             found.append(f"{at}/{name}")
     return found
+
+
+# -- unknown keys ---------------------------------------------------------------------------------
+# Find keys of a session's settings that have no effect, mostly misspelt ones. Pure.
+#
+# Unknown keys are kept. `remarks` reports them in `run.warnings`, each with the nearest known key.
+
+Session = dict[str, Any]
+Remark = dict[str, Any]
+KeyPath = tuple[str, ...]
+
+UNKNOWN_KEY = "config_key_unknown"  # a code of `run.warnings`
+MOST_TOLD = 20
+MAX_NAME = 100  # characters of a key that are compared and shown
+ELSEWHERE = 0.75  # similarity to a key of another section from which it is suggested
+LIKELY = 0.85  # the same where unknown names are allowed
+ALIASES = frozenset(("use_costum_temp",))  # a known misspelling of use_custom_temp
+
+
+def remarks(session: Session, tools: Collection[str] = ()) -> list[Remark]:
+    """Return `{code, message, key, nearest}` for each unknown key of `session.config`.
+
+    At most MOST_TOLD. `key` and `nearest` are dotted paths below `config`; `nearest` is None if no
+    key is similar. `tools`: names of the server's tools. A rule for an unknown tool is reported
+    only if the name resembles one of them, since it may be meant for another server.
+    """
+    config = session.get("config")
+    if not isinstance(config, dict):
+        return []
+    pages = session.get("tools") or ()
+    names = {*tools, *(tool.get("name", "") for tool in pages if isinstance(tool, dict))}
+    return list(islice(_unknown(config, config_schema(), (), names), MOST_TOLD))
+
+
+def _unknown(node: Any, schema: Schema, at: KeyPath, tools: Collection[str]) -> Iterator[Remark]:
+    if not isinstance(node, dict) or schema.get("readOnly") or at == ("prompt",):
+        return  # prompts.py checks prompts
+    known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+    for key, value in node.items():
+        if key in known:
+            yield from _unknown(value, known[key], (*at, key), tools)
+        elif isinstance(others, dict):
+            if key not in tools and (near := _near(key, tools, LIKELY)):
+                yield _remark((*at, key), (*at, near), "names no tool")
+            yield from _unknown(value, others, (*at, key), tools)
+        elif others is False:
+            yield _remark((*at, key), _meant(key, known, at), "is no setting, and does nothing")
+        elif key not in ALIASES and (near := _near(key, known, LIKELY)):
+            yield _remark((*at, key), (*at, near), "is sent to the model as it is")
+
+
+def _meant(key: str, known: Collection[str], at: KeyPath) -> KeyPath | None:
+    """Return the place of the most similar key, None if there is none.
+
+    In this order: the same name elsewhere, a similar one here, a similar one elsewhere.
+    """
+    places = _everywhere()
+    if key in places:
+        return places[key]
+    if near := _near(key, known):
+        return (*at, near)
+    near = _near(key, places, ELSEWHERE)
+    return places[near] if near else None
+
+
+def _near(key: str, known: Collection[str], cutoff: float = 0.6) -> str:
+    lowered = {name.lower(): name for name in known}
+    found = difflib.get_close_matches(key[:MAX_NAME].lower(), lowered, 1, cutoff)
+    return lowered[found[0]] if found else ""
+
+
+@cache
+def _everywhere() -> dict[str, KeyPath]:
+    return _places(config_schema(), ())
+
+
+def _places(schema: Schema, at: KeyPath) -> dict[str, KeyPath]:
+    """Return name -> place of every key; for a repeated name the outermost, first one."""
+    found: dict[str, KeyPath] = {}
+    properties = schema.get("properties", {})
+    if at == ("prompt",):
+        return found  # a section's name does not suggest another place
+    for name in properties:
+        found[name] = (*at, name)
+    for name, inner in properties.items():
+        for key, place in _places(inner, (*at, name)).items():
+            if key not in found or len(place) < len(found[key]):
+                found[key] = place
+    return found
+
+
+def _remark(at: KeyPath, nearest: KeyPath | None, says: str) -> Remark:
+    key = ".".join(name[:MAX_NAME] for name in at)
+    meant = ".".join(nearest) if nearest else None
+    advice = f"; did you mean config.{meant}?" if meant else ""
+    said = f"config.{key} {says}{advice}"
+    return {"code": UNKNOWN_KEY, "message": said, "key": key, "nearest": meant}

@@ -10,14 +10,176 @@ Laws, held by property tests and by vectors shared with client/js/core/fold.js:
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from ..strict_json import canonical_in_browser
 from .events import FILLED, SNAPSHOT, Event, Patch
-from .patch import own, patch
-from .patch import parse_pointer as parse_pointer
-from .result_places import Places, calls_of
+
+# -- patch ----------------------------------------------------------------------------------------
+# Apply the RFC 6902 operations add, replace and remove at RFC 6901 pointers. Pure.
+#
+# Used by the fold alone. An operation that does not apply is ignored; values are copied.
+
+_CONTAINERS = (dict, list)
+# Short equal keys share one string. Not `sys.intern`: Python 3.12.0 to 3.12.4 never free interned
+# strings (https://github.com/python/cpython/issues/113993), and keys come from clients.
+_shared = lru_cache(maxsize=1024)(str)
+SHORT = 64  # characters
+
+
+def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
+    """Apply one RFC 6902 add, replace or remove in `root`; ignore it if it does not apply.
+
+    `parts` is the parsed path.
+    """
+    for part in parts[:-1]:
+        root = step_into(root, part)
+    last, op = parts[-1], operation.get("op")
+    if op not in ("add", "replace", "remove") or (op != "remove" and "value" not in operation):
+        return
+    if isinstance(root, dict):
+        if op == "add" or last in root:
+            if op == "remove":
+                del root[last]
+            else:
+                key = _shared(last) if len(last) <= SHORT else last  # keys repeat in every session
+                root[key] = own(operation["value"])
+    elif isinstance(root, list):
+        index = len(root) if last == "-" and op == "add" else array_index(last)
+        if index is not None and index < len(root) + (op == "add"):
+            if op == "add":
+                root.insert(index, own(operation["value"]))
+            elif op == "replace":
+                root[index] = own(operation["value"])
+            else:
+                del root[index]
+
+
+def step_into(node: Any, part: str) -> Any:
+    """Return the member of an object or list, None if there is none."""
+    if isinstance(node, dict):
+        return node.get(part)
+    if isinstance(node, list) and (index := array_index(part)) is not None and index < len(node):
+        return node[index]
+    return None
+
+
+def array_index(part: str) -> int | None:
+    """Return an array index, None unless RFC 6901 section 4 allows it (no leading zero)."""
+    ascii_digits = part.isascii() and part.isdigit() and len(part) < 16
+    return int(part) if ascii_digits and (part == "0" or part[0] != "0") else None
+
+
+def parse_pointer(path: Any) -> list[str] | None:
+    """Return the unescaped parts of an RFC 6901 pointer, None if it is not one or is empty."""
+    if not isinstance(path, str) or not path.startswith("/"):
+        return None
+    parts = path[1:].split("/")
+    return [part.replace("~1", "/").replace("~0", "~") for part in parts] if "~" in path else parts
+
+
+def own(value: Any) -> Any:
+    """Return a copy for the session: later folds change it, and an event must never change."""
+    if isinstance(value, dict):
+        return {k: own(v) if isinstance(v, _CONTAINERS) else v for k, v in value.items()}
+    return [own(item) for item in value] if isinstance(value, list) else value
+
+
+# -- result places --------------------------------------------------------------------------------
+# Find the places of tool calls and results among the messages, once for a stream of events.
+#
+# The fold inserts each result behind its call's message and that message's earlier results. To
+# search for that place from the end of the list takes linear time for each result. Pure.
+
+
+class Places:
+    """Index of the calls and results in one list of messages.
+
+    Valid as long as calls and results are added through it alone; `of` checks that no other message
+    was added or removed.
+    """
+
+    def __init__(self, messages: list[Message]) -> None:
+        self._messages, self._length = messages, len(messages)
+        self._owners: dict[str, int] = {}  # call id -> index of its message, before any `put`
+        self._end = len(messages)
+        self._blocks: dict[int, tuple[int, set[Any]]] = {}  # index of a message -> see `_block`
+        self._put: list[int] = []  # sorted original indexes before which results were put
+        for place, message in enumerate(messages):
+            if isinstance(message, dict) and message.get("tool_calls"):  # few have any
+                for call in calls_of(message):
+                    if isinstance(call.get("id"), str):
+                        self._owners[call["id"]] = place
+
+    def of(self, messages: list[Message]) -> bool:
+        """Return whether the index is valid for this list."""
+        return messages is self._messages and len(messages) == self._length
+
+    def __contains__(self, call_id: object) -> bool:
+        return call_id in self._owners
+
+    def add(self, call_id: str, message: Message) -> None:
+        """Add a call that was appended to a message of the list."""
+        at = len(self._messages) - 1
+        while self._messages[at] is not message:
+            at -= 1
+        self._owners[call_id] = self._before(at)
+
+    def put(self, call_id: str, result: Message) -> bool:
+        """Insert a result behind its call's message and the results there.
+
+        Return False if there is no such call, or if it already has a result there.
+        """
+        place = self._owners.get(call_id)
+        if place is None:
+            return False
+        behind, answered = self._block(place)
+        if call_id in answered:
+            return False
+        self._messages.insert(self._now(behind), result)
+        self._length += 1
+        answered.add(call_id)
+        insort(self._put, behind)
+        return True
+
+    def _now(self, place: int) -> int:
+        """Return the present index of a message, given its index before any `put`."""
+        return place + bisect_right(self._put, place)
+
+    def _before(self, at: int) -> int:
+        """Return the index that a message, or the end, had before any `put`."""
+        return bisect_left(range(self._end + 1), at, key=self._now)
+
+    def _block(self, place: int) -> tuple[int, set[Any]]:
+        """Return the end of the results behind a message, and the ids of their calls.
+
+        The end is an index as before any `put`.
+        """
+        if place not in self._blocks:
+            at = start = self._now(place) + 1
+            while at < len(self._messages) and role_is_tool(self._messages[at]):
+                at += 1
+            ids = (message.get("tool_call_id") for message in self._messages[start:at])
+            found = {each for each in ids if isinstance(each, str)}
+            self._blocks[place] = self._before(at), found
+        return self._blocks[place]
+
+
+def calls_of(message: Any) -> list[dict[str, Any]]:
+    """Return the tool calls of a message that are objects; [] for anything else."""
+    calls = message.get("tool_calls") if isinstance(message, dict) else None
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+
+
+def role_is_tool(message: Any) -> bool:
+    """Return whether a value is a message of role `tool`."""
+    return isinstance(message, dict) and message.get("role") == "tool"
+
+
+# -- fold -----------------------------------------------------------------------------------------
 
 Session = dict[str, Any]
 Message = dict[str, Any]

@@ -6,16 +6,114 @@ agree because both read the session.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from ..schema.convert import error_text
+from ..schema.inline import inline
+from ..schema.validate import validate
 from ..strict_json import JSONError, browser_safe, dumps, loads
-from . import structured_output
 from .events import FILLED, Event
-from .finish_reason import ended_by
 from .fold import parse_pointer
-from .modes import FINISH
+from .modes import FINISH, answers
+
+# -- finish reason --------------------------------------------------------------------------------
+# Classify how an answer ended: normally, or by its token limit, a filter or a fault.
+#
+# The document has the provider's own value (`meta.finish_reason`). Used by models/decoder before it
+# closes an answer, before the last call of an answer is run, and to report that an answer is
+# incomplete. client/js/core/session.js has the same table.
+
+Ending = Literal["", "length", "filter", "broken"]
+
+# Values of Chat Completions, Anthropic, Mistral, Z.ai, Gemini, DeepSeek and vLLM.
+_WORDS: dict[Ending, tuple[str, ...]] = {
+    "length": ("length", "max_tokens", "model_length", "model_context_window_exceeded"),
+    "filter": ("content_filter", "sensitive", "refusal", "safety", "recitation"),
+    "broken": ("error", "network_error", "insufficient_system_resource", "abort", "incomplete"),
+}
+_ENDINGS: dict[str | None, Ending] = {word: how for how, words in _WORDS.items() for word in words}
+
+
+def ending(reason: str | None) -> Ending:
+    """Return the ending for a provider's value, "" for a normal or unknown one."""
+    return _ENDINGS.get(reason, "")
+
+
+def ended_by(message: Mapping[str, Any]) -> Ending:
+    """Return the ending of an assistant's message, "" for a normal or unknown one."""
+    reason = (message.get("meta") or {}).get("finish_reason")
+    return ending(reason if isinstance(reason, str) else None)
+
+
+# -- structured output ----------------------------------------------------------------------------
+# Structured output: an answer that is one JSON value of a given schema. Pure.
+#
+# The model sends it as the arguments of `finish`, so an invalid one gets an error result with every
+# problem, as for any tool. If a model answers with text instead, the text is accepted if it is the
+# value; otherwise the model gets the errors.
+
+TRIES = 3  # consecutive answers that do not fit the schema; the last one fails the run
+VALUE = "output"  # the argument for a value that is not an object
+
+_FENCED = re.compile(r"\s*```[a-zA-Z]*\s*\n(.*)\n\s*```\s*", re.DOTALL)
+
+
+def schema_of(session: Session) -> dict[str, Any] | None:
+    """Return the schema of the session's answer: its own, else its agent's, else None."""
+    own = session["config"]["yaa"].get("output_schema")
+    agents = (session["config"].get("agent") or {}).get("output_schema")
+    found: dict[str, Any] | None = agents if own is None else own
+    return found
+
+
+def parameters(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of `finish`'s arguments: the output's, wrapped unless it is an object."""
+    if schema.get("type") == "object":
+        return schema
+    return {
+        "type": "object",
+        "properties": {VALUE: inline(schema)},
+        "required": [VALUE],
+        "additionalProperties": False,
+    }
+
+
+def unwrapped(schema: dict[str, Any], args: dict[str, Any]) -> Any:
+    """Return the output that arguments of `finish` contain."""
+    return args if schema.get("type") == "object" else args[VALUE]
+
+
+def read(text: Any, schema: dict[str, Any]) -> tuple[Any, str]:
+    """Return (value of an answer in text, "" or the error); (None, error) if it is not JSON."""
+    text = text if isinstance(text, str) else ""
+    fenced = _FENCED.fullmatch(text)
+    try:
+        value = loads((fenced[1] if fenced else text).strip())
+    except JSONError as error:
+        return None, f"it is no JSON value: {error.message}"
+    misfits = validate(value, schema)
+    return value, error_text(misfits) if misfits else ""
+
+
+def misses(session: Session) -> int:
+    """Count the latest consecutive answers that should have ended the run and did not fit."""
+    results = {m["tool_call_id"]: m for m in session["messages"] if m["role"] == "tool"}
+    count = 0
+    for message in answers(session):
+        calls = message.get("tool_calls") or ()
+        ends = [call for call in calls if call["function"]["name"] == FINISH]
+        said = [(results.get(c["id"], {}).get("result") or {}).get("status") for c in ends]
+        if calls and "invalid_arguments" not in said:
+            break
+        if message["id"] != session["run"].get("summary"):
+            count += 1
+    return count
+
+
+# -- outcome --------------------------------------------------------------------------------------
 
 Json = dict[str, Any]
 Session = dict[str, Any]
@@ -156,7 +254,7 @@ def is_structured(session: Session) -> bool:
 
     It is sent as a whole once it is valid: after other text of the model it would not be JSON.
     """
-    return structured_output.schema_of(session) is not None
+    return schema_of(session) is not None
 
 
 def last_words(session: Session, *, said: bool) -> str:

@@ -14,11 +14,12 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..strict_json import canonical
+from ..strict_json import LARGEST_COUNT, canonical
 from . import events
+from .accept import ANSWERS
 from .events import Event, messages_filled, pointer, put, state_delta
-from .fields import ROLE_ALIASES
 from .fold import Folder
+from .schema import ROLE_ALIASES
 
 Session = dict[str, Any]
 Message = dict[str, Any]
@@ -260,3 +261,119 @@ def _index(messages: list[Message], message_id: str) -> int | None:
         if messages[index].get("id") == message_id:
             return index
     return None
+
+
+# -- usage ----------------------------------------------------------------------------------------
+# Sum up tokens and cost of model calls, and make the session's changes after each. Pure.
+
+Change = dict[str, Any]
+
+TOKEN_COUNTS = (
+    *("prompt_tokens", "completion_tokens", "total_tokens"),
+    *("reasoning_tokens", "cached_tokens", "cost_micro"),
+)
+
+
+def used(session: Session, usage: Mapping[str, Any]) -> Change:
+    """Return the change that adds the usage of one call to the session's."""
+    total = {**session.get("usage", {})}
+    for name in TOKEN_COUNTS:
+        total[name] = min(total.get(name, 0) + usage.get(name, 0), LARGEST_COUNT)
+    total["calls"] = total.get("calls", 0) + 1
+    if unit := usage.get("cost_unit"):
+        total["cost_unit"] = unit
+    return put("usage", value=total)
+
+
+def aside(session: Session, usage: Mapping[str, Any]) -> list[Change]:
+    """Return the changes after a model call outside the conversation.
+
+    Its tokens and cost count, but it is no step.
+    """
+    run = {**session["run"]}
+    run["tokens"] += usage.get("total_tokens", 0)
+    run["cost_micro"] += usage.get("cost_micro", 0)
+    return [put("run", value=run), used(session, usage)]
+
+
+def wasted(session: Session, failure: Event) -> list[Change]:
+    """Return the changes after a failed model call; [] if its provider reported no usage."""
+    usage = failure.get("metadata", {}).get("yaa", {}).get("usage")
+    return aside(session, usage) if usage else []
+
+
+def answered(session: Session, message: dict[str, Any], *, sums_up: bool) -> list[Change]:
+    """Return the changes after a model call: the run's counters and new call log entries.
+
+    `sums_up`: the message is the summary at a limit. It is marked as such, and is not a step.
+    """
+    usage = message["meta"].get("usage", {})
+    run = {**session["run"]}
+    if sums_up:
+        run["summary"] = message["id"]
+    else:
+        run["step"] += 1
+    run["tokens"] += usage.get("total_tokens", 0)
+    run["cost_micro"] += usage.get("cost_micro", 0)
+    entries = [
+        put(
+            *("calls", call["id"]),
+            value={"name": call["function"]["name"], "state": "proposed", "attempt": 0},
+        )
+        for call in message.get("tool_calls") or ()
+    ]
+    return [put("run", value=run), *entries]
+
+
+def model_error(event: Event) -> dict[str, Any]:
+    """Return the interrupt that offers to repeat the model call."""
+    return {
+        "id": "int-model",
+        "reason": "model_error",
+        "message": event["message"],
+        "code": event["code"],
+        "response_schema": ANSWERS["model_error"],
+    }
+
+
+def told(
+    session: Session, before: Mapping[str, int], first_message: int, results: int
+) -> dict[str, Any]:
+    """Return the fields of this run's log line: no text, no arguments.
+
+    `before`: the session's usage before the run. `results`: the number of tool results it added; it
+    cannot be counted from the messages at the end, since a result is inserted behind its call.
+    """
+    messages = session.get("messages") or []
+    added = messages[first_message:] if isinstance(messages, list) else []
+    usage = session.get("usage", {})
+    spent = {name: usage.get(name, 0) - before.get(name, 0) for name in (*TOKEN_COUNTS, "calls")}
+    codes = [message["code"] for message in added[-1:] if "code" in message]
+    return {
+        "agent": session.get("agent", ""),
+        "status": session.get("status", ""),
+        "finish_reason": session.get("finish_reason", "cut"),
+        **({"code": codes[0]} if codes else {}),
+        "model_calls": spent.pop("calls"),
+        "tool_calls": results,
+        **spent,
+    }
+
+
+def agui(model: str, before: Mapping[str, int], after: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return `usage` of RUN_FINISHED for this run; [] if no model was called."""
+    if after.get("calls", 0) == before.get("calls", 0):
+        return []
+
+    def spent(name: str) -> int:
+        """Return the difference of one counter."""
+        return after.get(name, 0) - before.get(name, 0)
+
+    return [
+        {
+            "model": model,
+            "inputTokens": spent("prompt_tokens"),
+            "outputTokens": spent("completion_tokens"),
+            "totalTokens": spent("total_tokens"),
+        }
+    ]

@@ -13,7 +13,7 @@ from typing import Any
 
 from .agent_definition import DEFAULT
 from .events import pointer
-from .fields import LIMITS
+from .schema import LIMITS
 
 Json = dict[str, Any]
 Item = dict[str, Any]

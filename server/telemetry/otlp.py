@@ -1,6 +1,6 @@
 """Export finished spans: OTLP over HTTP as JSON, or lines of the same JSON in a file.
 
-telemetry/trace.py adds spans, a task of the exporter sends them in batches. A run never waits for
+telemetry/tracing.py adds spans, a task of the exporter sends them in batches. A run never waits for
 it and never fails because of it. A span that does not fit the queue, or is not accepted in three
 attempts, is dropped, counted and logged. https://opentelemetry.io/docs/specs/otlp/#otlphttp
 """
@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 
 from .. import strict_json
 from ..http.client import Client, ClientError, Timeouts
-from . import log, spans
-from .log_file import Rotated, Rotation
+from . import log, tracing
+from .log import Rotated, Rotation
 from .redact import mask, masked_whole
-from .spans import Span
+from .tracing import Span
 
 BATCH = 512
 INTERVAL_S = 1.0  # the longest time that a span waits for others
@@ -197,7 +197,7 @@ def encode(batch: list[Span], resource: Mapping[str, Any]) -> bytes:
     for span in batch:
         span.name, span.error = mask(span.name), mask(span.error)
         span.attributes = {key: _safe(value) for key, value in span.attributes.items()}
-    return strict_json.dumps(spans.otlp(batch, resource, resource["service.version"])).encode(
+    return strict_json.dumps(tracing.otlp(batch, resource, resource["service.version"])).encode(
         "utf-8", "replace"
     )
 

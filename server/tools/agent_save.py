@@ -1,8 +1,8 @@
 """The tool `agent_save`: writes an agent definition of the model, once a person has approved it.
 
 dispatch.py calls `save` in the server itself, since no sandbox can write to the folder. The
-server's owner saves for all keys, every other key for itself (agents/folders.py). The definition is
-checked, the name is a plain file name, and the file is written atomically. A model's definition
+server's owner saves for all keys, every other key for itself (agents/registry.py). The definition
+is checked, the name is a plain file name, and the file is written atomically. A model's definition
 never weakens an existing policy.
 """
 

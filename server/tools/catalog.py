@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from ..sandbox.packages import Package, package_of
+from ..schema.compile import member
 from ..schema.generate import schema_of
-from ..schema.references import member
 from ..schema.validate import Mismatch, SchemaError, Schemas, Validator
-from ..session.patch import parse_pointer
+from ..session.fold import parse_pointer
 from ..strict_json import JSONError, loads
 from ..telemetry import log
 from . import builtin

@@ -15,7 +15,7 @@ from ..session import events
 from ..session.call_actions import Given, Send
 from ..session.events import Event, pointer
 from ..strict_json import browser_safe
-from . import circuit_breaker
+from . import policy
 from .policy import Verdict
 from .result import MAX_TEXT, as_text, limited, shortened
 from .tool import BaseTool, hints_of
@@ -89,7 +89,7 @@ def result(session: Session, job: Given | Send, now_ms: int) -> Event:
     if failed:
         found["error"] = {"type": "error", "message": text}
         text = f"Error: {text}"
-        if hint := circuit_breaker.note(session, job.call):
+        if hint := policy.note(session, job.call):
             found["hint"] = hint
             text = f"{text}\n{hint}"
     else:

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from typing import Any
 
-from ..agents.folders import Folders
+from ..agents.registry import Folders
 from ..http.client import Client
 from .agent_save import save
 from .catalog import Entry

@@ -19,8 +19,7 @@ from typing import Any
 from ..session import events
 from ..session.limits import Ceilings
 from ..strict_json import dumps
-from .execution_claims import Claims
-from .execution_locks import Locks
+from .execution_claims import Claims, Locks
 
 Event = dict[str, Any]
 SessionKey = tuple[str, str]  # owner, session id

@@ -26,10 +26,9 @@ from typing import Any
 from ..sandbox import selftest
 from ..sandbox.network_policy import Reach
 from ..sandbox.packages import Package, closed_to
-from ..sandbox.parent import Child, Job, Outcome
+from ..sandbox.parent import Child, Confined, Job, Outcome
 from ..sandbox.policy import outermost
 from ..sandbox.probe import Proof, about, outside, prove, proven, verdict
-from ..sandbox.sandboxed import Confined
 from ..sandbox.worker_pool import Pool
 from .stateful import Processes
 
@@ -219,7 +218,7 @@ class Runner:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if folder.stat().st_mode & 0o700 != 0o700:  # changed by a tool
             folder.chmod(0o700)
-        with suppress(OSError):  # retention.py removes unused workspaces by this time
+        with suppress(OSError):  # result.py removes unused workspaces by this time
             os.utime(folder)
         if self.pool is None:
             return await Child.start(job, folder)

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..context.compact import RETAIN
-from ..context.reload import NoSuchMessage, reload, retain, told
+from ..context.ops import NoSuchMessage, reload, retain, told
 from ..schema.validate import remembered
-from ..session import events, plan, structured_output
+from ..session import events, outcome, plan
 from ..session.agent_definition import lists_finish, wants_finish
 from ..session.events import Event
 from ..session.modes import FINISH, PLANNING, mode_of
@@ -25,10 +25,10 @@ Session = dict[str, Any]
 
 def as_wanted(entry: Entry, session: Session) -> Entry:
     """Return the entry of a tool for this session: `finish` takes the structured output, if any."""
-    schema = structured_output.schema_of(session) if entry.tool.name == FINISH else None
+    schema = outcome.schema_of(session) if entry.tool.name == FINISH else None
     if schema is None:
         return entry
-    parameters = structured_output.parameters(schema)
+    parameters = outcome.parameters(schema)
     description = "Give the final answer, when the task is done. Ends the run."
     tool = replace(entry.tool, description=description, parameters=parameters, kind="output")
     return Entry(replace(tool, returns=None), remembered(parameters))
@@ -41,7 +41,7 @@ def of_no_use(session: Session) -> set[str]:
     requires it.
     """
     names = set() if mode_of(session).plans else set(PLANNING)
-    must = wants_finish(session) or structured_output.schema_of(session) is not None
+    must = wants_finish(session) or outcome.schema_of(session) is not None
     return names if must or lists_finish(session) else {*names, FINISH}
 
 

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..agents.folders import Folders
+from ..agents.registry import Folders
 from ..config import Config
 from ..context.compact import RETAIN
 from ..context.ops import RELOAD, ops_of
@@ -32,16 +32,14 @@ from ..schema.inline import inline
 from ..schema.validate import Validator, remembered
 from ..session import agent_definition, events
 from ..session.events import Event
-from ..session.fields import MAX_ERRORS
 from ..session.limits import Ceilings
 from ..session.modes import FINISH
+from ..session.schema import MAX_ERRORS
 from ..strict_json import Constant, browser_safe, dumps
-from . import builtin, circuit_breaker, client_tools
-from .argument_templates import Pending, Results, fill
-from .arguments import fitted, misfits
+from . import builtin, client_tools, policy
+from .arguments import Pending, Results, fill, fitted, misfits
 from .catalog import Catalog, Entry
 from .dispatch import Performer
-from .file_download import Piece, read_piece
 from .mcp import servers
 from .policy import (
     STRICTER,
@@ -60,6 +58,7 @@ from .session_tools import as_wanted, of_no_use, planned, recalled
 from .stateful import last_process
 from .tool import BaseTool
 from .tool_schema import detail, offer, result_schema, toolkit
+from .workspace import Piece, read_piece
 
 Json = dict[str, Any]
 Session = dict[str, Any]
@@ -84,9 +83,9 @@ class Reading:
         self.tools: dict[str, tuple[BaseTool, Validator]] = {}  # looked up before, by name
 
     @cached_property
-    def failures(self) -> circuit_breaker.Failures:
+    def failures(self) -> policy.Failures:
         """Return the failed calls of the current run."""
-        return circuit_breaker.Failures(self.session)
+        return policy.Failures(self.session)
 
     @cached_property
     def page(self) -> dict[str, BaseTool]:
@@ -126,7 +125,7 @@ class Toolbox:
     ) -> None:
         """Create a toolbox; without a `client`, tools that need the network are absent.
 
-        `owners`: keys that may change the agents shared by all keys (agents/folders.py).
+        `owners`: keys that may change the agents shared by all keys (agents/registry.py).
         `ceilings`: limits per key; default: the server's limits for every key.
         """
         server = config.server
@@ -427,7 +426,7 @@ class Toolbox:
         if reason := self.unavailable(tool):
             return Verdict("error", reason, status=reason.partition(":")[0])
         if name not in CONTROL and reading.failures.is_withheld(call):
-            return Verdict("error", circuit_breaker.refusal(name), status="not_found")
+            return Verdict("error", policy.refusal(name), status="not_found")
         try:
             filled = partial(fill, session, call, results=reading.results)
             args, error, repairs = fitted(raw, validator, filled)
@@ -587,7 +586,7 @@ class Toolbox:
         if entry and entry.tool.keep is not None:
             found.setdefault("keep", entry.tool.keep)
         failed = outcome.status != "ok"
-        if failed and (hint := circuit_breaker.note(session, call)):
+        if failed and (hint := policy.note(session, call)):
             found["hint"] = hint
         return events.tool_result(
             call["id"],

@@ -13,8 +13,8 @@ from typing import Any
 
 from server.agent.loop import BaseAgent
 from server.session.events import EXEC, Event, alias
-from server.session.fields import MAX_ID
 from server.session.fold import Folder
+from server.session.schema import MAX_ID
 from server.tools.execution_claims import Scope
 
 from ..fakes import CountingToolbox, ManualClock, MemoryClaims, ScriptedModel, agent, answer, user

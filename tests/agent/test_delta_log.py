@@ -7,7 +7,7 @@ import json
 import unittest
 from typing import Any
 
-from server.agent import delta_log
+from server.agent import observer
 from server.telemetry import log
 
 CANARY = "sk-Zq9canaryZq9"
@@ -29,7 +29,7 @@ class Deltas(unittest.TestCase):
         self.stream = io.StringIO()
         log.setup("debug", style="json", stream=self.stream)
         self.addCleanup(log.setup, "error", stream=io.StringIO())
-        self.deltas = delta_log.Deltas()
+        self.deltas = observer.Deltas()
         self.deltas.step("step 3")
 
     def lines(self) -> list[dict[str, Any]]:
@@ -81,9 +81,9 @@ class Deltas(unittest.TestCase):
         self.assertGreater(len(self.lines()), 60)
 
     def test_nothing_below_debug(self) -> None:
-        self.assertTrue(delta_log.wanted())
+        self.assertTrue(observer.wanted())
         log.setup("info", stream=self.stream)
-        self.assertFalse(delta_log.wanted())
+        self.assertFalse(observer.wanted())
 
 
 if __name__ == "__main__":

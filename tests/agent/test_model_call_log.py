@@ -7,7 +7,7 @@ import json
 import unittest
 from typing import Any
 
-from server.agent.model_call_log import CUT, Calls
+from server.agent.observer import CUT, Calls
 from server.telemetry import log
 
 SECRET = "sk-" + "Zz9x" * 12

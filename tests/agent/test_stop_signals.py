@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.agent.stop_signals import KEPT_S, StopSignals
+from server.agent.run_records import KEPT_S, StopSignals
 
 
 class Signals(unittest.TestCase):

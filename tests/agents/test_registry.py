@@ -9,8 +9,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agents.folders import Folders
-from server.agents.registry import Agents
+from server.agents.registry import Agents, Folders
 from server.errors import Problem
 from server.session.agent_definition import MAX_FILE
 

@@ -9,8 +9,17 @@ from typing import Any
 
 from server.errors import Problem
 from server.http.exchange import Exchange
-from server.http.headers import NO_BODY, ProtocolError
-from server.http.parser import Body, Buffer, Limits, Request, Response, advance, parse_response
+from server.http.parser import (
+    NO_BODY,
+    Body,
+    Buffer,
+    Limits,
+    ProtocolError,
+    Request,
+    Response,
+    advance,
+    parse_response,
+)
 from server.session.events import Event
 
 

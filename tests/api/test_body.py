@@ -10,7 +10,7 @@ import zlib
 
 from server.api.body import FREE, PER_VALUE, RATIO, inflate
 from server.errors import Problem
-from server.http.headers import ProtocolError
+from server.http.parser import ProtocolError
 
 from .fakes import run_async
 from .test_sessions import DOCUMENT, JSON, LIMITS, Case

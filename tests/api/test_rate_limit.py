@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.api.auth import ANYONE, Key, Keys
-from server.api.rate_limit import Rates, parse
+from server.api.auth import ANYONE, Key, Keys, Rates, parse
 from server.api.router import Route, Router
 from server.errors import Problem
 

@@ -14,7 +14,7 @@ from server.api.auth import Keys
 from server.api.router import Call, Route, Router
 from server.errors import CODES, Problem
 from server.http.cors import Origins
-from server.http.headers import ProtocolError
+from server.http.parser import ProtocolError
 from server.settings import forwarding
 from server.strict_json import JSONError
 from server.telemetry import log

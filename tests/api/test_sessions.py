@@ -15,7 +15,7 @@ from server.api.run_stream import Runs
 from server.api.sessions import Sessions, delta_reply, wants_stream
 from server.errors import Problem
 from server.http import sse
-from server.http.headers import ProtocolError
+from server.http.parser import ProtocolError
 from server.session import events, snapshot
 from server.telemetry import log
 

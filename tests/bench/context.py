@@ -21,10 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from server.context.budget import learned
+from server.context.budget import FAMILIES, learned, of_message
 from server.context.compact import room_for
-from server.context.reload import reload
-from server.context.tokens import FAMILIES, of_message
+from server.context.ops import reload
 from server.context.view import pairing_errors, view
 
 Session = dict[str, Any]

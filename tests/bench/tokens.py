@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.context.budget import EXACT, learned, measured
-from server.context.tokens import FAMILIES, MESSAGE, Costs, estimate
+from server.context.budget import EXACT, FAMILIES, MESSAGE, Costs, estimate, learned, measured
 
 CORPUS = Path(__file__).parent.parent / "vectors" / "tokens.json"
 PROMISED = {"o200k": "gpt-4.1-mini", "qwen": "qwen3-32b"}  # vocabulary -> a model that has it

@@ -26,8 +26,7 @@ from typing import Any
 
 from server.agent.call_decisions import FORGOTTEN
 from server.agent.loop import BaseAgent
-from server.agent.run_records import RunRecords
-from server.agent.stop_signals import StopSignals
+from server.agent.run_records import RunRecords, StopSignals
 from server.errors import Problem
 from server.models import Options
 from server.models.tool_call_assembler import Calls

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from server.app import App
 from server.cli import doctor
-from server.cli.banner import describe, links, sign_in
+from server.cli.serve import describe, links, sign_in
 from server.config import load
 
 

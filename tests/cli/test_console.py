@@ -15,13 +15,13 @@ from server.cli.console import (
     MOST_TOLD,
     WANTED,
     Chat,
+    Terminal,
     as_foreign,
     explain,
     read_session,
     run_once,
     write_answer,
 )
-from server.cli.render import Terminal
 from server.errors import Problem
 
 from .. import fakes

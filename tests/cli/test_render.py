@@ -6,7 +6,7 @@ import io
 import unittest
 from typing import Any
 
-from server.cli.render import Printer, Terminal, answer, ask_for, shorten, visible
+from server.cli.console import Printer, Terminal, answer, ask_for, shorten, visible
 from server.session import events
 
 

@@ -13,11 +13,12 @@ from server.context.budget import (
     Measure,
     anchor,
     budget_of,
+    estimate,
     learned,
     measured,
+    of_message,
     remembered,
 )
-from server.context.tokens import estimate, of_message
 
 from ..fakes import DEFAULTS
 

@@ -10,11 +10,10 @@ from typing import Any
 
 from server.context.budget import Budget, Measure, measured
 from server.context.compact import due, planned, too_large
-from server.context.ops import applied, ops_of
-from server.context.reload import reload
+from server.context.ops import applied, ops_of, reload
 from server.context.strategies import STRATEGIES
 from server.context.view import pairing_errors, view
-from server.session.reminders import with_notes
+from server.session.prompts import with_notes
 
 from .sessions import Sessions, record, refusals
 

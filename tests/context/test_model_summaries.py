@@ -5,11 +5,10 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.context.budget import Budget, Measure, measured
+from server.agent.side_calls import TASKS, request, settled
+from server.context.budget import Budget, Measure, measured, of_message
 from server.context.compact import Compaction, planned
-from server.context.model_summaries import TASKS, request, settled
 from server.context.strategies import STRATEGIES
-from server.context.tokens import of_message
 
 from .sessions import Sessions, record
 

@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from server.context.budget import budget_of
-from server.context.overflow import interrupt
+from server.context.compact import interrupt
 
 from ..fakes import DEFAULTS, user
 

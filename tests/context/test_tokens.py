@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 import unittest
 
-from server.context.budget import MOST_OF_CHARACTER
-from server.context.tokens import (
+from server.context.budget import (
     FAMILIES,
     MEDIA,
+    MOST_OF_CHARACTER,
     SAMPLED,
     costs_of,
     estimate,

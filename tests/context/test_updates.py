@@ -6,7 +6,7 @@ import unittest
 from typing import Any
 
 from server.context.budget import Measure
-from server.context.updates import calibrated
+from server.context.compact import calibrated
 
 WORDS = "a rule for the agent and what it may do " * 2_000  # about 18,000 tokens
 SENT: tuple[list[dict[str, Any]], list[dict[str, Any]]] = (

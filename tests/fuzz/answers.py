@@ -12,11 +12,10 @@ import json
 import random
 from typing import Any
 
-from server.models.anthropic_decoder import AnthropicDecoder
-from server.models.decoder import Answer
+from server.models.anthropic import AnthropicDecoder
+from server.models.decoder import Answer, Reader
 from server.models.failure import Failure
-from server.models.responses_decoder import ResponsesDecoder
-from server.models.stream_reader import Reader
+from server.models.responses import ResponsesDecoder
 from server.session.events import Event
 from server.session.schema import check
 from server.strict_json import canonical

@@ -10,8 +10,16 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from server.http.headers import ProtocolError, Truncated
-from server.http.parser import Body, Buffer, Limits, advance, parse_request, parse_response
+from server.http.parser import (
+    Body,
+    Buffer,
+    Limits,
+    ProtocolError,
+    Truncated,
+    advance,
+    parse_request,
+    parse_response,
+)
 from server.http.sse import Decoder, EventTooLarge
 
 from ..http.test_parser import BAD_RESPONSES, REFUSED, REQUESTS, RESPONSES, SMALL, TRUNCATED

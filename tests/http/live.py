@@ -12,9 +12,8 @@ from typing import TypeVar
 from server.http.connection import Limits
 from server.http.cors import Origins
 from server.http.exchange import Exchange
-from server.http.headers import Truncated
 from server.http.listener import BaseServer, Handler
-from server.http.parser import Body, Buffer, Response, advance, parse_response
+from server.http.parser import Body, Buffer, Response, Truncated, advance, parse_response
 
 PATIENCE = 10.0  # s before a test that waits for something gives up
 QUICK = Limits(

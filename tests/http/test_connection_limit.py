@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.http.connection_limit import SPARE, Places, network_of
+from server.http.connection import SPARE, Places, network_of
 
 
 class One:

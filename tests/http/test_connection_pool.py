@@ -11,8 +11,7 @@ import unittest
 from typing import Any
 
 from server.http.connection_pool import ClientError, Connection, Pool, Timeouts, plain
-from server.http.headers import CHUNKED
-from server.http.parser import Limits
+from server.http.parser import CHUNKED, Limits
 
 
 class Transport(asyncio.Transport):

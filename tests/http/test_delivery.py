@@ -7,8 +7,7 @@ import socket
 import sys
 import unittest
 
-from server.http.delivery import arrived, reached, unconfirmed
-from server.http.exchange import Exchange
+from server.http.exchange import Exchange, arrived, reached, unconfirmed
 
 from .live import connected, get, serving, soon
 

@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from server.errors import Problem
 from server.http.cors import Origins
 from server.http.exchange import GATHER, PIECE, Exchange, answer, problem_of
-from server.http.headers import ProtocolError
-from server.http.parser import Buffer, Limits, advance, parse_request
+from server.http.parser import Buffer, Limits, ProtocolError, advance, parse_request
 
 from .live import connected, get, request, serving, soon
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import unittest
 from email.utils import formatdate
 
-from server.http.headers import (
+from server.http.listener import http_date
+from server.http.parser import (
     add_field,
     host_allowed,
-    http_date,
     serialize_request,
     serialize_response,
 )

@@ -12,11 +12,10 @@ import unittest
 from collections.abc import Iterator
 
 from server.errors import Problem
-from server.http.connection import Limits
-from server.http.connection_limit import SPARE
+from server.http.connection import SPARE, Limits
 from server.http.exchange import Exchange
-from server.http.headers import ProtocolError
 from server.http.listener import BaseServer, bind
+from server.http.parser import ProtocolError
 
 from .live import CALM, connected, echo, get, post, request, serving, soon
 

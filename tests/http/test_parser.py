@@ -8,13 +8,18 @@ import unittest
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from server.http.headers import CHUNKED, NO_BODY, UNTIL_CLOSE, Framing, ProtocolError, Truncated
 from server.http.parser import (
+    CHUNKED,
+    NO_BODY,
+    UNTIL_CLOSE,
     Body,
     Buffer,
+    Framing,
     Limits,
+    ProtocolError,
     Request,
     Response,
+    Truncated,
     advance,
     parse_request,
     parse_response,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from server.http import sse
-from server.protocols.agui import events, request
+from server.protocols.agui import request, routes
 from server.session import accept
 from server.session.events import dumps
 from server.session.fold import Folder
@@ -493,7 +493,7 @@ class Cut(Case):
         frames, folder = list[str](), Folder(session)
         for event in first_run():
             folder.apply(event)
-            told = events.told(event, session, given)
+            told = routes.told(event, session, given)
             frames.append("".join(sse.encode(dumps(each)).decode() for each in told))
         for cut in range(1, len(frames) + 1):
             with self.subTest(cut=cut):

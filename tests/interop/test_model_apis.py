@@ -12,10 +12,10 @@ from typing import Any
 
 from server.models import anthropic as messages_api
 from server.models import responses as responses_api
-from server.models.anthropic_decoder import AnthropicDecoder
+from server.models.anthropic import AnthropicDecoder
 from server.models.chat_request import Names
-from server.models.responses_decoder import ResponsesDecoder
-from server.models.stream_reader import Reader
+from server.models.decoder import Reader
+from server.models.responses import ResponsesDecoder
 
 from ..models.fakes import answer, message, options, provider, serving, tool
 from ..models.speakers import Messages, Part, Responses, Speaker

@@ -10,7 +10,7 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from server.context.tokens import of_message
+from server.context.budget import of_message
 from server.context.view import view
 from server.http.client import Client
 from server.models import Options

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
-from server.context.tokens import costs_of, estimate, of_message
+from server.context.budget import costs_of, estimate, of_message
 
 from ..tooling.api import Api
 from ..tooling.child import Yaa

@@ -7,9 +7,9 @@ import unittest
 from functools import partial
 from typing import Any
 
-from server.models.anthropic_decoder import AnthropicDecoder
+from server.models.anthropic import AnthropicDecoder
+from server.models.decoder import Reader
 from server.models.failure import Failure
-from server.models.stream_reader import Reader
 from server.session.events import Event
 
 from . import whole

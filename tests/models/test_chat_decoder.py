@@ -11,13 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from server.models.chat_decoder import Decoder
-from server.models.decoder import Scanner
+from server.models.decoder import Reader, Scanner
 from server.models.failure import Failure
-from server.models.stream_reader import Reader
 from server.models.text_tools import history
-from server.models.text_tools.json_reply import JsonReply
-from server.models.text_tools.prose import rescue
-from server.models.text_tools.xml import TagScanner
+from server.models.text_tools.parser import JsonReply, TagScanner, rescue
 from server.session.events import Event
 
 from .fakes import check_brackets, message, options, provider, said, tool

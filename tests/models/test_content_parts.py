@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.models.content_parts import of_answer, of_content, of_data_url
+from server.models.chat_request import of_answer, of_content, of_data_url
 
 from .fakes import provider
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from server.http.client import Client
 from server.models.chat import OpenAIAPI
-from server.models.http_model import Peer
-from server.models.quirks import LESSONS, UNSIGNED, learnt
+from server.models.http_model import LESSONS, UNSIGNED, Peer, learnt
 from server.models.registry import APIS
 from server.models.vendors import PATHS, PRESETS
 from server.session.events import Event

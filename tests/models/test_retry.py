@@ -7,7 +7,14 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from server.models.failure import Failure
-from server.models.retry import LEAST_PACED, LONGEST_PAUSE_S, Pace, Policy, attempts, retry_after
+from server.models.http_model import (
+    LEAST_PACED,
+    LONGEST_PAUSE_S,
+    Pace,
+    Policy,
+    attempts,
+    retry_after,
+)
 from server.session.events import Event
 
 from .fakes import FakeTime

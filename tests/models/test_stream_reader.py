@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from server.models.chat_decoder import Decoder
-from server.models.stream_reader import Reader, Template
+from server.models.decoder import Reader, Template
 from server.session.events import Event
 
 from .fakes import STOP, message, options, provider, said

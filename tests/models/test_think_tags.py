@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.models.think_tags import ThinkTags
+from server.models.chat_decoder import ThinkTags
 
 CASES: list[tuple[bool, str, str, str]] = [
     # implicit, content, thought, text

@@ -7,9 +7,9 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.models.anthropic_decoder import AnthropicDecoder
-from server.models.responses_decoder import ResponsesDecoder
-from server.models.stream_reader import Reader
+from server.models.anthropic import AnthropicDecoder
+from server.models.decoder import Reader
+from server.models.responses import ResponsesDecoder
 from server.session.events import Event
 
 from .fakes import check_brackets, message, options, provider

@@ -11,8 +11,8 @@ from typing import Any
 
 from server.errors import Problem
 from server.protocols.agui import request
-from server.protocols.autoai import chat as autoai
-from server.protocols.gateway import request as gateway
+from server.protocols.autoai import routes as autoai
+from server.protocols.gateway import routes as gateway
 from server.protocols.openai import chat, responses
 from server.session import accept
 from server.session.fold import parse_pointer
@@ -204,7 +204,7 @@ BODIES: dict[str, tuple[Callable[[Json], None], Json]] = {
         of_asked(gateway.submit),
         {"toolId": "c", "payload": {"a": 1}, "chatId": "s", "session": OF_PAGE},
     ),
-    "chat": (of_asked(gateway.chat), {"session": SESSION}),
+    "chat": (of_asked(gateway.chat_request), {"session": SESSION}),
     "stream": (
         of_asked(lambda body: autoai.stream(body, ["n"])),
         {

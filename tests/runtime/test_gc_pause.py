@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import unittest
 
-from server.runtime.gc_pause import LARGE, collector_paused
+from server.runtime.offload import LARGE, collector_paused
 
 
 class Pauses(unittest.TestCase):

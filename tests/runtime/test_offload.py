@@ -7,8 +7,7 @@ import gc
 import threading
 import unittest
 
-from server.runtime.gc_pause import LARGE
-from server.runtime.offload import offload
+from server.runtime.offload import LARGE, offload
 
 
 class Offload(unittest.IsolatedAsyncioTestCase):

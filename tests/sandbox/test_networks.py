@@ -13,8 +13,8 @@ from typing import Any
 
 from server.agent.call_decisions import plan
 from server.config import Config
+from server.session.accept import ANSWERS
 from server.session.call_actions import Ask, Execute
-from server.session.interrupt_answers import ANSWERS
 from server.session.schema import check
 from server.tools.toolbox import Toolbox
 

@@ -11,8 +11,7 @@ import unittest
 from pathlib import Path
 
 from server.sandbox.network_policy import Reach
-from server.sandbox.parent import Job, Outcome
-from server.sandbox.sandboxed import Confined
+from server.sandbox.parent import Confined, Job, Outcome
 
 from ..tools.test_runner import LIMITS, SHELL, WAIT_S, open_files
 

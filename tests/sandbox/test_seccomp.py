@@ -16,7 +16,7 @@ from server.sandbox.seccomp import (
     packed,
     simulate,
 )
-from server.sandbox.syscall_numbers import NEWEST, NUMBERS
+from server.sandbox.syscalls import NEWEST, NUMBERS
 
 EPERM, EACCES, ENOSYS = (ERROR | n for n in (errno.EPERM, errno.EACCES, errno.ENOSYS))
 

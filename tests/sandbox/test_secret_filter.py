@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.sandbox.secret_filter import Veil
+from server.sandbox.parent import Veil
 
 SECRETS = ("correct-horse-battery", "correct-1", "пароль-секрет")
 

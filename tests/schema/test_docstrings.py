@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.schema.docstrings import parse
+from server.schema.generate import parse
 
 # docstring -> (description, parameters)
 TABLE: list[tuple[str | None, str | None, dict[str, str]]] = [

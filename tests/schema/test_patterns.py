@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 import unittest
 
-from server.schema.patterns import MAX_STEPS, Pattern, PatternError
-from server.schema.regex import MAX_LENGTH
+from server.schema.regex import MAX_LENGTH, MAX_STEPS, Pattern, PatternError
 
 from .clock import second
 

@@ -13,6 +13,7 @@ from collections import OrderedDict, namedtuple
 from dataclasses import dataclass, field
 from typing import Any
 
+from server.schema.generate import describe
 from server.schema.plain import (
     FORMATS,
     date_time,
@@ -23,7 +24,6 @@ from server.schema.plain import (
     span,
     time_of_day,
 )
-from server.schema.records import describe
 from server.schema.shapes import Shapes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.references import DRAFT_7, DRAFT_2020, Library, Unresolved, join, unquote
+from server.schema.compile import DRAFT_7, DRAFT_2020, Library, Unresolved, join, unquote
 
 SCHEMA: dict[str, Any] = {
     "$id": "http://x.test/root.json",

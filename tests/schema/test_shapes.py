@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NewType, Optional, TypeVar, Union
 
-from server.schema.records import describe
+from server.schema.generate import describe
 from server.schema.shapes import Shapes, type_name
 
 

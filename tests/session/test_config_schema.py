@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from server.schema.validate import check_schema, validate
-from server.session import fields, prompts
+from server.session import prompts, schema
 from server.session.config_schema import config_schema
 from server.session.schema import check
 
@@ -32,20 +32,20 @@ class Schema(unittest.TestCase):
         self.assertEqual(validate(DEFAULTS, self.schema), [])
 
     def test_it_has_the_keys_that_are_checked_and_those_with_a_default(self) -> None:
-        self.assertEqual(set(self.sections), set(fields.CONFIG))
-        for name in fields.CONFIG.keys() - {"prompt", "tool", "agent"}:
+        self.assertEqual(set(self.sections), set(schema.CONFIG))
+        for name in schema.CONFIG.keys() - {"prompt", "tool", "agent"}:
             properties = self.sections[name]["properties"]
-            self.assertEqual(set(properties), set(fields.CONFIG[name]) | set(DEFAULTS[name]), name)
+            self.assertEqual(set(properties), set(schema.CONFIG[name]) | set(DEFAULTS[name]), name)
         self.assertEqual(list(self.sections["prompt"]["properties"]), list(prompts.NAMES))
         tool = self.sections["tool"]["additionalProperties"]
-        self.assertEqual(set(tool["properties"]), set(fields.TOOL))
+        self.assertEqual(set(tool["properties"]), set(schema.TOOL))
         provider = self.sections["llm_api"]["properties"]["provider"]["properties"]
-        self.assertLessEqual(set(fields.PROVIDER), set(provider))
+        self.assertLessEqual(set(schema.PROVIDER), set(provider))
         limits = self.sections["limits"]["properties"]["tool"]["properties"]
         self.assertEqual(set(limits), set(DEFAULTS["limits"]["tool"]))
 
     def test_a_value_fits_both_or_neither(self) -> None:
-        for section, keys in fields.CONFIG.items():
+        for section, keys in schema.CONFIG.items():
             for key in keys.keys() - {"limits" if section == "agent" else ""}:
                 for value in PROBES:
                     with self.subTest(section=section, key=key, value=value):
@@ -60,10 +60,10 @@ class Schema(unittest.TestCase):
                             self.assertTrue(refused)
 
     def test_every_key_has_a_title_and_says_what_it_does(self) -> None:
-        for pointer, schema in walk(self.schema, ""):
+        for pointer, entry in walk(self.schema, ""):
             with self.subTest(pointer):
-                self.assertTrue(schema.get("title"))
-                self.assertTrue(schema.get("description"))
+                self.assertTrue(entry.get("title"))
+                self.assertTrue(entry.get("description"))
 
     def test_the_order_has_every_key_once_and_the_model_first(self) -> None:
         order = self.schema["x-order"]

@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from server.agent.call_decisions import cut_short
-from server.session.finish_reason import ended_by
+from server.session.outcome import ended_by
 
 from ..tooling.tools import ROOT
 

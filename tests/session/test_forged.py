@@ -23,7 +23,7 @@ from server.config import Config
 from server.errors import Problem
 from server.session.call_actions import Ask, Execute, Send
 from server.session.events import EXEC, alias
-from server.session.fields import STATES
+from server.session.schema import STATES
 from server.strict_json import canonical
 from server.tools.toolbox import Toolbox
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.session.fields import CONFIG
 from server.session.modes import (
     MODES,
     beyond,
@@ -16,6 +15,7 @@ from server.session.modes import (
     places,
     used,
 )
+from server.session.schema import CONFIG
 
 from ..fakes import user
 

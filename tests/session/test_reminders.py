@@ -7,7 +7,7 @@ import copy
 import unittest
 from typing import Any
 
-from server.session.reminders import GO_ON, progress, with_notes
+from server.session.prompts import GO_ON, progress, with_notes
 
 from .. import fakes
 from ..fakes import user

@@ -7,7 +7,7 @@ import random
 import unittest
 from typing import Any
 
-from server.session.result_places import Places, role_is_tool
+from server.session.fold import Places, role_is_tool
 
 Message = dict[str, Any]
 IDS = ("c1", "c2", "c3", "c4")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from server.session import sanitize as foreign
-from server.session.fields import CONFIG, CONTEXT, LIMITS, TOP
 from server.session.sanitize import sanitize
+from server.session.schema import CONFIG, CONTEXT, LIMITS, TOP
 from server.strict_json import canonical
 
 from .. import forged

@@ -7,15 +7,15 @@ import unittest
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
-from server.session.fields import (
+from server.session.schema import (
     MAX_ERRORS,
     MAX_OPEN_CALLS,
     MAX_PATTERN,
     MOST,
     ROLE_ALIASES,
     STATUS_ALIASES,
+    check,
 )
-from server.session.schema import check
 
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 

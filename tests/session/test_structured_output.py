@@ -6,7 +6,7 @@ import unittest
 from typing import Any
 
 from server.schema.validate import validate
-from server.session import structured_output
+from server.session import outcome
 from server.session.schema import check
 
 from ..fakes import user
@@ -37,9 +37,9 @@ def ended(status: str, call_id: str, name: str = "finish") -> list[dict[str, Any
 
 class Schemas(unittest.TestCase):
     def test_the_sessions_then_the_agents(self) -> None:
-        self.assertIsNone(structured_output.schema_of(session()))
-        self.assertEqual(structured_output.schema_of(session(None, INTEGER)), INTEGER)
-        self.assertEqual(structured_output.schema_of(session({}, INTEGER)), {})
+        self.assertIsNone(outcome.schema_of(session()))
+        self.assertEqual(outcome.schema_of(session(None, INTEGER)), INTEGER)
+        self.assertEqual(outcome.schema_of(session({}, INTEGER)), {})
 
     def test_a_schema_that_cannot_be_used_is_refused(self) -> None:
         cases: list[tuple[Any, str]] = [
@@ -65,11 +65,11 @@ class Schemas(unittest.TestCase):
             (RECURSIVE, {"head": {"next": {"next": {}}}}),
         ]
         for schema, value in cases:
-            parameters = structured_output.parameters(schema)
+            parameters = outcome.parameters(schema)
             self.assertEqual(parameters["type"], "object")
             args = value if schema is RECURSIVE else {"output": value}
             self.assertEqual(validate(args, parameters), [])
-            self.assertEqual(structured_output.unwrapped(schema, args), value)
+            self.assertEqual(outcome.unwrapped(schema, args), value)
 
 
 class Words(unittest.TestCase):
@@ -83,7 +83,7 @@ class Words(unittest.TestCase):
         ]
         for text, schema, value in cases:
             with self.subTest(text):
-                self.assertEqual(structured_output.read(text, schema), (value, ""))
+                self.assertEqual(outcome.read(text, schema), (value, ""))
         for text, said in (
             ("three", "no JSON value"),
             ("", "no JSON value"),
@@ -94,7 +94,7 @@ class Words(unittest.TestCase):
             ([{"type": "text", "text": "3"}], "no JSON value"),
         ):
             with self.subTest(text):
-                self.assertIn(said, structured_output.read(text, INTEGER)[1])
+                self.assertIn(said, outcome.read(text, INTEGER)[1])
 
 
 class Misses(unittest.TestCase):
@@ -111,14 +111,12 @@ class Misses(unittest.TestCase):
         ]
         for name, messages, wanted in cases:
             with self.subTest(name):
-                self.assertEqual(
-                    structured_output.misses(session(INTEGER, messages=messages)), wanted
-                )
+                self.assertEqual(outcome.misses(session(INTEGER, messages=messages)), wanted)
 
     def test_a_sum_is_none(self) -> None:
         made = session(INTEGER, messages=[user("go"), words("so far", "m1")])
         made["run"]["summary"] = "m1"
-        self.assertEqual(structured_output.misses(made), 0)
+        self.assertEqual(outcome.misses(made), 0)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.session import unknown_keys
+from server.session import config_schema
 
 from ..fakes import DEFAULTS
 
@@ -14,7 +14,7 @@ TOOLS = frozenset(("calculator", "shell", "read_file"))
 
 
 def told(config: Any, **session: Any) -> list[tuple[str, str | None]]:
-    found = unknown_keys.remarks({"config": config, **session}, TOOLS)
+    found = config_schema.remarks({"config": config, **session}, TOOLS)
     return [(remark["key"], remark["nearest"]) for remark in found]
 
 
@@ -67,15 +67,15 @@ class UnknownKeys(unittest.TestCase):
         self.assertEqual(told(rules, tools=[{"name": "calculater"}]), [])
 
     def test_what_is_said(self) -> None:
-        (remark,) = unknown_keys.remarks({"config": {"limts": {}}})
+        (remark,) = config_schema.remarks({"config": {"limts": {}}})
         self.assertEqual(remark["code"], "config_key_unknown")
         said = "config.limts is no setting, and does nothing; did you mean config.limits?"
         self.assertEqual(remark["message"], said)
 
     def test_many_and_long_keys_stay_few_and_short(self) -> None:
         config: dict[str, Any] = {f"{number}{'x' * 100_000}": {} for number in range(100)}
-        found = unknown_keys.remarks({"config": config})
-        self.assertEqual(len(found), unknown_keys.MOST_TOLD)
+        found = config_schema.remarks({"config": config})
+        self.assertEqual(len(found), config_schema.MOST_TOLD)
         self.assertLess(len(json.dumps(found)), 10_000)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.settings.json_errors import wrong
-from server.strict_json import JSONError, loads
+from server.strict_json import JSONError, loads, wrong
 
 COMMENT = "this looks like a comment; JSON has none"
 COMMA = "a comma before the closing {}; JSON has none there"

@@ -12,8 +12,8 @@ import unittest
 from pathlib import Path
 
 from server.runtime.run_id import run_id
-from server.telemetry import log, redact, spans
-from server.telemetry.log_file import Rotated, Rotation
+from server.telemetry import log, redact, tracing
+from server.telemetry.log import Rotated, Rotation
 
 CANARY = "Qx7canaryQx7"  # not that of the other tests: it stays registered
 
@@ -73,12 +73,12 @@ class Lines(unittest.TestCase):
             self.assertRegex(line, r"… \(\d+ characters\)$")
 
     def test_a_record_that_is_an_object(self) -> None:
-        token = spans.current.set(spans.Context("4b" * 16))
+        token = tracing.current.set(tracing.Context("4b" * 16))
         self.log.info({"n": 1, "api_key": "hush-hush", "text": "é\n Bearer abc123def"})
         log.setup("debug", style="json", stream=self.stream)
         self.log.info({"n": 1, "api_key": "hush-hush", "text": "é\n Bearer abc123def"})
         self.log.warning("plain %s", "text")
-        spans.current.reset(token)
+        tracing.current.reset(token)
         first, second, third = self.stream.getvalue().splitlines()
         said = {"n": 1, "api_key": "***", "text": "é\n Bearer ***"}
         self.assertIn(f" INFO yaa.test trace={'4b' * 16} " + "{", first)

@@ -9,14 +9,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.telemetry.log_file import Rotated, Rotation
+from server.telemetry.log import Rotated, Rotation
 
 from ..tooling.tools import ROOT
 
 WRITER = """
 import sys
 from pathlib import Path
-from server.telemetry.log_file import Rotated, Rotation
+from server.telemetry.log import Rotated, Rotation
 file = Rotated(Path(sys.argv[1]), Rotation(5_000, 1000))
 for number in range(2_000):
     file.write(f"{sys.argv[2]} {number} {'x' * 40}\\n".encode())
@@ -24,7 +24,7 @@ for number in range(2_000):
 FORKED = """
 import os, sys
 from pathlib import Path
-from server.telemetry.log_file import Rotated, Rotation
+from server.telemetry.log import Rotated, Rotation
 file = Rotated(Path(sys.argv[1]), Rotation(5_000, 1000))
 file.write(b"parent 0 \\n")
 for name in "ab":

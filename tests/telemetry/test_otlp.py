@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from server.http.client import Client
-from server.telemetry import spans
-from server.telemetry.log_file import Rotation
+from server.telemetry import tracing
+from server.telemetry.log import Rotation
 from server.telemetry.otlp import Exporter, address
 
 from .test_redact import corpus
@@ -73,8 +73,8 @@ def attributes(span: dict[str, Any]) -> dict[str, Any]:
     return {each["key"]: next(iter(each["value"].values())) for each in span["attributes"]}
 
 
-def span(name: str = "chat m", **attributes: Any) -> spans.Span:
-    return spans.child(spans.Context("4b" * 16), name, **attributes)
+def span(name: str = "chat m", **attributes: Any) -> tracing.Span:
+    return tracing.child(tracing.Context("4b" * 16), name, **attributes)
 
 
 class Case(unittest.IsolatedAsyncioTestCase):

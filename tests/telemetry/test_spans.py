@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.telemetry import spans
+from server.telemetry import tracing
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
@@ -18,7 +18,7 @@ class TraceContext(unittest.TestCase):
             (f"cc-{TRACE}-{SPAN}-01-what-comes-later", True),
         ):
             with self.subTest(text=text):
-                found = spans.parse(text)
+                found = tracing.parse(text)
                 assert found is not None
                 self.assertEqual((found.trace_id, found.span_id), (TRACE, SPAN))
                 self.assertEqual((found.sampled, found.told), (sampled, True))
@@ -38,28 +38,30 @@ class TraceContext(unittest.TestCase):
             f"00-{TRACE}-{SPAN}-01\r\nx: y",
         ):
             with self.subTest(text=text):
-                self.assertIsNone(spans.parse(text))
-                self.assertRegex(spans.begin(text).trace_id, "^[0-9a-f]{32}$")
-                self.assertFalse(spans.begin(text).told)
+                self.assertIsNone(tracing.parse(text))
+                self.assertRegex(tracing.begin(text).trace_id, "^[0-9a-f]{32}$")
+                self.assertFalse(tracing.begin(text).told)
 
     def test_only_a_trace_of_others_or_ours_is_passed_on(self) -> None:
         for context, expected in (
             (None, {}),
-            (spans.Context(TRACE, SPAN), {}),
-            (spans.Context(TRACE, SPAN, told=True), {"traceparent": f"00-{TRACE}-{SPAN}-01"}),
+            (tracing.Context(TRACE, SPAN), {}),
+            (tracing.Context(TRACE, SPAN, told=True), {"traceparent": f"00-{TRACE}-{SPAN}-01"}),
         ):
-            token = spans.current.set(context)
-            self.addCleanup(spans.current.reset, token)
-            self.assertEqual(spans.outgoing(), expected)
+            token = tracing.current.set(context)
+            self.addCleanup(tracing.current.reset, token)
+            self.assertEqual(tracing.outgoing(), expected)
             self.doCleanups()
 
 
 class Otlp(unittest.TestCase):
     def test_a_request(self) -> None:
-        parent = spans.Context(TRACE, SPAN)
-        span = spans.child(parent, "chat m", spans.CLIENT, n=1, f=0.5, b=True, s="é", a=["x", "y"])
+        parent = tracing.Context(TRACE, SPAN)
+        span = tracing.child(
+            parent, "chat m", tracing.CLIENT, n=1, f=0.5, b=True, s="é", a=["x", "y"]
+        )
         span.start_ns, span.end_ns, span.error = 5, 3, "boom"
-        (resource,) = spans.otlp([span], {"service.name": "yaa"}, "1")["resourceSpans"]
+        (resource,) = tracing.otlp([span], {"service.name": "yaa"}, "1")["resourceSpans"]
         (told,) = resource["scopeSpans"][0]["spans"]
         self.assertEqual(told.pop("spanId"), span.context.span_id)
         self.assertEqual(

@@ -8,13 +8,13 @@ import unittest
 from contextlib import aclosing
 from typing import Any
 
-from server.telemetry import spans
-from server.telemetry.spans import Span
+from server.telemetry import tracing
+from server.telemetry.tracing import Span
 
 from ..agent.test_loop import TOOLS, collect, complete, plan
 from ..fakes import CountingToolbox, Ids, ScriptedModel, agent, answer, user
 
-THEIRS = spans.Context("4b" * 16, "0a" * 8, told=True)
+THEIRS = tracing.Context("4b" * 16, "0a" * 8, told=True)
 
 
 class Kept:
@@ -34,8 +34,8 @@ class Kept:
 class Case(unittest.IsolatedAsyncioTestCase):
     def setUp(self) -> None:
         self.sink, self.hosts = Kept(), 0
-        token = spans.current.set(None)
-        self.addCleanup(spans.current.reset, token)
+        token = tracing.current.set(None)
+        self.addCleanup(tracing.current.reset, token)
 
     async def run_once(self, document: dict[str, Any], script: Any = plan) -> dict[str, Any]:
         self.hosts += 1
@@ -49,7 +49,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
 
 class Runs(Case):
     async def test_spans_nest_and_carry_the_run(self) -> None:
-        spans.current.set(THEIRS)
+        tracing.current.set(THEIRS)
         session = await self.run_once({"id": "s", "messages": [user("go")]})
         await self.run_once(complete(session))
         first, second = self.sink.named("invoke_agent default")
@@ -74,12 +74,12 @@ class Runs(Case):
             run = first if span.parent_id == first.context.span_id else second
             self.assertLessEqual(run.start_ns, span.start_ns)
             self.assertLessEqual(span.end_ns, run.end_ns)
-        self.assertEqual(spans.current.get(), THEIRS, "what was there before the run")
+        self.assertEqual(tracing.current.get(), THEIRS, "what was there before the run")
 
     async def test_what_a_call_of_the_model_says(self) -> None:
         await self.run_once({"messages": [user("go")]}, lambda _: [("text", ["hi"])])
         (chat,) = self.sink.named("chat")
-        self.assertEqual(chat.kind, spans.CLIENT)
+        self.assertEqual(chat.kind, tracing.CLIENT)
         first = chat.attributes.pop("gen_ai.response.time_to_first_chunk")
         self.assertGreaterEqual(first, 0)
         self.assertLess(first, 60)
@@ -166,10 +166,10 @@ class Runs(Case):
         self.assertEqual(self.sink.named("execute_tool"), [])
 
     async def test_nobody_wants_one(self) -> None:
-        unsampled = spans.Context("4b" * 16, "0a" * 8, sampled=False, told=True)
+        unsampled = tracing.Context("4b" * 16, "0a" * 8, sampled=False, told=True)
         for sink, context in ((Kept(on=False), None), (Kept(), unsampled)):
             self.sink = sink
-            spans.current.set(context)
+            tracing.current.set(context)
             await self.run_once({"messages": [user("go")]}, lambda _: [("text", ["hi"])])
             self.assertEqual(sink.spans, [])
 

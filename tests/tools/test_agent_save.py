@@ -11,8 +11,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agents.folders import Folders
-from server.agents.registry import Agents
+from server.agents.registry import Agents, Folders
 from server.config import Config
 from server.errors import Problem
 from server.session.agent_definition import MAX_FILE

@@ -7,7 +7,7 @@ import json
 import unittest
 from typing import Any
 
-from server.tools.argument_templates import LOOK_BACK, MAX_TEMPLATES, Pending, Unfilled, fill
+from server.tools.arguments import LOOK_BACK, MAX_TEMPLATES, Pending, Unfilled, fill
 
 CITY = {"date": "2026-02-28", "at": "2026-02-28T23:30:00+09:00", "days": [{"high": 7}], "n": 0}
 

@@ -6,8 +6,7 @@ import unittest
 from typing import Any
 
 from server.schema.validate import remembered
-from server.tools.argument_templates import Unfilled
-from server.tools.arguments import fitted
+from server.tools.arguments import Unfilled, fitted
 from server.tools.result import MAX_NESTED
 
 SCHEMA = {

@@ -6,7 +6,7 @@ import copy
 import unittest
 from typing import Any
 
-from server.tools.circuit_breaker import Failures, note, withheld
+from server.tools.policy import Failures, note, withheld
 
 USER = {"id": "u", "role": "user", "content": "go"}
 

@@ -7,14 +7,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.tools.execution_locks import Locks
+from server.tools.execution_claims import Locks
 
 from ..tooling.child import Child
 
 HOLDER = """
 import sys
 from pathlib import Path
-from server.tools.execution_locks import Locks
+from server.tools.execution_claims import Locks
 locks = Locks(Path(sys.argv[1]))
 print("taken", locks.take(sys.argv[2]), flush=True)
 sys.stdin.read()

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from server.schema.validate import Validator, check_schema
-from server.tools.http_api import Operation, operations, request
-from server.tools.openapi import MAX_SCHEMA, tools_in
+from server.tools.http_api import MAX_SCHEMA, Operation, operations, request, tools_in
 from server.tools.tool import ToolError
 
 BASE = "https://api.example.org/v1"

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.tools.retention import Kept, Workspaces, files_kept
+from server.tools.result import Kept, Workspaces, files_kept
 
 NOW = 1_700_000_000.0
 DAY = 86400

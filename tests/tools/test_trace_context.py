@@ -1,6 +1,6 @@
 """Whoever a tool calls is told of the trace it is part of: REST APIs in a header, MCP in `_meta`.
 
-Run by a real agent over real sockets and pipes; spans.py and tracing.py have tests of their own.
+Run by a real agent over real sockets and pipes; tracing.py has tests of their own.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from server.config import Config
 from server.http.client import Client
-from server.telemetry import spans
-from server.telemetry.spans import Span
+from server.telemetry import tracing
+from server.telemetry.tracing import Span
 from server.tools.toolbox import Toolbox
 
 from .. import fakes
@@ -54,7 +54,7 @@ class Told(Case):
             toolbox = Toolbox(Config(server, fakes.DEFAULTS["session"], self.home), client)
             self.addAsyncCleanup(toolbox.close)
             await toolbox.load_owner_tools()
-            spans.current.set(spans.begin(header))
+            tracing.current.set(tracing.begin(header))
             tools = {"sky_day": {"auto_approve": True}, "mcp__s__echo": {"auto_approve": True}}
             document = {"messages": [fakes.user("go")], "config": {"tool": tools}}
             host = fakes.agent(fakes.ScriptedModel(script), toolbox, sink=sink)  # type: ignore[arg-type]

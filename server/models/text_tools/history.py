@@ -2,7 +2,7 @@
 
 In the tool modes `json_schema` and `text`, `chat_request` sends the history through `transcript`
 (calls and results become plain turns), and the decoder sends the answer through a scanner
-(models/text_tools/xml.py, models/text_tools/json_reply.py), which turns calls back into native
+(models/text_tools/parser.py, models/text_tools/parser.py), which turns calls back into native
 ones. So sessions have the same shape in every mode. The texts of the mode text are sections of the
 prompt (prompts.PROTOCOL).
 
@@ -21,7 +21,7 @@ from typing import Any
 from ...session.prompts import PROTOCOL, UNREADABLE_CALL
 from ...strict_json import dumps
 from .. import Message, Tool
-from .xml import TagScanner
+from .parser import TagScanner
 
 Templates = Mapping[str, str]
 NOTHING: Templates = MappingProxyType({})

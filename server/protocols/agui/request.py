@@ -1,6 +1,6 @@
 """Convert AG-UI's RunAgentInput to the session that it asks to run (https://ag-ui.com/spec/1.0).
 
-`protocols/agui/routes` runs the session; protocols/agui/events.py converts its events. The client
+`protocols/agui/routes` runs the session; protocols/agui/routes.py converts its events. The client
 holds the whole session: the messages in AG-UI's form, the rest in `state.yaa`, as the events have
 put it there. Input is untrusted and validated like any session; errors point into the
 RunAgentInput.
@@ -14,11 +14,268 @@ from itertools import islice
 from typing import Any
 
 from ...errors import Problem
-from ...session.events import pointer
-from ...session.fields import LIMITS, MAX_ERRORS
-from ...session.fold import parse_pointer
-from ...strict_json import dumps
-from .messages import misfits, session_messages
+from ...session.events import SNAPSHOT, pointer
+from ...session.fold import extra, parse_pointer
+from ...session.schema import LIMITS, MAX_ERRORS
+from ...strict_json import JSONError, dumps, loads
+
+# -- content --------------------------------------------------------------------------------------
+# Convert the contents of AG-UI messages to those of a session.
+#
+# Used by `messages`. Images, audio and documents come as data, as a URL or as the id of a file at a
+# provider. Unknown parts are passed on unchanged; whether a model accepts a part is checked when
+# its request is built.
+
+_FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav"}  # OpenAI's names
+
+
+def content_of(content: Any) -> Any:
+    """Return a content in the form of a session: text, or parts."""
+    if isinstance(content, list):
+        return [_part(part) for part in content]
+    return content or ""
+
+
+def _part(part: Json) -> Json:
+    kind, source = part["type"], part.get("source")
+    if kind == "binary":  # AG-UI before 1.0
+        kind, source = _kind_of(part.get("mimeType")), _older_source(part)
+    if kind not in ("image", "audio", "video", "document") or not isinstance(source, dict):
+        return part
+    value, media = source.get("value"), source.get("mimeType") or "application/octet-stream"
+    if not isinstance(value, str) or not isinstance(media, str):
+        return part
+    if source.get("type") == "file":
+        return {"type": "file", "file": {"file_id": value}}
+    inline = source.get("type") == "data"
+    address = f"data:{media};base64,{value}" if inline else value
+    if kind == "document":
+        name = _name(part) or "document"
+        return {"type": "file", "file": {"filename": name, "file_data": address}}
+    if kind == "audio" and inline:
+        form = media.partition("/")[2].partition(";")[0].lower()
+        audio = {"data": value, "format": _FORMATS.get(form, form)}
+        return {"type": "input_audio", "input_audio": audio}
+    return {"type": f"{kind}_url", f"{kind}_url": {"url": address}}
+
+
+def _kind_of(media: Any) -> str:
+    kind = media.partition("/")[0] if isinstance(media, str) else ""
+    return kind if kind in ("image", "audio", "video") else "document"
+
+
+def _older_source(part: Json) -> Json:
+    for key, kind in (("data", "data"), ("url", "url"), ("id", "file")):
+        if isinstance(part.get(key), str):
+            return {"type": kind, "value": part[key], "mimeType": part.get("mimeType")}
+    return {}
+
+
+def _name(part: Json) -> str:
+    metadata = part.get("metadata")
+    known = {**(metadata if isinstance(metadata, dict) else {}), **part}
+    return next((v for k in ("filename", "name") if isinstance(v := known.get(k), str)), "")
+
+
+# -- messages -------------------------------------------------------------------------------------
+# Convert AG-UI messages to messages of a session.
+#
+# Used by protocols/agui/request.py. Fields that AG-UI does not have are sent to the client in a
+# message's `metadata.yaa` and `encryptedValue` and come back there, so that messages of this server
+# are restored exactly, interrupted ones too. Messages of other systems are read by AG-UI's fields
+# alone. No call is invented, and of several results for a call the first is kept.
+
+ROLES = ("developer", "system", "user", "assistant", "tool", "reasoning", "activity")
+FOR_EYES = ("activity",)  # not sent to a model; the client keeps it
+# Members of this server's messages for which AG-UI has no field, or not for all values.
+AS_IT_WAS = ("at", "meta", "open", "name", "is_error", "result", "reasoning", "content")
+ITS_OWN = ("id", "role", "tool_calls", "tool_call_id")  # always taken from AG-UI's own fields
+
+
+def misfits(messages: list[Any]) -> Iterator[Error]:
+    """Yield the errors in the messages of a RunAgentInput, with their places."""
+    for index, message in enumerate(messages):
+        if not isinstance(message, dict):
+            yield _message_error("an object", index)
+        elif message.get("role") not in ROLES:
+            yield _message_error(f"one of {', '.join(ROLES)}", index, "role")
+        elif message["role"] not in FOR_EYES:
+            yield from _fields(message, index)
+
+
+def _fields(message: Json, index: int) -> Iterator[Error]:
+    role = message["role"]
+    if not isinstance(message.get("id", ""), str | None):
+        yield _message_error("a string", index, "id")
+    kinds = str if role == "reasoning" else (str, list)
+    content = message.get("content")
+    if not isinstance(content, kinds) and not (content is None and role in ("assistant", "tool")):
+        yield _message_error(
+            "a string" if role == "reasoning" else "a string or parts", index, "content"
+        )
+    if isinstance(content, list):
+        for number, part in enumerate(content):
+            if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+                yield _message_error("a part with a type", index, "content", number)
+    if role == "tool" and not isinstance(message.get("toolCallId"), str):
+        yield _message_error("the id of a call", index, "toolCallId")
+    if role != "assistant" or message.get("toolCalls") is None:
+        return
+    if not isinstance(message["toolCalls"], list):
+        yield _message_error("an array", index, "toolCalls")
+        return
+    for number, call in enumerate(message["toolCalls"]):
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict) or not isinstance(call.get("id"), str):
+            yield _message_error("an object with id and function", index, "toolCalls", number)
+
+
+def session_messages(messages: list[Json]) -> tuple[list[Json], list[int]]:
+    """Return (the session's messages, for each the index of the AG-UI message it was made of)."""
+    thoughts = _thoughts(messages)
+    spoken = {message.get("id") for message in messages if message["role"] == "assistant"}
+    names: dict[Any, str] = {}
+    answered: set[str] = set()
+    found: list[tuple[Json, int]] = []
+    for index, message in enumerate(messages):
+        role = message["role"]
+        if role == "assistant":
+            made = _assistant_message(message, thoughts.get(message.get("id")))
+            names |= {call["id"]: call["function"]["name"] for call in made.get("tool_calls", ())}
+        elif role == "tool":
+            if message["toolCallId"] in answered:
+                continue
+            answered.add(message["toolCallId"])
+            made = _result(message, names)
+        elif role == "reasoning":
+            owner = _owner(message)
+            if owner is None or owner in spoken:
+                continue
+            spoken.add(owner)  # its message was interrupted before the first text
+            made = {"id": owner, "role": "assistant", "content": "", "open": True}
+            if "at" in (marks := extra(message)):
+                made["at"] = marks["at"]
+            made["reasoning"] = thoughts[owner]
+        elif role in FOR_EYES:
+            continue
+        else:
+            made = _said(message)
+        found.append((made, index))
+    return [made for made, _ in found], [index for _, index in found]
+
+
+def _thoughts(messages: list[Json]) -> dict[Any, Json]:
+    """Return assistant message id -> reasoning.
+
+    A reasoning message belongs to the message that it names, as this server's do, else to the next
+    assistant message.
+    """
+    found: dict[Any, list[Json]] = {}
+    unnamed: list[Json] = []
+    for message in messages:
+        if message["role"] == "assistant":
+            if unnamed:
+                found.setdefault(message.get("id"), []).extend(unnamed)
+            unnamed = []
+        elif message["role"] == "reasoning":
+            if (owner := _owner(message)) is not None:
+                found.setdefault(owner, []).append(message)
+            else:
+                unnamed.append(message)
+    return {owner: _reasoning(thoughts) for owner, thoughts in found.items()}
+
+
+def _owner(message: Json) -> str | None:
+    owner = extra(message).get("message_id")
+    return owner if isinstance(owner, str) else None
+
+
+def _reasoning(thoughts: list[Json]) -> Json:
+    """Return the reasoning of several reasoning messages."""
+    reasoning: Json = {"text": "".join(thought["content"] for thought in thoughts)}
+    for thought in thoughts:
+        if "id" in thought:
+            reasoning["id"] = thought["id"]
+        if isinstance(field := extra(thought).get("field"), str):
+            reasoning["field"] = field
+    return reasoning
+
+
+def _assistant_message(message: Json, reasoning: Json | None) -> Json:
+    made = _kept(message) | {"role": "assistant", "content": content_of(message.get("content"))}
+    if calls := message.get("toolCalls"):
+        made["tool_calls"] = [_call(call) for call in calls]
+    if "reasoning_details" in (marks := _marks(message)):
+        reasoning = {**(reasoning or {"text": ""}), "details": marks["reasoning_details"]}
+    if reasoning is not None:
+        made["reasoning"] = reasoning
+    return made | _as_it_was(message)
+
+
+def _call(call: Json) -> Json:
+    function = call["function"]
+    made = {
+        "id": call.get("id"),
+        "type": "function",
+        "function": {"name": function.get("name"), "arguments": function.get("arguments") or ""},
+    }
+    return {**_marks(call), **made}
+
+
+def _result(message: Json, names: dict[Any, str]) -> Json:
+    """Return a tool result: one of this server's restored, or one of the application's tools."""
+    call_id = message["toolCallId"]
+    content, error = content_of(message.get("content")), message.get("error")
+    if error and not content:
+        content = f"Error: {error}"
+    made = _kept(message) | {"role": "tool", "tool_call_id": call_id, "content": content}
+    made["name"] = names.get(call_id, "")
+    if error:
+        made["is_error"] = True
+    return made | _as_it_was(message)
+
+
+def _said(message: Json) -> Json:
+    role = "user" if message["role"] == "user" else "system"
+    made = _kept(message) | {"role": role, "content": content_of(message["content"])}
+    return made | _as_it_was(message)
+
+
+def _kept(message: Json) -> Json:
+    """Return id and name. A message without an id gets one when the session is accepted."""
+    return {key: message[key] for key in ("id", "name") if message.get(key) is not None}
+
+
+def _as_it_was(message: Json) -> Json:
+    """Return this server's members that came back: all from a snapshot, else AS_IT_WAS."""
+    marks, metadata = _marks(message), message.get("metadata")
+    whole = isinstance(metadata, dict) and SNAPSHOT in metadata
+    kept = set(marks) - {"reasoning_details", *ITS_OWN} if whole else AS_IT_WAS
+    return {key: value for key, value in marks.items() if key in kept}
+
+
+def _marks(node: Json) -> Json:
+    """Return this server's members of a message or a call, from `encryptedValue` and metadata.
+
+    An `encryptedValue` that can't be read belongs to another system and is ignored.
+    """
+    return {**_unsealed(node.get("encryptedValue")), **extra(node)}
+
+
+def _unsealed(value: Any) -> Json:
+    if not isinstance(value, str) or not value.startswith('{"yaa":'):
+        return {}
+    try:
+        return extra({"metadata": loads(value)})
+    except JSONError:
+        return {}
+
+
+def _message_error(wanted: str, *place: str | int) -> Error:
+    return {"pointer": pointer("messages", *place), "detail": f"expected {wanted}"}
+
+
+# -- request --------------------------------------------------------------------------------------
 
 Json = dict[str, Any]
 Error = dict[str, str]

@@ -1,17 +1,188 @@
 """The route `POST /agui/{agent}`: AG-UI's RunAgentInput in, its events out.
 
-protocols/agui/request.py makes a session of the body, protocols/agui/events.py converts the events
+protocols/agui/request.py makes a session of the body, protocols/agui/routes.py converts the events
 of the run. The response is always a stream, of frames with `data:` only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ...api.router import Call
 from ...api.run_stream import Runs
 from ...errors import Problem
 from ...http import sse
-from ...session.events import Event, dumps
-from . import events, request
+from ...session.events import Event, dumps, encrypted_value, put, state_delta, state_snapshot
+from ...session.fold import at, extra, find_message
+from ...session.snapshot import opaque
+from . import request
+from .request import ASKED_FIRST, EDITED, Given
+
+# -- events ---------------------------------------------------------------------------------------
+# Convert the events of a run for AG-UI clients.
+#
+# `protocols/agui/routes` calls `told` for every event, after it is folded into the session. The
+# events are AG-UI's already; changes that this server's fold derives from an event are added as
+# events, for the client's state. After any event, the client's messages and state are enough to
+# continue on another server.
+
+Session = dict[str, Any]
+
+YES_OR_NO = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
+    "required": ["approved"],
+}
+AT_THE_END = ("status", "finish_reason", "rev")
+
+
+def told(event: Event, session: Session, given: Given) -> list[Event]:
+    """Return the events to send for one that is folded into `session`."""
+    handler = _TOLD.get(event["type"])
+    return [event] if handler is None else handler(event, session, given)
+
+
+def cut() -> Event:
+    """Return the error that ends the stream when the server stops.
+
+    Without it, AG-UI clients take the end of the stream for success.
+    """
+    return {
+        "type": "RUN_ERROR",
+        "code": "overloaded",
+        "message": "This server is stopping. Send the thread again as it is now: it goes on.",
+    }
+
+
+def _started(event: Event, session: Session, given: Given) -> list[Event]:
+    """Return the event with the client's run id, and the whole state for later deltas."""
+    snapshot = state_snapshot(session)
+    snapshot["snapshot"] = {**given.state, **snapshot["snapshot"]}
+    return [{**event, "runId": given.run_id}, snapshot]
+
+
+def _opened(event: Event, session: Session, given: Given) -> list[Event]:
+    """Return the event with a mark that the message is incomplete; the message's end removes it."""
+    return [_marked(event, {"open": True, **_begun(event, session)})]
+
+
+def _thinking(event: Event, session: Session, given: Given) -> list[Event]:
+    """Return the event with its time.
+
+    A message that is interrupted before its first text gets its time from here.
+    """
+    return [_marked(event, at(event))]
+
+
+def _closed(event: Event, session: Session, given: Given) -> list[Event]:
+    """Return the end of a message, preceded by the provider's opaque data, if there is any.
+
+    In this order, because a message counts as complete after its end.
+    """
+    told = _marked(event, _begun(event, session))
+    if told["metadata"]["yaa"].pop("reasoning_details", None) is None:
+        return [told]
+    marks = opaque(find_message(session, event["messageId"]) or {})
+    return [encrypted_value("message", event["messageId"], **marks), told]
+
+
+def _called(event: Event, session: Session, given: Given) -> list[Event]:
+    if "extra" not in extra(event):
+        return [event]
+    sealed = encrypted_value("tool-call", event["toolCallId"], extra=extra(event)["extra"])
+    return [sealed, {key: value for key, value in event.items() if key != "metadata"}]
+
+
+def _begun(event: Event, session: Session) -> dict[str, Any]:
+    """Return when the message began, {} if unknown; it may have begun with reasoning."""
+    message = find_message(session, event["messageId"]) or {}
+    return {"at": message["at"]} if "at" in message else {}
+
+
+def _result(event: Event, session: Session, given: Given) -> list[Event]:
+    call_id = event["toolCallId"]
+    changes = [put("interrupts", value=session.get("interrupts", []))]
+    if call_id in session.get("calls", {}):
+        changes.append(put("calls", call_id, value=session["calls"][call_id]))
+    return [_marked(event, at(event)), state_delta(*changes)]
+
+
+def _finished(event: Event, session: Session, given: Given) -> list[Event]:
+    """Return the end of the run in AG-UI's form, preceded by the session's final state.
+
+    Calls of client tools are not interrupts in AG-UI. They come first, because the client cannot
+    answer both at once; the next run asks for the rest. Clients before 1.0 find pending calls
+    themselves, and refuse an event that lists them (0.0.54 to 0.0.59).
+    """
+    outcome = event["outcome"]
+    mine = [
+        item["call_id"]
+        for item in session["interrupts"]
+        if item["reason"] == "client_tool" and ASKED_FIRST not in item
+    ]
+    if mine:
+        outcome = {"type": "success"} | ({} if given.older else {"pendingToolCallIds": mine})
+    elif outcome["type"] == "interrupt":
+        outcome = {**outcome, "interrupts": [_spelled(item) for item in outcome["interrupts"]]}
+    return [_settled(session), {**event, "runId": given.run_id, "outcome": outcome}]
+
+
+def _failed(event: Event, session: Session, given: Given) -> list[Event]:
+    return [_settled(session), event]
+
+
+def _untold(event: Event, session: Session, given: Given) -> list[Event]:
+    """Return []: fields that `accept` fills in are not in the client's messages."""
+    return []
+
+
+def _settled(session: Session) -> Event:
+    return state_delta(*(put(key, value=session[key]) for key in AT_THE_END if key in session))
+
+
+def _spelled(interrupt: Event) -> Event:
+    """Return an interrupt in AG-UI's form.
+
+    Clients recognize editable arguments by the name of a property of the answer. A question before
+    a client tool runs is an approval like any other.
+    """
+    theirs, ours = EDITED
+    if (why := extra(interrupt).get(ASKED_FIRST)) is not None:
+        name = extra(interrupt).get("tool", "this")
+        asks = {
+            "reason": "tool_call",
+            "message": f"Allow {name}? {why}",
+            "responseSchema": YES_OR_NO,
+        }
+        return {**interrupt, **asks}
+    schema = interrupt.get("responseSchema", {})
+    properties = schema.get("properties")
+    if interrupt["reason"] != "tool_call" or not isinstance(properties, dict):
+        return interrupt
+    renamed = {theirs if key == ours else key: value for key, value in properties.items()}
+    return {**interrupt, "responseSchema": {**schema, "properties": renamed}}
+
+
+def _marked(event: Event, marks: dict[str, Any]) -> Event:
+    metadata = event.get("metadata", {})
+    return {**event, "metadata": {**metadata, "yaa": {**extra(event), **marks}}}
+
+
+_TOLD: dict[str, Callable[[Event, Session, Given], list[Event]]] = {
+    "RUN_STARTED": _started,
+    "RUN_FINISHED": _finished,
+    "RUN_ERROR": _failed,
+    "TEXT_MESSAGE_START": _opened,
+    "TEXT_MESSAGE_END": _closed,
+    "REASONING_MESSAGE_START": _thinking,
+    "TOOL_CALL_END": _called,
+    "TOOL_CALL_RESULT": _result,
+    "CUSTOM": _untold,
+}
+
+
+# -- routes ---------------------------------------------------------------------------------------
 
 
 class Agui:
@@ -35,7 +206,7 @@ class Agui:
                 def frame(event: Event, name: str, number: int) -> bytes:
                     """Return the frames of an event."""
                     return b"".join(
-                        sse.encode(dumps(each)) for each in events.told(event, run.session, given)
+                        sse.encode(dumps(each)) for each in told(event, run.session, given)
                     )
 
                 await self._runs.stream(call, run, frame, _cut)
@@ -44,4 +215,4 @@ class Agui:
 
 
 def _cut() -> bytes:
-    return sse.encode(dumps(events.cut()))
+    return sse.encode(dumps(cut()))

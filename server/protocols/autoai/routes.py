@@ -1,7 +1,7 @@
 """The routes of AutoAi's chat widget, `/auto-ai/v1/*`.
 
 Runs are the same as those of `POST /session`; Chat Completions are answered by protocols/openai,
-and protocols/autoai/chat.py converts the widget's own stream. Only an open request waits for the
+and protocols/autoai/routes.py converts the widget's own stream. Only an open request waits for the
 widget; after it has ended, the client continues with the session that it was sent.
 """
 
@@ -9,21 +9,318 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ...api.router import Call, Route
 from ...api.run_stream import Run, Runs
 from ...errors import Problem
 from ...http import sse
+from ...schema.example import NOTHING, example
+from ...schema.validate import SchemaError, validate
 from ...session.events import Event
+from ...session.fold import extra
 from ...strict_json import dumps
-from ..openai import common
-from ..openai.fields import shown
+from ..openai import chat, common
+from ..openai.common import shown
 from ..openai.routes import OpenAI, spoken
 from ..session_body import check, in_body
-from . import chat
-from .chat import Asked, Json, Telling
+
+# -- chat -----------------------------------------------------------------------------------------
+# Convert the requests and streams of AutoAi's chat widget (`/auto-ai/v1/chat/*`). Pure.
+#
+# Used by protocols/autoai/routes.py. Chat Completions are those of protocols/openai/chat.py.
+# AutoAi's own server kept sessions and this one does not, so every request has the history, or the
+# session.
+
+Json = dict[str, Any]
+
+FRONTEND = "[Frontend Tool Call]"  # marks a call of the page's tools
+OUTING_MS = 1000  # between two events with the length of a call
+MARKED = ("marks", "think_tags")  # reasoning.field of reasoning from tags in the answer itself
+RESULT: Json = {
+    "type": "object",
+    "properties": {
+        "callId": {"type": "string"},
+        "error": {"type": ["string", "null"]},
+        "isError": {"type": ["boolean", "null"]},
+    },
+    "required": ["callId"],
+}
+EXTRAS: Json = {
+    "type": "object",
+    "properties": {
+        "sessionId": {"type": ["string", "null"], "maxLength": 128},
+        "session": {
+            "type": ["object", "null"],
+            "properties": {
+                "messages": {"type": "array", "items": {"type": "object"}},
+                "interrupts": {"type": "array", "items": {"type": "object"}},
+            },
+        },
+        "tool_results": {"type": ["array", "null"], "items": RESULT},
+        "wait": {"type": ["number", "null"], "minimum": 0},
+    },
+}
+SUBMIT: Json = {
+    "type": "object",
+    "properties": {"sessionId": {"type": "string"}, "toolCall": RESULT},
+    "required": ["sessionId", "toolCall"],
+}
+
+
+@dataclass
+class Asked:
+    """The session that a body asks to run.
+
+    `names`: our name of a page's tool -> the page's. `wait`: seconds that the page's results are
+    waited for, None for the default. `brought`: whether the session came with the body.
+    """
+
+    document: Json
+    names: Mapping[str, str]
+    wait: float | None
+    brought: bool
+
+    def in_body(self, problem: Problem) -> Problem:
+        """Return a problem of the session with the places of the body, if the session came with it.
+
+        Errors have the status 400, as everywhere in this API, and an unknown agent has 404.
+        """
+        if self.brought:
+            for error in problem.errors:
+                error["pointer"] = "/session" + error["pointer"]
+        if problem.status == 422:
+            problem.status = 404 if problem.code == "agent_unknown" else 400
+        return problem
+
+
+def completions(body: Json) -> Json:
+    """Return a body of Chat Completions, with a default for the model."""
+    return {**body, "model": body.get("model") or "auto"}
+
+
+def stream(body: Json, taken: Collection[str]) -> Asked:
+    """Return the run that `POST /chat/stream` asks for. Raises Problem.
+
+    The body has all messages, or the session and the newest message. `taken`: names of the server's
+    own tools.
+    """
+    check(body, EXTRAS)
+    session = body.get("session")
+    messages = body.get("messages") or ([] if session is None else [_NOTHING])
+    document, wish = chat.read({**completions(body), "messages": messages}, taken, _nothing)
+    document["config"]["yaa"]["unattended"] = False  # here the user can be asked
+    if body.get("sessionId") and session is None:
+        document["id"] = body["sessionId"]
+    if session is not None:
+        document = _continued(session, document, new=messages[-1] is not _NOTHING)
+        answer(document, *(body.get("tool_results") or ()))
+    return Asked(document, wish.names, body.get("wait"), session is not None)
+
+
+def opening(body: Json) -> str | None:
+    """Return the user's first message as JSON if the body has a `sessionId` and only a beginning.
+
+    None if it has the session or an assistant message. Raises Problem if it has no messages.
+    """
+    messages = body.get("messages")
+    named = body.get("sessionId")
+    if not isinstance(named, str) or not named or body.get("session") is not None:
+        return None
+    if not messages:
+        raise no_history(body, "comes without messages")
+    listed = messages if isinstance(messages, list) else []
+    roles = {m.get("role"): m for m in reversed(listed) if isinstance(m, dict)}
+    return None if "assistant" in roles else dumps(roles.get("user", {}).get("content"))
+
+
+def no_history(body: Json, what: str) -> Problem:
+    """Return the refusal of a body that relies on a stored session."""
+    text = (
+        f"This server keeps no sessions, and sessionId {shown(body['sessionId'])} {what}. Send all"
+        " messages so far, or as `session` what the last stream ended with. A new conversation has"
+        " another sessionId."
+    )
+    error = {"pointer": "/messages", "detail": text}
+    return Problem("request_invalid", text, errors=[error], status=400)
+
+
+def answer(session: Json, *results: Json) -> bool:
+    """Put the page's results at their interrupts; return False if one has no interrupt."""
+    waiting: dict[Any, Json] = {}
+    for item in session.get("interrupts", ()):
+        if item.get("reason") == "client_tool" and isinstance(item.get("call_id"), str):
+            waiting.setdefault(item["call_id"], item)
+    for result in results:
+        failed = result.get("isError") is True or result.get("error") is not None
+        content = result.get("error") if failed else result.get("result")
+        payload = {"content": content, **({"is_error": True} if failed else {})}
+        if item := waiting.get(result["callId"]):
+            item["answer"] = {"status": "resolved", "payload": payload}
+    return all(result["callId"] in waiting for result in results)
+
+
+def given_up(session: Json, seconds: float) -> None:
+    """Put an error as the answer of each client tool whose result has not come in time."""
+    text = f"The page sent no result within {seconds:g} seconds. Whether it ran is not known."
+    for item in session["interrupts"]:
+        if item["reason"] == "client_tool" and "answer" not in item:
+            payload = {"content": text, "is_error": True}
+            item["answer"] = {"status": "resolved", "payload": payload}
+
+
+def _nothing(call_id: str) -> None:
+    """Return None: no calls are remembered, because the session has them."""
+
+
+_NOTHING: Json = {"role": "user", "content": ""}
+
+
+def _continued(session: Json, fresh: Json, *, new: bool) -> Json:
+    """Return the session with the body's last message, page tools and facts.
+
+    A message that fits the only open question is its answer.
+    """
+    waiting = [dict(item) for item in session.get("interrupts", ())]
+    document = {**session, "interrupts": waiting}
+    messages = document["messages"] = list(session.get("messages", ()))
+    for key in ("tools", "environment"):
+        if fresh.get(key):
+            document[key] = fresh[key]
+    said = fresh["messages"][-1]
+    questions = [item for item in waiting if item.get("reason") == "input_required"]
+    if new and len(questions) == 1 and _fits(said["content"], questions[0]):
+        questions[0]["answer"] = {"status": "resolved", "payload": said["content"]}
+    elif new:
+        messages.append(said)
+    return document
+
+
+def _fits(content: Any, question: Json) -> bool:
+    schema = question.get("response_schema")
+    if not isinstance(content, str) or not isinstance(schema, dict):
+        return False
+    try:
+        return schema.get("type") == "string" and not list(validate(content, schema))
+    except SchemaError:  # reported when the session is validated
+        return False
+
+
+# -- events ---------------------------------------------------------------------------------------
+
+
+class Telling:
+    """The events of a stream: `{type, content}` each. `names`: see Asked."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+        self._begun = False
+        self._thought = "REASONING"
+        self._calls: dict[str, tuple[str, list[str]]] = {}  # id -> name and arguments so far
+        self._told_ms = 0
+
+    def tell(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
+        """Return the events to send for one that is folded into `session`; `name` is its alias."""
+        match name:
+            case "run.start":
+                begun, self._begun = self._begun, True
+                return [] if begun else [{"type": "TASK_INFO", "taskId": event["runId"]}]
+            case "think.start":
+                marked = extra(event).get("field") in MARKED
+                self._thought = "THINKING" if marked else "REASONING"
+            case "think.delta":
+                return [_piece(self._thought, event["delta"])]
+            case "text.delta":
+                return [_piece("CONTENT", event["delta"])]
+            case "tool.start" | "tool.args" | "tool.end":
+                return self._action(event, name, now_ms, session)
+            case "tool.exec":
+                entry = session["calls"].get(extra(event)["exec"], {})
+                return [_piece("ACTION_START", entry.get("name", ""))]
+            case "tool.result":
+                end = "error" if extra(event).get("is_error") else "success"
+                observed = _piece("OBSERVATION", event["content"])
+                return [_piece("ACTION_END", end), observed]
+            case "run.end":
+                return [self._asked(item, session) for item in session["interrupts"]]
+            case "run.error":
+                return [_piece("ERROR", event["message"])]
+        return []
+
+    def _action(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
+        """Return the events for a call that is being written.
+
+        These are its length, at intervals, and at its end the call, unless the tool is the page's.
+        """
+        call_id = event["toolCallId"]
+        if name == "tool.start":
+            self._calls[call_id] = event["toolCallName"], []
+            self._told_ms = now_ms
+            return [_piece("ACTION_OUTING", "0")]
+        called, pieces = self._calls[call_id]
+        if name == "tool.args":
+            pieces.append(event["delta"])
+            if now_ms - self._told_ms < OUTING_MS:
+                return []
+            self._told_ms = now_ms
+            return [_piece("ACTION_OUTING", str(sum(map(len, pieces))))]
+        del self._calls[call_id]
+        page = any(tool["name"] == called for tool in session.get("tools", ()))
+        call = {"name": called, "arguments": "".join(pieces)}
+        return [] if page else [_piece("ACTION", dumps(call))]
+
+    def _asked(self, item: Json, session: Json) -> Json:
+        """Return the event for an interrupt: a call of a page's tool, or a question to the user."""
+        if item["reason"] != "client_tool":
+            args = f" {dumps(item['args'])}" if item["reason"] == "tool_call" else ""
+            return _piece("ASK", f"{item.get('message', '')}{args}")
+        name = item.get("tool", "")
+        function = {"name": self._names.get(name, name), "arguments": dumps(item.get("args", {}))}
+        call = {"id": item["call_id"], "type": "function", "function": function}
+        told = {"type": "FRONTEND_TOOL_CALL", "callId": item["call_id"], "toolCall": call}
+        return _piece("ACTION", f"{FRONTEND} {dumps(told)}")
+
+
+def waits_for_page(session: Json) -> bool:
+    """Return whether the session has interrupts, all of them for page tools."""
+    waiting = session.get("interrupts") or []
+    return bool(waiting) and all(item["reason"] == "client_tool" for item in waiting)
+
+
+def last(session: Json) -> Json:
+    """Return the event with the session, for the next request."""
+    return {"type": "SESSION", "content": "", "session": session}
+
+
+def error(text: str) -> Json:
+    """Return an error event."""
+    return _piece("ERROR", text)
+
+
+def _piece(kind: str, content: str) -> Json:
+    return {"type": kind, "content": content}
+
+
+# -- tools ----------------------------------------------------------------------------------------
+
+
+def summary(tool: Mapping[str, Any]) -> Json:
+    """Return a tool for a list."""
+    return {"name": tool["name"], "description": tool["description"]}
+
+
+def detail(tool: Mapping[str, Any]) -> Json:
+    """Return a tool with its schema and, if possible, examples of arguments and result."""
+    returned = tool.get("result_schema", {}).get("properties", {}).get("result")
+    examples = {"requestExample": tool["parameters"], "responseExample": returned}
+    made = {key: example(schema) if schema else NOTHING for key, schema in examples.items()}
+    shown = {key: value for key, value in made.items() if value is not NOTHING}
+    return {**summary(tool), "parameters": tool["parameters"], **shown}
+
+
+# -- routes ---------------------------------------------------------------------------------------
 
 DONE = b"data:[DONE]\n\n"  # the widget compares the whole line; AutoAi's server wrote no space
 ABORTED = "The task was aborted."
@@ -81,13 +378,13 @@ class AutoAi:
 
     async def tools(self, call: Call) -> None:
         """Send the list of usable tools."""
-        await call.json([chat.summary(tool) for tool in self._usable()])
+        await call.json([summary(tool) for tool in self._usable()])
 
     async def tool(self, call: Call) -> None:
         """Send one tool. Raises Problem if there is none of that name."""
         for tool in self._usable():
             if tool["name"] == call.at["name"]:
-                await call.json(chat.detail(tool))
+                await call.json(detail(tool))
                 return
         raise Problem("not_found", f"There is no tool {shown(call.at['name'])} here")
 
@@ -99,7 +396,7 @@ class AutoAi:
         with spoken():
             body = await self._runs.read(call, "request_invalid")
             opened = self._known.check(call, body)
-            await self._openai.complete(call, chat.completions(body))
+            await self._openai.complete(call, completions(body))
             if call.status == 200:
                 self._known.add(call, body, opened)
 
@@ -112,7 +409,7 @@ class AutoAi:
         """
         body = await self._runs.read(call, "request_invalid")
         opened = self._known.check(call, body)
-        asked = chat.stream(body, self._names())
+        asked = stream(body, self._names())
         with in_body(asked):
             async with self._runs.begin(call, asked.document) as run:
                 wait_s = self._wait_s if asked.wait is None else min(asked.wait, self._wait_s)
@@ -151,7 +448,7 @@ class AutoAi:
     async def tool_result(self, call: Call) -> None:
         """Hand the result of a page's tool to the stream that waits for it."""
         body = await self._runs.read(call, "request_invalid")
-        check(body, chat.SUBMIT)
+        check(body, SUBMIT)
         theirs = [
             live
             for live in self._live.values()
@@ -180,12 +477,12 @@ class Known:
 
         Raises Problem if a session with that id has had an answer after another beginning.
         """
-        if (said := chat.opening(body)) is None:
+        if (said := opening(body)) is None:
             return None
         digest = _digest(said)
         if self._openings.get(_session(call, body), digest) != digest:
             what = "has had an answer that this request does not bring"
-            raise chat.no_history(body, what)
+            raise no_history(body, what)
         return digest
 
     def add(self, call: Call, body: Json, opened: bytes | None) -> None:
@@ -222,7 +519,7 @@ class Live:
         def frame(event: Event, name: str, number: int) -> bytes:
             """Return the frames of an event."""
             self._ended = name in ("run.end", "run.error")
-            self.waiting = name == "run.end" and chat.waits_for_page(self.run.session)
+            self.waiting = name == "run.end" and waits_for_page(self.run.session)
             told = self._telling.tell(event, name, clock(), self.run.session)
             return b"".join(_data(each) for each in told)
 
@@ -242,7 +539,7 @@ class Live:
                     self.arrived.clear()
                     await self.arrived.wait()
         except TimeoutError:
-            chat.given_up(self.run.session, self._wait_s)
+            given_up(self.run.session, self._wait_s)
         finally:
             self.waiting = False
         return True
@@ -255,7 +552,7 @@ class Live:
         asked = (i["call_id"] for i in self.run.session["interrupts"] if "answer" not in i)
         if not self.waiting or result["callId"] not in asked:
             return False
-        chat.answer(self.run.session, result)
+        answer(self.run.session, result)
         self.arrived.set()
         return True
 
@@ -264,9 +561,9 @@ class Live:
 
     def last(self) -> bytes:
         """Return the end of the stream, in every case the session and `[DONE]`."""
-        told = [chat.last(self.run.session)]
+        told = [last(self.run.session)]
         if self._aborted or not self._ended:
-            told.append(chat.error(ABORTED if self._aborted else STOPPING))
+            told.append(error(ABORTED if self._aborted else STOPPING))
         return b"".join(map(_data, told)) + DONE
 
     def abort(self) -> None:

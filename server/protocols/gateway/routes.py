@@ -1,6 +1,6 @@
 """The routes of `/api/*`: agents, queries and submits, for clients of an agent gateway.
 
-Runs are the same as those of `POST /session`; protocols/gateway/request.py translates. Only an open
+Runs are the same as those of `POST /session`; protocols/gateway/routes.py translates. Only an open
 request waits for a submit: the stream of a query ends with the session, and the server keeps
 nothing of it.
 """
@@ -8,7 +8,8 @@ nothing of it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import parse_qs
 
@@ -18,13 +19,368 @@ from ...api.sessions import wants_stream
 from ...errors import Problem
 from ...http import sse
 from ...runtime.offload import offload
+from ...session import agent_definition
 from ...session.accept import accept
-from ...session.events import Event
-from ...strict_json import dumps
-from ..session_body import in_body
-from . import request
+from ...session.events import Event, pointer
+from ...session.modes import mode_named
+from ...strict_json import JSONError, dumps, loads
+from ..session_body import check, in_body
 from .events import Telling, chat, reply
-from .request import NO_CHATS, WINDOW, Asked, Json, envelope
+
+# -- request --------------------------------------------------------------------------------------
+# Convert the bodies of an agent gateway (`/api/*`) to sessions, and its envelope. Pure.
+#
+# Used by protocols/gateway/routes.py; the events of a run are converted in
+# protocols/gateway/events.py. A gateway stores chats and this server does not, so the session is
+# sent with the end of every run and comes back with the next request.
+
+Json = dict[str, Any]
+
+SUCCESS = "success"
+SCENE = "The user is looking at the page"  # prefix of the scene's line in the environment
+MAX_URL = 2000  # characters of a reference's URL that the model gets
+WINDOW = 20  # default number of runs that the model gets: a gateway's memory.chat.k
+WAIT_S = 30  # default time for a submit
+MAX_WAIT_S = 300
+NO_CHATS = (
+    "This server keeps no chats: the session that a query ends with is the chat, and its client"
+    " keeps it."
+)
+NO_HISTORY = (
+    "missing; this server keeps no chats, so send the session that the chat's last run.complete"
+    " had, or {} to begin a chat with this chatId"
+)
+NOT_WAITING = "Send the session that the run.complete of that query had along with this body."
+
+_TEXT = {"type": "string"}
+_NAME = {"type": ["string", "null"]}
+_SESSION = {
+    "type": "object",
+    "properties": {
+        "messages": {"type": "array"},
+        "environment": {"type": "array", "items": _TEXT},
+        "interrupts": {"type": "array", "items": {"type": "object"}},
+        "ext": {"type": "object"},
+    },
+}
+_GIVEN = {**_SESSION, "type": ["object", "null"]}
+QUERY: Json = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("requestId", "chatId", "agentKey", "message"), _NAME),
+        "role": {"enum": ["user", None]},
+        "references": {"type": ["array", "null"], "items": {"type": "object"}},
+        "params": {"type": ["object", "null"]},
+        "scene": {"type": ["object", "null"], "properties": {"url": _NAME, "title": _NAME}},
+        "stream": {"type": ["boolean", "null"]},
+        "tools": {"type": "array", "items": {"type": "object"}},
+        "wait": {"type": ["number", "null"], "minimum": 0, "maximum": MAX_WAIT_S},
+        "session": _GIVEN,
+    },
+}
+SUBMIT: Json = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("requestId", "chatId", "runId", "viewId"), _NAME),
+        "toolId": {"type": "string", "minLength": 1},
+        "payload": {"not": {"type": "null"}},
+        "isError": {"type": ["boolean", "null"]},
+        "session": _GIVEN,
+    },
+    "required": ["toolId", "payload"],
+}
+CHAT: Json = {
+    "type": "object",
+    "properties": {"session": _SESSION, "includeEvents": {"type": ["boolean", "null"]}},
+    "required": ["session"],
+}
+
+
+@dataclass
+class Asked:
+    """The session that a body asks to run.
+
+    `document`: the session. `told`: the event that repeats the request. `places`: (prefix of a
+    pointer into the document, prefix of the pointer into the body), the first match counts. `wait`:
+    seconds that the stream stays open for answers to the run's interrupts.
+    """
+
+    document: Json
+    places: list[tuple[str, str]]
+    told: Json = field(default_factory=dict)
+    new: bool = False  # a chat begins
+    wait: float = 0
+
+    def in_body(self, problem: Problem) -> Problem:
+        """Return a problem of the document with the places of the body.
+
+        A value that does not fit has the status 400, which clients of this protocol expect.
+        """
+        for error in problem.errors:
+            for ours, theirs in self.places:
+                if error["pointer"].startswith(ours):
+                    error["pointer"] = theirs + error["pointer"][len(ours) :]
+                    break
+        if problem.status == 422:
+            problem.status = 400
+        return problem
+
+
+def query(body: Json, window: int | None = None) -> Asked:
+    """Return the run that `POST /api/query` asks for, of a new chat or of the body's `session`.
+
+    Without a message the session continues where it stopped. `window`: how many runs the model gets
+    if the session has no such setting. Raises Problem.
+    """
+    check(body, QUERY)
+    brought = body.get("session") is not None
+    session: Json = {**(body.get("session") or {})}
+    if body.get("chatId") and not brought:
+        raise _invalid("/session", NO_HISTORY)
+    _same_chat(body, session)
+    message = body.get("message") or ""
+    if not message.strip() and not session.get("messages"):
+        raise _invalid("/message", "must not be blank")
+    if window is not None:
+        _windowed(session, window)
+    if body.get("agentKey"):
+        session["agent"] = body["agentKey"]
+    if "tools" in body:
+        session["tools"] = body["tools"]
+    if body.get("params"):
+        session["ext"] = {**session.get("ext", {}), "params": body["params"]}
+    facts = [fact for fact in session.get("environment", ()) if not fact.startswith(SCENE)]
+    session["environment"] = facts + _scene(body.get("scene") or {})
+    messages = session["messages"] = list(session.get("messages", ()))
+    index = len(messages)
+    if message.strip():
+        messages.append({"role": "user", "content": _content(message, body.get("references"))})
+    told = {"type": "request.query", "role": "user", "message": message}
+    told |= {key: body[key] for key in ("requestId", "references", "scene") if body.get(key)}
+    places = [
+        (pointer("messages", index), "/message"),
+        *((ours, f"/{key}") for key, ours in _PLACES.items() if body.get(key)),
+        ("", "/session"),
+    ]
+    wait = body.get("wait")
+    if wait is None:
+        wait = 0 if brought or "tools" in body else WAIT_S
+    return Asked(session, places, told, new=not index, wait=wait)
+
+
+def submit(body: Json) -> Asked:
+    """Return the run that `POST /api/submit` asks for, with the answer at its interrupt.
+
+    The answer is the result of a client tool, a decision or an answer to a question. Without a
+    `session` the document is empty, and the answer is for an open query (`waits_for`). Raises
+    Problem.
+    """
+    check(body, SUBMIT)
+    told = {"type": "request.submit", "toolId": body["toolId"], "payload": body["payload"]}
+    told |= {key: body[key] for key in ("requestId", "viewId") if body.get(key)}
+    if body.get("session") is None:
+        return Asked({}, [], told)
+    session: Json = {**body["session"]}
+    _same_chat(body, session)
+    waiting = session.get("interrupts", [])
+    index = _waiting_at(waiting, body["toolId"])
+    if index is None:
+        raise _invalid("/toolId", f"nothing waits for {body['toolId'][:80]!r} in this session")
+    item = waiting[index]
+    answer = {"status": "resolved", "payload": _payload(item, body)}
+    session["interrupts"] = [*waiting[:index], {**item, "answer": answer}, *waiting[index + 1 :]]
+    at = pointer("interrupts", index, "answer")
+    places = [(f"{at}/payload", "/payload"), (at, "/toolId"), ("", "/session")]
+    return Asked(session, places, told)
+
+
+def waits_for(session: Json, body: Json) -> Json | None:
+    """Return the session's interrupt that a submit without a session answers.
+
+    None if there is none, or if it has an answer already.
+    """
+    if body.get("chatId") not in (None, "", session.get("id")):
+        return None
+    waiting: list[Json] = session.get("interrupts", [])
+    index = _waiting_at(waiting, body["toolId"])
+    return None if index is None or "answer" in waiting[index] else waiting[index]
+
+
+def _waiting_at(waiting: list[Json], tool_id: str) -> int | None:
+    named = [tool_id in (item.get("call_id"), item.get("id")) for item in waiting]
+    return named.index(True) if any(named) else None
+
+
+def not_waiting(body: Json) -> Problem:
+    """Return the refusal of a submit for which no open query of this process waits."""
+    detail = f"Nothing waits here for {body['toolId'][:80]!r}. {NOT_WAITING}"
+    errors = [{"pointer": "/session", "detail": NOT_WAITING}]
+    return Problem("request_invalid", detail, errors=errors, status=409)
+
+
+def chat_request(body: Json) -> Asked:
+    """Return the session whose details `/api/chat` asks for. Raises Problem."""
+    check(body, CHAT)
+    return Asked(body["session"], [("", "/session")])
+
+
+def chat_in(parameters: Json) -> Json:
+    """Return the body that the query string of `GET /api/chat` stands for. Raises Problem."""
+    text = parameters.get("session", "")
+    if not text:
+        error = {"pointer": "/session", "detail": "missing; send it as JSON, here or in the body"}
+        raise Problem("not_found", f"{NO_CHATS} Send the session.", errors=[error])
+    try:
+        session = loads(text)
+    except JSONError as problem:
+        raise _invalid("/session", f"this is no JSON: {problem}") from None
+    return {"session": session, "includeEvents": parameters.get("includeEvents") == "true"}
+
+
+def one_agent(key: str) -> Asked:
+    """Return a document that names the agent of `GET /api/agent`. Raises Problem."""
+    if not key:
+        raise _invalid("/agentKey", "must not be blank")
+    return Asked({"agent": key}, [("/agent", "/agentKey")])
+
+
+def envelope(data: Any, msg: str = SUCCESS) -> Json:
+    """Return the body of a success."""
+    return {"code": 0, "msg": msg, "data": data}
+
+
+def refusal(problem: Problem) -> Json:
+    """Return the body of a failure.
+
+    `code` is the HTTP status, `data.fields` maps places in the body to errors.
+    """
+    fields = {
+        error["pointer"].removeprefix("/").replace("/", ".") or "body": error["detail"]
+        for error in problem.errors
+    }
+    data = {"fields": fields} if fields else {}
+    return {"code": problem.status, "msg": problem.detail, "data": data}
+
+
+# -- agents ---------------------------------------------------------------------------------------
+
+
+def summary(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] = ()) -> Json:
+    """Return an agent for a list; `about` is its definition.
+
+    `tools` are the server's tools, `named` those that an agent has only if it names them.
+    """
+    found = usable(about, tools) + [
+        name for name in named if agent_definition.names(dict(about), name)
+    ]
+    meta = {"model": about.get("model", ""), "mode": _mode(about), "tools": found}
+    return {
+        "key": about["name"],
+        "name": about["name"],
+        "description": about.get("description", ""),
+        "meta": meta,
+    }
+
+
+def detail(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] = ()) -> Json:
+    """Return an agent with its provider and instructions; the arguments are those of `summary`."""
+    found = summary(about, tools, named)
+    provider = {"providerType": about.get("provider", "").upper()}
+    instructions = {"instructions": about.get("systemPrompt", "")}
+    return {**found, **instructions, "meta": {**provider, **found["meta"]}}
+
+
+def usable(about: Mapping[str, Any], tools: Iterable[str]) -> list[str]:
+    """Return the names of those tools that the agent may use."""
+    session = {"config": {"agent": dict(about)}}
+    return [name for name in tools if agent_definition.word(session, name, page=False) != "deny"]
+
+
+def tagged(agent: Json, tag: str) -> bool:
+    """Return whether the tag is in the agent's name, description or name of a tool."""
+    places = (agent["key"], agent["description"], *agent["meta"]["tools"])
+    return any(tag.casefold() in place.casefold() for place in places)
+
+
+def _mode(about: Mapping[str, Any]) -> str:
+    """Return the mode in the gateway's notation, in capitals; RE_ACT for react."""
+    mode = mode_named(about.get("mode", ""))
+    name = mode.name if mode else ""
+    return {"react": "RE_ACT"}.get(name, name.upper())
+
+
+_PLACES = {"agentKey": "/agent", "tools": "/tools", "chatId": "/id"}
+
+
+# -- parts of a request ---------------------------------------------------------------------------
+
+
+def _same_chat(body: Json, session: Json) -> None:
+    """Set the session's id to `chatId`. Raises Problem if it has another one."""
+    chat = body.get("chatId")
+    if chat and session.setdefault("id", chat) != chat:
+        raise _invalid("/chatId", "the session that came along has another id")
+
+
+def _windowed(session: Json, window: int) -> None:
+    """Limit the model's view to the last `window` runs, unless the session says otherwise.
+
+    Values of a wrong type are left as they are, for the validation of the session to report.
+    """
+    config = session.get("config", {})
+    context = config.get("context", {}) if isinstance(config, dict) else None
+    if isinstance(context, dict) and "window_runs" not in context:
+        session["config"] = {**config, "context": {**context, "window_runs": window}}
+
+
+def _scene(scene: Json) -> list[str]:
+    title, url = scene.get("title") or "", scene.get("url") or ""
+    named = " ".join(filter(None, (f"“{title}”" if title else "", url)))
+    return [f"{SCENE} {named}"] if named else []
+
+
+def _content(message: str, references: list[Json] | None) -> Any:
+    """Return the message, with references as parts: a second text part lists them."""
+    if not references:
+        return message
+    listed = "\n".join(f"- {_reference(each)}" for each in references)
+    return [
+        {"type": "text", "text": message},
+        {"type": "text", "text": f"The message refers to:\n{listed}"},
+    ]
+
+
+def _reference(reference: Json) -> str:
+    size = reference.get("sizeBytes")
+    about = (reference.get("mimeType"), f"{size} bytes" if size is not None else None)
+    kind = ", ".join(str(each) for each in about if each)
+    name = reference.get("name") or reference.get("id") or reference.get("type") or "?"
+    url = str(reference.get("url") or "")
+    shown = url if len(url) <= MAX_URL else f"{url[:80]}…"
+    return " ".join(filter(None, (str(name), f"({kind})" if kind else "", shown)))
+
+
+def _payload(interrupt: Json, body: Json) -> Any:
+    """Return what the page sent as the payload of an answer to the interrupt."""
+    payload = body["payload"]
+    match interrupt.get("reason"):
+        case "client_tool":
+            return {"content": payload, **({"is_error": True} if body.get("isError") else {})}
+        case "tool_call" if isinstance(payload, bool):
+            return {"approved": payload}
+        case "limit" if isinstance(payload, bool):
+            return {"continue": payload}
+        case "model_error" if isinstance(payload, bool):
+            return {"retry": payload}
+    return payload
+
+
+def _invalid(place: str, detail: str) -> Problem:
+    error = {"pointer": place, "detail": detail}
+    return Problem("request_invalid", f"{place[1:]}: {detail}", errors=[error], status=400)
+
+
+# -- routes ---------------------------------------------------------------------------------------
 
 DONE = sse.encode("[DONE]")
 
@@ -83,7 +439,7 @@ class Gateway:
             ("POST", "/api/query"): self.query,
             ("POST", "/api/submit"): self.submit,
         }
-        return {at: Route(handler, refusal=request.refusal) for at, handler in table.items()}
+        return {at: Route(handler, refusal=refusal) for at, handler in table.items()}
 
     async def agents(self, call: Call) -> None:
         """Send the list of agents, filtered by `tag`."""
@@ -91,20 +447,20 @@ class Gateway:
         owner = call.key.owner
         names = [each["name"] for each in self._agents.info(owner)]
         known = [self._agents.resolve({"agent": name}, owner) for name in names]
-        listed = [request.summary(about, *tools) for about in known]
-        await call.json(envelope([agent for agent in listed if request.tagged(agent, tag)]))
+        listed = [summary(about, *tools) for about in known]
+        await call.json(envelope([agent for agent in listed if tagged(agent, tag)]))
 
     async def agent(self, call: Call) -> None:
         """Send one agent. Raises Problem if it is unknown."""
-        asked = request.one_agent(_parameter(call, "agentKey"))
+        asked = one_agent(_parameter(call, "agentKey"))
         with in_body(asked):
             about = self._agents.resolve(asked.document, call.key.owner)
-        await call.json(envelope(request.detail(about, *self._tools_of())))
+        await call.json(envelope(detail(about, *self._tools_of())))
 
     async def query(self, call: Call) -> None:
         """Run a query and send its events; with `"stream": false` one answer."""
         body = await self._runs.read(call, "request_invalid")
-        asked = request.query(body, self._window)
+        asked = query(body, self._window)
         await self._run(call, asked, streams=body.get("stream") is not False)
 
     async def submit(self, call: Call) -> None:
@@ -115,7 +471,7 @@ class Gateway:
         this process.
         """
         body = await self._runs.read(call, "request_invalid")
-        asked = request.submit(body)
+        asked = submit(body)
         more = {"requestId": body.get("requestId"), "accepted": True, "toolId": body["toolId"]}
         if body.get("session") is None:
             live = await self._submitted(call, body, asked)
@@ -128,12 +484,12 @@ class Gateway:
         """Return the open query that waited for this submit and has taken it. Raises Problem."""
         for live in list(self._open):
             if live.call.key.owner == call.key.owner and live.waits_for(body):
-                full = request.submit({**body, "session": live.run.session})
+                full = submit({**body, "session": live.run.session})
                 with in_body(full):
                     await offload(live.call.size, accept, full.document)
                 if live.take(body, full, asked.told):  # another submit may have been faster
                     return live
-        raise request.not_waiting(body)
+        raise not_waiting(body)
 
     async def chats(self, call: Call) -> None:
         """Send an empty list: chats are not kept here."""
@@ -149,8 +505,8 @@ class Gateway:
                 body.setdefault("includeEvents", True)
         else:
             names = ("session", "includeEvents")
-            body = request.chat_in({name: _parameter(call, name) for name in names})
-        asked = request.chat(body)
+            body = chat_in({name: _parameter(call, name) for name in names})
+        asked = chat_request(body)
         with in_body(asked):
             session = await offload(call.size, accept, asked.document)
         await call.json(envelope(chat(session, with_events=body.get("includeEvents") is True)))
@@ -213,11 +569,11 @@ class Live:
         """Return whether the run waits for this submit."""
         right = body.get("runId") in (None, "", self.run_id)
         waits = right and self._telling.waiting and not self._late
-        return waits and request.waits_for(self.run.session, body) is not None
+        return waits and waits_for(self.run.session, body) is not None
 
     def take(self, body: Json, full: Asked, told: Json) -> bool:
         """Put the answer into the session; return False if nothing waits for it any more."""
-        if not self.waits_for(body) or (item := request.waits_for(self.run.session, body)) is None:
+        if not self.waits_for(body) or (item := waits_for(self.run.session, body)) is None:
             return False
         item["answer"] = next(
             each["answer"] for each in full.document["interrupts"] if each["id"] == item["id"]

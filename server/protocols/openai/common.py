@@ -1,6 +1,6 @@
 """The history, session and errors that Chat Completions and Responses share.
 
-`chat` and `responses` read a body (protocols/openai/fields.py, protocols/openai/tools.py) and
+`chat` and `responses` read a body (protocols/openai/common.py, protocols/openai/common.py) and
 `document` makes the session. Each tool call of the caller's history must have its result, else the
 body is refused at the place that is wrong. Runs are unattended: tools that would ask a person are
 withheld, because this API has no way to ask.
@@ -10,14 +10,217 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import Problem
-from ...session.fields import MAX_ID, MAX_SESSION_ID
-from ...session.schema import check
-from .fields import Json, Place, misfit, param, shown
-from .tools import Tools
+from ...session import accept
+from ...session.events import pointer
+from ...session.fold import parse_pointer
+from ...session.schema import MAX_ID, MAX_SESSION_ID, check
+from ...strict_json import LARGEST_COUNT, dumps
+
+# -- fields ---------------------------------------------------------------------------------------
+# Typed access to the fields of a body of /v1, with errors at the field's place.
+#
+# Null is the same as absent. Used by `chat` and `responses`.
+
+Json = dict[str, Any]
+Place = tuple[str | int, ...]
+
+_WORDS: dict[type, str] = {
+    str: "a string",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    list: "an array",
+    dict: "an object",
+}
+
+
+def misfit(place: Place, detail: str) -> Problem:
+    """Return a Problem at `place` in the body."""
+    where = pointer(*place)
+    errors = [{"pointer": where, "detail": detail}]
+    return Problem("request_invalid", f"{param(where)}: {detail}", errors=errors, status=400)
+
+
+def param(where: str) -> str:
+    """Return a JSON pointer in OpenAI's notation: `messages[0].content`."""
+    found = ""
+    for part in parse_pointer(where) or []:
+        found += f"[{part}]" if part.isdigit() else f".{part}" if found else part
+    return found
+
+
+def take(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
+    """Return the member that the last of `place` names; None if it is absent or null.
+
+    Raises Problem if it is not a `kind`.
+    """
+    value = node.get(str(place[-1]))
+    if value is None:
+        return None
+    fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
+    if not fits or (isinstance(value, bool) and kind is not bool):
+        raise misfit(place, f"expected {_WORDS[kind]}, got {shown(value)}")
+    return value
+
+
+def needed(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
+    """Return the member that the last of `place` names. Raises Problem if it is missing."""
+    value = take(node, kind, *place)
+    if value is None:
+        raise misfit(place, f"expected {_WORDS[kind]}, and it is missing")
+    return value
+
+
+def items(values: list[Any], *place: str | int) -> Iterable[tuple[Place, Json]]:
+    """Yield (place, object) for each item of an array. Raises Problem for other items."""
+    for index, value in enumerate(values):
+        if not isinstance(value, dict):
+            raise misfit((*place, index), f"expected an object, got {shown(value)}")
+        yield (*place, index), value
+
+
+def only(body: Mapping[str, Any], allowed: Mapping[str, tuple[Any, ...]]) -> None:
+    """Refuse values of unsupported fields, naming field and value. Raises Problem."""
+    for name, values in allowed.items():
+        value = body.get(name)
+        if value is not None and not any(value == each for each in values):
+            instead = f"; only {' or '.join(map(dumps, values))} is" if values else ""
+            raise misfit((name,), f"{shown(value)} is not supported here{instead}")
+
+
+def settings(body: Mapping[str, Any], known: Mapping[str, type]) -> Json:
+    """Return the fields that are passed on to the model, as a provider's `model_settings`."""
+    found = {name: take(body, kind, name) for name, kind in known.items()}
+    found = {name: value for name, value in found.items() if value is not None}
+    return found | ({"use_custom_temp": True} if "temperature" in found else {})
+
+
+def positive(body: Mapping[str, Any], name: str) -> int | None:
+    """Return a positive integer; None if it is absent. Raises Problem."""
+    value = take(body, int, name)
+    if value is not None and not 1 <= value <= LARGEST_COUNT:
+        raise misfit((name,), f"expected 1 to {LARGEST_COUNT}, got {shown(value)}")
+    return None if value is None else int(value)
+
+
+def shown(value: Any) -> str:
+    """Return a value as text for an error: the kind of a container, else at most 60 characters."""
+    if isinstance(value, dict | list):
+        return _WORDS[type(value)]
+    text = f'"{value}"' if isinstance(value, str) else dumps(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+# -- tools ----------------------------------------------------------------------------------------
+# The tools that a caller of /v1 offers, and its `tool_choice`.
+#
+# Used by `chat` and `responses`, which have different places for a tool's fields. A caller's tool
+# with the name of one of the server's own is renamed for the model, and back for the caller.
+
+TAKEN = "caller_"  # prefix of a caller's tool if the server has one of the same name
+CHOICES = "only auto, none, required, and objects of the type function or allowed_tools are"
+Spelling = Callable[[Place, Json], tuple[Place, Json]]  # tool -> (place of its {name, …}, that)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The caller's tools in the form of a session's `tools`.
+
+    `inner`: the caller's name of a tool -> ours; `outer`: our name -> the caller's. `choice`: auto,
+    none, required or one name of ours.
+    """
+
+    declared: tuple[Json, ...] = ()
+    inner: Mapping[str, str] = field(default_factory=dict)
+    outer: Mapping[str, str] = field(default_factory=dict)
+    choice: str = "auto"
+
+    def chosen(self, choice: str, allowed: Iterable[str] | None = None) -> Tools:
+        """Return the tools that `tool_choice` allows. Raises Problem."""
+        declared = self.declared if choice != "none" else ()
+        if allowed is not None:
+            names = {self.inner[name] for name in allowed}
+            declared = tuple(tool for tool in declared if tool["name"] in names)
+        if choice == "required" and not declared:
+            raise misfit(("tool_choice",), "required without tools")
+        return Tools(declared, self.inner, self.outer, self.inner.get(choice, choice))
+
+
+def tools(listed: Iterable[tuple[Place, Json]], spelling: Spelling, taken: Container[str]) -> Tools:
+    """Return the tools that are `listed` with their places. Raises Problem.
+
+    `taken`: names of the server's own tools.
+    """
+    declared: list[Json] = []
+    outer: dict[str, str] = {}
+    places = []
+    for place, function in (_function(*each, spelling) for each in listed):
+        name = needed(function, str, *place, "name")
+        inside = name if name not in taken else f"{TAKEN}{name}"[:64]
+        tool = {
+            "name": inside,
+            "description": take(function, str, *place, "description") or "",
+            "parameters": take(function, dict, *place, "parameters") or {},
+        }
+        if inside in outer:
+            raise misfit((*place, "name"), f"there is a tool named {name} already")
+        declared.append(tool)
+        places.append(place)
+        outer[inside] = name
+    for error in accept.misfits(declared):
+        at = (parse_pointer(error["pointer"]) or [])[1:]  # behind "tools"
+        raise misfit((*places[int(at[0])], *at[1:]) if at else ("tools",), error["detail"])
+    return Tools(tuple(declared), {name: inside for inside, name in outer.items()}, outer)
+
+
+def known(name: str, offered: Tools, *place: str | int) -> str:
+    """Return `name` if it is one of the request's tools. Raises Problem."""
+    if name not in offered.inner:
+        raise misfit(place, f"{shown(name)} is none of the request's tools")
+    return name
+
+
+def _function(place: Place, tool: Json, spelling: Spelling) -> tuple[Place, Json]:
+    if tool.get("type", "function") != "function":
+        said = f"{shown(tool['type'])} is not supported here; only function is"
+        raise misfit((*place, "type"), said)
+    return spelling(place, tool)
+
+
+def chosen(body: Json, offered: Tools, spelling: Spelling, *inner: str) -> Tools:
+    """Return the tools that a body's `tool_choice` allows. Raises Problem.
+
+    `inner`: the member that lists the allowed tools, if they are in one.
+    """
+    choice = body.get("tool_choice")
+    place: Place = ("tool_choice",)
+    if choice is None or choice in ("auto", "none", "required"):
+        return offered.chosen(choice or "auto")
+    kind = choice.get("type") if isinstance(choice, dict) else None
+    if kind == "function":
+        place, named = spelling(place, choice)
+        name = needed(named, str, *place, "name")
+        return offered.chosen(known(name, offered, *place, "name"))
+    if kind == "allowed_tools":
+        place = (*place, *inner)
+        allowed = needed(choice, dict, *place) if inner else choice
+        mode = take(allowed, str, *place, "mode") or "auto"
+        if mode not in ("auto", "required"):
+            raise misfit((*place, "mode"), f"expected auto or required, got {shown(mode)}")
+        names = []
+        for where, tool in items(needed(allowed, list, *place, "tools"), *place, "tools"):
+            _, function = _function(where, tool, spelling)
+            names.append(known(str(function.get("name")), offered, *where))
+        return offered.chosen(mode, names)
+    raise misfit(place, f"{shown(kind or choice)} is not supported here; {CHOICES}")
+
+
+# -- common ---------------------------------------------------------------------------------------
 
 Recall = Callable[[str], Json | None]  # call id -> hidden messages that this host has kept
 

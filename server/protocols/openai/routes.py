@@ -3,24 +3,100 @@
 A body becomes a session, its run begins as for `POST /session`, and the events are sent in the form
 that the official SDKs read. Before a run, an error has its HTTP status. After the run has begun no
 response asks for a retry, because tools may have run; a request that is repeated nevertheless
-continues its first run (protocols/openai/idempotency.py).
+continues its first run (protocols/openai/routes.py).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...api.router import Call, Route
 from ...api.run_stream import TERMINAL, Run, Runs
 from ...errors import Problem
-from ...http.delivery import arrived
+from ...http.exchange import arrived
+from ...session import events
 from ...session.events import EXEC, Event, alias
-from . import chat, chat_reply, common, idempotency, responses, responses_reply
-from .fields import shown
-from .previous_responses import Earlier
+from . import chat, common, responses
+from .common import Json, shown
+from .responses import Earlier
+
+# -- idempotency ----------------------------------------------------------------------------------
+# Recognize a repeated request of /v1 and continue its first run.
+#
+# `protocols/openai/routes` stores the run under the request's name from before the first tool
+# execution on, and begins a repetition with the stored part. Both official SDKs repeat a POST when
+# the connection breaks before the answer, and mark it with a header; any caller can send an
+# `Idempotency-Key`. The body of a repetition is the same, so only what the run added is stored.
+
+KEY = "idempotency-key"
+COUNT = "x-stainless-retry-count"  # of the SDKs: how often they have sent this request before
+OF_THE_REQUEST = ("agent", "config", "environment", "ext", "messages", "tools")
+
+
+@dataclass(frozen=True)
+class Again:
+    """A request that can be recognized when it is repeated.
+
+    name       the key under which its run is stored
+    keyed      it has an Idempotency-Key, and may be repeated after it was answered, too
+    repeated   it may be a repetition
+    """
+
+    name: str
+    keyed: bool
+    repeated: bool
+
+
+def named(
+    headers: Mapping[str, str], who: str, path: str, body: bytes, *, streams: bool
+) -> Again | None:
+    """Return the name of a request; None if a repetition could not be recognized.
+
+    `who`: the owner of the API key.
+    """
+    key, count = headers.get(KEY, ""), headers.get(COUNT, "")
+    if not key and (streams or not count.isdecimal()):  # SDKs do not repeat a stream that has begun
+        return None
+    told = "\0".join((who, path, key, "")).encode("utf-8", "surrogatepass")
+    name = hashlib.sha256(told + body).hexdigest()
+    return Again(name, bool(key), bool(key) or count.strip("0") != "")
+
+
+def kept(session: Json, first: int) -> Json:
+    """Return the part of a session that a repetition needs; the request has `first` messages."""
+    found = {key: value for key, value in session.items() if key not in OF_THE_REQUEST}
+    return found | {"messages": session["messages"][first:]}
+
+
+def resumed(document: Json, found: Json) -> Json:
+    """Return the session of a repetition: the request's own part and what earlier runs added."""
+    asked = document["messages"]
+    last: Json = next((each for each in reversed(asked) if each["role"] == "user"), {})
+    if message := found.get("run", {}).get("message"):
+        last.setdefault("id", message)  # so that the spent budget still counts for it
+    own = {key: value for key, value in found.items() if key not in OF_THE_REQUEST}
+    return {**document, **own, "messages": [*asked, *found["messages"]]}
+
+
+def retold(messages: Iterable[Json]) -> Iterator[Event]:
+    """Yield the events of the texts and thoughts that earlier runs of the request produced."""
+    for message in messages:
+        if message["role"] != "assistant" or message.get("open"):
+            continue
+        reasoning = message.get("reasoning") or {}
+        if thought := reasoning.get("text"):
+            yield events.think_delta(f"{message['id']}-thought", thought)
+            yield events.think_end(f"{message['id']}-thought")[0]
+        if message["content"]:
+            yield events.text_delta(message["id"], message["content"])
+            yield events.text_end(message["id"], {}, 0)
+
+
+# -- routes ---------------------------------------------------------------------------------------
 
 OWNER = "yaa"
 NOTED = ("RUN_STARTED", "STATE_DELTA", *TERMINAL)
@@ -161,7 +237,7 @@ class OpenAI:
         document, wish = chat.read(body, self._names(), self._recall(call))
         turn = await self._turn(call, document, streams=wish.stream)
         async with self._begun(call, turn) as run:
-            reply = chat_reply.Reply(
+            reply = chat.Reply(
                 run.session,
                 wish,
                 run_id=run.id,
@@ -181,13 +257,13 @@ class OpenAI:
             turn = await self._turn(call, document, streams=wish.stream)
             async with self._begun(call, turn) as run:
                 first = turn.first
-                reply = responses_reply.Reply(run.session, wish, run_id=run.id, first_message=first)
+                reply = responses.Reply(run.session, wish, run_id=run.id, first_message=first)
                 await self._answer(call, run, reply, turn, streams=wish.stream)
 
     async def _turn(self, call: Call, document: dict[str, Any], *, streams: bool) -> Turn:
         body, request = await call.exchange.body(), call.request
         who = call.key.owner
-        found = idempotency.named(request.headers, who, request.path, body, streams=streams)
+        found = named(request.headers, who, request.path, body, streams=streams)
         return Turn(self._kept, place(call.key.owner), document, found)
 
     @asynccontextmanager
@@ -256,7 +332,7 @@ class Turn:
     """
 
     def __init__(
-        self, kept: Kept, owner: str, document: dict[str, Any], name: idempotency.Again | None
+        self, kept: Kept, owner: str, document: dict[str, Any], name: Again | None
     ) -> None:
         self._kept, self._owner, self._again = kept, owner, name
         self.document, self.first = document, len(document["messages"])
@@ -264,8 +340,8 @@ class Turn:
         self._is_kept = found is not None
         self._retold: list[Event] = []
         if found:
-            self.document = idempotency.resumed(document, found)
-            self._retold = list(idempotency.retold(found["messages"]))
+            self.document = resumed(document, found)
+            self._retold = list(retold(found["messages"]))
         elif name and name.keyed:  # so that a concurrent repetition is refused as run_active
             self.document.setdefault("id", f"ses_{name.name[:24]}")
 
@@ -287,9 +363,7 @@ class Turn:
         ended = event["type"] in TERMINAL and (self._is_kept or self._again.keyed)
         if ended or alias(event) == EXEC:
             self._is_kept = True
-            self._kept.store(
-                self._owner, self._again.name, 0, idempotency.kept(session, self.first)
-            )
+            self._kept.store(self._owner, self._again.name, 0, kept(session, self.first))
 
     @property
     def nameless(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tool import MARK
-from . import agents, aliases, calculator, clock, control, files, search, shell, web
+from . import aliases, calculator, clock, files, session, shell, web
 
 PYTHON: tuple[Callable[..., Any], ...] = (
     calculator.calculator,
@@ -20,7 +20,7 @@ PYTHON: tuple[Callable[..., Any], ...] = (
     files.write_file,
     files.edit_file,
     files.list_files,
-    search.search_files,
+    files.search_files,
 )
 NAMED: tuple[Callable[..., Any], ...] = (  # only for agents that name them
     aliases.bash,
@@ -28,17 +28,17 @@ NAMED: tuple[Callable[..., Any], ...] = (  # only for agents that name them
     aliases.mock_city_weather,
 )
 LIKE = {"bash": "shell"}  # alias -> the tool whose policy it shares
-AGENTS: tuple[Callable[..., Any], ...] = (agents.agent_save,)  # performed by the server itself
+AGENTS: tuple[Callable[..., Any], ...] = (session.agent_save,)  # performed by the server itself
 NETWORK: tuple[Callable[..., Any], ...] = (web.fetch_url,)  # fetched by the server itself
 READS = (f"{__name__}.html", "readable")  # reads the page in the child
 CONTROL: tuple[Callable[..., Any], ...] = (
-    control.ask_user,
-    control.finish,
-    control.tool_detail,
-    control.context_reload,
-    control.context_retain,
-    control.plan_set,
-    control.plan_update,
+    session.ask_user,
+    session.finish,
+    session.tool_detail,
+    session.context_reload,
+    session.context_retain,
+    session.plan_set,
+    session.plan_update,
 )
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 from ...http.client import Client, ClientError, Response, Timeouts
 from ...http.sse import Decoder, EventTooLarge
-from .messages import (
+from .peer import (
     LIST_CHANGED,
     MAX_MESSAGE,
     Hear,

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...telemetry import log, redact
-from .messages import (
+from .peer import (
     LIST_CHANGED,
     MAX_MESSAGE,
     Hear,

@@ -7,7 +7,7 @@ import time
 import unittest
 from typing import Any
 
-from server.models.text_tools.prose import properties, rescue, written
+from server.models.text_tools.parser import properties, rescue, written
 
 from ..fakes import tool
 

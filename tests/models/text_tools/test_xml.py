@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.models.text_tools.xml import Piece, TagScanner
+from server.models.text_tools.parser import Piece, TagScanner
 
 from ..fakes import tool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.protocols.agui.content import content_of
+from server.protocols.agui.request import content_of
 
 DATA = {"type": "data", "value": "aGk="}
 URL = {"type": "url", "value": "https://x/y"}

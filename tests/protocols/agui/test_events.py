@@ -7,8 +7,8 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from server.protocols.agui.events import cut, told
 from server.protocols.agui.request import Given
+from server.protocols.agui.routes import cut, told
 from server.session import events
 from server.session.fold import fold
 from server.strict_json import loads

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.protocols.agui.messages import misfits, session_messages
+from server.protocols.agui.request import misfits, session_messages
 from server.session import events, snapshot
 
 Json = dict[str, Any]

@@ -8,8 +8,8 @@ import unittest
 from typing import Any
 
 from server.errors import Problem
-from server.protocols.autoai import chat
-from server.protocols.autoai.chat import Telling
+from server.protocols.autoai import routes
+from server.protocols.autoai.routes import Telling
 from server.session import events as e
 from server.session.events import alias
 
@@ -36,7 +36,7 @@ class Bodies(unittest.TestCase):
             "environment_context": ["Theme: dark"],
             "frontend_tools": [PAGE],
         }
-        asked = chat.stream(body, ["shell"])
+        asked = routes.stream(body, ["shell"])
         document = asked.document
         self.assertEqual((document["id"], document["agent"]), ("w-1", "auto"))
         self.assertEqual([m["role"] for m in document["messages"]], ["user", "assistant", "user"])
@@ -47,15 +47,15 @@ class Bodies(unittest.TestCase):
 
     def test_the_session_and_what_is_new(self) -> None:
         before = copy.deepcopy(KEPT)
-        asked = chat.stream({"session": KEPT, "messages": [HI], "frontend_tools": [PAGE]}, [])
+        asked = routes.stream({"session": KEPT, "messages": [HI], "frontend_tools": [PAGE]}, [])
         question, pending = asked.document["interrupts"]
         self.assertEqual(question["answer"], {"status": "resolved", "payload": "hi"})
         self.assertNotIn("answer", pending)
         self.assertEqual(len(asked.document["messages"]), 1, "an answer is no message")
         short = {"session": KEPT, "messages": [{"role": "user", "content": "x"}]}
-        document = chat.stream(short, []).document
+        document = routes.stream(short, []).document
         self.assertEqual([m["content"] for m in document["messages"]], ["hi", "x"])
-        alone = chat.stream({"session": KEPT}, []).document
+        alone = routes.stream({"session": KEPT}, []).document
         self.assertEqual(alone["messages"], KEPT["messages"])
         self.assertEqual(KEPT, before)
 
@@ -69,7 +69,7 @@ class Bodies(unittest.TestCase):
             ),
         ):
             body = {"session": KEPT, "tool_results": [result, {"callId": "c9"}], "wait": 0}
-            asked = chat.stream(body, [])
+            asked = routes.stream(body, [])
             answer = asked.document["interrupts"][1]["answer"]
             self.assertEqual(answer, {"status": "resolved", "payload": payload})
             self.assertEqual(asked.wait, 0)
@@ -88,18 +88,18 @@ class Bodies(unittest.TestCase):
         )
         for body, wanted in cases:
             with self.subTest(body):
-                self.assertEqual(chat.opening(body), wanted)
+                self.assertEqual(routes.opening(body), wanted)
         nothing: tuple[Json, ...] = ({}, {"messages": []})
         for more in nothing:
             with self.subTest(more), self.assertRaises(Problem) as caught:
-                chat.opening({"sessionId": "w", **more})
+                routes.opening({"sessionId": "w", **more})
             self.assertIn("Send all messages so far", caught.exception.detail)
             self.assertEqual(caught.exception.status, 400)
 
     def test_what_has_not_come_is_an_error(self) -> None:
         came = {"status": "resolved", "payload": {"content": 1}}
         session: Json = {"interrupts": [{**PENDING, "answer": came}, {**PENDING}, {**QUESTION}]}
-        chat.given_up(session, 30)
+        routes.given_up(session, 30)
         first, second, question = session["interrupts"]
         self.assertEqual(first["answer"], came)
         self.assertNotIn("answer", question)
@@ -118,7 +118,7 @@ class Bodies(unittest.TestCase):
             ({"messages": [HI], "frontend_tools": [{"type": "x"}]}, "/frontend_tools/0/type"),
         ):
             with self.subTest(body), self.assertRaises(Problem) as caught:
-                chat.stream(body, [])
+                routes.stream(body, [])
             self.assertTrue(caught.exception.errors[0]["pointer"].startswith(place))
 
     def test_places_of_a_session_that_came_along(self) -> None:
@@ -128,7 +128,7 @@ class Bodies(unittest.TestCase):
             ({"messages": [HI]}, "/messages/0/role"),
         ):
             problem = Problem("session_invalid", "no", errors=errors)
-            told = chat.stream(body, []).in_body(problem)
+            told = routes.stream(body, []).in_body(problem)
             self.assertEqual(told.errors[0]["pointer"], place)
 
 
@@ -189,7 +189,7 @@ class Told(unittest.TestCase):
             {"type": "ERROR", "content": "It hung up."},
         ]
         self.assertEqual(self.told(run, session), common)
-        slowly = self.told(run, session, step_ms=chat.OUTING_MS)
+        slowly = self.told(run, session, step_ms=routes.OUTING_MS)
         lengths = [m["content"] for m in slowly if m["type"] == "ACTION_OUTING"]
         self.assertEqual(lengths, ["0", "5", "7", "0"])
 
@@ -209,24 +209,24 @@ class Told(unittest.TestCase):
         self.assertEqual(json.loads(text), wanted)
         self.assertEqual(allow, {"type": "ASK", "content": 'Allow rm? {"p":1}'})
         self.assertEqual(question, {"type": "ASK", "content": "Which?"})
-        self.assertFalse(chat.waits_for_page(session))
-        self.assertTrue(chat.waits_for_page({"interrupts": [page]}))
-        self.assertFalse(chat.waits_for_page({"interrupts": []}))
+        self.assertFalse(routes.waits_for_page(session))
+        self.assertTrue(routes.waits_for_page({"interrupts": [page]}))
+        self.assertFalse(routes.waits_for_page({"interrupts": []}))
 
 
 class Tools(unittest.TestCase):
     def test_a_tool_with_an_example(self) -> None:
         schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
         tool = {"name": "t", "description": "d", "parameters": schema, "policy": "run"}
-        self.assertEqual(chat.summary(tool), {"name": "t", "description": "d"})
-        found = chat.detail(tool)
+        self.assertEqual(routes.summary(tool), {"name": "t", "description": "d"})
+        found = routes.detail(tool)
         self.assertEqual((found["parameters"], list(found["requestExample"])), (schema, ["n"]))
         never = {**tool, "parameters": {"type": "object", "required": ["a"], "maxProperties": 0}}
-        self.assertNotIn("requestExample", chat.detail(never))
+        self.assertNotIn("requestExample", routes.detail(never))
         for returned, shown in (({"type": "integer"}, 1), ({}, None), (None, None)):
             properties = {} if returned is None else {"result": returned}
             told = {**tool, "result_schema": {"properties": properties}}
-            self.assertEqual(chat.detail(told).get("responseExample"), shown)
+            self.assertEqual(routes.detail(told).get("responseExample"), shown)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from server.errors import Problem
-from server.protocols.gateway import request
+from server.protocols.gateway import routes
 
 WAITING: dict[str, Any] = {
     "id": "s1",
@@ -24,7 +24,7 @@ WAITING: dict[str, Any] = {
 
 class Query(unittest.TestCase):
     def test_a_new_chat(self) -> None:
-        asked = request.query(
+        asked = routes.query(
             {"message": "你好", "agentKey": "coder", "chatId": "c-1", "session": {}}
         )
         self.assertTrue(asked.new)
@@ -41,14 +41,14 @@ class Query(unittest.TestCase):
     def test_the_next_message_of_a_chat(self) -> None:
         kept = {"id": "s1", "messages": [{"role": "user", "content": "a"}], "x": 1}
         before = copy.deepcopy(kept)
-        asked = request.query({"message": "b", "session": kept, "chatId": "s1"})
+        asked = routes.query({"message": "b", "session": kept, "chatId": "s1"})
         self.assertFalse(asked.new)
         self.assertEqual([m["content"] for m in asked.document["messages"]], ["a", "b"])
         self.assertEqual(asked.document["x"], 1)
         self.assertEqual(kept, before)
 
     def test_a_session_goes_on_without_a_message(self) -> None:
-        asked = request.query({"session": WAITING})
+        asked = routes.query({"session": WAITING})
         self.assertEqual(asked.document["messages"], WAITING["messages"])
 
     def test_what_else_a_query_brings(self) -> None:
@@ -62,10 +62,10 @@ class Query(unittest.TestCase):
                 {},
             ],
             "tools": [{"name": "page"}],
-            "session": {"environment": [f"{request.SCENE} before", "kept"], "ext": {"b": 2}},
+            "session": {"environment": [f"{routes.SCENE} before", "kept"], "ext": {"b": 2}},
         }
-        document = request.query(body).document
-        scene = f"{request.SCENE} “Über uns” https://a.example/x"
+        document = routes.query(body).document
+        scene = f"{routes.SCENE} “Über uns” https://a.example/x"
         self.assertEqual(document["environment"], ["kept", scene])
         self.assertEqual(document["ext"], {"b": 2, "params": {"a": 1}})
         self.assertEqual(document["tools"], [{"name": "page"}])
@@ -93,7 +93,7 @@ class Query(unittest.TestCase):
             ({"message": "x", "wait": 301}, "/wait"),
         ):
             with self.subTest(body), self.assertRaises(Problem) as caught:
-                request.query(body)
+                routes.query(body)
             self.assertEqual(caught.exception.status, 400)
             self.assertEqual(caught.exception.errors[0]["pointer"], place)
 
@@ -109,26 +109,26 @@ class Query(unittest.TestCase):
             with self.subTest(config):
                 session = {} if config is None else {"config": config}
                 before = copy.deepcopy(session)
-                asked = request.query({"message": "x", "session": session}, 20)
+                asked = routes.query({"message": "x", "session": session}, 20)
                 self.assertEqual(asked.document["config"], expected)
                 self.assertEqual(session, before)
-        self.assertNotIn("config", request.query({"message": "x"}).document)
+        self.assertNotIn("config", routes.query({"message": "x"}).document)
 
     def test_how_long_a_stream_waits(self) -> None:
         for more, expected in (
-            ({}, request.WAIT_S),
-            ({"wait": None}, request.WAIT_S),
+            ({}, routes.WAIT_S),
+            ({"wait": None}, routes.WAIT_S),
             ({"session": {}}, 0),
             ({"tools": []}, 0),
             ({"tools": [], "wait": 5}, 5),
             ({"wait": 0}, 0),
         ):
             with self.subTest(more):
-                self.assertEqual(request.query({"message": "x", **more}).wait, expected)
+                self.assertEqual(routes.query({"message": "x", **more}).wait, expected)
 
     def test_places_of_the_session_are_told_as_places_of_the_body(self) -> None:
         body = {"message": "x", "agentKey": "a", "tools": [{}], "session": WAITING}
-        asked = request.query(body)
+        asked = routes.query(body)
         for ours, theirs in (
             ("/messages/1/content", "/message/content"),
             ("/messages/0/role", "/session/messages/0/role"),
@@ -156,7 +156,7 @@ class Submit(unittest.TestCase):
             with self.subTest(tool=tool, payload=payload):
                 before = copy.deepcopy(WAITING)
                 body = {"toolId": tool, "payload": payload, "session": WAITING, **more}
-                document = request.submit(body).document
+                document = routes.submit(body).document
                 answers = [i["answer"] for i in document["interrupts"] if "answer" in i]
                 self.assertEqual(answers, [{"status": "resolved", "payload": expected}])
                 self.assertEqual(WAITING, before)
@@ -171,11 +171,11 @@ class Submit(unittest.TestCase):
             ({**whole, "session": 1}, "/session"),
         ):
             with self.subTest(body), self.assertRaises(Problem) as caught:
-                request.submit(body)
+                routes.submit(body)
             self.assertEqual(caught.exception.errors[0]["pointer"], place)
 
     def test_places_of_an_answer(self) -> None:
-        asked = request.submit({"toolId": "c2", "payload": {}, "session": WAITING})
+        asked = routes.submit({"toolId": "c2", "payload": {}, "session": WAITING})
         at = "/interrupts/1/answer/payload/approved"
         problem = Problem("answer_invalid", "no", errors=[{"pointer": at, "detail": "d"}])
         self.assertEqual(asked.in_body(problem).errors[0]["pointer"], "/payload/approved")
@@ -183,7 +183,7 @@ class Submit(unittest.TestCase):
 
 class Waits(unittest.TestCase):
     def test_what_a_submit_without_a_session_means(self) -> None:
-        asked = request.submit({"toolId": "c1", "payload": 1, "requestId": "r"})
+        asked = routes.submit({"toolId": "c1", "payload": 1, "requestId": "r"})
         self.assertEqual(asked.document, {})
         self.assertEqual(asked.told["requestId"], "r")
         for body, found in (
@@ -193,37 +193,37 @@ class Waits(unittest.TestCase):
             ({"toolId": "c1", "chatId": "another"}, None),
         ):
             with self.subTest(body):
-                item = request.waits_for(WAITING, body)
+                item = routes.waits_for(WAITING, body)
                 self.assertEqual(item and item["id"], found)
         there = copy.deepcopy(WAITING)
         for item in there["interrupts"]:
             item["answer"] = {"status": "resolved"}
-        self.assertIsNone(request.waits_for(there, {"toolId": "c1"}))
-        refused = request.refusal(request.not_waiting({"toolId": "c1"}))
+        self.assertIsNone(routes.waits_for(there, {"toolId": "c1"}))
+        refused = routes.refusal(routes.not_waiting({"toolId": "c1"}))
         self.assertEqual((refused["code"], [*refused["data"]["fields"]]), (409, ["session"]))
 
 
 class ChatInTheQuery(unittest.TestCase):
     def test_the_session_as_json(self) -> None:
-        found = request.chat_in({"session": '{"id":"c"}', "includeEvents": "true"})
+        found = routes.chat_in({"session": '{"id":"c"}', "includeEvents": "true"})
         self.assertEqual(found, {"session": {"id": "c"}, "includeEvents": True})
         for text, status in (("", 404), ("{", 400), ("\ud800", 400)):
             with self.subTest(text), self.assertRaises(Problem) as caught:
-                request.chat_in({"session": text})
+                routes.chat_in({"session": text})
             self.assertEqual(caught.exception.status, status)
             self.assertEqual(caught.exception.errors[0]["pointer"], "/session")
 
 
 class Envelope(unittest.TestCase):
     def test_success_and_failure(self) -> None:
-        self.assertEqual(request.envelope([]), {"code": 0, "msg": "success", "data": []})
+        self.assertEqual(routes.envelope([]), {"code": 0, "msg": "success", "data": []})
         errors = [{"pointer": "/a/b", "detail": "d"}]
         self.assertEqual(
-            request.refusal(Problem("request_invalid", "no", errors=errors, status=400)),
+            routes.refusal(Problem("request_invalid", "no", errors=errors, status=400)),
             {"code": 400, "msg": "no", "data": {"fields": {"a.b": "d"}}},
         )
         self.assertEqual(
-            request.refusal(Problem("busy", "later")), {"code": 429, "msg": "later", "data": {}}
+            routes.refusal(Problem("busy", "later")), {"code": 429, "msg": "later", "data": {}}
         )
 
 
@@ -242,7 +242,7 @@ class Agents(unittest.TestCase):
 
     def test_details(self) -> None:
         self.assertEqual(
-            request.detail(self.ABOUT, self.TOOLS),
+            routes.detail(self.ABOUT, self.TOOLS),
             {
                 "key": "helper",
                 "name": "helper",
@@ -258,7 +258,7 @@ class Agents(unittest.TestCase):
         )
 
     def test_a_tag_is_looked_for_in_name_description_and_tools(self) -> None:
-        listed = request.summary(self.ABOUT, self.TOOLS)
+        listed = routes.summary(self.ABOUT, self.TOOLS)
         for tag, found in (
             ("", True),
             ("HELP", True),
@@ -267,7 +267,7 @@ class Agents(unittest.TestCase):
             ("write_file", False),
             ("kind", False),
         ):
-            self.assertEqual(request.tagged(listed, tag), found, tag)
+            self.assertEqual(routes.tagged(listed, tag), found, tag)
 
 
 if __name__ == "__main__":

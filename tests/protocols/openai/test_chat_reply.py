@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from server.agent.loop import Run
-from server.protocols.openai import chat, chat_reply
+from server.protocols.openai import chat
 
 from ..runs import TOOLS, Front, masked
 
@@ -30,11 +30,11 @@ def last(messages: list[Json]) -> str:
 
 
 class Case(unittest.TestCase):
-    def read(self, fields: Json) -> tuple[Json, Callable[[Run], chat_reply.Reply]]:
+    def read(self, fields: Json) -> tuple[Json, Callable[[Run], chat.Reply]]:
         document, wish = chat.read(body(**fields), SERVERS, lambda _: None)
 
-        def reply(run: Run) -> chat_reply.Reply:
-            return chat_reply.Reply(
+        def reply(run: Run) -> chat.Reply:
+            return chat.Reply(
                 run.session,
                 wish,
                 run_id=run.id,

@@ -9,7 +9,7 @@ from typing import Any
 from server.context.view import pairing_errors
 from server.errors import Problem
 from server.protocols.openai import common
-from server.session.fields import MAX_ID
+from server.session.schema import MAX_ID
 
 Json = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 
 from server.errors import Problem
-from server.protocols.openai import fields
+from server.protocols.openai import common
 
 
 class Words(unittest.TestCase):
@@ -16,7 +16,7 @@ class Words(unittest.TestCase):
             ((), "x", '"x" is not supported here'),
         ):
             with self.subTest(value=value), self.assertRaises(Problem) as caught:
-                fields.only({"field": value}, {"field": allowed})
+                common.only({"field": value}, {"field": allowed})
             self.assertEqual(caught.exception.detail, f"field: {said}")
 
 

@@ -6,7 +6,7 @@ import unittest
 from typing import Any
 
 from server.errors import Problem
-from server.protocols.openai import previous_responses
+from server.protocols.openai import responses
 
 Json = dict[str, Any]
 RUNS = ("a1", "b2", "c3")
@@ -33,8 +33,8 @@ class Case(unittest.TestCase):
         before = None
         for run in RUNS:
             body = {"previous_response_id": before, "input": f"to {run}"}
-            before = previous_responses.response_id(run)
-            self.there[before] = previous_responses.kept(body, [says(run), says(run, 1)])
+            before = responses.response_id(run)
+            self.there[before] = responses.kept(body, [says(run), says(run, 1)])
 
     def earlier(self, name: str, most: int) -> tuple[Json, int] | None:
         self.fetched.append(name)
@@ -42,7 +42,7 @@ class Case(unittest.TestCase):
         return None if found is None else (found if self.size <= most else {}, self.size)
 
     def texts(self, **body: Any) -> list[str]:
-        return [item["content"] for _, item in previous_responses.conversation(body, self.earlier)]
+        return [item["content"] for _, item in responses.conversation(body, self.earlier)]
 
     def refused(self, **body: Any) -> tuple[str, str]:
         with self.assertRaises(Problem) as caught:
@@ -76,7 +76,7 @@ class Conversation(Case):
     def test_a_kept_input_may_name_items_itself(self) -> None:
         """So that what clients name is not kept again with each answer."""
         body = {"input": [user("x"), named(says("a1")), user("y")]}
-        self.there["resp_d4"] = previous_responses.kept(body, [says("d4")])
+        self.there["resp_d4"] = responses.kept(body, [says("d4")])
         found = self.texts(previous_response_id="resp_d4", input="now")
         self.assertEqual(found, ["x", "a1", "y", "d4", "now"])
 
@@ -123,8 +123,8 @@ class Refused(Case):
         """A short request must not be much more work than a long one."""
         references = [named(says(run)) for run in RUNS]
         for size, fits in (
-            (previous_responses.MAX_BYTES // 3, True),
-            (previous_responses.MAX_BYTES // 3 + 1, False),
+            (responses.MAX_BYTES // 3, True),
+            (responses.MAX_BYTES // 3 + 1, False),
         ):
             for where, body in (
                 ("/previous_response_id", {"previous_response_id": "resp_c3", "input": "x"}),

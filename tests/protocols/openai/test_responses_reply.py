@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from server.agent.loop import Run
-from server.protocols.openai import responses, responses_reply
+from server.protocols.openai import responses
 
 from ..runs import TOOLS, Front, masked
 
@@ -34,17 +34,15 @@ class Case(unittest.TestCase):
     def earlier(self, name: str, most: int) -> tuple[Json, int] | None:
         return (self.kept[name], 1) if name in self.kept else None
 
-    def read(self, fields: Json) -> tuple[Json, Callable[[Run], responses_reply.Reply]]:
+    def read(self, fields: Json) -> tuple[Json, Callable[[Run], responses.Reply]]:
         body = {"model": "default", "input": "hi"} | fields
         document, wish = responses.read(
             body, frozenset(TOOLS) - {"weather"}, lambda _: None, self.earlier
         )
 
-        def reply(run: Run) -> responses_reply.Reply:
+        def reply(run: Run) -> responses.Reply:
             first = run.first_message
-            self.reply = responses_reply.Reply(
-                run.session, wish, run_id=run.id, first_message=first
-            )
+            self.reply = responses.Reply(run.session, wish, run_id=run.id, first_message=first)
             return self.reply
 
         return document, reply

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from server.api.auth import Key
 from server.protocols.openai import routes
 from server.protocols.openai.routes import place
-from server.session.fields import MAX_SESSION_ID
+from server.session.schema import MAX_SESSION_ID
 
 from ...chaos import processes
 from ...tooling.child import Yaa
@@ -341,7 +341,7 @@ class Twice(Case):
 
 class Named(Case):
     """Earlier answers that a request names instead of sending them
-    (protocols/openai/previous_responses.py)."""
+    (protocols/openai/responses.py)."""
 
     def respond(self, **more: Any) -> tuple[int, Json]:
         status, _, body = self.send("/v1/responses", {"model": "counter", **more})

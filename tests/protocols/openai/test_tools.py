@@ -7,8 +7,7 @@ import unittest
 from collections.abc import Container, Iterable
 
 from server.errors import Problem
-from server.protocols.openai.fields import Json, Place
-from server.protocols.openai.tools import Tools, tools
+from server.protocols.openai.common import Json, Place, Tools, tools
 
 
 def offer(listed: Iterable[tuple[Place, Json]], taken: Container[str] = ()) -> Tools:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.tools.builtin.search import MAX_LINE, search_files
+from server.tools.builtin.files import MAX_MATCH_LINE, search_files
 from server.tools.tool import ToolError
 
 from .test_files import CTX, Case
@@ -64,7 +64,7 @@ class Searching(Case):
         found = search_files(CTX, "x", path="many", max_matches=7)
         self.assertEqual((found["matches"], found["complete"]), (7, False))
         (self.root / "long").write_text("x" * 10_000)
-        self.assertLess(len(self.lines("x", path="long")[0]), MAX_LINE + 20)
+        self.assertLess(len(self.lines("x", path="long")[0]), MAX_MATCH_LINE + 20)
 
     def test_no_pattern_hangs(self) -> None:
         (self.root / "evil").write_text("a" * 50_000 + "!\n")

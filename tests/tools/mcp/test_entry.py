@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from server.config import ConfigError, load
-from server.tools.mcp.entry import allowed, identity, usable
+from server.tools.mcp.servers import allowed, identity, usable
 from server.tools.tool import ToolError
 
 Json = dict[str, Any]

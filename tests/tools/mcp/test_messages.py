@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.tools.mcp.messages import (
+from server.tools.mcp.peer import (
     MAX_BATCH,
     LinkError,
     RpcError,

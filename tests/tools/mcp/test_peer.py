@@ -8,8 +8,16 @@ import unittest
 from collections.abc import Mapping
 from typing import Any
 
-from server.tools.mcp.messages import Hear, LinkError, Message, RpcError
-from server.tools.mcp.peer import BACKOFF_S, FRESH_S, MAX_PAGES, Peer
+from server.tools.mcp.peer import (
+    BACKOFF_S,
+    FRESH_S,
+    MAX_PAGES,
+    Hear,
+    LinkError,
+    Message,
+    Peer,
+    RpcError,
+)
 
 
 class Link:

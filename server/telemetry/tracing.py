@@ -1,24 +1,154 @@
-"""Traces of runs: spans as the OpenTelemetry conventions for generative AI name them.
-
-    invoke_agent ─┬─ chat           each call of a model, also those for titles and summaries
-                  ├─ execute_tool   each call of a tool, from `tool.exec` to its result
-                  └─ compact        each compaction of the session's view
-
-agent/observer.py passes every event that the session has folded. Spans are made from these events,
-so the loop contains no tracing code and a trace cannot contradict the session.
-https://github.com/open-telemetry/semantic-conventions-genai
-"""
+"""Trace a run: spans as OpenTelemetry defines them, and the events of a run turned into spans."""
 
 from __future__ import annotations
 
+import json
+import re
+import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from . import spans
-from .spans import CLIENT, Context, Span
+# -- spans ----------------------------------------------------------------------------------------
+# Spans as plain values, W3C trace context, and the JSON of OTLP.
+#
+# https://www.w3.org/TR/trace-context/ (`traceparent`). In the JSON of OTLP
+# (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding) ids are hex, 64-bit numbers are
+# strings, kinds are numbers. telemetry/tracing.py makes the spans, telemetry/otlp.py sends them.
+
+INTERNAL, CLIENT = 1, 3  # SpanKind
+OK, ERROR = 1, 2  # Status.code
+
+
+class Context(NamedTuple):
+    """A position in a trace.
+
+    `span_id` is "" at the root. `told`: whether the trace may be passed on to other servers,
+    because the caller sent it or it is exported.
+    """
+
+    trace_id: str
+    span_id: str = ""
+    sampled: bool = True
+    told: bool = False
+
+    @property
+    def traceparent(self) -> str:
+        """Return the value of the header `traceparent`."""
+        return f"00-{self.trace_id}-{self.span_id}-{'01' if self.sampled else '00'}"
+
+
+current: ContextVar[Context | None] = ContextVar("yaa_trace", default=None)
+
+
+def begin(traceparent: str = "") -> Context:
+    """Return the context of a request: that of its `traceparent`, else a new trace."""
+    return parse(traceparent) or Context(secrets.token_hex(16))
+
+
+def parse(traceparent: str) -> Context | None:
+    """Parse a `traceparent`; None if it is invalid.
+
+    Later versions are read as far as version 00 goes (Trace Context 4.3).
+    """
+    match = _TRACEPARENT.fullmatch(traceparent.strip())
+    if match is None or match[1] == "ff" or (match[1] == "00" and match[5]):
+        return None
+    if set(match[2]) == {"0"} or set(match[3]) == {"0"}:
+        return None
+    return Context(match[2], match[3], bool(int(match[4], 16) & 1), told=True)
+
+
+def outgoing() -> dict[str, str]:
+    """Return the header, or entry of MCP's `_meta`, for requests to other servers; {} for none."""
+    context = current.get()
+    return {"traceparent": context.traceparent} if context and context.told else {}
+
+
+_TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
+
+
+@dataclass
+class Span:
+    """One timed operation.
+
+    Times are in nanoseconds since 1970. Attributes are strings, numbers, booleans and lists of
+    strings. `error` is "" on success.
+    """
+
+    name: str
+    kind: int
+    context: Context
+    parent_id: str = ""
+    start_ns: int = field(default_factory=time.time_ns)
+    end_ns: int = 0
+    attributes: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+
+
+def child(parent: Context, name: str, kind: int = INTERNAL, **attributes: Any) -> Span:
+    """Return a span below `parent` that begins now."""
+    context = Context(parent.trace_id, secrets.token_hex(8), parent.sampled, parent.told)
+    return Span(name, kind, context, parent.span_id, attributes=attributes)
+
+
+def otlp(spans: Iterable[Span], resource: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """Return the spans as an ExportTraceServiceRequest."""
+    scope = {"name": "yaa", "version": version}
+    found = [{"scope": scope, "spans": [_span(span) for span in spans]}]
+    about = {"attributes": _attributes(resource)}
+    return {"resourceSpans": [{"resource": about, "scopeSpans": found}]}
+
+
+def _span(span: Span) -> dict[str, Any]:
+    status: dict[str, Any] = {"code": ERROR, "message": span.error} if span.error else {}
+    return {
+        "traceId": span.context.trace_id,
+        "spanId": span.context.span_id,
+        **({"parentSpanId": span.parent_id} if span.parent_id else {}),
+        "flags": int(span.context.sampled),
+        "name": span.name,
+        "kind": span.kind,
+        "startTimeUnixNano": str(span.start_ns),
+        "endTimeUnixNano": str(max(span.end_ns, span.start_ns)),
+        "attributes": _attributes(span.attributes),
+        "status": status,
+    }
+
+
+def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": _any(value)} for key, value in values.items()]
+
+
+def _any(value: Any) -> dict[str, Any]:
+    match value:
+        case bool():
+            return {"boolValue": value}
+        case int():
+            return {"intValue": str(value)}
+        case float():
+            return {"doubleValue": value}
+        case list() | tuple():
+            return {"arrayValue": {"values": [_any(item) for item in value]}}
+        case str():
+            return {"stringValue": value}
+    return {"stringValue": json.dumps(value, ensure_ascii=False)}
+
+
+# -- trace ----------------------------------------------------------------------------------------
+# Traces of runs: spans as the OpenTelemetry conventions for generative AI name them.
+#
+#     invoke_agent ─┬─ chat           each call of a model, also those for titles and summaries
+#                   ├─ execute_tool   each call of a tool, from `tool.exec` to its result
+#                   └─ compact        each compaction of the session's view
+#
+# agent/observer.py passes every event that the session has folded. Spans are made from these
+# events, so the loop contains no tracing code and a trace cannot contradict the session.
+# https://github.com/open-telemetry/semantic-conventions-genai
 
 Event = dict[str, Any]
 Session = dict[str, Any]
@@ -58,7 +188,7 @@ def of_run(sink: Sink | None, session: Session, model: str, api: Any) -> Trace:
     It is a RunTrace if `sink` is on and the request is sampled. Otherwise it is a Trace, which
     costs one empty function call for each event.
     """
-    context = spans.current.get() or spans.begin()
+    context = current.get() or begin()
     if sink is None or not sink.on or not context.sampled:
         return Trace()
     return RunTrace(sink, context, session, model, api)
@@ -92,7 +222,7 @@ class RunTrace(Trace):
         self, sink: Sink, context: Context, session: Session, model: str, api: Any
     ) -> None:
         self._sink, self._session, self._model = sink, session, model
-        self._outer = spans.current.get()
+        self._outer = current.get()
         self._fixed = {**_provider(api), "gen_ai.request.model": model}
         self._run: Span | None = None
         self._parent = Context(context.trace_id, context.span_id, told=True)
@@ -120,11 +250,11 @@ class RunTrace(Trace):
         It fails with `timeout` if no event ended the call.
         """
         span = self._begin_chat()
-        before = spans.current.set(span.context)
+        before = current.set(span.context)
         try:
             yield lambda event: self._answered(span, event)
         finally:
-            spans.current.reset(before)
+            current.reset(before)
             if "gen_ai.response.finish_reasons" not in span.attributes:
                 _failed(span, "timeout", "no answer in time")
             self._finish(span)
@@ -137,13 +267,13 @@ class RunTrace(Trace):
                     _failed(span, "cancelled", "cut before its end")
                 self._finish(span)
         self._tools, self._chat, self._run = {}, None, None
-        spans.current.set(self._outer)
+        current.set(self._outer)
 
     # -- events -----------------------------------------------------------------------------------
 
     def _run_started(self, event: Event) -> None:
         agent = str(self._session.get("agent") or "default")
-        self._run = spans.child(self._parent, f"invoke_agent {agent}")
+        self._run = child(self._parent, f"invoke_agent {agent}")
         self._run.attributes |= {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": agent,
@@ -152,7 +282,7 @@ class RunTrace(Trace):
             **self._fixed,
         }
         self._parent = self._run.context
-        spans.current.set(self._parent)
+        current.set(self._parent)
 
     def _run_finished(self, event: Event) -> None:
         self._ended_well = True
@@ -184,7 +314,7 @@ class RunTrace(Trace):
         self._chat = self._begin_chat()
         self._chat.attributes["yaa.step"] = event["stepName"]
         self._first_ns = 0
-        spans.current.set(self._chat.context)
+        current.set(self._chat.context)
 
     def _delta(self, event: Event) -> None:
         self._first_ns = self._first_ns or time.time_ns()
@@ -197,13 +327,13 @@ class RunTrace(Trace):
                 span.attributes["gen_ai.response.time_to_first_chunk"] = seconds
             self._answered(span, event)
             self._finish(span)
-            spans.current.set(self._parent)
+            current.set(self._parent)
 
     def _state(self, event: Event) -> None:
         ours = event.get("metadata", {}).get("yaa", {})
         if (call_id := ours.get("exec")) is not None:
             name = self._session["calls"][call_id]["name"]
-            span = spans.child(self._parent, f"execute_tool {name}")
+            span = child(self._parent, f"execute_tool {name}")
             span.attributes |= {
                 "gen_ai.operation.name": "execute_tool",
                 "gen_ai.tool.name": name,
@@ -213,10 +343,10 @@ class RunTrace(Trace):
             if self._sink.content:
                 span.attributes["gen_ai.tool.call.arguments"] = _arguments(self._session, call_id)
             self._tools[call_id] = span
-            spans.current.set(span.context)  # for the task that runs this call
+            current.set(span.context)  # for the task that runs this call
         elif record := ours.get("compaction"):
             self._refused()
-            span = spans.child(self._parent, "compact")
+            span = child(self._parent, "compact")
             span.start_ns = self._last_ns
             told = {key: record.get(key) for key in ("trigger", "before", "after")}
             span.attributes |= {f"yaa.compaction.{k}": v for k, v in told.items() if v is not None}
@@ -231,12 +361,12 @@ class RunTrace(Trace):
             if self._sink.content:
                 span.attributes["gen_ai.tool.call.result"] = event["content"]
             self._finish(span)
-            spans.current.set(self._parent)
+            current.set(self._parent)
 
     # -- spans ------------------------------------------------------------------------------------
 
     def _begin_chat(self) -> Span:
-        span = spans.child(self._parent, f"chat {self._model}", CLIENT)
+        span = child(self._parent, f"chat {self._model}", CLIENT)
         span.attributes |= {"gen_ai.operation.name": "chat", **self._fixed}
         if isinstance(session_id := self._session.get("id"), str):
             span.attributes["gen_ai.conversation.id"] = session_id

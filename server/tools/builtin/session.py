@@ -1,10 +1,33 @@
-"""Schemas of the tools that the loop or the toolbox performs."""
+"""Built-in tools that work on the session and its agents; they run in the server itself."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
 from ..tool import Context, tool
+
+# -- agents ---------------------------------------------------------------------------------------
+# The schema of the tool `agent_save`; tools/agent_save.py performs it.
+
+
+@tool(destructive=True)
+def agent_save(
+    ctx: Context,
+    name: Annotated[str, "Letters a-z, digits, _ or -"],
+    definition: Annotated[
+        dict[str, Any],
+        "Keys, all optional: description; systemPrompt; mode (free, plain, react, plan_execute);"
+        " tools (names; without it all); policy (by tool: ask, deny); limits (max_steps, ...);"
+        " provider; model; output_schema; require_finish_tool",
+    ],
+    replace: Annotated[bool, "Overwrite an agent of this name"] = False,
+) -> dict[str, Any]:
+    """Save the definition of an agent, for sessions to choose. Only when the user asks for one."""
+    raise AssertionError("performed by the server")
+
+
+# -- control --------------------------------------------------------------------------------------
+# Schemas of the tools that the loop or the toolbox performs.
 
 
 @tool(read_only=True)
