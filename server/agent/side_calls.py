@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..context import compact as context
-from ..context.budget import Costs, estimate, of_message
+from ..context.budget import Costs, estimate, of_message, of_messages
 from ..context.compact import Compaction
 from ..context.ops import Op, changed, folded, text_of
 from ..context.strategies import Draft
@@ -169,7 +169,7 @@ def request(session: Session, compaction: Compaction, draft: Draft) -> list[Mess
     while most >= LEAST_PART:
         part = _part(session, compaction.ops[draft.at], draft, most)
         messages = [{"role": "system", "content": task}, {"role": "user", "content": part}]
-        size = sum(of_message(message, costs) for message in messages)
+        size = sum(of_messages(messages, costs))
         size = round(size * compaction.measure.ratio)
         if compaction.bound is None or size <= compaction.bound:
             return messages
