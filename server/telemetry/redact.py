@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 MASK = "***"
 MIN_SECRET = 6  # masking shorter ones would hide ordinary words
 LONG = 16
+SHORT = 64  # characters of texts whose masked form is remembered
 
 _secrets: set[str] = set()
 
@@ -27,6 +28,7 @@ _secrets: set[str] = set()
 def register(secrets: Iterable[str]) -> None:
     """Register exact values that `mask` always replaces. Those under MIN_SECRET are ignored."""
     _secrets.update(secret for secret in secrets if len(secret) >= MIN_SECRET)
+    _mask_short.cache_clear()
 
 
 def masked(value: Any) -> Any:
@@ -54,12 +56,19 @@ def masked_whole(value: Any) -> Any:
 
 def mask(text: str) -> str:
     """Replace everything in `text` that is registered or looks like a secret by MASK."""
+    return _mask_short(text) if len(text) <= SHORT else _mask(text)
+
+
+def _mask(text: str) -> str:
     shown = _masked_text(text)
     if "\\u" not in shown:
         return shown
     plain = _ESCAPE.sub(_unescaped, shown)  # JSON with escaped names
     again = _masked_text(plain)
     return shown if again == plain else again
+
+
+_mask_short = lru_cache(maxsize=2_048)(_mask)  # ids, names and states come again in many lines
 
 
 def _masked_text(text: str) -> str:
@@ -145,8 +154,16 @@ def cleared(value: Any, secrets: Iterable[str]) -> Any:
 
 def is_secret(key: Any) -> bool:
     """Return whether a key names a secret: `apiKey`, `client_secret`; not `max_tokens`."""
+    text = str(key)
+    return _is_secret_short(text) if len(text) <= SHORT else _is_secret(text)
+
+
+def _is_secret(key: str) -> bool:
     words = _words(key)
     return words == "key" or _SECRET_KEY().search(words) is not None
+
+
+_is_secret_short = lru_cache(maxsize=2_048)(_is_secret)
 
 
 def _identifies(key: Any) -> bool:
