@@ -209,17 +209,19 @@ class CountingToolbox:
         call: dict[str, Any],
         args: dict[str, Any],
         entry: dict[str, Any],
+        emit: Callable[[Event], None],
+        *,
         repairs: Iterable[str] = (),
         seconds: float = math.inf,
         owner: str = "",
-    ) -> AsyncGenerator[Event, None]:
+    ) -> None:
         self.patience[call["function"]["name"]] = seconds
         name, call_id = call["function"]["name"], call["id"]
         key = (name, call_id)
         self.counts[key] = self.counts.get(key, 0) + 1
         self.running += 1
         self.most = max(self.most, self.running)
-        yield events.tool_output(call_id, "working\n", first=True)
+        emit(events.tool_output(call_id, "working\n", first=True))
         try:
             if self.gate is not None:
                 await self.gate.wait()
@@ -231,7 +233,22 @@ class CountingToolbox:
         finally:
             self.running -= 1
         text = f"{name} did {canonical(args)}"
-        yield events.tool_result(call_id, name, text, 3, result={"status": "ok", "result": text})
+        result = {"status": "ok", "result": text}
+        emit(events.tool_result(call_id, name, text, 3, result=result))
+
+
+async def call_server(servers: Any, *call: Any) -> list[Any]:
+    """What one call says, then its end: `call` as in `mcp.servers.Servers.call`, without `emit`."""
+    found: list[Any] = []
+    end = await servers.call(*call, found.append)
+    return [*found, end]
+
+
+async def events_of(toolbox: Any, *call: Any, **more: Any) -> list[Event]:
+    """The events of one call: `call` as in `Toolbox.execute`, without `emit`."""
+    found: list[Event] = []
+    await toolbox.execute(*call, found.append, **more)
+    return found
 
 
 class MemoryClaims:

@@ -11,6 +11,7 @@ import math
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, suppress
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -211,14 +212,16 @@ class Jobs:
                         if not job.repeatable:
                             self._executions.claims.release(*key)
                         raise
-                    source = self._toolbox.execute(
-                        self._session,
-                        *(job.call, job.args, job.entry, job.repairs, seconds),
+                    work = partial(
+                        self._toolbox.execute,
+                        *(self._session, job.call, job.args, job.entry),
+                        repairs=job.repairs,
+                        seconds=seconds,
                         owner=self._owner,
                     )
                     fingerprint = str(job.entry.get("fingerprint", ""))
                     name = job.call["function"]["name"]
-                    batch.begin(key, name, fingerprint, source, lasting=not job.repeatable)
+                    batch.begin(key, name, fingerprint, work, lasting=not job.repeatable)
                 if batch.running:
                     for event in await batch.next():
                         yield event

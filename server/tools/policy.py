@@ -19,7 +19,7 @@ from ..sandbox.network_policy import NETWORKS, Reach
 from ..session import agent_definition, patterns
 from ..session.call_actions import unattended
 from ..strict_json import JSONError, canonical, loads
-from .tool import BaseTool
+from .base import Tool
 
 # -- circuit breaker ------------------------------------------------------------------------------
 # The circuit breaker: tools that keep failing are withheld for the rest of a run.
@@ -244,7 +244,7 @@ class Grants:
 
 
 def decide(
-    tool: BaseTool,
+    tool: Tool,
     args: dict[str, Any],
     ceiling: str,
     session: Session,
@@ -259,19 +259,19 @@ def decide(
     granted = grants.decisions(tool.name, args)
     granted |= grants.decisions(tool.like, args) if tool.like else set()
     action, reason = _decided(tool, args, ceiling, session, granted)
-    asks = action == "ask" or (action == "run" and tool.kind == "question")
+    asks = action == "ask" or (action == "run" and tool.asks)
     if asks and unattended(session):
         return "deny", f"nobody can be asked about {tool.name} here"
     return action, reason
 
 
 def _decided(
-    tool: BaseTool, args: dict[str, Any], ceiling: str, session: Session, granted: set[str]
+    tool: Tool, args: dict[str, Any], ceiling: str, session: Session, granted: set[str]
 ) -> tuple[str, str]:
     own = own_words(session, tool)
     if ceiling == "deny":
         return "deny", f"this server does not allow {tool.name}"
-    agents = agent_definition.word(session, tool.name, page=tool.kind == "client")
+    agents = agent_definition.word(session, tool.name, page=tool.of_page)
     if tool.like:
         theirs = str(agent_definition.of(session).get("policy", {}).get(tool.like, ""))
         agents = max(agents, theirs, key=STRICTER.index)
@@ -289,12 +289,10 @@ def _decided(
         return ("run", "auto_approve") if own["auto_approve"] else ("ask", "auto_approve is off")
     if agents == "auto":
         return "run", f"the agent {agent_definition.of(session)['name']} need not ask"
-    if tool.kind == "client":
-        return "run", "the page asks where it has to"
-    return ("run", "it only reads") if tool.read_only else ("ask", "it may change things")
+    return tool.default()
 
 
-def own_words(session: Session, tool: BaseTool) -> dict[str, Any]:
+def own_words(session: Session, tool: Tool) -> dict[str, Any]:
     """Return the session's settings for a tool, over those of the tool that it is like.
 
     `deny` in either applies.

@@ -6,7 +6,8 @@ import types
 import unittest
 from typing import Any
 
-from server.tools.tool import MARK, BaseTool, Context, hints_of, tool, toolkit
+from server.tools.base import Tool, hints_of
+from server.tools.tool import MARK, Context, tool, toolkit
 from server.tools.user_tools import declared
 
 
@@ -78,8 +79,8 @@ class Hints(unittest.TestCase):
         self.assertEqual((reads["destructive"], reads["idempotent"]), (False, True))
         writes = hints_of({})
         self.assertEqual((writes["destructive"], writes["idempotent"]), (True, False))
-        self.assertTrue(BaseTool("x", "", {}, hints=hints_of({"idempotent": True})).repeatable)
-        self.assertFalse(BaseTool("x", "", {}, hints=writes).repeatable)
+        self.assertTrue(Tool("x", "", {}, hints=hints_of({"idempotent": True})).repeatable)
+        self.assertFalse(Tool("x", "", {}, hints=writes).repeatable)
 
 
 class Contexts(unittest.TestCase):
