@@ -415,7 +415,7 @@ def command_line(path: str) -> tuple[set[str], set[str]]:
 
 def built_in_tools() -> Iterator[str]:
     """The names under which the built-in tools are offered."""
-    for path in sorted((ROOT / "server" / "tools" / "builtin").glob("*.py")):
+    for path in sorted((ROOT / "server" / "tools").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 marks = [ast.unparse(mark).split("(")[0] for mark in node.decorator_list]

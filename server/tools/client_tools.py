@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ..errors import Problem
 from ..session import events
@@ -31,7 +31,7 @@ class ClientTool(Tool):
 
     wait: bool = True
 
-    of_page: ClassVar[bool] = True
+    of_page = True
 
     def default(self) -> tuple[str, str]:
         """Return that the tool runs: the page decides itself."""

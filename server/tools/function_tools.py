@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from ..sandbox.network_policy import Reach
 from ..sandbox.packages import Package
@@ -46,7 +46,7 @@ class ChildTool(Tool):
     runner: Runner = field(compare=False)
     package: Package | None = field(default=None, compare=False)
 
-    sandboxed: ClassVar[bool] = True
+    sandboxed = True
 
     def reach(self, session: Session, approved: dict[str, Any] | None = None) -> Reach | str:
         """Return the network of a call, or why it is impossible; see policy.py `reach_of`."""
@@ -85,11 +85,10 @@ class ChildTool(Tool):
         return await drain(self.runner.run(self.job(call, reach)), emit)
 
 
-@dataclass(frozen=True, kw_only=True)
 class StatefulTool(ChildTool):
     """A method of a stateful toolkit: its calls of one session share a process."""
 
-    stateful: ClassVar[bool] = True
+    stateful = True
 
     def job(self, call: Invocation, reach: Reach) -> Job:
         """Return the job of a call, with what the session knows of the process."""

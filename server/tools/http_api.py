@@ -13,7 +13,7 @@ import time
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
 from ..http.client import Client, ClientError, Response, Timeouts
@@ -345,7 +345,7 @@ class HttpTool(Tool):
     query: dict[str, str] = field(default_factory=dict)
     forward: tuple[str, ...] = ()  # headers and cookies of the caller to send along
 
-    remote: ClassVar[bool] = True
+    remote = True
 
     def secrets(self) -> list[str]:
         """Return the owner's credentials in the headers and the query."""

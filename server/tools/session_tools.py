@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from ..context.ops import NoSuchMessage, ops_of, reload, retain, told
 from ..session import events, outcome, plan
@@ -89,25 +89,22 @@ def finish(ctx: Context, reason: Annotated[str, "What was done, in one sentence"
     raise NotImplementedError
 
 
-@dataclass(frozen=True)
 class ControlTool(Tool):
     """A tool that steers the run."""
 
-    control: ClassVar[bool] = True
+    control = True
 
 
-@dataclass(frozen=True)
 class QuestionTool(ControlTool):
     """The tool `ask_user`: call_decisions.py makes an interrupt of each call that may run."""
 
-    asks: ClassVar[bool] = True
+    asks = True
 
     def verdict(self, action: str, reason: str) -> tuple[str, str]:
         """Return the verdict `question` in place of `run`."""
         return "question" if action == "run" else action, reason
 
 
-@dataclass(frozen=True)
 class FinishTool(ControlTool):
     """The tool `finish`: its result is the final answer, or the structured output."""
 
@@ -130,7 +127,6 @@ class FinishTool(ControlTool):
         return Outcome("ok", call.args.get("reason") or "done", usage={"wall_ms": 0})
 
 
-@dataclass(frozen=True)
 class DetailTool(ControlTool):
     """The tool `tool_detail`, for sessions in which tools are declared in brief."""
 
@@ -144,7 +140,6 @@ class DetailTool(ControlTool):
         return failure(found) if isinstance(found, str) else Outcome("ok", detail(found))
 
 
-@dataclass(frozen=True)
 class ReloadTool(ControlTool):
     """The tool `context_reload`, for sessions of which parts were left out."""
 
@@ -161,7 +156,6 @@ class ReloadTool(ControlTool):
         return Outcome("ok", found, text=told(found))
 
 
-@dataclass(frozen=True)
 class RetainTool(ControlTool):
     """The tool `context_retain`, for sessions with `config.context.retain_tool`."""
 
@@ -170,7 +164,7 @@ class RetainTool(ControlTool):
         return bool(session["config"].get("context", {}).get("retain_tool"))
 
     async def run(self, call: Invocation, emit: Emit) -> Outcome:
-        """Return a confirmation; the call itself is what counts (context/ops.py)."""
+        """Return the messages and what holds for them; compact.py reads it from the session."""
         try:
             return Outcome("ok", retain(call.session, **call.args))
         except NoSuchMessage as error:

@@ -46,12 +46,12 @@ from .base import (
     toolkit,
 )
 from .catalog import Catalog, Entry
+from .file_download import Piece, read_piece
 from .mcp.servers import Servers
 from .policy import STRICTER, Grants, Verdict, decide, exceeded, fingerprint, narrowed
 from .result import envelope, text_for_model
 from .runner import Outcome, Runner
 from .tool import ToolError
-from .workspace import Piece, read_piece
 
 Json = dict[str, Any]
 Session = dict[str, Any]

@@ -17,7 +17,7 @@ from server.app import App, routes
 from server.config import load
 from server.errors import Problem
 from server.session.limits import Ceilings
-from server.tools.workspace import Piece
+from server.tools.file_download import Piece
 
 from ..fakes import DEFAULTS, events_of
 from . import fakes

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ...http.client import Client
@@ -170,8 +170,8 @@ class McpTool(Tool):
     server: str
     listed_name: str
 
-    remote: ClassVar[bool] = True
-    may_ask: ClassVar[bool] = True
+    remote = True
+    may_ask = True
 
     async def run(self, call: Invocation, emit: Emit) -> Outcome | Question:
         """Send the call, or the answer to the question that it asked."""
