@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from ..sandbox.network_policy import NETWORKS
-from ..sandbox.parent import Outcome
 from ..schema.example import NOTHING, example
 from ..schema.generate import response_schema, schema_of
 from ..schema.inline import inline
 from ..schema.portable import portable
 from ..session.events import Event
 from ..strict_json import dumps
+from .runner import Outcome
 from .tool import MARK, Context, ToolError
 
 Session = dict[str, Any]
