@@ -161,7 +161,9 @@ def failure(message: str, status: str = "error") -> Outcome:
     return Outcome(status, error={"type": status, "message": message})
 
 
-async def drain(source: AsyncGenerator[str | Outcome, None], emit: Emit) -> Outcome:
+async def drain(
+    source: AsyncGenerator[str | Outcome, None], emit: Emit = lambda _: None
+) -> Outcome:
     """Pass the output of a running call (`Runner.run`) to `emit`, and return its Outcome."""
     outcome = failure("it ended without a word")
     async with aclosing(source) as items:

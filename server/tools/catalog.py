@@ -421,7 +421,7 @@ async def survey(package: Package, runner: Runner) -> tuple[list[dict[str, Any]]
 
 async def _said(job: Job, runner: Runner) -> Any:
     """Return the result of one of the server's own calls. Raises ToolError."""
-    outcome = await drain(runner.run(job), lambda _: None)
+    outcome = await drain(runner.run(job))
     if outcome.status != "ok":
         raise ToolError(f"{outcome.error.get('type')}: {outcome.error.get('message')}")
     return outcome.result

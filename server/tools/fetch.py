@@ -79,7 +79,7 @@ class FetchTool(Tool):
         }
         state = call.session.get("ext", {})
         job = Job(READER, args, call.session["id"], call.limits, state, owner=call.owner)
-        return _told(found, await drain(self.runner.run(job), lambda _: None))
+        return _told(found, await drain(self.runner.run(job)))
 
 
 def _told(found: Fetched, outcome: Outcome) -> Outcome:

@@ -49,7 +49,7 @@ async def read_piece(
         raise Problem("not_found", "This session has no files on this server")
     args = {"path": path, "offset": offset, "stamp": stamp}
     job = Job(WHERE, args, session_id, LIMITS, owner=owner)
-    outcome = await drain(runner.run(job), lambda _: None)
+    outcome = await drain(runner.run(job))
     if outcome.status == "error" and outcome.error.get("type") == "error":
         raise Problem("not_found", str(outcome.error.get("message")))
     found = _piece(outcome.result) if outcome.status == "ok" else None
