@@ -108,7 +108,7 @@ logger = log.get("tools")
 class Job:
     """One call.
 
-    `where` as in tools/function_tools.py, `limits` as in server.limits.tool, `reach`: the
+    `where` and `args` as in tools/tool.BaseTool, `limits` as in server.limits.tool, `reach`: the
     network of the call. It runs in the folder of the session `session_id` of `owner`
     (api.auth.Key). With None as `session_id`, for calls of the server itself, it gets an empty
     folder that is removed afterwards.

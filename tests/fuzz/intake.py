@@ -190,7 +190,7 @@ def dry(tool: Tool) -> Tool:
     """The tool, not run; as it is if it only works on the session."""
     if not isinstance(tool, ChildTool | FetchTool | AgentSaveTool):
         return tool
-    made = type("Dried", (Dry, type(tool)), {})
+    made: type[Tool] = type("Dried", (Dry, type(tool)), {})
     return made(**{each.name: getattr(tool, each.name) for each in fields(tool)})
 
 

@@ -26,7 +26,8 @@ from server.session import events
 from server.session.fold import fold
 from server.session.schema import check
 from server.strict_json import browser_safe, canonical
-from server.tools.mcp.servers import McpTool, Question, Servers
+from server.tools.base import Question
+from server.tools.mcp.servers import McpTool, Servers
 from server.tools.result import envelope, text_for_model
 
 from ..chaos import processes

@@ -13,7 +13,8 @@ import sys
 from typing import Any
 
 from server.http.client import Client
-from server.tools.mcp.servers import McpTool, Question, Servers
+from server.tools.base import Question
+from server.tools.mcp.servers import McpTool, Servers
 from server.tools.runner import Outcome
 
 LIMITS = {"wall_s": 20.0, "output_kb": 256.0}

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from server.http.client import Client
-from server.tools.mcp.servers import McpTool, Question, Servers
+from server.tools.base import Question
+from server.tools.mcp.servers import McpTool, Servers
 from server.tools.runner import Outcome
 
 from ..fakes import call_server

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 
 from server.http.client import Client
-from server.tools.mcp.servers import Question, Servers
+from server.tools.base import Question
+from server.tools.mcp.servers import Servers
 from server.tools.runner import Outcome
 
 from ...fakes import call_server
