@@ -8,7 +8,6 @@ import itertools
 import json
 import math
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from server.agent.run_records import RunRecords, StopSignals
 from server.config import Config
 from server.models import BaseAPI, Options
 from server.session import events
+from server.session.call_actions import Verdict
 from server.session.events import Event
 from server.strict_json import canonical
 from server.telemetry.tracing import Sink
@@ -47,21 +47,6 @@ class ManualClock:
 
     def __call__(self) -> int:
         return self.now
-
-
-@dataclass(frozen=True)
-class Verdict:
-    action: str
-    reason: str = ""
-    args: dict[str, Any] | None = None
-    fingerprint: str = ""
-    repeatable: bool = False
-    parallel_safe: bool = False
-    status: str = "invalid_arguments"
-    repairs: list[str] = field(default_factory=list)
-    offer: dict[str, Any] = field(default_factory=dict)
-    may_ask: bool = False
-    like: str = ""
 
 
 class ScriptedModel(BaseAPI):

@@ -135,7 +135,7 @@ class Tool:
         """Return (action, reason) of the verdict on a call, from the policy's decision."""
         return action, reason
 
-    def useful(self, session: Session) -> bool:
+    def is_useful(self, session: Session) -> bool:
         """Return whether the session, as it stands, has a use for the tool."""
         return True
 

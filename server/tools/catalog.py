@@ -30,7 +30,7 @@ from . import builtin
 from .agent_save import AgentSaveTool, agent_save
 from .base import Tool, drain
 from .fetch import FetchTool, fetch_url
-from .function_tools import ChildTool, built_in, owners
+from .function_tools import ChildTool, builtin_tool, owner_tool
 from .http_api import operations
 from .mcp.servers import McpTool, Servers
 from .program_tools import BaseTool, Objects, Source, as_object, is_source, load_source, record
@@ -94,7 +94,7 @@ class Catalog:
         self._sources: list[Source] = []
         self._objects = Objects()
         for function in builtin.PYTHON:
-            self.add(built_in(function, runner))
+            self.add(builtin_tool(function, runner))
         if client:
             network = {"client": client, "runner": runner, "allowed": reachable}
             self.add(FetchTool.of(fetch_url, **network))
@@ -103,7 +103,7 @@ class Catalog:
             self.add(tool)
         self.named = {
             tool.name: Entry(tool, _validator(tool, Schemas())[0])
-            for tool in (built_in(function, runner) for function in builtin.NAMED)
+            for tool in (builtin_tool(function, runner) for function in builtin.NAMED)
         }
 
     def add(self, tool: Tool, schemas: Schemas | None = None) -> None:
@@ -150,7 +150,7 @@ class Catalog:
         for about in described:
             try:
                 where = ("file", str(path), about["name"])
-                tool = owners(path.name, where, about, self._runner)
+                tool = owner_tool(path.name, where, about, self._runner)
                 self.add(tool)
                 found.append(tool)
             except (ToolError, SchemaError) as error:
@@ -314,7 +314,7 @@ class Catalog:
         for about in described:
             try:
                 where = ("import", about["target"], about["name"])
-                self.add(owners(package.name, where, about, self._runner, package))
+                self.add(owner_tool(package.name, where, about, self._runner, package))
             except (ToolError, SchemaError) as error:
                 problems = [*problems, f"{about['name']}: {error}"]
         package.problems = [f"server.tool_modules.{package.name}: {each}" for each in problems]

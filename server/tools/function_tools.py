@@ -96,7 +96,7 @@ class StatefulTool(ChildTool):
         return replace(super().job(call, reach), stateful=self.origin, before=before)
 
 
-def built_in(function: Callable[..., Any], runner: Runner) -> Tool:
+def builtin_tool(function: Callable[..., Any], runner: Runner) -> Tool:
     """Return the tool of a function of builtin/."""
     like = builtin.LIKE.get(function.__name__, "")
     if function in builtin.INLINE:
@@ -105,7 +105,7 @@ def built_in(function: Callable[..., Any], runner: Runner) -> Tool:
     return ChildTool.of(function, like=like, where=where, runner=runner)
 
 
-def owners(
+def owner_tool(
     origin: str,
     where: tuple[str, str, str],
     about: dict[str, Any],

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -176,32 +175,6 @@ Session = dict[str, Any]
 
 STRICTER = ("", "auto", "ask", "deny")
 MAX_WORK = 20_000_000  # characters compared; about 20 ms
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The policy's decision on one call.
-
-    action: run, ask, deny, error, question, client (hand it to the page and wait), send (hand it to
-    the page without waiting) or wait (for the result of an earlier call of the message).
-    args: the arguments with which the call would run.
-    repeatable: it may run again after an interrupted run.
-    parallel_safe: it may run beside other calls that are parallel safe.
-    offer: the network of the call, and the hosts that an approval may add.
-    may_ask: the tool may ask the person a question during the call.
-    """
-
-    action: str
-    reason: str = ""
-    args: dict[str, Any] | None = None
-    fingerprint: str = ""
-    repeatable: bool = False
-    parallel_safe: bool = False
-    status: str = "invalid_arguments"  # of the call's result, for action `error`
-    repairs: list[str] = field(default_factory=list)
-    offer: dict[str, Any] = field(default_factory=dict)
-    may_ask: bool = False
-    like: str = ""  # equivalent tool whose hooks and policies apply; "" if none
 
 
 def fingerprint(name: str, args: dict[str, Any]) -> str:

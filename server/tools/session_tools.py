@@ -108,7 +108,7 @@ class QuestionTool(ControlTool):
 class FinishTool(ControlTool):
     """The tool `finish`: its result is the final answer, or the structured output."""
 
-    def useful(self, session: Session) -> bool:
+    def is_useful(self, session: Session) -> bool:
         """Return whether the agent lists the tool, or the run requires it."""
         must = wants_finish(session) or outcome.schema_of(session) is not None
         return must or lists_finish(session)
@@ -130,7 +130,7 @@ class FinishTool(ControlTool):
 class DetailTool(ControlTool):
     """The tool `tool_detail`, for sessions in which tools are declared in brief."""
 
-    def useful(self, session: Session) -> bool:
+    def is_useful(self, session: Session) -> bool:
         """Return whether the session has brief declarations."""
         return bool(session["config"]["yaa"].get("tool_detail", False))
 
@@ -143,7 +143,7 @@ class DetailTool(ControlTool):
 class ReloadTool(ControlTool):
     """The tool `context_reload`, for sessions of which parts were left out."""
 
-    def useful(self, session: Session) -> bool:
+    def is_useful(self, session: Session) -> bool:
         """Return whether the session has something to reload."""
         return bool(ops_of(session))
 
@@ -159,7 +159,7 @@ class ReloadTool(ControlTool):
 class RetainTool(ControlTool):
     """The tool `context_retain`, for sessions with `config.context.retain_tool`."""
 
-    def useful(self, session: Session) -> bool:
+    def is_useful(self, session: Session) -> bool:
         """Return whether the session lets the model say what it keeps."""
         return bool(session["config"].get("context", {}).get("retain_tool"))
 
@@ -177,7 +177,7 @@ class PlanTool(ControlTool):
 
     change: Callable[..., dict[str, Any]] = field(compare=False)
 
-    def useful(self, session: Session) -> bool:
+    def is_useful(self, session: Session) -> bool:
         """Return whether the session's mode plans."""
         return mode_of(session).plans
 

@@ -27,6 +27,7 @@ from ..sandbox.probe import Proof
 from ..schema.inline import inline
 from ..schema.validate import Validator, remembered
 from ..session import agent_definition, events
+from ..session.call_actions import Verdict
 from ..session.events import Event
 from ..session.limits import Ceilings
 from ..session.modes import FINISH
@@ -48,7 +49,7 @@ from .base import (
 from .catalog import Catalog, Entry
 from .file_download import Piece, read_piece
 from .mcp.servers import Servers
-from .policy import STRICTER, Grants, Verdict, decide, exceeded, fingerprint, narrowed
+from .policy import STRICTER, Grants, decide, exceeded, fingerprint, narrowed
 from .result import envelope, text_for_model
 from .runner import Outcome, Runner
 from .tool import ToolError
@@ -280,7 +281,7 @@ class Toolbox:
         """Return the names of tools that are of no use in the session's present state."""
         tools = [entry.tool for entry in self._tools.values()]
         failing = reading.failures.withheld() - {tool.name for tool in tools if tool.control}
-        return failing | {tool.name for tool in tools if not tool.useful(session)}
+        return failing | {tool.name for tool in tools if not tool.is_useful(session)}
 
     def info(self) -> list[dict[str, Any]]:
         """Return the server's tools for `/info`.
@@ -500,8 +501,9 @@ class Toolbox:
 
         def find(name: str) -> Tool | str:
             """Return the session's tool of a name, or the reason why there is none."""
-            found = self._known(name, reading)
-            return found[0] if found else self._unknown(name, reading)
+            entry = self._entry(name, session)
+            found = entry.tool if entry else reading.page.get(name)
+            return found or self._unknown(name, reading)
 
         try:
             return await tool.run(Invocation(session, args, ledger, limits, owner, find), emit)
