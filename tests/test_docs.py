@@ -38,6 +38,7 @@ from server.settings import schema as kinds
 from server.telemetry import metrics
 from server.tools.toolbox import Toolbox
 
+from .fakes import events_of
 from .test_layers import LAYERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -219,7 +220,7 @@ class Examples(unittest.IsolatedAsyncioTestCase):
             verdict = toolbox.verdict(session, call)
             self.assertEqual(verdict.action, "run")
             assert verdict.args is not None
-            found = [e async for e in toolbox.execute(session, call, verdict.args, {})]
+            found = await events_of(toolbox, session, call, verdict.args, {})
         self.assertEqual(json.loads(found[-1]["content"]), {"a": 2, "b": 1})
 
     async def test_the_programs_of_the_how_to_run(self) -> None:
@@ -414,7 +415,7 @@ def command_line(path: str) -> tuple[set[str], set[str]]:
 
 def built_in_tools() -> Iterator[str]:
     """The names under which the built-in tools are offered."""
-    for path in sorted((ROOT / "server" / "tools" / "builtin").glob("*.py")):
+    for path in sorted((ROOT / "server" / "tools").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 marks = [ast.unparse(mark).split("(")[0] for mark in node.decorator_list]

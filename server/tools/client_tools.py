@@ -8,6 +8,7 @@ untrusted and cut to size like any other. Pure.
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Problem
@@ -16,26 +17,47 @@ from ..session.call_actions import Given, Send
 from ..session.events import Event, pointer
 from ..strict_json import browser_safe
 from . import policy
-from .policy import Verdict
+from .base import Tool, hints_of
 from .result import MAX_TEXT, as_text, limited, shortened
-from .tool import BaseTool, hints_of
 
 Session = dict[str, Any]
 
 SENT = "Sent to the page, which does it now. No result will come back."
 
 
-def tools(session: Session, taken: Container[str]) -> dict[str, BaseTool]:
+@dataclass(frozen=True, kw_only=True)
+class ClientTool(Tool):
+    """A tool of the page. `wait`: whether to wait for its result."""
+
+    wait: bool = True
+
+    of_page = True
+
+    def default(self) -> tuple[str, str]:
+        """Return that the tool runs: the page decides itself."""
+        return "run", "the page asks where it has to"
+
+    def verdict(self, action: str, reason: str) -> tuple[str, str]:
+        """Return the verdict `client` or `send`, unless the call is denied.
+
+        A call that needs approval is never sent without waiting: the page asks the person and
+        answers.
+        """
+        if action == "run":
+            return ("client" if self.wait else "send"), ""
+        return ("client" if action == "ask" else action), reason
+
+
+def tools(session: Session, taken: Container[str]) -> dict[str, Tool]:
     """Return the page's tools by name, without those whose name is in `taken`.
 
     Server tools take precedence: only the server decides what runs on it.
     """
     return {
-        tool["name"]: BaseTool(
+        tool["name"]: ClientTool(
             tool["name"],
             tool.get("description") or "",
             tool.get("parameters") or {"type": "object"},
-            kind="client",
             origin="client",
             hints=hints_of(tool.get("hints") or {}),
             wait=tool.get("wait", True),
@@ -62,16 +84,6 @@ def admit(session: Session, taken: Container[str]) -> None:
         detail = "; ".join(error["detail"] for error in errors[:5])
         text = f"{detail}. Leave it out of the session's tools, or call it something else."
         raise Problem("session_invalid", text, errors=errors)
-
-
-def handed(tool: BaseTool, action: str, reason: str, **more: Any) -> Verdict:
-    """Return the verdict on a page tool's call that is not denied.
-
-    A call that needs approval is never sent without waiting: the page asks the person and answers.
-    """
-    if action == "ask":
-        return Verdict("client", reason, repeatable=tool.repeatable, **more)
-    return Verdict("client" if tool.wait else "send", repeatable=tool.repeatable, **more)
 
 
 def result(session: Session, job: Given | Send, now_ms: int) -> Event:

@@ -1,10 +1,9 @@
 """Tools that are requests to an HTTP API, from `server.rest` in the configuration.
 
-The catalog takes tools from `operations`; dispatch.py makes a request with `call`. The owner's base
-URL, headers and query decide where a request goes and as whom; arguments of the model are escaped
-into their place and cannot change these. Redirects are not followed. Credentials are removed from
-responses that echo them, including the caller's headers and cookies named in `forward`
-(settings/forwarding.py).
+The catalog takes tools from `operations`. The owner's base URL, headers and query decide where a
+request goes and as whom; arguments of the model are escaped into their place and cannot change
+these. Redirects are not followed. Credentials are removed from responses that echo them, including
+the caller's headers and cookies named in `forward` (settings/forwarding.py).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import re
 import time
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
@@ -22,8 +21,9 @@ from ..schema.inline import inline
 from ..settings import forwarding
 from ..strict_json import JSONError, dumps, loads
 from ..telemetry import redact, tracing
+from .base import Emit, Invocation, Tool, failure, hints_of
 from .runner import Outcome
-from .tool import HINTS, BaseTool, ToolError, hints_of
+from .tool import HINTS, ToolError
 
 # -- openapi --------------------------------------------------------------------------------------
 # Conversion of OpenAPI 3 documents to the tools of an API, one for each operation.
@@ -325,15 +325,15 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PATH_NAME = re.compile(r"\{([^{}]+)\}")
 
 
-@dataclass(frozen=True)
-class Operation:
-    """One request of an API.
+@dataclass(frozen=True, kw_only=True)
+class HttpTool(Tool):
+    """One operation of an API.
 
     `places`: argument → (place in the request, name there). `styles`: argument → how a list or
     object is written into the query.
     """
 
-    tool: BaseTool
+    client: Client = field(compare=False)
     method: str
     base_url: str
     path: str
@@ -345,12 +345,43 @@ class Operation:
     query: dict[str, str] = field(default_factory=dict)
     forward: tuple[str, ...] = ()  # headers and cookies of the caller to send along
 
+    remote = True
+
     def secrets(self) -> list[str]:
         """Return the owner's credentials in the headers and the query."""
         return [*redact.keys_in(self.query), *redact.credentials(self.headers.items())]
 
+    async def run(self, call: Invocation, emit: Emit) -> Outcome:
+        """Make the request."""
+        return await self.send(call.args, call.limits["wall_s"])
 
-def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterator[Operation | str]:
+    async def send(self, args: dict[str, Any], wall_s: float) -> Outcome:
+        """Make the request and return its Outcome. Errors are Outcomes too."""
+        started = time.monotonic()
+        seconds = min(self.timeout_s, wall_s)
+        timeouts = Timeouts(connect=min(10.0, seconds), idle=seconds, total=seconds)
+        try:
+            brought = forwarding.forwarded(self.forward)
+            url, headers, body = request(self, args, brought)
+            response = await self.client.request(self.method, url, headers, body, timeouts=timeouts)
+            async with response:
+                data = await response.read(int(self.max_kb * 1024))
+            secrets = [*forwarding.secrets(brought), *self.secrets()]
+            outcome = Outcome("ok", answer(response, data, secrets))
+        except forwarding.Over:
+            outcome = failure(
+                "it was not sent: the request that says who is asking is over; ask once more"
+            )
+        except ToolError as error:
+            outcome = failure(str(error))
+        except ClientError as error:
+            outcome = failure(str(error), "timeout" if error.kind == "timeout" else "error")
+        return replace(outcome, usage={"wall_ms": round((time.monotonic() - started) * 1000)})
+
+
+def operations(
+    client: Client, api: str, about: dict[str, Any], document: Any = None
+) -> Iterator[HttpTool | str]:
     """Yield the operations of `server.rest.<api>`, or an error text for each unusable one.
 
     They are written out in `tools`, or described by an OpenAPI `document`.
@@ -363,12 +394,12 @@ def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterato
             yield f"server.rest.{api}: {each}"
             continue
         try:
-            yield operation(api, about, each)
+            yield operation(client, api, about, each)
         except ToolError as error:
             yield f"server.rest.{api}: {each.get('name', 'a tool without a name')}: {error}"
 
 
-def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operation:
+def operation(client: Client, api: str, about: dict[str, Any], each: dict[str, Any]) -> HttpTool:
     """Return the operation of one entry of `tools`. Raises ToolError.
 
     A parameter is a schema with `in` and `required`, or `needed` where `required` is a list.
@@ -407,26 +438,23 @@ def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operatio
     schema = {"type": "object", "properties": properties, "required": required}
     safe = method in ("GET", "HEAD")  # RFC 9110 section 9.2.1; the entry may override it
     hints = {"read_only": safe, "idempotent": method in ("PUT", "DELETE"), **each}
-    tool = BaseTool(
+    return HttpTool(
         f"{api}_{each.get('name', '')}",
         str(each.get("description") or ""),
         {**schema, "additionalProperties": False},
-        kind="rest",
         origin=f"rest:{api}",
         hints=hints_of(hints),
-    )
-    return Operation(
-        tool,
-        method,
-        about["base_url"].rstrip("/"),
-        path,
-        places,
-        dict(about.get("headers", {})),
-        about.get("timeout_s", TIMEOUT_S),
-        about.get("max_kb", MAX_KB),
-        styles,
-        dict(about.get("query", {})),
-        tuple(about.get("forward", ())),
+        client=client,
+        method=method,
+        base_url=about["base_url"].rstrip("/"),
+        path=path,
+        places=places,
+        headers=dict(about.get("headers", {})),
+        timeout_s=about.get("timeout_s", TIMEOUT_S),
+        max_kb=about.get("max_kb", MAX_KB),
+        styles=styles,
+        query=dict(about.get("query", {})),
+        forward=tuple(about.get("forward", ())),
     )
 
 
@@ -454,33 +482,8 @@ def check_place(name: str, place: str, wire: str) -> None:
         raise ToolError(f"a model may not write the header {wire}; put it into headers")
 
 
-async def call(client: Client, op: Operation, args: dict[str, Any], wall_s: float) -> Outcome:
-    """Make the request and return its Outcome. Errors are Outcomes too."""
-    started = time.monotonic()
-    seconds = min(op.timeout_s, wall_s)
-    timeouts = Timeouts(connect=min(10.0, seconds), idle=seconds, total=seconds)
-    try:
-        brought = forwarding.forwarded(op.forward)
-        url, headers, body = request(op, args, brought)
-        response = await client.request(op.method, url, headers, body, timeouts=timeouts)
-        async with response:
-            data = await response.read(int(op.max_kb * 1024))
-        secrets = [*forwarding.secrets(brought), *op.secrets()]
-        status, said = "ok", answer(response, data, secrets)
-    except forwarding.Over:
-        status = "error"
-        said = "it was not sent: the request that says who is asking is over; ask once more"
-    except (ToolError, ClientError) as error:
-        late = isinstance(error, ClientError) and error.kind == "timeout"
-        status, said = "timeout" if late else "error", str(error)
-    usage = {"wall_ms": round((time.monotonic() - started) * 1000)}
-    if status == "ok":
-        return Outcome("ok", said, usage=usage)
-    return Outcome(status, error={"type": status, "message": said}, usage=usage)
-
-
 def request(
-    op: Operation, args: dict[str, Any], brought: Mapping[str, str] | None = None
+    op: HttpTool, args: dict[str, Any], brought: Mapping[str, str] | None = None
 ) -> tuple[str, dict[str, str], bytes]:
     """Return (URL, headers, body) of a call.
 

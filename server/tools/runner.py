@@ -66,6 +66,7 @@ class Runner:
         self.pool = pool
         self.sandbox = about(pool.policy.tier if pool else "none", "off", {})
         self.reach = Reach(self.sandbox["network"])
+        self.addable: list[str] = []  # hosts that an approval may add, at tier A
         self.host = f"{platform.system()} ({platform.machine()})"
 
     async def open(
@@ -87,6 +88,7 @@ class Runner:
             tuple(options.get("hosts", ())),
             tuple(options.get("ports", ())),
         )
+        self.addable = options.get("hosts_on_approval", []) if self.sandbox["tier"] == "A" else []
 
     def _remove_stale(self) -> None:
         """Remove folders of the server's own calls that a killed server left behind."""

@@ -189,12 +189,10 @@ class Counted(CountingToolbox):
 
     async def execute(
         self, session: Session, call: Any, args: Any, *more: Any, **owner: Any
-    ) -> Any:
+    ) -> None:
         if call["function"]["name"] in ONCE:
             self.ran[args["n"]] += 1
-        async with aclosing(super().execute(session, call, args, *more, **owner)) as source:
-            async for event in source:
-                yield event
+        await super().execute(session, call, args, *more, **owner)
 
 
 def marked(session: Session) -> Session:

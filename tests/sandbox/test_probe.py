@@ -20,7 +20,7 @@ from server.sandbox.probe import closed_to_others, exists, users, verdict
 from server.tools.runner import Runner
 from server.tools.toolbox import Toolbox
 
-from ..fakes import DEFAULTS
+from ..fakes import DEFAULTS, events_of
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {"shell", "read_file", "write_file", "edit_file", "list_files", "python", "search_files"}
@@ -99,12 +99,8 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
                 said = toolbox.verdict(self.session, call)
                 self.assertEqual(said.action, "error")
                 self.assertIn("sandbox_unavailable", said.reason)
-                events = [
-                    event
-                    async for event in toolbox.execute(
-                        self.session, call, {"command": "touch ran"}, {}
-                    )
-                ]
+                args = {"command": "touch ran"}
+                events = await events_of(toolbox, self.session, call, args, {})
                 result = events[-1]["metadata"]["yaa"]["result"]
                 self.assertEqual(result["error"]["type"], "sandbox_unavailable")
                 self.assertEqual(list(self.home.rglob("ran")), [])
@@ -122,8 +118,7 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(toolbox.sandbox()["withheld"], [])
         self.assertIn("mine", {tool["name"] for tool in toolbox.info()})
         call = self.call("shell", {"command": "true"})
-        async for event in toolbox.execute(self.session, call, {"command": "true"}, {}):
-            last = event
+        *_, last = await events_of(toolbox, self.session, call, {"command": "true"}, {})
         self.assertEqual(last["metadata"]["yaa"]["result"]["sandbox"], {"tier": "none"})
 
     async def test_nothing_of_the_proof_stays(self) -> None:
