@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...api.router import Call
+from ...api.router import Call, Route
 from ...api.run_stream import Runs
 from ...errors import Problem
 from ...http import sse
 from ...session.events import Event, dumps, encrypted_value, put, state_delta, state_snapshot
 from ...session.fold import at, extra, find_message
 from ...session.snapshot import opaque
+from ..services import Services
 from . import request
 from .request import ASKED_FIRST, EDITED, Given
 
@@ -185,13 +186,16 @@ _TOLD: dict[str, Callable[[Event, Session, Given], list[Event]]] = {
 # -- routes ---------------------------------------------------------------------------------------
 
 
+def routes(services: Services) -> dict[tuple[str, str], Route]:
+    """Return (method, path) -> route."""
+    return {("POST", "/agui/{agent}"): Route(Agui(services.runs).post, refusal=request.refusal)}
+
+
 class Agui:
     """The handler of AG-UI's only route."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
-
-    refusal = staticmethod(request.refusal)
 
     async def post(self, call: Call) -> None:
         """Run a RunAgentInput and send its events.

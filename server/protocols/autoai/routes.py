@@ -1,8 +1,8 @@
 """The routes of AutoAi's chat widget, `/auto-ai/v1/*`.
 
-Runs are the same as those of `POST /session`; Chat Completions are answered by protocols/openai,
-and protocols/autoai/routes.py converts the widget's own stream. Only an open request waits for the
-widget; after it has ended, the client continues with the session that it was sent.
+Runs are the same as those of `POST /session`. Chat Completions and the messages of the widget's own
+stream are read by protocols/openai, the only other protocol that this one needs. Only an open
+request waits for the widget; after it has ended, the client continues with the session that it was sent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...api.router import Call, Route
-from ...api.run_stream import Run, Runs
+from ...api.run_stream import Run
+from ...api.session_body import check, in_body
 from ...errors import Problem
 from ...http import sse
 from ...schema.example import NOTHING, example
@@ -25,7 +26,7 @@ from ...strict_json import dumps
 from ..openai import chat, common
 from ..openai.common import shown
 from ..openai.routes import OpenAI, spoken
-from ..session_body import check, in_body
+from ..services import Services
 
 # -- chat -----------------------------------------------------------------------------------------
 # Convert the requests and streams of AutoAi's chat widget (`/auto-ai/v1/chat/*`). Pure.
@@ -333,44 +334,35 @@ NOT_AWAITED = (
 MOST_KNOWN = 10_000  # sessions whose beginnings are remembered
 
 
+def routes(services: Services) -> dict[tuple[str, str], Route]:
+    """Return (method, path) -> route."""
+    front = AutoAi(services)
+    table = {
+        ("GET", "/auto-ai/v1/models"): front.openai.models,
+        ("POST", "/auto-ai/v1/chat/completions"): front.completions,
+        ("POST", "/auto-ai/v1/chat/stream"): front.stream,
+        ("DELETE", "/auto-ai/v1/chat/stream/{task}"): front.abort,
+        ("POST", "/auto-ai/v1/chat/tool-result"): front.tool_result,
+        # AutoAi's protocol document has these paths without the base path.
+        ("POST", "/v1/chat/stream"): front.stream,
+        ("DELETE", "/v1/chat/stream/{task}"): front.abort,
+        ("POST", "/v1/chat/tool-result"): front.tool_result,
+        ("GET", "/auto-ai/v1/tools"): front.tools,
+        ("GET", "/auto-ai/v1/tools/{name}"): front.tool,
+    }
+    found = {at: Route(handler, refusal=common.refusal) for at, handler in table.items()}
+    return {**found, ("GET", "/auto-ai/v1/health"): Route(front.health, open=True)}
+
+
 class AutoAi:
-    """The handlers.
+    """The handlers. `openai` answers Chat Completions."""
 
-    `tools` and `names` return the server's tools and their names, `clock` the time in milliseconds;
-    `wait_s`: the longest time that a stream waits for its page.
-    """
-
-    def __init__(
-        self,
-        runs: Runs,
-        openai_front: OpenAI,
-        tools: Callable[[], list[Json]],
-        names: Callable[[], Collection[str]],
-        clock: Callable[[], int],
-        wait_s: float,
-    ) -> None:
-        self._wait_s, self._known = wait_s, Known()
-        self._runs, self._openai, self._tools = runs, openai_front, tools
-        self._names, self._clock = names, clock
+    def __init__(self, services: Services) -> None:
+        self.openai = OpenAI(services)
+        self._runs, self._toolbox, self._clock = services.runs, services.toolbox, services.clock
+        self._wait_s = services.config.server["limits"]["page_wait_s"]  # at most, for the page
+        self._known = Known()
         self._live: dict[str, Live] = {}  # open streams by task
-
-    def routes(self) -> dict[tuple[str, str], Route]:
-        """Return (method, path) -> route."""
-        table = {
-            ("GET", "/auto-ai/v1/models"): self._openai.models,
-            ("POST", "/auto-ai/v1/chat/completions"): self.completions,
-            ("POST", "/auto-ai/v1/chat/stream"): self.stream,
-            ("DELETE", "/auto-ai/v1/chat/stream/{task}"): self.abort,
-            ("POST", "/auto-ai/v1/chat/tool-result"): self.tool_result,
-            # AutoAi's protocol document has these paths without the base path.
-            ("POST", "/v1/chat/stream"): self.stream,
-            ("DELETE", "/v1/chat/stream/{task}"): self.abort,
-            ("POST", "/v1/chat/tool-result"): self.tool_result,
-            ("GET", "/auto-ai/v1/tools"): self.tools,
-            ("GET", "/auto-ai/v1/tools/{name}"): self.tool,
-        }
-        routes = {at: Route(handler, refusal=common.refusal) for at, handler in table.items()}
-        return {**routes, ("GET", "/auto-ai/v1/health"): Route(self.health, open=True)}
 
     async def health(self, call: Call) -> None:
         """Send the status, without authentication."""
@@ -389,14 +381,14 @@ class AutoAi:
         raise Problem("not_found", f"There is no tool {shown(call.at['name'])} here")
 
     def _usable(self) -> Iterator[Json]:
-        return (t for t in self._tools() if t["policy"] != "deny" and "unavailable" not in t)
+        return (t for t in self._toolbox.info() if t["policy"] != "deny" and "unavailable" not in t)
 
     async def completions(self, call: Call) -> None:
         """Answer Chat Completions. Raises Problem."""
         with spoken():
             body = await self._runs.read(call, "request_invalid")
             opened = self._known.check(call, body)
-            await self._openai.complete(call, completions(body))
+            await self.openai.complete(call, completions(body))
             if call.status == 200:
                 self._known.add(call, body, opened)
 
@@ -409,7 +401,7 @@ class AutoAi:
         """
         body = await self._runs.read(call, "request_invalid")
         opened = self._known.check(call, body)
-        asked = stream(body, self._names())
+        asked = stream(body, self._toolbox.names())
         with in_body(asked):
             async with self._runs.begin(call, asked.document) as run:
                 wait_s = self._wait_s if asked.wait is None else min(asked.wait, self._wait_s)

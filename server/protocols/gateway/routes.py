@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qs
 
 from ...api.router import Call, Route
-from ...api.run_stream import Run, Runs
+from ...api.run_stream import Run
+from ...api.session_body import check, in_body
 from ...api.sessions import wants_stream
 from ...errors import Problem
 from ...http import sse
@@ -24,7 +25,7 @@ from ...session.accept import accept
 from ...session.events import Event, pointer
 from ...session.modes import mode_named
 from ...strict_json import JSONError, dumps, loads
-from ..session_body import check, in_body
+from ..services import Services
 from .events import Telling, chat, reply
 
 # -- request --------------------------------------------------------------------------------------
@@ -385,61 +386,30 @@ def _invalid(place: str, detail: str) -> Problem:
 DONE = sse.encode("[DONE]")
 
 
-class Agents(Protocol):
-    """The agents of a key."""
-
-    def info(self, owner: str) -> list[Json]:
-        """Return the agents of this owner."""
-        ...
-
-    def resolve(self, session: Json, owner: str) -> Json:
-        """Return the definition of a session's agent. Raises Problem."""
-        ...
-
-
-class Tools(Protocol):
-    """The server's tools."""
-
-    def info(self) -> list[Json]:
-        """Return the tools that every agent may use."""
-        ...
-
-    def info_named(self) -> list[Json]:
-        """Return the tools that only agents that name them may use."""
-        ...
+def routes(services: Services) -> dict[tuple[str, str], Route]:
+    """Return (method, path) -> route."""
+    front = Gateway(services)
+    table = {
+        ("GET", "/api/agents"): front.agents,
+        ("GET", "/api/agent"): front.agent,
+        ("GET", "/api/chats"): front.chats,
+        ("GET", "/api/chat"): front.chat,
+        ("POST", "/api/chat"): front.chat,
+        ("POST", "/api/query"): front.query,
+        ("POST", "/api/submit"): front.submit,
+    }
+    return {at: Route(handler, refusal=refusal) for at, handler in table.items()}
 
 
 class Gateway:
-    """The handlers of `/api/*`.
+    """The handlers of `/api/*`."""
 
-    `clock` returns the time in milliseconds, `defaults` are the defaults of sessions.
-    """
-
-    def __init__(
-        self,
-        runs: Runs,
-        agents: Agents,
-        tools: Tools,
-        clock: Callable[[], int],
-        defaults: Mapping[str, Any],
-    ) -> None:
-        self._runs, self._agents, self._tools, self._clock = runs, agents, tools, clock
-        says = defaults["config"]["context"]["window_runs"] is not None
-        self._window = None if says else WINDOW
+    def __init__(self, services: Services) -> None:
+        self._runs, self._agents, self._toolbox = services.runs, services.agents, services.toolbox
+        self._clock = services.clock
+        context = services.config.session["config"]["context"]
+        self._window = WINDOW if context["window_runs"] is None else None
         self._open: set[Live] = set()  # streams of queries
-
-    def routes(self) -> dict[tuple[str, str], Route]:
-        """Return (method, path) -> route."""
-        table = {
-            ("GET", "/api/agents"): self.agents,
-            ("GET", "/api/agent"): self.agent,
-            ("GET", "/api/chats"): self.chats,
-            ("GET", "/api/chat"): self.chat,
-            ("POST", "/api/chat"): self.chat,
-            ("POST", "/api/query"): self.query,
-            ("POST", "/api/submit"): self.submit,
-        }
-        return {at: Route(handler, refusal=refusal) for at, handler in table.items()}
 
     async def agents(self, call: Call) -> None:
         """Send the list of agents, filtered by `tag`."""
@@ -543,7 +513,7 @@ class Gateway:
 
     def _tools_of(self) -> tuple[list[str], list[str]]:
         """Return the names of usable tools: (of every agent, of agents that name them)."""
-        return _usable(self._tools.info()), _usable(self._tools.info_named())
+        return _usable(self._toolbox.info()), _usable(self._toolbox.info_named())
 
 
 class Live:
