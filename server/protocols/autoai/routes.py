@@ -1,8 +1,9 @@
 """The routes of AutoAi's chat widget, `/auto-ai/v1/*`.
 
-Runs are the same as those of `POST /session`. Chat Completions and the messages of the widget's own
-stream are read by protocols/openai, the only other protocol that this one needs. Only an open
-request waits for the widget; after it has ended, the client continues with the session that it was sent.
+Runs are the same as those of `POST /session`. Chat Completions, and the messages of the widget's
+own stream, are read by protocols/openai, the only other protocol that this one needs. Only an open
+request waits for the widget; after it has ended, the client continues with the session that it was
+sent.
 """
 
 from __future__ import annotations
