@@ -21,7 +21,7 @@ from ...errors import Problem
 from ...http import sse
 from ...schema.example import NOTHING, example
 from ...schema.validate import SchemaError, validate
-from ...session.events import Event
+from ...session.events import Event, pointer
 from ...session.fold import extra
 from ...strict_json import dumps
 from ..openai import chat, common
@@ -92,7 +92,7 @@ class Asked:
         """
         if self.brought:
             for error in problem.errors:
-                error["pointer"] = "/session" + error["pointer"]
+                error["pointer"] = pointer("session") + error["pointer"]
         if problem.status == 422:
             problem.status = 404 if problem.code == "agent_unknown" else 400
         return problem
@@ -145,8 +145,8 @@ def no_history(body: Json, what: str) -> Problem:
         " messages so far, or as `session` what the last stream ended with. A new conversation has"
         " another sessionId."
     )
-    error = {"pointer": "/messages", "detail": text}
-    return Problem("request_invalid", text, errors=[error], status=400)
+    errors = [{"pointer": pointer("messages"), "detail": text}]
+    return Problem("request_invalid", text, errors=errors, status=400)
 
 
 def answer(session: Json, *results: Json) -> bool:

@@ -137,11 +137,11 @@ def query(body: Json, window: int | None = None) -> Asked:
     brought = body.get("session") is not None
     session: Json = {**(body.get("session") or {})}
     if body.get("chatId") and not brought:
-        raise _invalid("/session", NO_HISTORY)
+        raise _invalid("session", NO_HISTORY)
     _same_chat(body, session)
     message = body.get("message") or ""
     if not message.strip() and not session.get("messages"):
-        raise _invalid("/message", "must not be blank")
+        raise _invalid("message", "must not be blank")
     if window is not None:
         _windowed(session, window)
     if body.get("agentKey"):
@@ -159,9 +159,9 @@ def query(body: Json, window: int | None = None) -> Asked:
     told = {"type": "request.query", "role": "user", "message": message}
     told |= {key: body[key] for key in ("requestId", "references", "scene") if body.get(key)}
     places = [
-        (pointer("messages", index), "/message"),
-        *((ours, f"/{key}") for key, ours in _PLACES.items() if body.get(key)),
-        ("", "/session"),
+        (pointer("messages", index), pointer("message")),
+        *((pointer(ours), pointer(key)) for key, ours in _PLACES.items() if body.get(key)),
+        _WHOLE,
     ]
     wait = body.get("wait")
     if wait is None:
@@ -186,13 +186,13 @@ def submit(body: Json) -> Asked:
     waiting = session.get("interrupts", [])
     index = _waiting_at(waiting, body["toolId"])
     if index is None:
-        raise _invalid("/toolId", f"nothing waits for {body['toolId'][:80]!r} in this session")
+        raise _invalid("toolId", f"nothing waits for {body['toolId'][:80]!r} in this session")
     item = waiting[index]
     answer = {"status": "resolved", "payload": _payload(item, body)}
     session["interrupts"] = [*waiting[:index], {**item, "answer": answer}, *waiting[index + 1 :]]
-    at = pointer("interrupts", index, "answer")
-    places = [(f"{at}/payload", "/payload"), (at, "/toolId"), ("", "/session")]
-    return Asked(session, places, told)
+    at = ("interrupts", index, "answer")
+    places = [(pointer(*at, "payload"), pointer("payload")), (pointer(*at), pointer("toolId"))]
+    return Asked(session, [*places, _WHOLE], told)
 
 
 def waits_for(session: Json, body: Json) -> Json | None:
@@ -215,34 +215,35 @@ def _waiting_at(waiting: list[Json], tool_id: str) -> int | None:
 def not_waiting(body: Json) -> Problem:
     """Return the refusal of a submit for which no open query of this process waits."""
     detail = f"Nothing waits here for {body['toolId'][:80]!r}. {NOT_WAITING}"
-    errors = [{"pointer": "/session", "detail": NOT_WAITING}]
+    errors = [{"pointer": pointer("session"), "detail": NOT_WAITING}]
     return Problem("request_invalid", detail, errors=errors, status=409)
 
 
 def chat_request(body: Json) -> Asked:
     """Return the session whose details `/api/chat` asks for. Raises Problem."""
     check(body, CHAT)
-    return Asked(body["session"], [("", "/session")])
+    return Asked(body["session"], [_WHOLE])
 
 
 def chat_in(parameters: Json) -> Json:
     """Return the body that the query string of `GET /api/chat` stands for. Raises Problem."""
     text = parameters.get("session", "")
     if not text:
-        error = {"pointer": "/session", "detail": "missing; send it as JSON, here or in the body"}
-        raise Problem("not_found", f"{NO_CHATS} Send the session.", errors=[error])
+        missing = "missing; send it as JSON, here or in the body"
+        errors = [{"pointer": pointer("session"), "detail": missing}]
+        raise Problem("not_found", f"{NO_CHATS} Send the session.", errors=errors)
     try:
         session = loads(text)
     except JSONError as problem:
-        raise _invalid("/session", f"this is no JSON: {problem}") from None
+        raise _invalid("session", f"this is no JSON: {problem}") from None
     return {"session": session, "includeEvents": parameters.get("includeEvents") == "true"}
 
 
 def one_agent(key: str) -> Asked:
     """Return a document that names the agent of `GET /api/agent`. Raises Problem."""
     if not key:
-        raise _invalid("/agentKey", "must not be blank")
-    return Asked({"agent": key}, [("/agent", "/agentKey")])
+        raise _invalid("agentKey", "must not be blank")
+    return Asked({"agent": key}, [(pointer("agent"), pointer("agentKey"))])
 
 
 def envelope(data: Any, msg: str = SUCCESS) -> Json:
@@ -310,7 +311,8 @@ def _mode(about: Mapping[str, Any]) -> str:
     return {"react": "RE_ACT"}.get(name, name.upper())
 
 
-_PLACES = {"agentKey": "/agent", "tools": "/tools", "chatId": "/id"}
+_PLACES = {"agentKey": "agent", "tools": "tools", "chatId": "id"}
+_WHOLE = (pointer(), pointer("session"))  # see Asked.places
 
 
 # -- parts of a request ---------------------------------------------------------------------------
@@ -320,7 +322,7 @@ def _same_chat(body: Json, session: Json) -> None:
     """Set the session's id to `chatId`. Raises Problem if it has another one."""
     chat = body.get("chatId")
     if chat and session.setdefault("id", chat) != chat:
-        raise _invalid("/chatId", "the session that came along has another id")
+        raise _invalid("chatId", "the session that came along has another id")
 
 
 def _windowed(session: Json, window: int) -> None:
@@ -376,9 +378,9 @@ def _payload(interrupt: Json, body: Json) -> Any:
     return payload
 
 
-def _invalid(place: str, detail: str) -> Problem:
-    error = {"pointer": place, "detail": detail}
-    return Problem("request_invalid", f"{place[1:]}: {detail}", errors=[error], status=400)
+def _invalid(member: str, detail: str) -> Problem:
+    errors = [{"pointer": pointer(member), "detail": detail}]
+    return Problem("request_invalid", f"{member}: {detail}", errors=errors, status=400)
 
 
 # -- routes ---------------------------------------------------------------------------------------
