@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from ... import VERSION
 from ...api.router import Call, Route
@@ -25,6 +25,7 @@ from ...tools.execution_claims import Claims
 from ..services import Services
 from . import chat, common, responses
 from .common import Json, shown
+from .reply import Reply
 from .response_store import Recent
 from .responses import Earlier
 
@@ -104,34 +105,6 @@ def retold(messages: Iterable[Json]) -> Iterator[Event]:
 
 OWNER = "yaa"
 NOTED = ("RUN_STARTED", "STATE_DELTA", *TERMINAL)
-
-
-class Reply(Protocol):
-    """A run's events as a response, streamed or whole."""
-
-    def frame(self, event: Event) -> bytes:
-        """Return the frames of an event, b"" for most kinds."""
-        ...
-
-    def cut(self) -> bytes:
-        """Return the end of the stream when the server stops."""
-        ...
-
-    def see(self, event: Event) -> None:
-        """Handle an event of a run that is not streamed."""
-        ...
-
-    def answer(self) -> tuple[int, dict[str, Any]]:
-        """Return (status, body)."""
-        ...
-
-    def brought(self) -> dict[str, Any] | None:
-        """Return the data that the caller sends back with its tool results; else None."""
-        ...
-
-    def lasting(self) -> tuple[str, dict[str, Any]] | None:
-        """Return (id, value to keep for later requests); None if nothing is kept."""
-        ...
 
 
 def routes(services: Services) -> dict[tuple[str, str], Route]:
