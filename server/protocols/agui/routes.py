@@ -1,7 +1,6 @@
 """The route `POST /agui/{agent}`: AG-UI's RunAgentInput in, its events out.
 
-protocols/agui/request.py makes a session of the body, protocols/agui/routes.py converts the events
-of the run. The response is always a stream, of frames with `data:` only.
+`request` makes a session of the body. The response is always a stream, of frames with `data:` only.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from .request import ASKED_FIRST, EDITED, Given
 # -- events ---------------------------------------------------------------------------------------
 # Convert the events of a run for AG-UI clients.
 #
-# `protocols/agui/routes` calls `told` for every event, after it is folded into the session. The
-# events are AG-UI's already; changes that this server's fold derives from an event are added as
-# events, for the client's state. After any event, the client's messages and state are enough to
-# continue on another server.
+# `told` is called for every event, after it is folded into the session. The events are AG-UI's
+# already; changes that this server's fold derives from an event are added as events, for the
+# client's state. After any event, the client's messages and state are enough to continue on another
+# server.
 
 Session = dict[str, Any]
 

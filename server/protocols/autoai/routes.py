@@ -32,7 +32,7 @@ from ..services import Services
 # -- chat -----------------------------------------------------------------------------------------
 # Convert the requests and streams of AutoAi's chat widget (`/auto-ai/v1/chat/*`). Pure.
 #
-# Used by protocols/autoai/routes.py. Chat Completions are those of protocols/openai/chat.py.
+# Chat Completions are those of protocols/openai/chat.py.
 # AutoAi's own server kept sessions and this one does not, so every request has the history, or the
 # session.
 
@@ -221,57 +221,63 @@ class Telling:
         self._begun = False
         self._thought = "REASONING"
         self._calls: dict[str, tuple[str, list[str]]] = {}  # id -> name and arguments so far
-        self._told_ms = 0
+        self._now_ms = self._told_ms = 0
 
     def tell(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
         """Return the events to send for one that is folded into `session`; `name` is its alias."""
-        match name:
-            case "run.start":
-                begun, self._begun = self._begun, True
-                return [] if begun else [{"type": "TASK_INFO", "taskId": event["runId"]}]
-            case "think.start":
-                marked = extra(event).get("field") in MARKED
-                self._thought = "THINKING" if marked else "REASONING"
-            case "think.delta":
-                return [_piece(self._thought, event["delta"])]
-            case "text.delta":
-                return [_piece("CONTENT", event["delta"])]
-            case "tool.start" | "tool.args" | "tool.end":
-                return self._action(event, name, now_ms, session)
-            case "tool.exec":
-                entry = session["calls"].get(extra(event)["exec"], {})
-                return [_piece("ACTION_START", entry.get("name", ""))]
-            case "tool.result":
-                end = "error" if extra(event).get("is_error") else "success"
-                observed = _piece("OBSERVATION", event["content"])
-                return [_piece("ACTION_END", end), observed]
-            case "run.end":
-                return [self._asked(item, session) for item in session["interrupts"]]
-            case "run.error":
-                return [_piece("ERROR", event["message"])]
+        self._now_ms = now_ms
+        method = _METHODS.get(name)
+        return method(self, event, session) if method else []
+
+    def _start(self, event: Event, session: Json) -> list[Json]:
+        begun, self._begun = self._begun, True
+        return [] if begun else [{"type": "TASK_INFO", "taskId": event["runId"]}]
+
+    def _begin_thought(self, event: Event, session: Json) -> list[Json]:
+        self._thought = "THINKING" if extra(event).get("field") in MARKED else "REASONING"
         return []
 
-    def _action(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
-        """Return the events for a call that is being written.
+    def _thinking(self, event: Event, session: Json) -> list[Json]:
+        return [_piece(self._thought, event["delta"])]
 
-        These are its length, at intervals, and at its end the call, unless the tool is the page's.
-        """
-        call_id = event["toolCallId"]
-        if name == "tool.start":
-            self._calls[call_id] = event["toolCallName"], []
-            self._told_ms = now_ms
-            return [_piece("ACTION_OUTING", "0")]
-        called, pieces = self._calls[call_id]
-        if name == "tool.args":
-            pieces.append(event["delta"])
-            if now_ms - self._told_ms < OUTING_MS:
-                return []
-            self._told_ms = now_ms
-            return [_piece("ACTION_OUTING", str(sum(map(len, pieces))))]
-        del self._calls[call_id]
+    def _text(self, event: Event, session: Json) -> list[Json]:
+        return [_piece("CONTENT", event["delta"])]
+
+    # A call that is being written: its length, at intervals, and at its end the call.
+
+    def _call(self, event: Event, session: Json) -> list[Json]:
+        self._calls[event["toolCallId"]] = event["toolCallName"], []
+        self._told_ms = self._now_ms
+        return [_piece("ACTION_OUTING", "0")]
+
+    def _arguments(self, event: Event, session: Json) -> list[Json]:
+        _, pieces = self._calls[event["toolCallId"]]
+        pieces.append(event["delta"])
+        if self._now_ms - self._told_ms < OUTING_MS:
+            return []
+        self._told_ms = self._now_ms
+        return [_piece("ACTION_OUTING", str(sum(map(len, pieces))))]
+
+    def _end_arguments(self, event: Event, session: Json) -> list[Json]:
+        """Return the call; nothing for one of the page's tools, for which the run stops."""
+        called, pieces = self._calls.pop(event["toolCallId"])
         page = any(tool["name"] == called for tool in session.get("tools", ()))
         call = {"name": called, "arguments": "".join(pieces)}
         return [] if page else [_piece("ACTION", dumps(call))]
+
+    def _execution(self, event: Event, session: Json) -> list[Json]:
+        entry = session["calls"].get(extra(event)["exec"], {})
+        return [_piece("ACTION_START", entry.get("name", ""))]
+
+    def _result(self, event: Event, session: Json) -> list[Json]:
+        end = "error" if extra(event).get("is_error") else "success"
+        return [_piece("ACTION_END", end), _piece("OBSERVATION", event["content"])]
+
+    def _end(self, event: Event, session: Json) -> list[Json]:
+        return [self._asked(item, session) for item in session["interrupts"]]
+
+    def _error(self, event: Event, session: Json) -> list[Json]:
+        return [error(event["message"])]
 
     def _asked(self, item: Json, session: Json) -> Json:
         """Return the event for an interrupt: a call of a page's tool, or a question to the user."""
@@ -283,6 +289,21 @@ class Telling:
         call = {"id": item["call_id"], "type": "function", "function": function}
         told = {"type": "FRONTEND_TOOL_CALL", "callId": item["call_id"], "toolCall": call}
         return _piece("ACTION", f"{FRONTEND} {dumps(told)}")
+
+
+_METHODS: dict[str, Callable[[Telling, Event, Json], list[Json]]] = {
+    "run.start": Telling._start,
+    "think.start": Telling._begin_thought,
+    "think.delta": Telling._thinking,
+    "text.delta": Telling._text,
+    "tool.start": Telling._call,
+    "tool.args": Telling._arguments,
+    "tool.end": Telling._end_arguments,
+    "tool.exec": Telling._execution,
+    "tool.result": Telling._result,
+    "run.end": Telling._end,
+    "run.error": Telling._error,
+}
 
 
 def waits_for_page(session: Json) -> bool:

@@ -1,6 +1,6 @@
 """The routes of `/api/*`: agents, queries and submits, for clients of an agent gateway.
 
-Runs are the same as those of `POST /session`; protocols/gateway/routes.py translates. Only an open
+Runs are the same as those of `POST /session`; `events` translates those of a run. Only an open
 request waits for a submit: the stream of a query ends with the session, and the server keeps
 nothing of it.
 """
@@ -31,9 +31,8 @@ from .events import Telling, chat, reply
 # -- request --------------------------------------------------------------------------------------
 # Convert the bodies of an agent gateway (`/api/*`) to sessions, and its envelope. Pure.
 #
-# Used by protocols/gateway/routes.py; the events of a run are converted in
-# protocols/gateway/events.py. A gateway stores chats and this server does not, so the session is
-# sent with the end of every run and comes back with the next request.
+# A gateway stores chats and this server does not, so the session is sent with the end of every run
+# and comes back with the next request.
 
 Json = dict[str, Any]
 

@@ -3,7 +3,7 @@
 A body becomes a session, its run begins as for `POST /session`, and the events are sent in the form
 that the official SDKs read. Before a run, an error has its HTTP status. After the run has begun no
 response asks for a retry, because tools may have run; a request that is repeated nevertheless
-continues its first run (protocols/openai/routes.py).
+continues its first run.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from .responses import Earlier
 # -- idempotency ----------------------------------------------------------------------------------
 # Recognize a repeated request of /v1 and continue its first run.
 #
-# `protocols/openai/routes` stores the run under the request's name from before the first tool
-# execution on, and begins a repetition with the stored part. Both official SDKs repeat a POST when
-# the connection breaks before the answer, and mark it with a header; any caller can send an
-# `Idempotency-Key`. The body of a repetition is the same, so only what the run added is stored.
+# The run is stored under the request's name from before the first tool execution on, and a
+# repetition begins with the stored part. Both official SDKs repeat a POST when the connection
+# breaks before the answer, and mark it with a header; any caller can send an `Idempotency-Key`. The
+# body of a repetition is the same, so only what the run added is stored.
 
 KEY = "idempotency-key"
 COUNT = "x-stainless-retry-count"  # of the SDKs: how often they have sent this request before
