@@ -15,15 +15,14 @@ import ipaddress
 import os
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from . import strict_json
 from .http.parser import is_loopback
 from .sandbox import network_policy
-from .settings import gateway_variables
 from .settings.schema import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
 from .telemetry import redact
 
@@ -41,7 +40,6 @@ SHORT_NAMES = {
     "YAA_API_KEYS": "server.api_keys",
     "YAA_LOG_LEVEL": "server.log.level",
 }
-AUTOAI = "autoai"  # prefix of another server's settings (settings/autoai_names.py)
 ENV_PROVIDER = "main"  # YAA_PROVIDER_API_KEY is server.providers.main.api_key
 NOT_SETTINGS = ("YAA_HOME", "YAA_CONFIG", "YAA_SANDBOX_FORCE", "YAA_TEST_")  # read elsewhere
 
@@ -59,6 +57,24 @@ class Unavailable(ConfigError):
 
     An address is in use by another program, or the machine does not have it yet.
     """
+
+
+class Foreign(NamedTuple):
+    """Another system's names for settings of this server.
+
+    variables   environment -> (settings by dotted key, lines for the owner)
+    keys        (layer, its file) -> (the layer without the system's keys, problems)
+    """
+
+    name: str
+    variables: Callable[[Mapping[str, str]], tuple[dict[str, Any], list[str]]] = lambda env: (
+        {},
+        [],
+    )
+    keys: Callable[[dict[str, Any], str], tuple[dict[str, Any], list[str]]] = lambda layer, _: (
+        layer,
+        [],
+    )
 
 
 class Config:
@@ -110,12 +126,13 @@ def load(
     env: Mapping[str, str],
     flags: Mapping[str, Any],
     last: str = "the command line",
+    foreign: Collection[Foreign] = (),
 ) -> Config:
     """Read, merge and check all layers.
 
     `path` is read instead of `home`'s config.json; only the latter may be missing. `flags` maps
     dotted keys to values, None meaning "not given"; `last` is the name of their source in messages.
-    Raises ConfigError.
+    `foreign`: variables of these lie under the YAA_* ones. Raises ConfigError.
     """
     merged = _read(shipped("config.default.json"))
     kinds = kinds_of(merged)
@@ -124,9 +141,15 @@ def load(
     file = path or home / "config.json"
     if path is not None or _is_there(file):
         given = _expand(_read(file), env, str(file), problems)
-        layers[str(file)] = _ours(given, file, problems)
-    theirs, remarks = gateway_variables.read(env)
-    layers["the environment, as a gateway's"] = _from_flags(theirs)
+        for each in foreign:
+            given, wrong = each.keys(given, str(file))
+            problems += wrong
+        layers[str(file)] = given
+    remarks: list[str] = []
+    for each in foreign:
+        theirs, said = each.variables(env)
+        layers[f"the environment, as {each.name}'s"] = _from_flags(theirs)
+        remarks += said
     layers["the environment"] = _from_env(env, kinds, problems)
     layers[last] = _from_flags(flags)
     for source, layer in layers.items():
@@ -216,15 +239,6 @@ def _read(file: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ConfigError(f"{file}: wanted one object with `server` and `session` in it")
     return value
-
-
-def _ours(layer: dict[str, Any], file: Path, problems: list[str]) -> dict[str, Any]:
-    """Return a layer without AutoAi's keys; each of those is added to `problems`."""
-    if any(str(key).startswith(AUTOAI) for key in layer):
-        renamed = importlib.import_module(".settings.autoai_names", __package__)
-        layer, theirs = renamed.split(layer)
-        problems += [renamed.problem(name, str(file)) for name in theirs]
-    return layer
 
 
 def _is_there(file: Path) -> bool:

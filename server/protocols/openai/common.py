@@ -1,9 +1,8 @@
 """The history, session and errors that Chat Completions and Responses share.
 
-`chat` and `responses` read a body (protocols/openai/common.py, protocols/openai/common.py) and
-`document` makes the session. Each tool call of the caller's history must have its result, else the
-body is refused at the place that is wrong. Runs are unattended: tools that would ask a person are
-withheld, because this API has no way to ask.
+`chat` and `responses` read a body and `document` makes the session. Each tool call of the caller's
+history must have its result, else the body is refused at the place that is wrong. Runs are
+unattended: tools that would ask a person are withheld, because this API has no way to ask.
 """
 
 from __future__ import annotations

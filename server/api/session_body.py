@@ -1,4 +1,4 @@
-"""Checks of bodies that may hold a session, for the gateway's and AutoAi's protocols.
+"""Checks of bodies that may hold a session, as those of some protocols do.
 
 Errors point into the body that was sent, not into the session that was made of it.
 """
