@@ -14,9 +14,9 @@ from typing import Any
 
 from ..errors import Problem
 from ..schema.validate import SchemaError, Schemas
-from ..strict_json import LARGEST_COUNT
+from ..strict_json import LARGEST_COUNT, pointer
 from . import agent_definition, content_blocks, prompts, snapshot
-from .events import Event, Patch, drop, messages_filled, pointer, put, run_started, state_delta
+from .events import Event, Patch, drop, messages_filled, put, run_started, state_delta
 from .schema import MAX_ERRORS, MAX_PATTERN, MOST, ROLE_ALIASES, VERSION, check, role_of
 
 # -- client tools ---------------------------------------------------------------------------------

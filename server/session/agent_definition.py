@@ -13,10 +13,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..schema.validate import check_schema, validate
+from ..strict_json import LARGEST_COUNT
 from . import patterns
+from .config_schema import LIMITS
 from .modes import MODES, PLANNING, mode_named
 from .prompts import NAMES, remarks
-from .schema import LIMITS, MOST
+from .schema import MOST
 
 Session = dict[str, Any]
 Definition = dict[str, Any]
@@ -35,7 +37,7 @@ MAX_SETS = 32  # patterns with `?` or a set in an agent's tools: these are compi
 LIKELY = 0.8  # similarity from which a name counts as misspelt
 
 _TEXT = {"type": "string", "maxLength": 200_000}
-_LIMIT = {"type": ["number", "null"], "minimum": 0, "maximum": 2**53 - 1}
+_LIMIT = {"type": ["number", "null"], "minimum": 0, "maximum": LARGEST_COUNT}
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {

@@ -13,8 +13,8 @@ from typing import Any
 from ..errors import Problem
 from ..session import events
 from ..session.call_actions import Given, Send
-from ..session.events import Event, pointer
-from ..strict_json import browser_safe
+from ..session.events import Event
+from ..strict_json import browser_safe, pointer
 from . import policy
 from .policy import Verdict
 from .result import MAX_TEXT, as_text, limited, shortened

@@ -35,7 +35,7 @@ from ..session.events import Event
 from ..session.limits import Ceilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
-from ..strict_json import Constant, browser_safe, dumps
+from ..strict_json import Constant, browser_safe, dumps, pointer
 from . import builtin, client_tools, policy
 from .arguments import Pending, Results, fill, fitted, misfits
 from .catalog import Catalog, Entry
@@ -630,7 +630,7 @@ def _edits(session: Session) -> Iterator[tuple[str, str, Json]]:
             continue
         payload = answer["payload"]
         if payload["approved"] and "edited_args" in payload:
-            place = events.pointer("interrupts", index, "answer", "payload", "edited_args")
+            place = pointer("interrupts", index, "answer", "payload", "edited_args")
             yield place, asked["call_id"], payload["edited_args"]
 
 

@@ -16,10 +16,9 @@ from typing import Any
 
 from ...errors import Problem
 from ...session import accept
-from ...session.events import pointer
 from ...session.fold import parse_pointer
 from ...session.schema import MAX_ID, MAX_SESSION_ID, check
-from ...strict_json import LARGEST_COUNT, dumps
+from ...strict_json import LARGEST_COUNT, dumps, pointer
 
 # -- fields ---------------------------------------------------------------------------------------
 # Typed access to the fields of a body of /v1, with errors at the field's place.
