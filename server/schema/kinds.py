@@ -158,7 +158,7 @@ def json_schema(kind: Kind, *, form: bool = False) -> JsonSchema:
     if kind.closed:
         made["additionalProperties"] = False
     if kind.each is not None:
-        key = "items" if kind.schema.get("type") == "array" else "additionalProperties"
+        key = "items" if "array" in kind.schema.get("type", ()) else "additionalProperties"
         made.setdefault(key, json_schema(kind.each, form=form))
     return made
 

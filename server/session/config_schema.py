@@ -315,6 +315,7 @@ _TOOL = _object(
 _PROMPT = _object(
     "Prompt",
     "Sections of the system prompt; those that stand here replace the default.",
+    False,
     **{
         name: kinds.about(
             ANY,
