@@ -15,7 +15,7 @@ from typing import Any
 from ..schema.validate import check_schema, validate
 from ..strict_json import LARGEST_COUNT
 from . import patterns
-from .config_schema import LIMITS
+from .limits import LIMITS
 from .modes import MODES, PLANNING, mode_named
 from .prompts import NAMES, remarks
 from .schema import MOST

@@ -20,6 +20,7 @@ from ..schema.kinds import ANY, FLAG, Kind, Misfit, Misfits, Place
 from ..schema.validate import check_schema
 from ..strict_json import pointer
 from . import prompts
+from .limits import APIS, NETWORKS, TOOL_MODES
 from .modes import MODES, mode_named
 
 Schema = dict[str, Any]
@@ -39,8 +40,6 @@ STRATEGIES = (
 REPLIES = ("full", "delta")
 SUMMARIES = ("extract", "llm")
 ON_LIMIT = ("summarize", "stop", "auto")  # auto equals summarize: older documents have it
-TOOL_MODES = ("auto", "native", "json_schema", "text")
-LIMITS = ("max_steps", "max_tokens", "max_cost_micro", "max_wall_s", "max_consecutive_errors")
 
 _NONE = "null is none."
 _BELOW = "0 or more and below 2^53"
@@ -163,9 +162,7 @@ _PROVIDER = _object(
     ),
     model_name=_optional_text("Model", "Empty: the provider's default."),
     preset=_hint(_text("Vendor", "Of your own provider: openai, anthropic, deepseek, ollama, …")),
-    api=_hint(
-        _choice("API", "Which one your own provider speaks.", ("", "chat", "responses", "messages"))
-    ),
+    api=_hint(_choice("API", "Which one your own provider speaks.", APIS)),
     model_type=_object(
         "Kind of model",
         "What the model can do.",
@@ -310,7 +307,11 @@ _TOOL = _object(
     "A tool's rules.",
     auto_approve=_flag("Run without asking", "As far as the server allows."),
     deny=_flag("Never run", "In this session."),
-    network=_choice("Network", "Only less than the server allows.", ("off", "proxy", "full")),
+    network=kinds.about(
+        replace(kinds.one_of(*NETWORKS), words="off, proxy or full"),
+        "Network",
+        "Only less than the server allows.",
+    ),
 )
 _PROMPT = _object(
     "Prompt",

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..strict_json import pointer
 from .agent_definition import DEFAULT
-from .config_schema import LIMITS
+from .limits import LIMITS, NETWORKS
 
 Json = dict[str, Any]
 Item = dict[str, Any]
@@ -65,7 +65,6 @@ STATE = ("plan", "output")  # of a branch's state; the rest as in `_path`
 EXT = ("forked_from", "pinned", "tags")
 BRANCH = ("id", "at", "name", "favourite", "fresh")
 ACTIVE = ("id", "name", "favourite", "fresh")
-NETWORKS = ("off", "proxy", "full")
 ENDED = ("done", "failed", "denied", "skipped")
 BEGUN = ("started", "done", "failed", "indeterminate")
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from server.session import sanitize as foreign
-from server.session.config_schema import CONFIG, LIMITS
+from server.session.config_schema import CONFIG
+from server.session.limits import LIMITS
 from server.session.sanitize import sanitize
 from server.session.schema import CONTEXT, TOP
 from server.strict_json import canonical

@@ -14,9 +14,9 @@ from itertools import islice
 from typing import Any
 
 from ...errors import Problem
-from ...session.config_schema import LIMITS
 from ...session.events import SNAPSHOT
 from ...session.fold import extra, parse_pointer
+from ...session.limits import LIMITS
 from ...session.schema import MAX_ERRORS
 from ...strict_json import JSONError, dumps, loads, pointer
 
