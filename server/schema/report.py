@@ -38,6 +38,10 @@ class Mismatch:
     def __str__(self) -> str:
         return f"{self.pointer or '(root)'}: {self.message}"
 
+    def error(self, place: str = "") -> dict[str, str]:
+        """Return it as an error of a response: {"pointer", "detail"}; `place`: of the value."""
+        return {"pointer": place + self.pointer, "detail": self.message}
+
 
 class Finding(NamedTuple):
     """One problem for code: `value` is the offending value, `wanted` the data that repairs need."""

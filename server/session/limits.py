@@ -16,7 +16,7 @@ LIMITS = ("max_steps", "max_tokens", "max_cost_micro", "max_wall_s", "max_consec
 TOOL_SECONDS = ("wall_s", "cpu_s")
 TOOL_SIZES = ("memory_mb", "file_mb", "disk_mb", "output_kb", "processes", "open_files")
 TOOL_MODES = ("auto", "native", "json_schema", "text")
-NETWORKS = ("off", "proxy", "full")
+NETWORKS = ("off", "proxy", "full")  # narrowest first
 APIS = ("", "chat", "responses", "messages")  # of a provider; "" is the one of its vendor
 
 ALONE = ("max_parallel_calls", "max_request_size", "max_values")

@@ -32,6 +32,7 @@ MOST = {
     "interrupts": 1_000,
     "grants": 1_000,
     "grants/*/match": 20,
+    "tools": 256,
     "plan/tasks": 100,
     "config/agent/tools": 256,
     "config/limits/tool": 100,
@@ -255,14 +256,18 @@ SESSION = kinds.object_of(TOP)
 
 
 def check(document: dict[str, Any]) -> list[Error]:
-    """Return the errors of `document` as {"pointer", "detail"}, at most MAX_ERRORS.
+    """Return the errors of `document` as {"pointer", "detail"}, at most MAX_ERRORS."""
+    return [misfit.error() for misfit in shape_misfits(document)]
+
+
+def shape_misfits(document: dict[str, Any]) -> list[Misfit]:
+    """Return what does not fit in a document, at most MAX_ERRORS.
 
     If a list or object has more entries than MOST allows, only that is reported; ids are compared
     only in a document of the right shape.
     """
     found = list(_too_many(document)) or misfits(document, SESSION, MAX_ERRORS)
-    found = found or list(islice(_repeated(document), MAX_ERRORS))
-    return [misfit.error() for misfit in found[:MAX_ERRORS]]
+    return found[:MAX_ERRORS] or list(islice(_repeated(document), MAX_ERRORS))
 
 
 def _too_many(document: dict[str, Any]) -> Iterator[Misfit]:

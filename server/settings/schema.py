@@ -64,13 +64,13 @@ TEXTS = _list(TEXT)
 OPEN = _map(ANY)
 SECONDS = ("_s", "timeout", "interval", "delay")  # ends of keys whose value may have a fraction
 
-PROVIDER: dict[str, Kind] = {
+# Of one model of a provider; a key here replaces the provider's.
+MODEL: dict[str, Kind] = {
     "preset": TEXT,
     "api": one_of(*APIS),
     "api_url": TEXT,
     "api_key": TEXT,
     "model_name": TEXT,
-    "models": _list(either(TEXT, OPEN)),
     "model_type": _closed({"is_function_call": FLAG, "is_reasoning": FLAG}),
     "model_settings": OPEN,
     "cost_per_ktoken": NUMBER,
@@ -83,6 +83,7 @@ PROVIDER: dict[str, Kind] = {
     "extra_body": OPEN,
     "quirks": OPEN,
 }
+PROVIDER = MODEL | {"models": _list(either(TEXT, object_of(MODEL, each=ANY)))}
 
 FORWARD = matching(
     forwarding.NAME,

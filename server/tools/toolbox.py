@@ -25,14 +25,14 @@ from ..context.compact import RETAIN
 from ..context.ops import RELOAD, ops_of
 from ..errors import Problem
 from ..http.client import Client
-from ..sandbox.network_policy import NETWORKS, Reach
+from ..sandbox.network_policy import Reach
 from ..sandbox.policy import TIERS
 from ..sandbox.probe import Proof
 from ..schema.inline import inline
 from ..schema.validate import Validator, remembered
 from ..session import agent_definition, events
 from ..session.events import Event
-from ..session.limits import Ceilings
+from ..session.limits import NETWORKS, Ceilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
 from ..strict_json import Constant, browser_safe, dumps, pointer
@@ -236,7 +236,7 @@ class Toolbox:
             if entry is None or entry.tool.name == FINISH:  # its schema is the session's
                 continue
             for error in misfits(args, entry.validator, partial(fill, session, call)):
-                yield {"pointer": place + error.pointer, "detail": error.message}
+                yield error.error(place)
 
     def judge(self, session: Session) -> Judge:
         """Return the toolbox for one decision; valid until an event is folded into the session."""

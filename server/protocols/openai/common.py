@@ -17,7 +17,7 @@ from typing import Any
 from ...errors import Problem
 from ...session import accept
 from ...session.fold import parse_pointer
-from ...session.schema import MAX_ID, MAX_SESSION_ID, check
+from ...session.schema import MAX_ID, MAX_SESSION_ID, MOST, check
 from ...strict_json import LARGEST_COUNT, dumps, pointer
 
 # -- fields ---------------------------------------------------------------------------------------
@@ -171,9 +171,10 @@ def tools(listed: Iterable[tuple[Place, Json]], spelling: Spelling, taken: Conta
         declared.append(tool)
         places.append(place)
         outer[inside] = name
-    for error in accept.misfits(declared):
-        at = (parse_pointer(error["pointer"]) or [])[1:]  # behind "tools"
-        raise misfit((*places[int(at[0])], *at[1:]) if at else ("tools",), error["detail"])
+    if len(declared) > MOST["tools"]:
+        raise misfit(("tools",), f"expected at most {MOST['tools']} tools, got {len(declared)}")
+    for (index, *at), said, *_ in accept.tool_misfits(declared):
+        raise misfit((*places[int(index)], *at), said)
     return Tools(tuple(declared), {name: inside for inside, name in outer.items()}, outer)
 
 
