@@ -24,8 +24,7 @@ from . import strict_json
 from .http.parser import is_loopback
 from .sandbox import network_policy
 from .schema.kinds import ANY, Kind
-from .settings import gateway_variables
-from .settings.schema import check, kind_of
+from .settings import gateway_variables, schema
 from .telemetry import redact
 
 At = tuple[str, ...]
@@ -121,7 +120,7 @@ def load(
     Raises ConfigError.
     """
     merged = _read(shipped("config.default.json"))
-    kind = kind_of(merged)
+    kind = schema.kind_of(merged)
     problems: list[str] = []
     layers: dict[str, dict[str, Any]] = {}
     file = path or home / "config.json"
@@ -133,7 +132,7 @@ def load(
     layers["the environment"] = _from_env(env, kind, problems)
     layers[last] = _from_flags(flags)
     for source, layer in layers.items():
-        problems += check(layer, kind, source)
+        problems += (f"{source}: {line}" for line in schema.problems(layer, kind))
         merged = merge(merged, layer)
     if not problems:
         problems += [*_contradictions(merged["server"], home), *_no_defaults(layers)]

@@ -212,10 +212,10 @@ def kind_of(defaults: Mapping[str, Any], at: str = "") -> Kind:
     return _closed(fields)
 
 
-def check(value: Any, kind: Kind, source: str) -> Iterator[str]:
-    """Yield one line for each part of `value` that is not of its kind. `source` names the layer."""
+def problems(value: Any, kind: Kind) -> Iterator[str]:
+    """Yield one line for each part of `value` that is not of its kind."""
     for misfit in misfits(value, kind):
-        yield f"{source}: {_wrong(misfit) if misfit.within is None else _unknown(misfit)}"
+        yield _wrong(misfit) if misfit.within is None else _unknown(misfit)
 
 
 def _like(example: Any, key: str) -> Kind:
