@@ -23,8 +23,11 @@ from urllib.parse import urlsplit
 from . import strict_json
 from .http.parser import is_loopback
 from .sandbox import network_policy
-from .settings.schema import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
+from .schema.kinds import ANY, Kind
+from .settings import schema
 from .telemetry import redact
+
+At = tuple[str, ...]
 
 FOLDERS = ("agents", "tools", "models", "hooks", "workspaces", "claims", "logs")
 
@@ -135,7 +138,7 @@ def load(
     `foreign`: variables of these lie under the YAA_* ones. Raises ConfigError.
     """
     merged = _read(shipped("config.default.json"))
-    kinds = kinds_of(merged)
+    kind = schema.kind_of(merged)
     problems: list[str] = []
     layers: dict[str, dict[str, Any]] = {}
     file = path or home / "config.json"
@@ -150,10 +153,10 @@ def load(
         theirs, said = each.variables(env)
         layers[f"the environment, as {each.name}'s"] = _from_flags(theirs)
         remarks += said
-    layers["the environment"] = _from_env(env, kinds, problems)
+    layers["the environment"] = _from_env(env, kind, problems)
     layers[last] = _from_flags(flags)
     for source, layer in layers.items():
-        problems += check(layer, kinds, (), source)
+        problems += (f"{source}: {line}" for line in schema.problems(layer, kind))
         merged = merge(merged, layer)
     if not problems:
         problems += [*_contradictions(merged["server"], home), *_no_defaults(layers)]
@@ -341,7 +344,7 @@ def _is_network(text: str) -> bool:
     return True
 
 
-def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]) -> dict[str, Any]:
+def _from_env(env: Mapping[str, str], whole: Kind, problems: list[str]) -> dict[str, Any]:
     """Return the layer of the variables; mistakes are added to `problems`.
 
     `YAA_SERVER__LIMITS__MAX_RUNS=4` sets server.limits.max_runs: `__` separates the levels, case
@@ -351,7 +354,7 @@ def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]
     for variable in sorted(env):
         if not variable.startswith("YAA_") or variable.startswith(NOT_SETTINGS):
             continue
-        at, kind = _locate(_names(variable), kinds)
+        at, kind = _locate(_names(variable), whole)
         if not at:
             near = difflib.get_close_matches(variable, [*SHORT_NAMES, "YAA_HOME", "YAA_CONFIG"], 1)
             hint = f"did you mean {near[0]}?" if near else "server.port reads YAA_SERVER__PORT"
@@ -366,7 +369,7 @@ def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]
             _put(layer, at, _from_text(env[variable], kind))
         except ValueError:
             shown = redact.masked({at[-1]: env[variable]})[at[-1]]
-            problems.append(f"the environment: {variable} is {shown}, wanted {say(kind, at)}")
+            problems.append(f"the environment: {variable} is {shown}, wanted {kind.words}")
     return layer
 
 
@@ -378,34 +381,35 @@ def _names(variable: str) -> list[str]:
     return variable.removeprefix("YAA_").split("__")
 
 
-def _locate(names: list[str], kind: Any) -> tuple[At, Any]:
+def _locate(names: list[str], kind: Kind) -> tuple[At, Kind]:
     """Return a key in its real spelling and its kind; the key is empty if it does not exist."""
     at: list[str] = []
     for name in names:
-        if isinstance(kind, MapOf | Anything):
+        if kind is ANY or (kind.each is not None and kind.schema["type"] == "object"):
             at.append(name.lower())
-            kind = kind.kind if isinstance(kind, MapOf) else kind
+            kind = kind.each or kind
             continue
-        known = {key.lower(): key for key in kind} if isinstance(kind, dict) else {}
+        known = {key.lower(): key for key in kind.fields}
         if name.lower() not in known:
-            return (), None
+            return (), kind
         at.append(known[name.lower()])
-        kind = kind[at[-1]]
+        kind = kind.fields[at[-1]]
     return tuple(at), kind
 
 
-def _from_text(text: str, kind: Any) -> Any:
+def _from_text(text: str, kind: Kind) -> Any:
     """Parse `text` as a value of this kind. Raises ValueError."""
-    if isinstance(kind, str | Choice | Pattern):
+    expected = kind.schema.get("type")  # None: it may be a string
+    if expected == "string":
         return text
-    if isinstance(kind, bool):
+    if expected == "boolean":
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
-    if isinstance(kind, list) and not text.lstrip().startswith("["):
+    if expected == "array" and not text.lstrip().startswith("["):
         return [part.strip() for part in text.split(",") if part.strip()]
     try:
         return strict_json.loads(text)
     except strict_json.JSONError:
-        if isinstance(kind, Anything | Either):
+        if expected is None:
             return text
         raise
 

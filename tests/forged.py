@@ -243,7 +243,6 @@ def _branches(tool: str, args: Json) -> Iterator[Case]:
     for name, entry, asked in (
         ("waiting", {"state": "waiting", "input": {"message": QUESTION}}, "input_required"),
         ("started", {"state": "started", "args": args}, ""),
-        ("allowed", {"state": "allowed"}, ""),
         ("approved", {"state": "asking"}, "tool_call"),
     ):
         full = {"name": tool, "attempt": 1, "fingerprint": right, **entry}

@@ -7,12 +7,14 @@ shape check reads (server/session/schema.py), so a new key is tried as soon as i
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from server.schema.kinds import Kind
 from server.session import schema
-from server.session.schema import MOST, Fields, check
+from server.session.config_schema import CONFIG
+from server.session.schema import MOST, check
 
 from .protocols import samples
 
@@ -90,7 +92,7 @@ BASE: Json = {
         "events": [{"id": "c1", "trigger": "size", "at": 1, "after": 9, "before": 10}],
     },
     "config": {
-        **{name: {} for name in schema.CONFIG},
+        **{name: {} for name in CONFIG.fields},
         "llm_api": {"provider": {"name": "auto"}},
         "tool": {"shell": {}},
         "agent": {"name": "mine", "tools": ["*"]},
@@ -101,6 +103,7 @@ BASE: Json = {
 PLACES: dict[str, tuple[tuple[Any, ...], ...]] = {
     "TOP": ((),),
     "MESSAGE": (("messages", 0), ("messages", 1), ("messages", 2)),
+    "TOOL_CALL": (("messages", 1, "tool_calls", 0),),
     "FUNCTION": (("messages", 1, "tool_calls", 0, "function"),),
     "CALL": (("calls", "c0"), ("calls", "c1")),
     "INTERRUPT": (("interrupts", 0),),
@@ -111,7 +114,7 @@ PLACES: dict[str, tuple[tuple[Any, ...], ...]] = {
     "RECORD": (("context", "events", 0),),
     "PROVIDER": (("config", "llm_api", "provider"),),
     "TOOL": (("config", "tool", "shell"),),
-    **{f"CONFIG.{name}": (("config", name),) for name in schema.CONFIG},
+    **{f"CONFIG.{name}": (("config", name),) for name in CONFIG.fields},
     **{f"OPS.{name}": (("context", "ops", n),) for n, name in enumerate(OPS)},
 }
 # Entries of lists and objects; the first that a key accepts is the one that it grows by.
@@ -153,29 +156,35 @@ OBJECTS: tuple[str, ...] = (
 OBJECTS += ("grants.match", "messages.details", "run.warnings", "ext")
 
 
-def tables() -> dict[str, Fields]:
-    """Every table of the shape check by its name."""
-    found: dict[str, Fields] = {}
-    for name, value in vars(schema).items():
-        if not name.isupper() or not isinstance(value, dict):
-            continue
-        if all(map(_is_check, value.values())):
-            found[name] = value
-        elif all(isinstance(each, dict) for each in value.values()):
-            found |= {f"{name}.{key}": each for key, each in value.items()}
-    return found
+def tables() -> dict[str, Mapping[str, Kind]]:
+    """Every table of the shape check by its name, without keys that may have any value."""
+    found: dict[str, Mapping[str, Kind]] = {
+        name: value
+        for name, value in vars(schema).items()
+        if name.isupper() and isinstance(value, dict) and all(map(_is_kind, value.values()))
+    }
+    found |= {f"OPS.{name}": kind.fields for name, kind in found.pop("OPS").items()}
+    found |= {f"CONFIG.{name}": kind.fields for name, kind in CONFIG.fields.items()}
+    found["PROVIDER"] = CONFIG.fields["llm_api"].fields["provider"].fields
+    tool = CONFIG.fields["tool"].each
+    assert tool is not None
+    found["TOOL"] = tool.fields
+    return {
+        name: {key: kind for key, kind in table.items() if kind.schema}
+        for name, table in found.items()
+    }
 
 
-def _is_check(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and callable(value[0])
+def _is_kind(value: Any) -> bool:
+    return isinstance(value, Kind)
 
 
 def texts() -> Iterator[Growing]:
     """For each key of each table that takes a text of any length."""
     for table, rows in tables().items():
         for place in PLACES[table]:
-            for key, (fits, _) in rows.items():
-                if fits("x" * 1_000):
+            for key, kind in rows.items():
+                if kind.fits("x" * 1_000):
                     where = (*place, key)
                     yield Growing(".".join(map(str, where)), _text(where))
 
@@ -184,11 +193,11 @@ def keys() -> Iterator[Growing]:
     """For each key of each table: an array and an object that grow, as far as it takes one."""
     for table, rows in tables().items():
         for place in PLACES[table]:
-            for key, (fits, _) in rows.items():
+            for key, expected in rows.items():
                 where = (*place, key)
                 name = ".".join(map(str, where))
                 for kind in (list, dict):
-                    if fits(kind()):
+                    if expected.fits(kind()):
                         most = MOST.get(_path(where), 1 << 30)
                         yield Growing(f"{name}: {kind.__name__}", _grown(where, kind()), most=most)
     for name, (where, made) in DEEPER.items():

@@ -88,7 +88,7 @@ FULL: dict[str, Any] = {
         }
     ],
     "grants": [{"tool": "read", "decision": "allow"}],
-    "context": {"ops": [], "events": [], "pins": {}},
+    "context": {"ops": [], "events": []},
     "tools": [{"name": "page", "description": "d", "parameters": {"type": "object"}}],
     "environment": ["a fact"],
     "plan": {},

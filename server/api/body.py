@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .. import strict_json
 from ..errors import Problem
 from ..runtime.offload import offload
-from ..session.events import pointer
+from ..strict_json import pointer
 from .router import Call
 
 GZIP = ("gzip", "x-gzip")  # the same (RFC 9110 section 8.4.1.3)

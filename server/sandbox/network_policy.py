@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-NETWORKS = ("off", "proxy", "full")  # narrowest first
+from ..session.limits import NETWORKS
+
 NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,252})")
 MOST_HOSTS = 32  # that one approval may add
 

@@ -18,8 +18,8 @@ import socket
 import sys
 from dataclasses import replace
 
+from ..session.limits import NETWORKS
 from . import child, seccomp, syscalls, worker
-from .network_policy import NETWORKS
 from .policy import Policy
 
 # Loaded here once (100 ms) and not in every call.

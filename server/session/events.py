@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..strict_json import dumps as _dumps
-from ..strict_json import quote
+from ..strict_json import pointer, quote
 
 Event = dict[str, Any]
 Patch = list[dict[str, Any]]
@@ -106,7 +106,7 @@ def run_finished(
         "threadId": session["id"],
         "runId": session["run"]["id"],
         "timestamp": timestamp,
-        "outcome": outcome(session, reason),
+        "outcome": outcome(session),
         "result": {"status": status, "finish_reason": reason, "rev": session["rev"] + 1},
         **({"usage": usage} if usage else {}),
     }
@@ -168,14 +168,6 @@ def put(*path: str, value: Any) -> dict[str, Any]:
 def drop(*path: str) -> dict[str, Any]:
     """Return an RFC 6902 `remove`."""
     return {"op": "remove", "path": pointer("yaa", *path)}
-
-
-def pointer(*parts: str | int) -> str:
-    """Return an RFC 6901 JSON pointer; "" without parts."""
-    text = "/".join(map(str, parts))
-    if "~" in text or text.count("/") >= len(parts):  # a part needs escaping: rare
-        text = "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in parts)
-    return f"/{text}" if parts else ""
 
 
 def messages_filled(operations: Patch) -> Event:
@@ -355,10 +347,8 @@ def tool_result(
     }
 
 
-def outcome(session: dict[str, Any], reason: str) -> Event:
-    """Return AG-UI's `outcome` of a run: cancelled, success or interrupt."""
-    if reason == "cancelled":
-        return {"type": "cancelled"}
+def outcome(session: dict[str, Any]) -> Event:
+    """Return AG-UI's `outcome` of a run: success or interrupt."""
     if not session.get("interrupts"):
         return {"type": "success"}
     return {"type": "interrupt", "interrupts": [_agui(item) for item in session["interrupts"]]}

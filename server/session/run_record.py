@@ -14,10 +14,10 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..strict_json import LARGEST_COUNT, canonical
+from ..strict_json import LARGEST_COUNT, canonical, pointer
 from . import events
 from .accept import ANSWERS
-from .events import Event, messages_filled, pointer, put, state_delta
+from .events import Event, messages_filled, put, state_delta
 from .fold import Folder
 from .schema import ROLE_ALIASES
 

@@ -15,12 +15,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-from ..sandbox.network_policy import NETWORKS
 from ..schema.example import NOTHING, example
 from ..schema.generate import response_schema, schema_of
 from ..schema.inline import inline
 from ..schema.portable import portable
 from ..session.events import Event
+from ..session.limits import NETWORKS
 from ..strict_json import dumps
 from .runner import Outcome
 from .tool import MARK, Context, ToolError

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Problem
+from ..schema.kinds import Misfit
 from ..session import events
 from ..session.call_actions import Given, Send
-from ..session.events import Event, pointer
+from ..session.events import Event
 from ..strict_json import browser_safe
 from . import policy
 from .base import Tool, hints_of
@@ -73,10 +74,9 @@ def admit(session: Session, taken: Container[str]) -> None:
     A name must mean the same tool on every server.
     """
     errors = [
-        {
-            "pointer": pointer("tools", index, "name"),
-            "detail": f"this server has a tool named {tool['name']} itself",
-        }
+        Misfit(
+            ("tools", index, "name"), f"this server has a tool named {tool['name']} itself"
+        ).error()
         for index, tool in enumerate(session.get("tools", ()))
         if tool["name"] in taken
     ]

@@ -18,7 +18,9 @@ from urllib.parse import quote, unquote, urlencode
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..schema.inline import inline
+from ..schema.kinds import FLAG, TEXT, matching, object_of, one_of, text
 from ..settings import forwarding
+from ..settings.schema import problems
 from ..strict_json import JSONError, dumps, loads
 from ..telemetry import redact, tracing
 from .base import Emit, Invocation, Tool, failure, hints_of
@@ -300,10 +302,22 @@ def _list(value: Any) -> list[Any]:
 TIMEOUT_S = 30.0
 MAX_KB = 512
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-KEYS = {"name", "description", "method", "path", "parameters", *HINTS}
 # content: the argument is the whole JSON body; form: the whole body, as a form
 PLACES = ("path", "query", "header", "body", "content", "form")
 STYLES = {"": "", "comma": ",", "space": " ", "pipe": "|", "deep": ""}
+_PARAMETER = object_of(
+    {"in": one_of(*PLACES), "style": one_of(*STYLES)}, words="a schema with `in`"
+)
+ENTRY = object_of(  # of `tools`
+    {
+        **dict.fromkeys(("name", "method"), TEXT),
+        "description": text("a string or null", none=True),
+        "path": matching(r"/[\s\S]*", "a path that begins with /"),
+        "parameters": object_of(each=_PARAMETER, none=True),
+        **dict.fromkeys(HINTS, FLAG),
+    },
+    closed=True,
+)
 NOT_SCHEMA = ("in", "as", "style", "needed")
 # Headers with credentials, origin or message framing are not for models to set.
 NOT_FOR_MODELS = re.compile(
@@ -404,30 +418,25 @@ def operation(client: Client, api: str, about: dict[str, Any], each: dict[str, A
 
     A parameter is a schema with `in` and `required`, or `needed` where `required` is a list.
     """
-    if unknown := each.keys() - KEYS:
-        raise ToolError(f"there is no setting {', '.join(sorted(unknown))}")
-    method, path = str(each.get("method", "GET")).upper(), each.get("path")
+    for line in problems({"path": "", **each}, ENTRY):
+        raise ToolError(line)
+    method, path = each.get("method", "GET").upper(), each["path"]
     if method not in METHODS:
         raise ToolError(f"method is {method[:20]}, wanted one of {', '.join(METHODS)}")
-    if not isinstance(path, str) or not path.startswith("/"):
-        raise ToolError("path begins with /")
     if not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", about.get("base_url", "")):
         raise ToolError("base_url begins with https:// and has neither user, query nor fragment")
     properties, places, styles, required = {}, {}, {}, []
     for name, schema in (each.get("parameters") or {}).items():
-        if not isinstance(schema, dict):
-            raise ToolError(f"parameters.{name} is a schema with `in`")
         place = schema.get("in", "path" if f"{{{name}}}" in path else _usual(method))
         wire = str(schema.get("as", name))
         if place == "header" and _is_told(wire, about, schema):
             continue
         if place == "query" and wire in about.get("query", {}):
             continue
-        check_place(name, place, wire)
+        if place == "header" and (not _TOKEN.fullmatch(wire) or NOT_FOR_MODELS.fullmatch(wire)):
+            raise ToolError(f"a model may not write the header {wire}; put it into headers")
         places[name] = (place, wire)
-        if (style := schema.get("style", "")) not in STYLES:
-            raise ToolError(f"parameters.{name}.style is none of {', '.join(filter(None, STYLES))}")
-        styles[name] = style
+        styles[name] = schema.get("style", "")
         own = {k: v for k, v in schema.items() if k not in NOT_SCHEMA}
         properties[name] = {k: v for k, v in own.items() if (k, type(v)) != ("required", bool)}
         if True in (schema.get("required"), schema.get("needed")) or place == "path":
@@ -472,14 +481,6 @@ def _is_told(wire: str, about: dict[str, Any], schema: dict[str, Any]) -> bool:
     told = (*about.get("headers", {}), *about.get("forward", ()))
     ours = wire.lower() in (name.lower() for name in told)
     return ours or (schema.get("needed") is False and bool(NOT_FOR_MODELS.fullmatch(wire)))
-
-
-def check_place(name: str, place: str, wire: str) -> None:
-    """Raise ToolError for an unknown place, or a header that a model may not set."""
-    if place not in PLACES:
-        raise ToolError(f"parameters.{name}.in is {place}, wanted one of {', '.join(PLACES)}")
-    if place == "header" and (not _TOKEN.fullmatch(wire) or NOT_FOR_MODELS.fullmatch(wire)):
-        raise ToolError(f"a model may not write the header {wire}; put it into headers")
 
 
 def request(

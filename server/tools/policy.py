@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import Any
 
 from ..sandbox import network_policy
-from ..sandbox.network_policy import NETWORKS, Reach
+from ..sandbox.network_policy import Reach
 from ..session import agent_definition, patterns
 from ..session.call_actions import unattended
+from ..session.limits import NETWORKS
 from ..strict_json import JSONError, canonical, loads
 from .base import Tool
 

@@ -21,7 +21,6 @@ from ..agents.registry import Folders
 from ..config import Config
 from ..errors import Problem
 from ..http.client import Client
-from ..sandbox.network_policy import NETWORKS
 from ..sandbox.policy import TIERS
 from ..sandbox.probe import Proof
 from ..schema.inline import inline
@@ -29,10 +28,10 @@ from ..schema.validate import Validator, remembered
 from ..session import agent_definition, events
 from ..session.call_actions import Verdict
 from ..session.events import Event
-from ..session.limits import Ceilings
+from ..session.limits import NETWORKS, Ceilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
-from ..strict_json import Constant, browser_safe, dumps
+from ..strict_json import Constant, browser_safe, dumps, pointer
 from . import client_tools, policy
 from .arguments import Pending, Results, fill, fitted, misfits
 from .base import (
@@ -221,7 +220,7 @@ class Toolbox:
             if entry is None or entry.tool.name == FINISH:  # its schema is the session's
                 continue
             for error in misfits(args, entry.validator, partial(fill, session, call)):
-                yield {"pointer": place + error.pointer, "detail": error.message}
+                yield error.error(place)
 
     def judge(self, session: Session) -> Judge:
         """Return the toolbox for one decision; valid until an event is folded into the session."""
@@ -561,7 +560,7 @@ def _edits(session: Session) -> Iterator[tuple[str, str, Json]]:
             continue
         payload = answer["payload"]
         if payload["approved"] and "edited_args" in payload:
-            place = events.pointer("interrupts", index, "answer", "payload", "edited_args")
+            place = pointer("interrupts", index, "answer", "payload", "edited_args")
             yield place, asked["call_id"], payload["edited_args"]
 
 

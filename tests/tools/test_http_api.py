@@ -126,9 +126,12 @@ class Requests(unittest.TestCase):
             ({"path": "/a/{x}"}, "the path needs x"),
             ({"path": "a"}, "begins with /"),
             ({"path": "/a", "method": "TRACE"}, "method is TRACE"),
-            ({"path": "/a", "methd": "GET"}, "no setting methd"),
-            ({"path": "/a", "parameters": {"x": {"in": "cookie"}}}, "x.in is cookie"),
-            ({"path": "/a", "parameters": {"x": 1}}, "parameters.x is a schema"),
+            ({"path": "/a", "methd": "GET"}, "unknown key methd; did you mean method"),
+            (
+                {"path": "/a", "parameters": {"x": {"in": "cookie"}}},
+                'x.in is "cookie", wanted one of path',
+            ),
+            ({"path": "/a", "parameters": {"x": 1}}, "parameters.x is 1, wanted a schema"),
         ]
         for name in ("Proxy-Authorization", "cookie", "Host", "X-Api-Key", "x-auth-token", "a b"):
             header = {"x": {"in": "header", "as": name}}

@@ -14,10 +14,11 @@ from itertools import islice
 from typing import Any
 
 from ...errors import Problem
-from ...session.events import SNAPSHOT, pointer
+from ...session.events import SNAPSHOT
 from ...session.fold import extra, parse_pointer
-from ...session.schema import LIMITS, MAX_ERRORS
-from ...strict_json import JSONError, dumps, loads
+from ...session.limits import LIMITS
+from ...session.schema import MAX_ERRORS
+from ...strict_json import JSONError, dumps, loads, pointer
 
 # -- content --------------------------------------------------------------------------------------
 # Convert the contents of AG-UI messages to those of a session.

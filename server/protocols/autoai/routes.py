@@ -21,9 +21,9 @@ from ...errors import Problem
 from ...http import sse
 from ...schema.example import NOTHING, example
 from ...schema.validate import SchemaError, validate
-from ...session.events import Event, pointer
+from ...session.events import Event
 from ...session.fold import extra
-from ...strict_json import dumps
+from ...strict_json import dumps, pointer
 from ..openai import chat, common
 from ..openai.common import shown
 from ..openai.routes import OpenAI, spoken

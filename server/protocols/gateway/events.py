@@ -35,7 +35,7 @@ class Telling:
 
     def __init__(self, session: Json, told: Json, *, new: bool, holds: bool = False) -> None:
         self._session, self._told, self._new, self._holds = session, [told], new, holds
-        self._held: Event | None = None
+        self._held = False  # whether the end of the run is held back
         self.ended = False
         self._run = ""
         self._seq = 0
@@ -68,20 +68,20 @@ class Telling:
     @property
     def waiting(self) -> bool:
         """Return whether an end is held back."""
-        return self._held is not None
+        return self._held
 
     def goes_on(self, told: list[Json]) -> None:
         """Continue the stream with another run of the session; `told` are the submitted answers."""
-        self._held, self._told, self.ended = None, told, False
+        self._held, self._told, self.ended = False, told, False
 
     def last(self, now_ms: int) -> list[Json]:
         """Return the events that end the stream, [] if the end was sent.
 
         These are the end that is held back, or else the error of a server that stops.
         """
-        if self._held is not None:
-            held, self._held = self._held, None
-            return self._numbered([self._end(held)], now_ms)
+        if self._held:
+            self._held = False
+            return self._numbered([self._end()], now_ms)
         return [] if self.ended else self.cut(now_ms)
 
     def _worded(self, event: Event, name: str) -> list[Json]:
@@ -109,17 +109,15 @@ class Telling:
 
     def _finish(self, event: Event) -> list[Json]:
         waits = asked(self._session)
-        if self._holds and waits and event["outcome"]["type"] != "cancelled":
-            self._held = event
+        if self._holds and waits:
+            self._held = True
             return waits
-        return [*waits, self._end(event)]
+        return [*waits, self._end()]
 
-    def _end(self, event: Event) -> Json:
-        cancelled = event["outcome"]["type"] == "cancelled"
+    def _end(self) -> Json:
         reason = self._session.get("finish_reason", "")
         end = {"finishReason": _FINISH.get(reason, reason), **self._document()}
-        kind = "run.cancel" if cancelled else "run.complete"
-        return {"type": kind, "runId": self._run, **end}
+        return {"type": "run.complete", "runId": self._run, **end}
 
     def _error(self, event: Event) -> list[Json]:
         """Return the failure with the session, which may be sent again as it is."""

@@ -23,6 +23,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from ...http.client import Client
 from ...sandbox.parent import Outcome, limit_error
+from ...schema.kinds import ANY, FLAG, TEXT, list_of, object_of, one_of
+from ...settings.schema import POSITIVE, problems
 from ...strict_json import canonical
 from ...telemetry import log, redact
 from ..base import Emit, Invocation, Question, Tool, failure, hints_of
@@ -49,9 +51,18 @@ SSE = (
     "the type 'sse' is the transport of 2024, which is not spoken here; most servers have"
     " Streamable HTTP at another address, often /mcp in place of /sse: ask for that one"
 )
-KEYS = frozenset(
-    "command args env cwd type url headers disabled allowedTools disabledTools trust era"
-    " timeout probe_timeout start_timeout".split()
+_TEXTS = list_of(TEXT, "a list")
+_TABLE = object_of(each=TEXT)
+ENTRY = object_of(
+    {
+        **dict.fromkeys(("command", "url", "cwd"), TEXT),
+        **dict.fromkeys(("args", "allowedTools", "disabledTools"), _TEXTS),
+        **dict.fromkeys(("env", "headers"), _TABLE),
+        **dict.fromkeys(("trust", "disabled"), FLAG),
+        "type": ANY,  # see _check_kind
+        "era": one_of("modern", "legacy"),
+        **dict.fromkeys(("timeout", "probe_timeout", "start_timeout"), POSITIVE),
+    }
 )
 ALIASES = {
     "transport": "type",
@@ -80,12 +91,13 @@ def usable(written: Json) -> Json:
         own = ALIASES.get(key, key)
         if own in entry:
             raise ToolError(f"{key} says what another key says already: keep one of them")
-        if own in KEYS:
+        if own in ENTRY.fields:
             entry[own] = value
         elif key not in PASSED_OVER:
-            more = INSTEAD.get(key) or f"known are {', '.join(sorted(KEYS))}"
+            more = INSTEAD.get(key) or f"known are {', '.join(sorted(ENTRY.fields))}"
             raise ToolError(f"unknown key {key[:60]}; {more}")
-    _check_shapes(entry)
+    for line in problems(entry, ENTRY):
+        raise ToolError(line)
     _check_kind(entry)
     for text in _texts(entry):
         if found := FOREIGN.search(text):
@@ -121,30 +133,6 @@ def _check_kind(entry: Json) -> None:
         urlsplit(entry.get("url", ""))
     except ValueError as error:
         raise ToolError(f"its url cannot be read: {error}") from None
-
-
-def _check_shapes(entry: Json) -> None:
-    for key in ("command", "url", "cwd"):
-        if not isinstance(entry.get(key, ""), str):
-            raise ToolError(f"{key} is no text")
-    for key in ("args", "allowedTools", "disabledTools"):
-        value = entry.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise ToolError(f"{key} is no list of texts")
-    for key in ("env", "headers"):
-        value = entry.get(key, {})
-        if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-            raise ToolError(f"{key} is no object whose values are texts")
-    for key in ("trust", "disabled"):
-        if not isinstance(entry.get(key, False), bool):
-            raise ToolError(f"{key} is neither true nor false")
-    if entry.get("era", "modern") not in ("modern", "legacy"):
-        raise ToolError("era is neither modern nor legacy")
-    for key in ("timeout", "probe_timeout", "start_timeout"):
-        value = entry.get(key, 1)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 < value < math.inf:
-            raise ToolError(f"{key} is not a number of seconds")
 
 
 def _texts(entry: Json) -> Iterator[str]:
