@@ -1,6 +1,6 @@
 """The child's side of a tool call: the keeper, which owns all its processes, and the worker.
 
-sandbox/parent.py starts it as `python -I -S` with three inherited descriptors: requests, results,
+sandbox/process.py starts it as `python -I -S` with three inherited descriptors: requests, results,
 and a lifeline whose other end only the server holds. The keeper forks the worker and watches the
 limits that the kernel does not keep per call: memory and number of processes of the whole tree. At
 the end, or when the lifeline closes because the server died, it kills whatever is left. As a

@@ -17,21 +17,23 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..sandbox.parent import Child, Job, Outcome, message_of, request_of, write_all
+from ..sandbox.job import Job, Outcome, parse_message
+from ..sandbox.process import Process, write_all
+from ..sandbox.process_call import ProcessCall
 
 LIFE_S = 24 * 3600.0  # wall-clock time limit of a process
 LIFE_CPU_S = 3600.0  # CPU time limit of a process
 MOST_WHYS = 1_000  # ended processes for which the reason is kept
 
 Key = tuple[str, str, str]  # owner, session, toolkit
-Start = Callable[[Job], Awaitable[Child]]
+Start = Callable[[Job], Awaitable[Process]]
 
 
 @dataclass(eq=False)
 class Held:
     """A kept process. `stamp`: identifies its code, network and limits."""
 
-    child: Child
+    process: Process
     stamp: str
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     calls: int = 0
@@ -43,7 +45,7 @@ class Held:
         """Kill the process."""
         if self.idle is not None:
             self.idle.cancel()
-        self.child.kill()
+        self.process.kill()
 
 
 @dataclass(eq=False)
@@ -89,9 +91,9 @@ class Processes:
             yield Outcome("error", error={"type": "error", "message": restarted})
             return
         held.busy = True
-        call = Call(job, held.child)
+        call = StatefulCall(job, held.process)
         try:
-            await call.ask()
+            await call.send()
             async for text in call.output():
                 yield text
             found = await call.outcome()
@@ -126,7 +128,7 @@ class Processes:
                 self._end(key, "the session went on from another place")
             elif held.stamp != stamp:
                 self._end(key, "its code, its limits or its network have changed")
-            elif not held.child.runs:
+            elif not held.process.running:
                 self._end(key, "its process ended between two calls")
             else:
                 return held, ""
@@ -142,8 +144,8 @@ class Processes:
                 )
             self._end(min(waiting)[1], "others needed its place")
         limits = {**job.limits, "wall_s": LIFE_S, "cpu_s": LIFE_CPU_S}
-        child = await start(replace(job, args={}, limits=limits))
-        self._held[key] = held = Held(child, stamp)
+        process = await start(replace(job, args={}, limits=limits))
+        self._held[key] = held = Held(process, stamp)
         return held, why
 
     def _end(self, key: Key, why: str) -> None:
@@ -159,29 +161,29 @@ class Processes:
             self._end(key, "the server was stopped")
 
 
-class Call(Child):
-    """One call in a kept process: a Child whose output and results end with the call."""
+class StatefulCall(ProcessCall):
+    """One call in a kept process. Its output and results end with a mark in the streams."""
 
-    def __init__(self, job: Job, process: Child) -> None:
-        super().__init__(job, None, -1)
-        self.tier, self._of = process.tier, process
+    def __init__(self, job: Job, process: Process) -> None:
+        super().__init__(job, process, time.monotonic())
         self.answered = False
         self._took: dict[str, Any] = {}
         self._mark = f"\0{secrets.token_hex(16)}\0"
-        self._output = Until(process._output, self._mark.encode())  # type: ignore[assignment]
-        self._results = Answers(self, process._results)  # type: ignore[assignment]
-        self._transports = process._transports
+        self._output = Until(process.output, self._mark.encode())
+        self._results = Answers(self, process.results)
 
-    async def ask(self) -> None:
+    async def send(self) -> None:
         """Send the call to the process."""
-        data = json.dumps({**request_of(self.job), "mark": self._mark}).encode() + b"\n"
-        assert self._of._asks is not None
+        data = json.dumps({**self.job.request(), "mark": self._mark}).encode() + b"\n"
+        assert self.process.requests is not None
         with suppress(OSError, ValueError):  # the process ended; reading its answer shows that
-            await asyncio.shield(asyncio.to_thread(write_all, self._of._asks, data, last=False))
+            await asyncio.shield(
+                asyncio.to_thread(write_all, self.process.requests, data, last=False)
+            )
 
     def ends_with(self, line: bytes) -> bool:
         """Return whether a line of results is the process's mark for the end of this call."""
-        message = message_of(line)
+        message = parse_message(line)
         if message.get("done") != self._mark:
             return False
         took = message.get("took")
@@ -190,34 +192,20 @@ class Call(Child):
         self.answered = True
         return True
 
-    async def _end_of(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    async def outcome(self) -> Outcome:
+        """Return how the call ended. A breach ends the process, even after an answer."""
+        found = await super().outcome()
+        self.answered = self.answered and self._breach is None
+        return found
+
+    async def _end(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
         if self.answered:
             return self._took
-        self._of._messages += self._messages
-        end = await self._of._end_of(messages)
+        end = await super()._end(messages)
         if isinstance(breach := end.get("breach"), dict) and breach.get("limit") == "cpu_s":
             allowed = self.job.limits["cpu_s"]  # the breach reports the limit of the process
             end = {**end, "breach": {**breach, "allowed": allowed, "observed": f"over {allowed:g}"}}
         return end
-
-    def _judged(
-        self, said: dict[str, Any] | None, end: dict[str, Any], logs: tuple[str, ...]
-    ) -> Outcome:
-        if self._breach is not None:  # a breach ends the process, even after an answer
-            self.answered = False
-        elif not self.answered and not end.get("breach"):
-            return self._of._judged(said, end, logs)  # only the process tells whether it started
-        return replace(super()._judged(said, end, logs), **self._of.network())
-
-    def _cut_lifeline(self) -> None:
-        self._of._cut_lifeline()
-
-    def _give_up(self) -> None:
-        self._of._give_up()
-
-    def kill(self) -> None:
-        """Kill the process."""
-        self._of.kill()
 
 
 class Until:
@@ -244,7 +232,7 @@ class Until:
 class Answers:
     """The result lines of one call."""
 
-    def __init__(self, call: Call, stream: asyncio.StreamReader) -> None:
+    def __init__(self, call: StatefulCall, stream: asyncio.StreamReader) -> None:
         self._call, self._stream, self._over = call, stream, False
 
     async def readline(self) -> bytes:

@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.sandbox.parent import Outcome, limit_error
+from server.sandbox.job import Outcome, limit_error
 from server.schema.validate import validate
 from server.tools.result import envelope
 from server.tools.tool import BaseTool

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ...http.client import Client
-from ...sandbox.parent import Outcome, limit_error
+from ...sandbox.job import Outcome, limit_error
 from ...strict_json import canonical
 from ...telemetry import log, redact
 from ..tool import BaseTool, ToolError
