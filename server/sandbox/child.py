@@ -1,14 +1,12 @@
-"""The child's side of a tool call: the keeper, which owns all its processes, and the worker.
+"""The child's side of a tool call: running the tool, with and without a sandbox.
 
-sandbox/process.py starts it as `python -I -S` with three inherited descriptors: requests, results,
-and a lifeline whose other end only the server holds. The keeper forks the worker and watches the
-limits that the kernel does not keep per call: memory and number of processes of the whole tree. At
-the end, or when the lifeline closes because the server died, it kills whatever is left. As a
-subreaper it inherits detached processes, so that none escapes (Linux; elsewhere the process group
-is killed). Output cannot be taken for a result, because results have a descriptor of their own that
-the tool's programs do not inherit.
+process.py starts a plain child as `python -I -S` with three inherited descriptors: requests,
+results, and a lifeline whose other end only the server holds. `main` forks the process of the tool
+and supervises it (supervisor.py). As a subreaper it inherits detached processes, so that none
+escapes (Linux; elsewhere the process group is killed). Output cannot be taken for a result, because
+results have a descriptor of their own that the tool's programs do not inherit.
 
-This is not a sandbox: the worker has the server's user, files and network. A sandboxed worker
+This is not a sandbox: the tool has the server's user, files and network. A sandboxed worker
 (sandbox/worker.py) ends in `work` too, with a `confine` of its own.
 """
 
@@ -20,20 +18,16 @@ import importlib
 import json
 import os
 import resource
-import select
 import signal
 import sys
-import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from .supervisor import Supervisor
 from .tool_context import Context, LimitReached
 
-WATCH_S = 0.05  # between two measurements of memory and processes
-ENDING_S = 2.0  # for a tool that checks Context.cancelled, after the server ended the call
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 MAX_RESULT = 8 * 1024 * 1024  # bytes of one result
-PAGE_KB = resource.getpagesize() // 1024
 LIMIT_ERRNOS = {errno.EFBIG: "file_mb", errno.EMFILE: "open_files", errno.EAGAIN: "processes"}
 
 
@@ -42,15 +36,15 @@ def main(requests: int, results: int, lifeline: int) -> NoReturn:
     source = open(requests, "rb", buffering=0)
     request = json.loads(source.readline())
     become_subreaper()
-    worker = os.fork()
-    if worker == 0:
+    tool = os.fork()
+    if tool == 0:
         os.close(lifeline)
         work(request, results, confine, requests if request["stateful"] else -1)
     source.close()
-    for output in (1, 2):  # left to the worker, so that they close with the last of its processes
+    for output in (1, 2):  # left to the tool, so that they close with the last of its processes
         os.close(output)
-    end = keep(worker, lifeline, request["limits"])
-    send(results, {"end": end})
+    supervisor = Supervisor(tool, lifeline, request["limits"], None)  # nothing limits the folder
+    send(results, {"end": supervisor.run()})
     os._exit(0)
 
 
@@ -65,150 +59,13 @@ def write_all(results: int, data: bytes) -> None:
         data = data[os.write(results, data) :]
 
 
-# -- the keeper -----------------------------------------------------------------------------------
-
-
-def keep(worker: int, lifeline: int, limits: dict[str, float]) -> dict[str, Any]:
-    """Wait for the worker within its limits, kill what is left, return how it ended.
-
-    The result has `code`, `cpu_ms`, `max_rss_kb`, and `breach` if a limit was passed.
-    """
-    breach: dict[str, Any] | None = None
-    peak = 0
-    status: int | None = None
-    watch = os.pidfd_open(worker) if hasattr(os, "pidfd_open") else -1
-    waiting = [lifeline] + ([watch] if watch >= 0 else [])
-    over_at: float | None = None
-    crowd = everyone() + limits["processes"]
-    while status is None and (over_at is None or time.monotonic() < over_at):
-        ready, _, _ = select.select(waiting, [], [], WATCH_S)
-        if lifeline in ready:  # nothing is ever written to it: it was closed
-            waiting.remove(lifeline)
-            _kill(worker, signal.SIGTERM)  # Context.cancelled
-            over_at = time.monotonic() + ENDING_S
-        reaped, code = os.waitpid(worker, os.WNOHANG)
-        status = code if reaped else None
-        # Beside a hundred forking processes a measurement takes seconds, a count does not: stop
-        # them while measuring.
-        there = everyone()
-        if crowded := there > crowd:
-            _kill(-worker, signal.SIGSTOP)
-        processes, memory_kb = measure()
-        peak = max(peak, memory_kb)
-        if status is None and (breach := over(limits, processes, memory_kb)):
-            break
-        if crowded:  # by zombies, or by processes of others
-            _kill(-worker, signal.SIGCONT)
-            crowd = there + limits["processes"]
-    kill_all(worker)
-    if status is None:
-        _, status = os.waitpid(worker, 0)
-    while reap():
-        pass
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    found: dict[str, Any] = {
-        "code": os.waitstatus_to_exitcode(status),
-        "cpu_ms": round((usage.ru_utime + usage.ru_stime) * 1000),
-        "max_rss_kb": max(peak, usage.ru_maxrss),
-    }
-    if breach is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        observed = max(found["cpu_ms"] / 1000, limits["cpu_s"])
-        breach = {"limit": "cpu_s", "allowed": limits["cpu_s"], "observed": observed}
-    return {**found, "breach": breach} if breach else found
-
-
-def over(limits: dict[str, float], processes: int, memory_kb: int) -> dict[str, Any] | None:
-    """Return the breach of `memory_mb` or `processes`, None if there is none."""
-    memory_mb = memory_kb // 1024
-    if memory_mb > limits["memory_mb"]:
-        return {"limit": "memory_mb", "allowed": limits["memory_mb"], "observed": memory_mb}
-    if processes > limits["processes"]:
-        return {"limit": "processes", "allowed": limits["processes"], "observed": processes}
-    return None
-
-
-def everyone() -> int:
-    """Return about how many processes the system has; 0 without /proc."""
-    try:
-        return len(os.listdir("/proc"))  # noqa: PTH208
-    except OSError:
-        return 0
-
-
-def measure() -> tuple[int, int]:
-    """Return (number of processes below this one, their resident memory in KiB)."""
-    processes = memory = 0
-    for pid in descendants():
-        try:
-            with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123
-                memory += int(file.read().split()[1]) * PAGE_KB
-            processes += 1
-        except (OSError, IndexError):  # it just ended
-            continue
-    return processes, memory
-
-
-def descendants() -> list[int]:
-    """Return the pids of all processes below this one, from /proc; [] without /proc."""
-    parents: dict[int, int] = {}
-    try:
-        names = [entry.name for entry in os.scandir("/proc")]
-    except OSError:
-        return []
-    for name in names:
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
-                    # "pid (any name, spaces and brackets) state ppid ..."
-                    state, parent = file.read().rpartition(b")")[2].split()[:2]
-                if state != b"Z":  # not a zombie
-                    parents[int(name)] = int(parent)
-            except (OSError, IndexError, ValueError):
-                continue
-    ours = {os.getpid()}
-    below: list[int] = []
-    while found := [pid for pid, parent in parents.items() if parent in ours and pid not in ours]:
-        ours.update(found)
-        below += found
-    return below
-
-
-def kill_all(worker: int) -> None:
-    """Kill until nothing is left: a process may fork during the search."""
-    for group in (worker, os.getpgid(0)):
-        if group != os.getpgid(0):
-            _kill(-group)
-    _kill(worker)
-    for _ in range(1000):
-        left = [pid for pid in descendants() if pid != worker]
-        if not left:
-            return
-        for pid in left:
-            _kill(pid)
-
-
-def _kill(pid: int, number: int = signal.SIGKILL) -> None:
-    try:
-        os.kill(pid, number)
-    except OSError:
-        pass
-
-
-def reap() -> bool:
-    """Reap one ended process, own or inherited. Returns whether there was one."""
-    try:
-        return os.waitpid(-1, os.WNOHANG)[0] > 0
-    except ChildProcessError:
-        return False
-
-
 def become_subreaper() -> None:
     """Inherit the tool's orphans, so that they can be killed (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-# -- the worker -----------------------------------------------------------------------------------
+# -- the tool -------------------------------------------------------------------------------------
 
 
 def work(

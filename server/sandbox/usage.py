@@ -1,6 +1,6 @@
 """Measure what the processes of a call use together, and the size of its folder.
 
-Used by the supervisor (worker.py). A process that ends while it is measured counts as 0 and causes
+Used by supervisor.py. A process that ends while it is measured counts as 0 and causes
 no error. In a pid namespace everything but the supervisor belongs to the call.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TICKS = os.sysconf("SC_CLK_TCK")
 MOST_FILES = 200_000  # counted for one sum; more are over any limit
@@ -20,8 +20,7 @@ LITTLE = 1 << 20  # bytes that a call may add without a sum at its end
 PER_FILE = 4096  # bytes that an empty file counts as
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """The use of all living processes of a call: their number, processor seconds, memory in KiB."""
 
     processes: int
@@ -218,6 +217,14 @@ def is_gone(path: str, folder: str) -> bool:
     return path.endswith(" (deleted)") and path.startswith(f"{folder}/")
 
 
+def process_count() -> int:
+    """Return about how many processes the system has; 0 without /proc."""
+    try:
+        return len(os.listdir("/proc"))  # noqa: PTH208
+    except OSError:
+        return 0
+
+
 def users_tasks(uid: int) -> int:
     """Return the number of a user's tasks: RLIMIT_NPROC counts by user, not by call."""
     total = 0
@@ -238,9 +245,9 @@ class Disk:
     count as long as a process below this one holds them.
     """
 
-    def __init__(self, folder: str, limits: dict[str, float]) -> None:
+    def __init__(self, folder: str, limit_mb: float) -> None:
         self.folder, self.looks = os.path.realpath(folder), 0
-        self.limit = int(limits["disk_mb"] * 1024 * 1024) if "disk_mb" in limits else None
+        self.limit = int(limit_mb * 1024 * 1024)
         self.room = self.left()
         self.size = TOO_MANY  # of the last sum
 
@@ -258,8 +265,6 @@ class Disk:
         A call that only shrinks an over-full workspace is not ended. `ended`: this is the last
         check.
         """
-        if self.limit is None:
-            return None
         self.looks += 1
         shrunk = self.room - self.left()
         grows = shrunk >= (LITTLE if ended else self.limit // 8)

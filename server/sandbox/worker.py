@@ -20,7 +20,6 @@ import gc
 import json
 import os
 import resource
-import select
 import signal
 import socket
 import struct
@@ -31,6 +30,7 @@ from typing import Any, NoReturn
 
 from . import child, netproxy, syscalls, usage
 from .policy import DEVICES, SCRATCH, SCRATCH_FILES, SCRATCH_MB, SETTINGS, SYSTEM, WORKSPACE, Policy
+from .supervisor import Supervisor
 from .tool_context import Context
 
 # -- mounts ---------------------------------------------------------------------------------------
@@ -137,10 +137,6 @@ def rehearse() -> None:
 
 # -- worker ---------------------------------------------------------------------------------------
 
-# Between two measurements of the call (1 ms of work each). The first comes when a short call has
-# ended, then they become rarer, but stay frequent while memory is near its limit.
-FIRST_LOOK_S, NEAR_S, LOOK_S = 0.01, 0.005, 0.05
-GRACE_S = 2.0  # after the deadline: normally the server has ended the call before
 SPARE_MB = 1024  # of RLIMIT_DATA above the limit, so that the measurement finds the breach first
 PREPARED, GO = "prepared", b"\1"
 RESULTS, RULES, CALLS = 3, 4, 5  # the tool's descriptors besides its output; CALLS if stateful
@@ -173,12 +169,13 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
     except OSError as error:
         tell(control, {"failed": f"{error.filename}: {error.strerror}"})
         os._exit(1)
-    scratch = SCRATCH if policy.tier == "A" else ()
     tell(control, {"taken": True})  # without this message the server concludes that nothing was run
-    started = time.monotonic()
     with door, contextlib.suppress(OSError):
         door.sendall(GO)
-    tell(control, {"end": keep(tool, control, request, started, scratch)})
+    limits = request["limits"]
+    disk = usage.Disk(request["folder"], limits["disk_mb"]) if "disk_mb" in limits else None
+    scratch = SCRATCH if policy.tier == "A" else ()
+    tell(control, {"end": Supervisor(tool, control, limits, disk, scratch).run()})
     os._exit(0)
 
 
@@ -303,142 +300,6 @@ def tell(control: int, message: dict[str, Any]) -> None:
         os.write(control, json.dumps(message).encode() + b"\n")
     except OSError:  # the server is gone, and the lifeline ends this worker
         pass
-
-
-# -- the supervisor -------------------------------------------------------------------------------
-
-
-def keep(
-    tool: int, control: int, request: Request, started: float, scratch: tuple[str, ...]
-) -> dict[str, Any]:
-    """Wait for the tool within its limits, kill what is left, return how it ended.
-
-    The result has `code`, `cpu_ms`, `max_rss_kb`, `processes`, and `breach` if a limit was passed.
-    """
-    limits = request["limits"]
-    disk = usage.Disk(request["folder"], limits)
-    over = functools.partial(breach_of, limits, disk, started, scratch)
-    breach: dict[str, Any] | None = None
-    status: int | None = None
-    most = usage.Use(0, 0, 0)
-    poll = select.poll()
-    poll.register(os.pidfd_open(tool), select.POLLIN)
-    poll.register(control, select.POLLIN)
-    pause = FIRST_LOOK_S
-    group = -1 if os.getpid() == 1 else -tool
-    crowd = len(os.listdir("/proc")) + limits["processes"]  # noqa: PTH208
-    over_at: float | None = None
-    while status is None and (over_at is None or time.monotonic() < over_at):
-        ready = [descriptor for descriptor, _ in poll.poll(pause * 1000)]
-        status = reap(tool)
-        if control in ready:  # nothing is written after the call: the server closed it
-            poll.unregister(control)
-            signal_to(tool, signal.SIGTERM)  # Context.cancelled
-            over_at = time.monotonic() + child.ENDING_S
-        if status is None and not ready:
-            # Beside a hundred forking processes a measurement takes seconds, a count does not: stop
-            # them while measuring.
-            there = len(os.listdir("/proc"))  # noqa: PTH208
-            if crowded := there > crowd:
-                signal_to(group, signal.SIGSTOP)
-            use = usage.measure(os.getpid(), scratch)
-            most = most.peak(use)
-            if breach := over(use):
-                break
-            if crowded:  # by zombies, or by processes of others
-                signal_to(group, signal.SIGCONT)
-                crowd = there + limits["processes"]
-            # Memory can grow by gigabytes a second: measure often while much of it is used.
-            near = use.memory_kb > limits["memory_mb"] * 512
-            pause = NEAR_S if near else min(pause * 1.5, LOOK_S)
-    status = end_all(tool, status)
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = spent.ru_utime + spent.ru_stime
-    if breach is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        # The kernel's own count may be ahead of the times that getrusage returns.
-        breach = found("cpu_s", limits, max(round(cpu_s, 2), limits["cpu_s"]))
-    if breach is None and (size := disk.over(ended=True)) is not None:
-        breach = full(limits, size)
-    end = {
-        "code": os.waitstatus_to_exitcode(status),
-        "cpu_ms": round(cpu_s * 1000),
-        "max_rss_kb": max(most.memory_kb, spent.ru_maxrss),
-        "processes": most.processes,
-    }
-    return {**end, "breach": breach} if breach else end
-
-
-def breach_of(
-    limits: dict[str, float],
-    disk: usage.Disk,
-    started: float,
-    scratch: tuple[str, ...],
-    use: usage.Use,
-) -> dict[str, Any] | None:
-    """Return the first limit that the call has passed, None if none; cheap checks come first."""
-    if use.processes > limits["processes"]:
-        return found("processes", limits, use.processes)
-    if use.memory_kb // 1024 > limits["memory_mb"]:
-        fair = usage.shared_fairly(os.getpid(), scratch) // 1024
-        if fair > limits["memory_mb"]:
-            return found("memory_mb", limits, fair)
-    if use.cpu_s > limits["cpu_s"] + 0.5:  # a single process gets SIGXCPU before
-        return found("cpu_s", limits, round(use.cpu_s, 2))
-    if (size := disk.over()) is not None:
-        return full(limits, size)
-    if (passed := time.monotonic() - started) > limits["wall_s"] + GRACE_S:
-        return found("wall_s", limits, round(passed, 2))
-    return None
-
-
-def full(limits: dict[str, float], size: int) -> dict[str, Any]:
-    """Return the breach of `disk_mb`. `size` in bytes."""
-    many = f"more than {usage.MOST_FILES} files"
-    return found("disk_mb", limits, many if size >= usage.TOO_MANY else size >> 20)
-
-
-def found(limit: str, limits: dict[str, float], observed: float | str) -> dict[str, Any]:
-    """Return a breach: the limit, what it allows and what was observed."""
-    return {"limit": limit, "allowed": limits[limit], "observed": observed}
-
-
-def end_all(tool: int, status: int | None) -> int:
-    """Kill whatever is left, wait for it, and return the tool's wait status."""
-    me = os.getpid()
-    while True:
-        if me == 1:
-            signal_to(-1, signal.SIGKILL)
-        else:
-            # Stopped processes cannot fork during the search for the others.
-            for number in (signal.SIGSTOP, signal.SIGKILL):
-                for pid in usage.tree(me):
-                    signal_to(pid, number)
-        try:
-            pid, code = os.waitpid(-1, 0 if me == 1 else os.WNOHANG)
-        except ChildProcessError:
-            return status if status is not None else signal.SIGKILL
-        status = code if pid == tool else status
-
-
-def signal_to(pid: int, number: int) -> None:
-    """Send a signal, unless the process has just ended."""
-    try:
-        os.kill(pid, number)
-    except OSError:  # it has just ended
-        pass
-
-
-def reap(tool: int) -> int | None:
-    """Reap all ended children. Returns the tool's wait status if it was one of them, else None."""
-    status = None
-    while True:
-        try:
-            pid, code = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return status
-        if pid == 0:
-            return status
-        status = code if pid == tool else status
 
 
 # -- the tool -------------------------------------------------------------------------------------

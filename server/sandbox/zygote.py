@@ -18,9 +18,10 @@ import socket
 import sys
 from dataclasses import replace
 
-from . import child, seccomp, syscalls, worker
+from . import seccomp, syscalls, worker
 from .network_policy import NETWORKS
 from .policy import Policy
+from .supervisor import ENDING_S
 
 # Loaded here once (100 ms) and not in every call.
 PRELOADED = (
@@ -73,6 +74,6 @@ def await_calls() -> None:
     Workers end with this process, so it must not exit before them. It waits for ENDING_S and a
     second at most.
     """
-    signal.alarm(round(child.ENDING_S) + 1)
+    signal.alarm(round(ENDING_S) + 1)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(-1, 0)
