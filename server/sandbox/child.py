@@ -39,7 +39,7 @@ def main(requests: int, results: int, lifeline: int) -> NoReturn:
     tool = os.fork()
     if tool == 0:
         os.close(lifeline)
-        work(request, results, confine, requests if request["stateful"] else -1)
+        work(request, results, set_limits, requests if request["stateful"] else -1)
     source.close()
     for output in (1, 2):  # left to the tool, so that they close with the last of its processes
         os.close(output)
@@ -82,11 +82,11 @@ def work(
     os.setpgid(0, 0)
     os.set_inheritable(results, False)
     if calls < 0:
-        data = answer(request, results, confine)
+        data = answer_call(request, results, confine)
         flush()
     else:
         os.set_inheritable(calls, False)
-        data = serve(request, calls, results, confine)
+        data = serve_calls(request, calls, results, confine)
     try:
         write_all(results, data)
     except OSError:
@@ -94,7 +94,7 @@ def work(
     os._exit(0)
 
 
-def serve(
+def serve_calls(
     own: dict[str, Any], calls: int, results: int, confine: Callable[[dict[str, Any]], None]
 ) -> bytes:
     """Answer calls until no more come. Returns what remains to be written to `results`.
@@ -105,12 +105,12 @@ def serve(
     try:
         confine(own)
     except OSError as error:
-        return encoded(failure(error) | {"attachments": [], "keep": None})
+        return encode(failure_message(error) | {"attachments": [], "keep": None})
     with open(calls, "rb") as source:
         for line in source:
             request = {**json.loads(line), "source": own.get("source")}
             before = allow_cpu(request["limits"]["cpu_s"])
-            data = answer(request, results, lambda _: None)
+            data = answer_call(request, results, lambda _: None)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             flush()
             write_all(1, request["mark"].encode())
@@ -144,7 +144,7 @@ def flush() -> None:
             pass
 
 
-def answer(
+def answer_call(
     request: dict[str, Any], results: int, confine: Callable[[dict[str, Any]], None]
 ) -> bytes:
     """Run one call and return its answer, a line of JSON. Exceptions become messages."""
@@ -162,18 +162,18 @@ def answer(
     context = Context(request.get("state", {}), write, request["limits"])
     try:
         confine(request)
-        message = {"result": call(request, context)}
+        message = {"result": call_function(request, context)}
     except MemoryError:
         error_text = {"type": "MemoryError", "message": "out of memory", "limit": "memory_mb"}
         message = {"error": error_text}
     except SystemExit as error:
         message = {"error": {"type": "SystemExit", "message": f"the tool exited with {error.code}"}}
     except BaseException as error:
-        message = failure(error, request["where"][1])
-    return encoded(message | {"attachments": list(attached.values()), "keep": context.keep})
+        message = failure_message(error, request["where"][1])
+    return encode(message | {"attachments": list(attached.values()), "keep": context.keep})
 
 
-def encoded(message: dict[str, Any]) -> bytes:
+def encode(message: dict[str, Any]) -> bytes:
     """Encode a result as a line of JSON, or an error if it cannot be encoded or is too large."""
     try:
         if not isinstance(message["keep"], int | None):
@@ -186,10 +186,10 @@ def encoded(message: dict[str, Any]) -> bytes:
             )
         return data
     except (ValueError, TypeError, RecursionError) as error:
-        return json.dumps(failure(error)).encode() + b"\n"
+        return json.dumps(failure_message(error)).encode() + b"\n"
 
 
-def confine(request: dict[str, Any]) -> None:
+def set_limits(request: dict[str, Any]) -> None:
     """Set the limits that the kernel keeps and enter the folder. Raises OSError or ValueError."""
     limits = request["limits"]
     for kind, value in (
@@ -206,7 +206,7 @@ def confine(request: dict[str, Any]) -> None:
     os.chdir(request["folder"])
 
 
-def call(request: dict[str, Any], context: Context) -> Any:
+def call_function(request: dict[str, Any], context: Context) -> Any:
     """Call the function of the request and return its result.
 
     Built-in tools take JSON as it is: the server has checked their arguments. An owner's function
@@ -229,7 +229,7 @@ def call(request: dict[str, Any], context: Context) -> Any:
     return calling.call(place, name, request["args"], context, source)
 
 
-def failure(error: BaseException, file: str = "") -> dict[str, Any]:
+def failure_message(error: BaseException, file: str = "") -> dict[str, Any]:
     """Return the error message for an exception: kind, text, and the limit behind it, if any.
 
     The text begins with the line in the owner's `file`. `trace` is for the server's log only.

@@ -155,7 +155,7 @@ class Supervisor:
                 continue
             # Stopped processes cannot fork during the search for the others.
             for number in (signal.SIGSTOP, signal.SIGKILL):
-                for pid in usage.tree(self._me):
+                for pid in usage.descendants(self._me):
                     send_signal(pid, number)
 
     def _report(self) -> dict[str, object]:

@@ -36,7 +36,7 @@ def main(door: int, options: str) -> None:
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     policy = Policy(**{**json.loads(options), "read": tuple(json.loads(options)["read"])})
     filters = {
-        network: seccomp.packed(seccomp.compile(syscalls.arch(), network=network))
+        network: seccomp.pack(seccomp.compile_filter(syscalls.arch(), network=network))
         if policy.tier in ("A", "B")
         else b""
         for network in NETWORKS

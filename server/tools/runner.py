@@ -27,8 +27,8 @@ from ..sandbox import selftest
 from ..sandbox.job import Job, Outcome
 from ..sandbox.network_policy import Reach
 from ..sandbox.packages import Package, closed_to
-from ..sandbox.policy import outermost
-from ..sandbox.probe import Proof, about, outside, prove, proven, verdict
+from ..sandbox.policy import outermost_folders
+from ..sandbox.probe import Proof, escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
 from ..sandbox.worker_pool import Pool
@@ -66,7 +66,7 @@ class Runner:
         self._pools: list[Pool] = []  # of the owner's packages
         self.workspaces = home.resolve() / "workspaces"
         self.pool = pool
-        self.sandbox = about(pool.policy.tier if pool else "none", "off", {})
+        self.sandbox = make_proof(pool.policy.tier if pool else "none", "off", {})
         self.reach = Reach(self.sandbox["network"])
         self.host = f"{platform.system()} ({platform.machine()})"
 
@@ -83,7 +83,7 @@ class Runner:
         if proof is None:
             self.pool, self.sandbox = await prove(home, options, most, self._attempt)
         else:
-            self.pool, self.sandbox = proven(home, options, proof), proof
+            self.pool, self.sandbox = pool_for(home, options, proof), proof
         self.reach = Reach(
             self.sandbox["network"],
             tuple(options.get("hosts", ())),
@@ -117,10 +117,10 @@ class Runner:
         if policy.run_as and (place := closed_to(policy.run_as, package)):
             user = f"user {policy.run_as} (server.sandbox.run_as)"
             return f"{user} may not read {place}: allow it with chmod -R o+rX {place}"
-        read = outermost(map(Path, (*policy.read, *package.roots)))
+        read = outermost_folders(map(Path, (*policy.read, *package.roots)))
         pool = Pool(replace(policy, read=read), package.interpreter)
         try:
-            with outside(self.workspaces.parent) as facts:
+            with escape_targets(self.workspaces.parent) as facts:
                 found = await self._attempt(pool, policy.network, facts)
             wrong = verdict(policy.tier, policy.network, found)
         except OSError as error:
