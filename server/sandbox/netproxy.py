@@ -114,7 +114,7 @@ class NetProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            request = await self._wanted(reader)
+            request = await self._read_head(reader)
             there, back = await self._connect(request.host, request.port)
             try:
                 if request.head:
@@ -134,7 +134,7 @@ class NetProxy:
         finally:
             writer.close()
 
-    async def _wanted(self, reader: asyncio.StreamReader) -> ProxyRequest:
+    async def _read_head(self, reader: asyncio.StreamReader) -> ProxyRequest:
         try:
             async with asyncio.timeout(HEAD_S):
                 return parse_head(await reader.readuntil(b"\r\n\r\n"))

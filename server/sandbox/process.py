@@ -58,14 +58,14 @@ class Process(ABC):
         self.job, self.folder, self.tier = job, folder, tier
         self.requests: BinaryIO | None = None
         self.started = time.monotonic()
-        self._opened = ExitStack()  # closed by `kill`
+        self._ours = ExitStack()  # closed by `kill`
 
     async def start(self) -> None:
         """Start it and send it the job. Raises OSError; then nothing of it is left."""
         try:
             with ExitStack() as theirs:
-                output, self.output, self._output_pipe = await self._read_from(theirs, CHUNK)
-                results, self.results, _ = await self._read_from(theirs, MAX_RESULT)
+                output, self.output, self._output_pipe = await open_pipe(theirs, self._ours, CHUNK)
+                results, self.results, _ = await open_pipe(theirs, self._ours, MAX_RESULT)
                 await self._begin(theirs, output, results)
         except BaseException:
             self.kill()
@@ -106,27 +106,14 @@ class Process(ABC):
     def kill(self) -> None:
         """End everything that it started, and close what was opened for it. May be repeated."""
         self.stop()
-        self._opened.close()
-
-    async def _read_from(
-        self, theirs: ExitStack, limit: int
-    ) -> tuple[int, asyncio.StreamReader, asyncio.ReadTransport]:
-        """Make a pipe from the process. Returns (the process's end, its reader, transport)."""
-        ours, end = os.pipe()
-        theirs.callback(os.close, end)
-        reader = asyncio.StreamReader(limit=limit)
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ours, "rb", buffering=0)
-        )
-        self._opened.callback(transport.close)
-        return end, reader, transport
+        self._ours.close()
 
     def _write_to(self, theirs: ExitStack) -> int:
         """Make the pipe `requests`. Returns the process's end."""
         end, ours = os.pipe()
         theirs.callback(os.close, end)
         self.requests = os.fdopen(ours, "wb")
-        self._opened.callback(self._close_requests)
+        self._ours.callback(self._close_requests)
         return end
 
     def _close_requests(self) -> None:
@@ -162,7 +149,7 @@ class PlainProcess(Process):
             start_new_session=True,
             env=environment(self.folder, package),
         )
-        self._opened.callback(self._reap_later, self._process)
+        self._ours.callback(self._reap_later, self._process)
         theirs.close()  # so that writing to a process that has ended fails
         data = json.dumps({**self.job.request(), "folder": str(self.folder)}).encode() + b"\n"
         pipe, last = self.requests, not self.job.stateful
@@ -216,7 +203,7 @@ class SandboxedProcess(Process):
         super().__init__(job, folder, tier)
         self._source, self._reach, self.network = source, reach, reach.network
         self._control: socket.socket | asyncio.Transport = control
-        self._opened.callback(lambda: self._control.close())
+        self._ours.callback(lambda: self._control.close())
         self._messages = ControlMessages()
         self._proxy: NetProxy | None = None
 
@@ -258,7 +245,7 @@ class SandboxedProcess(Process):
             listener = socket.socket(fileno=descriptor)
             listener.setblocking(False)
             self._proxy = NetProxy(listener, self._reach)
-            self._opened.callback(self._proxy.close)
+            self._ours.callback(self._proxy.close)
             await self._proxy.open()
 
     @property
@@ -311,6 +298,24 @@ class ControlMessages(asyncio.Protocol):
         """Resolve `ended`."""
         if not self.ended.done():
             self.ended.set_result(None)
+
+
+async def open_pipe(
+    theirs: ExitStack, ours: ExitStack, limit: int
+) -> tuple[int, asyncio.StreamReader, asyncio.ReadTransport]:
+    """Make a pipe from a process. Returns (the process's end, its reader, transport).
+
+    `theirs` closes the process's end, `ours` the other. Pipes of asyncio's own subprocesses cannot
+    be closed before the last writer has closed them, and a writer may outlive its process group.
+    """
+    end_here, end = os.pipe()
+    theirs.callback(os.close, end)
+    reader = asyncio.StreamReader(limit=limit)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(end_here, "rb", buffering=0)
+    )
+    ours.callback(transport.close)
+    return end, reader, transport
 
 
 def environment(folder: Path, package: Package | None = None) -> dict[str, str]:

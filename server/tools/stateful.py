@@ -30,7 +30,7 @@ Start = Callable[[Job], Awaitable[Process]]
 
 
 @dataclass(eq=False)
-class Held:
+class KeptProcess:
     """A kept process. `stamp`: identifies its code, network and limits."""
 
     process: Process
@@ -49,7 +49,7 @@ class Held:
 
 
 @dataclass(eq=False)
-class Turn:
+class Queue:
     """The queue for one process. `wanted`: calls that run or wait."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -61,9 +61,9 @@ class Processes:
 
     def __init__(self, most: int, idle_s: float) -> None:
         self._most, self._idle_s = most, idle_s
-        self._held: dict[Key, Held] = {}
+        self._held: dict[Key, KeptProcess] = {}
         self._why: dict[str, str] = {}  # process id -> why it was ended
-        self._turns: dict[Key, Turn] = {}
+        self._queues: dict[Key, Queue] = {}
 
     async def run(self, job: Job, code: str, start: Start) -> AsyncGenerator[str | Outcome, None]:
         """Run one call in the session's process, and yield its output and Outcome.
@@ -72,21 +72,21 @@ class Processes:
         would be that of half a call. Raises what `start` raises.
         """
         key = (job.owner, job.session_id or "", job.stateful)
-        turn = self._turns.setdefault(key, Turn())
-        turn.wanted += 1
+        queue = self._queues.setdefault(key, Queue())
+        queue.wanted += 1
         try:
-            async with turn.lock, aclosing(self._run(key, job, code, start)) as items:
+            async with queue.lock, aclosing(self._run(key, job, code, start)) as items:
                 async for item in items:
                     yield item
         finally:
-            turn.wanted -= 1
-            if not turn.wanted:
-                del self._turns[key]
+            queue.wanted -= 1
+            if not queue.wanted:
+                del self._queues[key]
 
     async def _run(
         self, key: Key, job: Job, code: str, start: Start
     ) -> AsyncGenerator[str | Outcome, None]:
-        held, restarted = await self._for(key, job, _stamp(job, code), start)
+        held, restarted = await self._process_for(key, job, _identity(job, code), start)
         if held is None:
             yield Outcome("error", error={"type": "error", "message": restarted})
             return
@@ -113,7 +113,9 @@ class Processes:
                 loop = asyncio.get_running_loop()
                 held.idle = loop.call_later(self._idle_s, self._end, key, why)
 
-    async def _for(self, key: Key, job: Job, stamp: str, start: Start) -> tuple[Held | None, str]:
+    async def _process_for(
+        self, key: Key, job: Job, stamp: str, start: Start
+    ) -> tuple[KeptProcess | None, str]:
         """Return (process, reason).
 
         The reason is empty, or says why a process that the session had was replaced. The process is
@@ -145,7 +147,7 @@ class Processes:
             self._end(min(waiting)[1], "others needed its place")
         limits = {**job.limits, "wall_s": LIFE_S, "cpu_s": LIFE_CPU_S}
         process = await start(replace(job, args={}, limits=limits))
-        self._held[key] = held = Held(process, stamp)
+        self._held[key] = held = KeptProcess(process, stamp)
         return held, why
 
     def _end(self, key: Key, why: str) -> None:
@@ -169,8 +171,8 @@ class StatefulCall(ProcessCall):
         self.answered = False
         self._took: dict[str, Any] = {}
         self._mark = f"\0{secrets.token_hex(16)}\0"
-        self._output = Until(process.output, self._mark.encode())
-        self._results = Answers(self, process.results)
+        self._output = CallOutput(process.output, self._mark.encode())
+        self._results = CallResults(self, process.results)
 
     async def send(self) -> None:
         """Send the call to the process."""
@@ -208,7 +210,7 @@ class StatefulCall(ProcessCall):
         return end
 
 
-class Until:
+class CallOutput:
     """A stream that ends before a mark. Output between two calls may be lost."""
 
     def __init__(self, stream: asyncio.StreamReader, mark: bytes) -> None:
@@ -229,7 +231,7 @@ class Until:
         return b""
 
 
-class Answers:
+class CallResults:
     """The result lines of one call."""
 
     def __init__(self, call: StatefulCall, stream: asyncio.StreamReader) -> None:
@@ -254,7 +256,7 @@ def last_process(session: dict[str, Any], of: str) -> dict[str, Any] | None:
     return None
 
 
-def _stamp(job: Job, code: str) -> str:
+def _identity(job: Job, code: str) -> str:
     """Return what must be unchanged for a process to be reused: its code, network and limits.
 
     Limits that are enforced for each call are left out.
