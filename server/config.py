@@ -294,7 +294,7 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
                 yield f"server.tools.{name}.allow: {entry} is no network such as 192.168.1.0/24"
     for key in ("hosts", "hosts_on_approval"):
         for entry in server["sandbox"][key]:
-            if wrong := network_policy.problem(entry):
+            if wrong := network_policy.entry_problem(entry):
                 yield f"server.sandbox.{key}: {wrong}"
     if (url := server["tracing"]["url"]) and not _is_address(url):
         yield f"server.tracing.url is {url}, wanted an address such as http://127.0.0.1:4318"

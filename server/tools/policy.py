@@ -304,8 +304,8 @@ def reach_of(
     said = session["config"].get("tool", {})
     narrower = base
     for each in filter(None, (name, like)):
-        narrower = network_policy.narrowed(narrower, said.get(each, {}).get("network"))
-    return network_policy.widened(narrower, asked, addable) if asked else narrower
+        narrower = network_policy.narrow(narrower, said.get(each, {}).get("network"))
+    return network_policy.widen(narrower, asked, addable) if asked else narrower
 
 
 def enforceable(wanted: Reach, tier: str) -> str:

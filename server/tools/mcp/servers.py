@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ...http.client import Client
-from ...sandbox.parent import Outcome, limit_error
+from ...sandbox.job import Outcome, limit_error
 from ...schema.kinds import ANY, FLAG, TEXT, list_of, object_of, one_of
 from ...settings.schema import POSITIVE, problems
 from ...strict_json import canonical
