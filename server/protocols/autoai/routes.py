@@ -14,10 +14,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...api.body import check_fields
 from ...api.router import Call, Route
 from ...api.run_stream import Run
-from ...api.session_body import check, in_body
-from ...errors import Problem
+from ...errors import Problem, translate_problems
 from ...http import sse
 from ...schema.example import NOTHING, example
 from ...schema.validate import SchemaError, validate
@@ -26,7 +26,7 @@ from ...session.fold import extra
 from ...strict_json import dumps
 from ..openai import chat, common
 from ..openai.common import shown
-from ..openai.routes import OpenAI, spoken
+from ..openai.routes import OpenAI
 from ..services import Services
 
 # -- chat -----------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def stream(body: Json, taken: Collection[str]) -> Asked:
     The body has all messages, or the session and the newest message. `taken`: names of the server's
     own tools.
     """
-    check(body, EXTRAS)
+    check_fields(body, EXTRAS)
     session = body.get("session")
     messages = body.get("messages") or ([] if session is None else [_NOTHING])
     document, wish = chat.read({**completions(body), "messages": messages}, taken, _nothing)
@@ -407,7 +407,7 @@ class AutoAi:
 
     async def completions(self, call: Call) -> None:
         """Answer Chat Completions. Raises Problem."""
-        with spoken():
+        with translate_problems(common.translated):
             body = await self._runs.read(call, "request_invalid")
             opened = self._known.check(call, body)
             await self.openai.complete(call, completions(body))
@@ -424,7 +424,7 @@ class AutoAi:
         body = await self._runs.read(call, "request_invalid")
         opened = self._known.check(call, body)
         asked = stream(body, self._toolbox.names())
-        with in_body(asked):
+        with translate_problems(asked.in_body):
             async with self._runs.begin(call, asked.document) as run:
                 wait_s = self._wait_s if asked.wait is None else min(asked.wait, self._wait_s)
                 live = self._live[run.id] = Live(call, run, asked, wait_s)
@@ -462,7 +462,7 @@ class AutoAi:
     async def tool_result(self, call: Call) -> None:
         """Hand the result of a page's tool to the stream that waits for it."""
         body = await self._runs.read(call, "request_invalid")
-        check(body, SUBMIT)
+        check_fields(body, SUBMIT)
         theirs = [
             live
             for live in self._live.values()

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
 
+from ...api.body import check_fields
 from ...api.router import Call, Route
 from ...api.run_stream import Run
-from ...api.session_body import check, in_body
 from ...api.sessions import wants_stream
-from ...errors import Problem
+from ...errors import Problem, translate_problems
 from ...http import sse
 from ...runtime.offload import offload
 from ...session import agent_definition
@@ -132,7 +132,7 @@ def query(body: Json, window: int | None = None) -> Asked:
     Without a message the session continues where it stopped. `window`: how many runs the model gets
     if the session has no such setting. Raises Problem.
     """
-    check(body, QUERY)
+    check_fields(body, QUERY)
     brought = body.get("session") is not None
     session: Json = {**(body.get("session") or {})}
     if body.get("chatId") and not brought:
@@ -175,7 +175,7 @@ def submit(body: Json) -> Asked:
     `session` the document is empty, and the answer is for an open query (`waits_for`). Raises
     Problem.
     """
-    check(body, SUBMIT)
+    check_fields(body, SUBMIT)
     told = {"type": "request.submit", "toolId": body["toolId"], "payload": body["payload"]}
     told |= {key: body[key] for key in ("requestId", "viewId") if body.get(key)}
     if body.get("session") is None:
@@ -220,7 +220,7 @@ def not_waiting(body: Json) -> Problem:
 
 def chat_request(body: Json) -> Asked:
     """Return the session whose details `/api/chat` asks for. Raises Problem."""
-    check(body, CHAT)
+    check_fields(body, CHAT)
     return Asked(body["session"], [_WHOLE])
 
 
@@ -424,7 +424,7 @@ class Gateway:
     async def agent(self, call: Call) -> None:
         """Send one agent. Raises Problem if it is unknown."""
         asked = one_agent(_parameter(call, "agentKey"))
-        with in_body(asked):
+        with translate_problems(asked.in_body):
             about = self._agents.resolve(asked.document, call.key.owner)
         await call.json(envelope(detail(about, *self._tools_of())))
 
@@ -456,7 +456,7 @@ class Gateway:
         for live in list(self._open):
             if live.call.key.owner == call.key.owner and live.waits_for(body):
                 full = submit({**body, "session": live.run.session})
-                with in_body(full):
+                with translate_problems(full.in_body):
                     await offload(live.call.size, accept, full.document)
                 if live.take(body, full, asked.told):  # another submit may have been faster
                     return live
@@ -478,14 +478,14 @@ class Gateway:
             names = ("session", "includeEvents")
             body = chat_in({name: _parameter(call, name) for name in names})
         asked = chat_request(body)
-        with in_body(asked):
+        with translate_problems(asked.in_body):
             session = await offload(call.size, accept, asked.document)
         await call.json(envelope(chat(session, with_events=body.get("includeEvents") is True)))
 
     async def _run(
         self, call: Call, asked: Asked, *, streams: bool, more: Json | None = None
     ) -> None:
-        with in_body(asked):
+        with translate_problems(asked.in_body):
             async with self._runs.begin(call, asked.document) as run:
                 if streams:
                     live = Live(call, run, asked, self._clock)
