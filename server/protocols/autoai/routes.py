@@ -16,7 +16,7 @@ from typing import Any
 
 from ...api.body import check_fields
 from ...api.router import Call, Route
-from ...api.run_stream import Run
+from ...api.run_stream import Run, Runs, WaitingStream
 from ...errors import Problem, translate_problems
 from ...http import sse
 from ...schema.example import NOTHING, example
@@ -427,27 +427,14 @@ class AutoAi:
         with translate_problems(asked.in_body):
             async with self._runs.begin(call, asked.document) as run:
                 wait_s = self._wait_s if asked.wait is None else min(asked.wait, self._wait_s)
-                live = self._live[run.id] = Live(call, run, asked, wait_s)
+                live = self._live[run.id] = Live(self._runs, call, run, asked, wait_s)
                 try:
                     frame = live.frames(self._clock)
-                    await self._runs.stream(call, run, frame, live.last, self._next(live))
+                    await self._runs.stream(call, run, frame, live.last, live.next_run)
                     if any(m["role"] == "assistant" for m in live.run.session["messages"]):
                         self._known.add(call, body, opened)
                 finally:
                     del self._live[run.id]
-
-    def _next(self, live: Live) -> Callable[[], Any]:
-        async def go_on() -> Run | None:
-            """Return the run that continues with the page's results, None if none are awaited."""
-            if not await live.results():
-                return None
-            try:
-                live.run = self._runs.again(live.call, live.run.session)
-            except Problem:  # the server stops: the session sent to the client has the answers
-                return None
-            return live.run
-
-        return go_on
 
     async def abort(self, call: Call) -> None:
         """End a stream of this process. Closing its connection does the same, on any process."""
@@ -515,17 +502,15 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-class Live:
+class Live(WaitingStream):
     """An open stream: its request, its run, and the results that have come meanwhile."""
 
-    def __init__(self, call: Call, run: Run, asked: Asked, wait_s: float) -> None:
-        self.call, self.run = call, run
+    def __init__(self, runs: Runs, call: Call, run: Run, asked: Asked, wait_s: float) -> None:
+        super().__init__(runs, call, run, wait_s)
         self.waiting = False
-        self.arrived = asyncio.Event()
         self._task = asyncio.current_task()
         self._aborted = self._ended = False
         self._telling = Telling(asked.names)
-        self._wait_s = wait_s
 
     def frames(self, clock: Callable[[], int]) -> Callable[[Event, str, int], bytes]:
         """Return a function from an event to its frames."""
@@ -539,24 +524,20 @@ class Live:
 
         return frame
 
-    async def results(self) -> bool:
-        """Wait for the page's results; a result that is late becomes an error.
+    async def next_run(self) -> Run | None:
+        """Return the run that continues with the page's results, None if none are awaited.
 
-        Return False if none are waited for.
+        A result that is late becomes an error.
         """
         if not (self.waiting and self._wait_s):
             self.waiting = False
-            return False
+            return None
         try:
-            async with asyncio.timeout(self._wait_s):
-                while not self._answered():
-                    self.arrived.clear()
-                    await self.arrived.wait()
-        except TimeoutError:
-            given_up(self.run.session, self._wait_s)
+            if not await self.all_answered():
+                given_up(self.run.session, self._wait_s)
         finally:
             self.waiting = False
-        return True
+        return self.again()
 
     def take(self, result: Json) -> bool:
         """Put a result at its interrupt; return False if it is not waited for.
@@ -569,9 +550,6 @@ class Live:
         answer(self.run.session, result)
         self.arrived.set()
         return True
-
-    def _answered(self) -> bool:
-        return all("answer" in item for item in self.run.session["interrupts"])
 
     def last(self) -> bytes:
         """Return the end of the stream, in every case the session and `[DONE]`."""
