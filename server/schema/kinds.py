@@ -68,6 +68,7 @@ class Kind:
     required  names of members that must be there
     each      kind of an array's items, or of an object's members without a field
     closed    whether members without a field are misfits
+    most      how many members or items there may be, 0 for any number
     more      further check: (value, place, misfits to append to)
     """
 
@@ -81,6 +82,7 @@ class Kind:
     each: Kind | None = None
     closed: bool = False
     more: More | None = None
+    most: int = 0
 
 
 # -- check ----------------------------------------------------------------------------------------
@@ -99,6 +101,10 @@ def misfits(value: Any, kind: Kind, most: float = math.inf) -> Misfits:
 
 def collect(value: Any, kind: Kind, place: Place, found: Misfits) -> None:
     """Append the misfits of a value at `place` to `found`."""
+    if kind.most and isinstance(value, dict | list) and len(value) > kind.most:
+        said = f"expected at most {kind.most:,} entries, got {len(value):,}"
+        found.append(Misfit(place, said))
+        return
     if not kind.fits(value):
         found.append(Misfit(place, kind.words, value))
         return
@@ -158,8 +164,11 @@ def json_schema(kind: Kind, *, form: bool = False) -> JsonSchema:
     if kind.closed:
         made["additionalProperties"] = False
     if kind.each is not None:
-        key = "items" if "array" in kind.schema.get("type", ()) else "additionalProperties"
+        key = "items" if "array" in kind.schema["type"] else "additionalProperties"
         made.setdefault(key, json_schema(kind.each, form=form))
+    if kind.most and not form:
+        sizes = {"array": "maxItems", "object": "maxProperties"}
+        made |= {sizes[name]: kind.most for name in sizes if name in kind.schema.get("type", sizes)}
     return made
 
 
@@ -298,6 +307,17 @@ def either(*kinds: Kind) -> Kind:
 def as_one(kind: Kind, words: str) -> Kind:
     """Return the same kind, whose misfits are reported at the value itself, with other words."""
     return replace(kind, fits=kind.holds, words=words)
+
+
+def limited(kind: Kind, most: int) -> Kind:
+    """Return the same kind with so many members or items at most."""
+
+    def holds(value: Any) -> bool:
+        """Return whether it is such a value, and not too large."""
+        small = not isinstance(value, dict | list) or len(value) <= most
+        return small and kind.holds(value)
+
+    return replace(kind, holds=holds, most=most)
 
 
 def about(kind: Kind, title: str, description: str, **more: Any) -> Kind:

@@ -18,7 +18,8 @@ from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT, pointer
 from . import agent_definition, content_blocks, prompts, snapshot
 from .events import Event, Patch, drop, messages_filled, put, run_started, state_delta
-from .schema import MAX_ERRORS, MAX_PATTERN, MOST, ROLE_ALIASES, VERSION, role_of, shape_misfits
+from .limits import MOST
+from .schema import MAX_ERRORS, MAX_PATTERN, ROLE_ALIASES, VERSION, role_of, shape_misfits
 
 # -- client tools ---------------------------------------------------------------------------------
 # Check the tools that a session declares for its client. Pure.
