@@ -13,7 +13,7 @@ the client: no paths, traces or secrets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 CODES: dict[str, tuple[int, str]] = {
@@ -92,3 +92,11 @@ class Problem(Exception):
                 "param": first,
             },
         }
+
+
+def refuse(code: str, errors: Sequence[Mapping[str, str]], status: int | None = None) -> None:
+    """Raise the Problem of these errors, if there are any."""
+    if errors:
+        more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
+        detail = f"{errors[0]['pointer'] or '/'}: {errors[0]['detail']}{more}"
+        raise Problem(code, detail, errors=errors, status=status)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from ..errors import Problem
+from ..errors import Problem, refuse
 from ..schema.validate import validate
 
 
@@ -22,10 +22,7 @@ class Asked(Protocol):
 
 def check(body: dict[str, Any], schema: dict[str, Any]) -> None:
     """Refuse a body that does not fit the schema. Raises Problem with every field that is wrong."""
-    if errors := [each.error() for each in validate(body, schema)]:
-        first = errors[0]
-        detail = f"{first['pointer'] or 'the body'}: {first['detail']}"
-        raise Problem("request_invalid", detail, errors=errors, status=400)
+    refuse("request_invalid", [each.error() for each in validate(body, schema)], status=400)
 
 
 @contextmanager

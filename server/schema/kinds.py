@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -192,7 +193,8 @@ def text(words: str = "a string", least: int = 0, most: int = 0, *, none: bool =
     """Return strings of `least` to `most` characters, 0 for any number."""
     schema = _typed("string", none)
     if least or most:
-        schema |= {"minLength": least, "maxLength": most}
+        schema |= {"minLength": least} | ({"maxLength": most} if most else {})
+        most = most or sys.maxsize
         return leaf(
             lambda value: isinstance(value, str) and least <= len(value) <= most, words, schema
         )
