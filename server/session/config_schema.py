@@ -60,21 +60,22 @@ def _choice(title: str, text: str, names: tuple[str, ...]) -> Kind:
     return about(kinds.one_of(*names), title, text)
 
 
-def _object(title: str, text: str, /, is_open: bool = False, **fields: Kind) -> Kind:
+def _object(title: str, text: str, is_open: bool = False, /, **fields: Kind) -> Kind:
     """Return objects. `is_open`: unknown members have a meaning; the others are kept as well."""
     kind = kinds.object_of(fields)
     return about(kind, title, text, properties={}, additionalProperties=is_open)
 
 
-def _hint(kind: Kind) -> Kind:
-    """Return a kind that is described in forms, and refuses nothing: for what a vendor checks."""
-    fields = {name: _hint(inner) for name, inner in kind.fields.items()}
-    form = {**kind.form, **kind.schema}
-    return replace(ANY, form=form, fields=fields)
+def _hints(**members: Kind) -> dict[str, Kind]:
+    """Return kinds that are described in forms, and refuse nothing: for what a vendor checks."""
+    return {
+        name: replace(ANY, form=kind.form | kind.schema, fields=_hints(**kind.fields))
+        for name, kind in members.items()
+    }
 
 
 def _any(title: str, text: str, *types: str) -> Kind:
-    """Return what is described in forms as of these types, and refuses nothing."""
+    """Return what forms describe as of these types; it refuses nothing."""
     kind = types[0] if len(types) == 1 else list(types)
     return about(ANY, title, text, type=kind)
 
@@ -92,27 +93,27 @@ def _mode_or_none(value: Any) -> bool:
 _MODEL_SETTINGS = _object(
     "Model settings",
     "Further members of the request to the model. Any field of the vendor's may be added.",
-    is_open=True,
-    use_custom_temp=_hint(about(FLAG, "Use the temperature below", "Without it none is sent.")),
-    temperature=_hint(
-        about(
+    True,
+    **_hints(
+        use_custom_temp=about(FLAG, "Use the temperature below", "Without it none is sent."),
+        temperature=about(
             kinds.number("", most=2),
             "Temperature",
             "How freely the model chooses its words; 0 is least.",
-        )
-    ),
-    top_p=_hint(about(_SHARE, "Top P", "Choose among the likeliest words of this share.")),
-    top_k=_hint(about(COUNT, "Top K", "Choose among so many of the likeliest words.")),
-    min_p=_hint(about(_SHARE, "Min P", "Leave out words less likely than this share of the best.")),
-    presence_penalty=_any("Presence penalty", "New subjects.", "number"),
-    frequency_penalty=_any("Frequency penalty", "Fewer repetitions.", "number"),
-    seed=_any("Seed", "The same number gives similar answers.", "integer", "null"),
-    stop=_any("Stop", "Texts at which the answer ends.", "string", "array", "null"),
-    reasoning_effort=_any(
-        "Reasoning effort", "As the vendor calls it: low, medium, high.", "string"
-    ),
-    parallel_tool_calls=_any(
-        "Several calls at once", "Whether one answer may make several.", "boolean"
+        ),
+        top_p=about(_SHARE, "Top P", "Choose among the likeliest words of this share."),
+        top_k=about(COUNT, "Top K", "Choose among so many of the likeliest words."),
+        min_p=about(_SHARE, "Min P", "Leave out words less likely than this share of the best."),
+        presence_penalty=_any("Presence penalty", "New subjects.", "number"),
+        frequency_penalty=_any("Frequency penalty", "Fewer repetitions.", "number"),
+        seed=_any("Seed", "The same number gives similar answers.", "integer", "null"),
+        stop=_any("Stop", "Texts at which the answer ends.", "string", "array", "null"),
+        reasoning_effort=about(
+            TEXT, "Reasoning effort", "As the vendor calls it: low, medium, high."
+        ),
+        parallel_tool_calls=about(
+            FLAG, "Several calls at once", "Whether one answer may make several."
+        ),
     ),
 )
 _COSTS = _object(
@@ -136,33 +137,37 @@ _PROVIDER = _object(
         format="password",
     ),
     model_name=about(TEXT_OR_NONE, "Model", "Empty: the provider's default."),
-    preset=_hint(
-        about(TEXT, "Vendor", "Of your own provider: openai, anthropic, deepseek, ollama, …")
+    **_hints(
+        preset=about(TEXT, "Vendor", "Of your own provider: openai, anthropic, deepseek, ollama, …")
     ),
-    api=_hint(_choice("API", "Which one your own provider speaks.", APIS)),
+    **_hints(api=_choice("API", "Which one your own provider speaks.", APIS)),
     model_type=_object(
         "Kind of model",
         "What the model can do.",
-        is_function_call=_hint(
-            about(FLAG, "Calls functions", "Off: tools are described in words.")
+        **_hints(
+            is_function_call=about(FLAG, "Calls functions", "Off: tools are described in words.")
         ),
-        is_reasoning=_hint(
-            about(FLAG, "Thinks first", "A reasoning model, which takes no temperature.")
+        **_hints(
+            is_reasoning=about(
+                FLAG, "Thinks first", "A reasoning model, which takes no temperature."
+            )
         ),
     ),
     model_settings=replace(
         _MODEL_SETTINGS, form=_MODEL_SETTINGS.form | {"title": "Settings of this provider"}
     ),
     max_tokens=about(LIMIT, "Longest answer", f"Tokens. {_NONE}"),
-    max_context=_hint(
-        about(LIMIT, "Window", f"Tokens of a request that the model can read. {_NONE}")
+    **_hints(
+        max_context=about(LIMIT, "Window", f"Tokens of a request that the model can read. {_NONE}")
     ),
-    tool_mode=_hint(_choice("How tools are called", "Of your own provider.", TOOL_MODES)),
+    **_hints(tool_mode=_choice("How tools are called", "Of your own provider.", TOOL_MODES)),
     cost_per_ktoken=about(LIMIT, "Price", "Of 1,000 tokens of your own provider."),
     cost_unit=about(TEXT_OR_NONE, "Currency", "Of the price, such as CNY."),
-    costs=_hint(_COSTS),
-    extra_body=_hint(
-        _object("Members of the request", "They replace all others of their name.", is_open=True)
+    **_hints(costs=_COSTS),
+    **_hints(
+        extra_body=_object(
+            "Members of the request", "They replace all others of their name.", is_open=True
+        )
     ),
 )
 _YAA = _object(
@@ -303,7 +308,6 @@ _TOOL = _object(
 _PROMPT = _object(
     "Prompt",
     "Sections of the system prompt; those that stand here replace the default.",
-    False,
     **{
         name: about(
             ANY,
