@@ -165,9 +165,7 @@ _PROVIDER = _object(
     cost_unit=about(TEXT_OR_NONE, "Currency", "Of the price, such as CNY."),
     **_hints(costs=_COSTS),
     **_hints(
-        extra_body=_object(
-            "Members of the request", "They replace all others of their name.", is_open=True
-        )
+        extra_body=_object("Members of the request", "They replace all others of their name.", True)
     ),
 )
 _YAA = _object(
