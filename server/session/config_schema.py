@@ -138,19 +138,19 @@ _PROVIDER = _object(
     ),
     model_name=about(TEXT_OR_NONE, "Model", "Empty: the provider's default."),
     **_hints(
-        preset=about(TEXT, "Vendor", "Of your own provider: openai, anthropic, deepseek, ollama, …")
+        preset=about(
+            TEXT, "Vendor", "Of your own provider: openai, anthropic, deepseek, ollama, …"
+        ),
+        api=_choice("API", "Which one your own provider speaks.", APIS),
     ),
-    **_hints(api=_choice("API", "Which one your own provider speaks.", APIS)),
     model_type=_object(
         "Kind of model",
         "What the model can do.",
         **_hints(
-            is_function_call=about(FLAG, "Calls functions", "Off: tools are described in words.")
-        ),
-        **_hints(
+            is_function_call=about(FLAG, "Calls functions", "Off: tools are described in words."),
             is_reasoning=about(
                 FLAG, "Thinks first", "A reasoning model, which takes no temperature."
-            )
+            ),
         ),
     ),
     model_settings=replace(
@@ -158,14 +158,16 @@ _PROVIDER = _object(
     ),
     max_tokens=about(LIMIT, "Longest answer", f"Tokens. {_NONE}"),
     **_hints(
-        max_context=about(LIMIT, "Window", f"Tokens of a request that the model can read. {_NONE}")
+        max_context=about(LIMIT, "Window", f"Tokens of a request that the model can read. {_NONE}"),
+        tool_mode=_choice("How tools are called", "Of your own provider.", TOOL_MODES),
     ),
-    **_hints(tool_mode=_choice("How tools are called", "Of your own provider.", TOOL_MODES)),
     cost_per_ktoken=about(LIMIT, "Price", "Of 1,000 tokens of your own provider."),
     cost_unit=about(TEXT_OR_NONE, "Currency", "Of the price, such as CNY."),
-    **_hints(costs=_COSTS),
     **_hints(
-        extra_body=_object("Members of the request", "They replace all others of their name.", True)
+        costs=_COSTS,
+        extra_body=_object(
+            "Members of the request", "They replace all others of their name.", True
+        ),
     ),
 )
 _YAA = _object(
