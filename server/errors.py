@@ -13,7 +13,7 @@ the client: no paths, traces or secrets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -102,3 +102,11 @@ def translate_problems(change: Callable[[Problem], Problem]) -> Iterator[None]:
         yield
     except Problem as problem:
         raise change(problem) from None
+
+
+def refuse(code: str, errors: Sequence[Mapping[str, str]], status: int | None = None) -> None:
+    """Raise the Problem of these errors, if there are any."""
+    if errors:
+        more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
+        detail = f"{errors[0]['pointer'] or '/'}: {errors[0]['detail']}{more}"
+        raise Problem(code, detail, errors=errors, status=status)

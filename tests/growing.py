@@ -14,7 +14,8 @@ from typing import Any
 from server.schema.kinds import Kind
 from server.session import schema
 from server.session.config_schema import CONFIG
-from server.session.schema import MOST, check
+from server.session.limits import MOST
+from server.session.schema import check
 
 from .protocols import samples
 

@@ -30,8 +30,9 @@ from ..session.call_actions import (
     Wait,
     unattended,
 )
+from ..session.limits import MOST
 from ..session.outcome import ended_by
-from ..session.schema import ASKED, MOST
+from ..session.schema import ASKED
 from ..strict_json import JSONError, browser_safe, canonical, dumps, loads
 
 # A call in one of these states may have taken effect, whatever the messages say (resume rule 6).

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import Problem
+from ..errors import Problem, refuse
+from ..schema.kinds import Misfit
 from ..session import agent_definition as definitions
 from ..session.agent_definition import DEFAULT, MAX_FILE, Definition, files_named
 from ..session.fold import own
-from ..strict_json import JSONError, dumps, loads
+from ..strict_json import JSONError, dumps, loads, pointer
 from ..telemetry import log
 
 # -- folders --------------------------------------------------------------------------------------
@@ -196,7 +197,7 @@ class Agents:
         hint = f" Did you mean {near[0]!r}?" if near else ""
         shown = name if len(name) <= 64 else name[:63] + "…"
         detail = f"This server has no agent {shown!r}.{hint} Known: {', '.join(known)}."
-        raise Problem("agent_unknown", detail, errors=[{"pointer": "/agent", "detail": detail}])
+        raise Problem("agent_unknown", detail, errors=[Misfit(("agent",), detail).error()])
 
     def info(self, owner: str = "") -> list[dict[str, Any]]:
         """Return the agents for `/info`, the default one first.
@@ -328,8 +329,6 @@ def _plain_json(text: str) -> str:
 def _checked(name: str, brought: Definition) -> Definition:
     """Return the definition that a session brought along. Raises Problem if it is not valid."""
     definition, misfits = definitions.read(name, brought)
-    if misfits:
-        errors = [{**each, "pointer": f"/config/agent{each['pointer']}"} for each in misfits]
-        first = errors[0]
-        raise Problem("session_invalid", f"{first['pointer']}: {first['detail']}", errors=errors)
+    place = pointer("config", "agent")
+    refuse("session_invalid", [{**each, "pointer": place + each["pointer"]} for each in misfits])
     return definition

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..session.events import Event, tool_args, tool_end, tool_start
-from ..session.schema import MAX_ID, MOST
+from ..session.limits import MOST
+from ..session.schema import MAX_ID
 from ..strict_json import browser_safe, depth_exceeds, dumps
 from .failure import Failure
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -68,6 +69,7 @@ class Kind:
     required  names of members that must be there
     each      kind of an array's items, or of an object's members without a field
     closed    whether members without a field are misfits
+    most      how many members or items there may be, 0 for any number
     more      further check: (value, place, misfits to append to)
     """
 
@@ -81,6 +83,7 @@ class Kind:
     each: Kind | None = None
     closed: bool = False
     more: More | None = None
+    most: int = 0
 
 
 # -- check ----------------------------------------------------------------------------------------
@@ -99,6 +102,10 @@ def misfits(value: Any, kind: Kind, most: float = math.inf) -> Misfits:
 
 def collect(value: Any, kind: Kind, place: Place, found: Misfits) -> None:
     """Append the misfits of a value at `place` to `found`."""
+    if kind.most and isinstance(value, dict | list) and len(value) > kind.most:
+        said = f"expected at most {kind.most:,} entries, got {len(value):,}"
+        found.append(Misfit(place, said))
+        return
     if not kind.fits(value):
         found.append(Misfit(place, kind.words, value))
         return
@@ -158,8 +165,11 @@ def json_schema(kind: Kind, *, form: bool = False) -> JsonSchema:
     if kind.closed:
         made["additionalProperties"] = False
     if kind.each is not None:
-        key = "items" if "array" in kind.schema.get("type", ()) else "additionalProperties"
+        key = "items" if "array" in kind.schema["type"] else "additionalProperties"
         made.setdefault(key, json_schema(kind.each, form=form))
+    if kind.most and not form:
+        sizes = {"array": "maxItems", "object": "maxProperties"}
+        made |= {sizes[name]: kind.most for name in sizes if name in kind.schema.get("type", sizes)}
     return made
 
 
@@ -183,7 +193,8 @@ def text(words: str = "a string", least: int = 0, most: int = 0, *, none: bool =
     """Return strings of `least` to `most` characters, 0 for any number."""
     schema = _typed("string", none)
     if least or most:
-        schema |= {"minLength": least, "maxLength": most}
+        schema |= {"minLength": least} | ({"maxLength": most} if most else {})
+        most = most or sys.maxsize
         return leaf(
             lambda value: isinstance(value, str) and least <= len(value) <= most, words, schema
         )
@@ -300,6 +311,17 @@ def as_one(kind: Kind, words: str) -> Kind:
     return replace(kind, fits=kind.holds, words=words)
 
 
+def limited(kind: Kind, most: int) -> Kind:
+    """Return the same kind with so many members or items at most."""
+
+    def holds(value: Any) -> bool:
+        """Return whether it is such a value, and not too large."""
+        small = not isinstance(value, dict | list) or len(value) <= most
+        return small and kind.holds(value)
+
+    return replace(kind, holds=holds, most=most)
+
+
 def about(kind: Kind, title: str, description: str, **more: Any) -> Kind:
     """Return the kind with texts for people, and further keywords for forms."""
     return replace(kind, form={"title": title, "description": description, **more})
@@ -316,4 +338,3 @@ ANY = leaf(lambda value: True, "any value")
 TEXT = text()
 FLAG = leaf(lambda value: isinstance(value, bool), "true or false", {"type": "boolean"})
 OBJECT = object_of()
-LIST = list_of()

@@ -12,13 +12,14 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from ..errors import Problem
+from ..errors import Problem, refuse
 from ..schema.kinds import Misfit
 from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT, pointer
 from . import agent_definition, content_blocks, prompts, snapshot
 from .events import Event, Patch, drop, messages_filled, put, run_started, state_delta
-from .schema import MAX_ERRORS, MAX_PATTERN, MOST, ROLE_ALIASES, VERSION, role_of, shape_misfits
+from .limits import MOST
+from .schema import MAX_ERRORS, MAX_PATTERN, ROLE_ALIASES, VERSION, role_of, shape_misfits
 
 # -- client tools ---------------------------------------------------------------------------------
 # Check the tools that a session declares for its client. Pure.
@@ -146,19 +147,12 @@ def accept(document: Any) -> Session:
     if (found := content_blocks.settled(document)) is not None:
         document, places = {**document, "messages": found[0]}, found[1]
     misfits = shape_misfits(document)
-    _refuse("session_invalid", [_as_sent(each, places).error() for each in misfits])
+    refuse("session_invalid", [_as_sent(each, places).error() for each in misfits])
     schemas = Schemas()
     tools = islice(tool_misfits(document.get("tools", []), schemas), MAX_ERRORS)
-    _refuse("session_invalid", [Misfit(("tools", *at), said).error() for at, said, *_ in tools])
-    _refuse("answer_invalid", list(islice(_bad_answers(document, schemas), MAX_ERRORS)))
+    refuse("session_invalid", [Misfit(("tools", *at), said).error() for at, said, *_ in tools])
+    refuse("answer_invalid", list(islice(_bad_answers(document, schemas), MAX_ERRORS)))
     return given
-
-
-def _refuse(code: str, errors: list[dict[str, str]]) -> None:
-    """Raise the Problem of these errors, if there are any."""
-    if errors:
-        first, more = errors[0], f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise Problem(code, f"{first['pointer'] or '/'}: {first['detail']}{more}", errors=errors)
 
 
 def _as_sent(misfit: Misfit, places: list[int]) -> Misfit:

@@ -16,10 +16,9 @@ from ..schema.kinds import Misfit
 from ..schema.validate import check_schema, validate
 from ..strict_json import LARGEST_COUNT, pointer
 from . import patterns
-from .limits import LIMITS
+from .limits import LIMITS, MOST
 from .modes import MODES, PLANNING, mode_named
 from .prompts import NAMES, remarks
-from .schema import MOST
 
 Session = dict[str, Any]
 Definition = dict[str, Any]

@@ -16,11 +16,11 @@ from typing import Any
 
 from ..schema import kinds
 from ..schema.compile import DRAFT_2020
-from ..schema.kinds import ANY, FLAG, Kind, Misfit, Misfits, Place
+from ..schema.kinds import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, about
 from ..schema.validate import check_schema
 from ..strict_json import pointer
 from . import prompts
-from .limits import APIS, NETWORKS, TOOL_MODES
+from .limits import APIS, MOST, NETWORKS, TOOL_MODES
 from .modes import MODES, mode_named
 
 Schema = dict[str, Any]
@@ -44,7 +44,7 @@ ON_LIMIT = ("summarize", "stop", "auto")  # auto equals summarize: older documen
 _NONE = "null is none."
 _BELOW = "0 or more and below 2^53"
 TEXT_OR_NONE = kinds.text("a string or null", none=True)
-TEXTS = kinds.as_one(kinds.list_of(kinds.TEXT), "an array of strings")
+TEXTS = kinds.as_one(kinds.list_of(TEXT), "an array of strings")
 COUNT = kinds.number(f"a whole number, {_BELOW}", whole=True)
 LIMIT = kinds.number(f"a number, {_BELOW}, or null for none", none=True)
 NUMBER = kinds.number(f"a number, {_BELOW}")
@@ -56,51 +56,28 @@ _SECONDS = kinds.number(f"a number of seconds, {_BELOW}")
 _PAUSE = kinds.number(f"a number of seconds, 0 to {MAX_PAUSE_S}", most=MAX_PAUSE_S)
 
 
-def _text(title: str, about: str, **more: Any) -> Kind:
-    return kinds.about(kinds.TEXT, title, about, **more)
+def _choice(title: str, text: str, names: tuple[str, ...]) -> Kind:
+    return about(kinds.one_of(*names), title, text)
 
 
-def _optional_text(title: str, about: str, **more: Any) -> Kind:
-    return kinds.about(TEXT_OR_NONE, title, about, **more)
-
-
-def _flag(title: str, about: str) -> Kind:
-    return kinds.about(FLAG, title, about)
-
-
-def _count(title: str, about: str, kind: Kind = COUNT) -> Kind:
-    return kinds.about(kind, title, about)
-
-
-def _number(title: str, about: str, kind: Kind = NUMBER) -> Kind:
-    return kinds.about(kind, title, about)
-
-
-def _seconds(title: str, about: str = "Seconds.") -> Kind:
-    return kinds.about(_SECONDS, title, about)
-
-
-def _choice(title: str, about: str, names: tuple[str, ...]) -> Kind:
-    return kinds.about(kinds.one_of(*names), title, about)
-
-
-def _object(title: str, about: str, /, is_open: bool = False, **fields: Kind) -> Kind:
+def _object(title: str, text: str, is_open: bool = False, /, **fields: Kind) -> Kind:
     """Return objects. `is_open`: unknown members have a meaning; the others are kept as well."""
     kind = kinds.object_of(fields)
-    return kinds.about(kind, title, about, properties={}, additionalProperties=is_open)
+    return about(kind, title, text, properties={}, additionalProperties=is_open)
 
 
-def _hint(kind: Kind) -> Kind:
-    """Return a kind that is described in forms, and refuses nothing: for what a vendor checks."""
-    fields = {name: _hint(inner) for name, inner in kind.fields.items()}
-    form = {**kind.form, **kind.schema}
-    return replace(ANY, form=form, fields=fields)
+def _hints(**members: Kind) -> dict[str, Kind]:
+    """Return kinds that are described in forms, and refuse nothing: for what a vendor checks."""
+    return {
+        name: replace(ANY, form=kind.form | kind.schema, fields=_hints(**kind.fields))
+        for name, kind in members.items()
+    }
 
 
-def _any(title: str, about: str, *types: str) -> Kind:
-    """Return what is described in forms as of these types, and refuses nothing."""
+def _any(title: str, text: str, *types: str) -> Kind:
+    """Return what forms describe as of these types; it refuses nothing."""
     kind = types[0] if len(types) == 1 else list(types)
-    return kinds.about(ANY, title, about, type=kind)
+    return about(ANY, title, text, type=kind)
 
 
 def _usable_schema(value: Any, place: Place, found: Misfits) -> None:
@@ -116,157 +93,172 @@ def _mode_or_none(value: Any) -> bool:
 _MODEL_SETTINGS = _object(
     "Model settings",
     "Further members of the request to the model. Any field of the vendor's may be added.",
-    is_open=True,
-    use_custom_temp=_hint(_flag("Use the temperature below", "Without it none is sent.")),
-    temperature=_hint(
-        _number(
+    True,
+    **_hints(
+        use_custom_temp=about(FLAG, "Use the temperature below", "Without it none is sent."),
+        temperature=about(
+            kinds.number("", most=2),
             "Temperature",
             "How freely the model chooses its words; 0 is least.",
-            kinds.number("", most=2),
-        )
-    ),
-    top_p=_hint(_number("Top P", "Choose among the likeliest words of this share.", _SHARE)),
-    top_k=_hint(_count("Top K", "Choose among so many of the likeliest words.")),
-    min_p=_hint(
-        _number("Min P", "Leave out words less likely than this share of the best.", _SHARE)
-    ),
-    presence_penalty=_any("Presence penalty", "New subjects.", "number"),
-    frequency_penalty=_any("Frequency penalty", "Fewer repetitions.", "number"),
-    seed=_any("Seed", "The same number gives similar answers.", "integer", "null"),
-    stop=_any("Stop", "Texts at which the answer ends.", "string", "array", "null"),
-    reasoning_effort=_any(
-        "Reasoning effort", "As the vendor calls it: low, medium, high.", "string"
-    ),
-    parallel_tool_calls=_any(
-        "Several calls at once", "Whether one answer may make several.", "boolean"
+        ),
+        top_p=about(_SHARE, "Top P", "Choose among the likeliest words of this share."),
+        top_k=about(COUNT, "Top K", "Choose among so many of the likeliest words."),
+        min_p=about(_SHARE, "Min P", "Leave out words less likely than this share of the best."),
+        presence_penalty=_any("Presence penalty", "New subjects.", "number"),
+        frequency_penalty=_any("Frequency penalty", "Fewer repetitions.", "number"),
+        seed=_any("Seed", "The same number gives similar answers.", "integer", "null"),
+        stop=_any("Stop", "Texts at which the answer ends.", "string", "array", "null"),
+        reasoning_effort=about(
+            TEXT, "Reasoning effort", "As the vendor calls it: low, medium, high."
+        ),
+        parallel_tool_calls=about(
+            FLAG, "Several calls at once", "Whether one answer may make several."
+        ),
     ),
 )
 _COSTS = _object(
     "Prices",
     "Of 1,000 tokens of each kind, instead of one price.",
-    input=_number("Read", "Tokens of a request."),
-    output=_number("Written", "Tokens of an answer."),
-    cached=_number("Read from the cache", "Tokens that the provider had kept."),
-    cache_write=_number("Written to the cache", "Tokens that the provider keeps."),
-    total=_number("Any", "Tokens of every kind."),
+    input=about(NUMBER, "Read", "Tokens of a request."),
+    output=about(NUMBER, "Written", "Tokens of an answer."),
+    cached=about(NUMBER, "Read from the cache", "Tokens that the provider had kept."),
+    cache_write=about(NUMBER, "Written to the cache", "Tokens that the provider keeps."),
+    total=about(NUMBER, "Any", "Tokens of every kind."),
 )
 _PROVIDER = _object(
     "Provider",
     "Which model answers: one of the server's by name, or one of your own with address and key.",
-    name=_text("Provider of the server", "Its name; auto is the server's default."),
-    api_url=_text("Address", "Of your own provider: its base or full address.", format="uri"),
-    api_key=_optional_text(
+    name=about(TEXT, "Provider of the server", "Its name; auto is the server's default."),
+    api_url=about(TEXT, "Address", "Of your own provider: its base or full address.", format="uri"),
+    api_key=about(
+        TEXT_OR_NONE,
         "Key",
         "For that address. It is stored in the session, and sent nowhere else.",
         format="password",
     ),
-    model_name=_optional_text("Model", "Empty: the provider's default."),
-    preset=_hint(_text("Vendor", "Of your own provider: openai, anthropic, deepseek, ollama, …")),
-    api=_hint(_choice("API", "Which one your own provider speaks.", APIS)),
+    model_name=about(TEXT_OR_NONE, "Model", "Empty: the provider's default."),
+    **_hints(
+        preset=about(
+            TEXT, "Vendor", "Of your own provider: openai, anthropic, deepseek, ollama, …"
+        ),
+        api=_choice("API", "Which one your own provider speaks.", APIS),
+    ),
     model_type=_object(
         "Kind of model",
         "What the model can do.",
-        is_function_call=_hint(_flag("Calls functions", "Off: tools are described in words.")),
-        is_reasoning=_hint(_flag("Thinks first", "A reasoning model, which takes no temperature.")),
+        **_hints(
+            is_function_call=about(FLAG, "Calls functions", "Off: tools are described in words."),
+            is_reasoning=about(
+                FLAG, "Thinks first", "A reasoning model, which takes no temperature."
+            ),
+        ),
     ),
     model_settings=replace(
         _MODEL_SETTINGS, form=_MODEL_SETTINGS.form | {"title": "Settings of this provider"}
     ),
-    max_tokens=_number("Longest answer", f"Tokens. {_NONE}", LIMIT),
-    max_context=_hint(
-        _number("Window", f"Tokens of a request that the model can read. {_NONE}", LIMIT)
+    max_tokens=about(LIMIT, "Longest answer", f"Tokens. {_NONE}"),
+    **_hints(
+        max_context=about(LIMIT, "Window", f"Tokens of a request that the model can read. {_NONE}"),
+        tool_mode=_choice("How tools are called", "Of your own provider.", TOOL_MODES),
     ),
-    tool_mode=_hint(_choice("How tools are called", "Of your own provider.", TOOL_MODES)),
-    cost_per_ktoken=_number("Price", "Of 1,000 tokens of your own provider.", LIMIT),
-    cost_unit=_optional_text("Currency", "Of the price, such as CNY."),
-    costs=_hint(_COSTS),
-    extra_body=_hint(
-        _object("Members of the request", "They replace all others of their name.", is_open=True)
+    cost_per_ktoken=about(LIMIT, "Price", "Of 1,000 tokens of your own provider."),
+    cost_unit=about(TEXT_OR_NONE, "Currency", "Of the price, such as CNY."),
+    **_hints(
+        costs=_COSTS,
+        extra_body=_object(
+            "Members of the request", "They replace all others of their name.", True
+        ),
     ),
 )
 _YAA = _object(
     "Agent",
     "How the agent works and answers.",
-    language=_optional_text("Answer language", "In words, such as 中文 or French. Empty: any."),
-    auto_title=_flag("Title by the model", "One extra model call names the session."),
-    mode=kinds.about(
+    language=about(
+        TEXT_OR_NONE, "Answer language", "In words, such as 中文 or French. Empty: any."
+    ),
+    auto_title=about(FLAG, "Title by the model", "One extra model call names the session."),
+    mode=about(
         kinds.leaf(_mode_or_none, f"one of {', '.join(MODES)}", {"type": ["string", "null"]}),
         "Mode",
         "How tools are used. Empty: as the agent says.",
         examples=list(MODES),
     ),
-    output_schema=kinds.about(
+    output_schema=about(
         kinds.object_of(words="a JSON Schema, or null for none", none=True, more=_usable_schema),
         "Structure of the answer",
         "A JSON Schema. " + _NONE,
     ),
-    max_context=_number(
-        "Longest request", f"Tokens, if that is less than the model's window. {_NONE}", LIMIT
+    max_context=about(
+        LIMIT, "Longest request", f"Tokens, if that is less than the model's window. {_NONE}"
     ),
-    stream=_flag("Stream", "Answer with events, where the request leaves the choice."),
-    unattended=_flag("Nobody is there", "Tools that would ask are not run."),
+    stream=about(FLAG, "Stream", "Answer with events, where the request leaves the choice."),
+    unattended=about(FLAG, "Nobody is there", "Tools that would ask are not run."),
     tool_mode=_choice("How tools are called", "auto: as the model can.", TOOL_MODES),
-    require_finish_tool=_flag("Finish by a tool", "Only the finish tool completes the session."),
-    tool_detail=_flag("Tools in brief", "One line for each tool; the model asks for more."),
-    result_schema=_flag("Say what tools return", "In the description of each."),
-    progress_hint=_flag("Count the steps", "Tell the model how many are left."),
+    require_finish_tool=about(
+        FLAG, "Finish by a tool", "Only the finish tool completes the session."
+    ),
+    tool_detail=about(FLAG, "Tools in brief", "One line for each tool; the model asks for more."),
+    result_schema=about(FLAG, "Say what tools return", "In the description of each."),
+    progress_hint=about(FLAG, "Count the steps", "Tell the model how many are left."),
     reply=_choice("Reply", "full: the session; delta: what this run added.", REPLIES),
 )
 _RETRY = _object(
     "Retry",
     "When a call of the model fails before its answer began.",
-    times=_count(
+    times=about(
+        kinds.number(f"a whole number, 0 to {MAX_RETRIES}", most=MAX_RETRIES, whole=True),
         "Times",
         "Extra attempts.",
-        kinds.number(f"a whole number, 0 to {MAX_RETRIES}", most=MAX_RETRIES, whole=True),
     ),
-    delay=_number("Pause", "Seconds before the first; doubled each time.", _PAUSE),
+    delay=about(_PAUSE, "Pause", "Seconds before the first; doubled each time."),
 )
 _LLM_API = _object(
     "Model",
     "Which model is called, and how.",
     provider=_PROVIDER,
     model_settings=_MODEL_SETTINGS,
-    max_tokens=_count("Longest answer", f"Tokens. {_NONE}", _COUNT_OR_NONE),
+    max_tokens=about(_COUNT_OR_NONE, "Longest answer", f"Tokens. {_NONE}"),
     retry=kinds.as_one(
         _RETRY, f"times (0 to {MAX_RETRIES}) and delay (0 to {MAX_PAUSE_S} seconds)"
     ),
-    request_timeout=_seconds("Time for an answer", "Seconds, all attempts together."),
-    first_byte_timeout=_seconds("Time until it begins"),
-    idle_timeout=_seconds("Time between two parts"),
-    interval=_number("Interval", "Least seconds between two calls of this session.", _PAUSE),
-    stream=_flag("Stream", "Let the model stream."),
-    tool_choice=_optional_text(
-        "Tool that must be called", "Its name, required, auto or none. null is the model's choice."
+    request_timeout=about(_SECONDS, "Time for an answer", "Seconds, all attempts together."),
+    first_byte_timeout=about(_SECONDS, "Time until it begins", "Seconds."),
+    idle_timeout=about(_SECONDS, "Time between two parts", "Seconds."),
+    interval=about(_PAUSE, "Interval", "Least seconds between two calls of this session."),
+    stream=about(FLAG, "Stream", "Let the model stream."),
+    tool_choice=about(
+        TEXT_OR_NONE,
+        "Tool that must be called",
+        "Its name, required, auto or none. null is the model's choice.",
     ),
 )
 _TOOL_LIMITS = _object(
     "Of one tool call",
     "What a call of a tool may use.",
-    wall_s=_number("Time", "Seconds."),
-    cpu_s=_number("Computing time", "Seconds."),
-    memory_mb=_number("Memory", "MB."),
-    file_mb=_number("Largest file", "MB."),
-    disk_mb=_number("Disk", "MB, of the whole workspace."),
-    output_kb=_number("Output", "KB."),
-    processes=_number("Processes", "At one time."),
-    open_files=_number("Open files", "At one time."),
+    wall_s=about(NUMBER, "Time", "Seconds."),
+    cpu_s=about(NUMBER, "Computing time", "Seconds."),
+    memory_mb=about(NUMBER, "Memory", "MB."),
+    file_mb=about(NUMBER, "Largest file", "MB."),
+    disk_mb=about(NUMBER, "Disk", "MB, of the whole workspace."),
+    output_kb=about(NUMBER, "Output", "KB."),
+    processes=about(NUMBER, "Processes", "At one time."),
+    open_files=about(NUMBER, "Open files", "At one time."),
 )
 _LIMITS = _object(
     "Limits",
     "What one message of the user may use. The server's are never exceeded.",
-    max_steps=_number("Steps", f"Model calls. {_NONE}", LIMIT),
-    max_wall_s=_number("Time", f"Seconds, without those in which you are asked. {_NONE}", LIMIT),
-    max_tokens=_number("Tokens", f"Of all model calls together. {_NONE}", LIMIT),
-    max_cost_micro=_number("Cost", f"Millionths of the provider's unit. {_NONE}", LIMIT),
-    max_consecutive_errors=_number(
-        "Errors in a row", f"Calls that name no tool or have bad arguments. {_NONE}", LIMIT
+    max_steps=about(LIMIT, "Steps", f"Model calls. {_NONE}"),
+    max_wall_s=about(LIMIT, "Time", f"Seconds, without those in which you are asked. {_NONE}"),
+    max_tokens=about(LIMIT, "Tokens", f"Of all model calls together. {_NONE}"),
+    max_cost_micro=about(LIMIT, "Cost", f"Millionths of the provider's unit. {_NONE}"),
+    max_consecutive_errors=about(
+        LIMIT, "Errors in a row", f"Calls that name no tool or have bad arguments. {_NONE}"
     ),
     on_limit=_choice(
         "At a limit", "summarize: the model says how far it came; stop: nothing.", ON_LIMIT
     ),
     tool=replace(
-        NUMBERS,
+        kinds.limited(NUMBERS, MOST["config/limits/tool"]),
         form=_TOOL_LIMITS.form,
         fields=_TOOL_LIMITS.fields,  # the same kind of numbers
     ),
@@ -274,24 +266,24 @@ _LIMITS = _object(
 _CONTEXT = _object(
     "Context",
     "How the model's view of a long session is made smaller.",
-    enabled=_flag("Make it smaller", "When it gets long."),
-    budget=_count("Budget", "Tokens of a request at most, whatever the window.", POSITIVE),
-    trigger_ratio=_number("Begins at", "Share of the window.", _SHARE),
-    target_ratio=_number("Ends at", "Share of that.", _SHARE),
-    max_messages=_count("Begins at messages", f"At so many. {_NONE}", _COUNT_OR_NONE),
-    keep_turns=_count("Turns to keep", "Their results stay, and they are summed up last."),
-    keep_messages=_count("Messages to keep", "They are shortened last."),
-    large_chars=_count("A large message", "Has so many characters."),
-    preview_chars=_count("Preview", "Characters that stay at its beginning and its end."),
-    ingest_tokens=_count(
-        "Largest whole result", "Tokens. null is a tenth of the budget.", _COUNT_OR_NONE
+    enabled=about(FLAG, "Make it smaller", "When it gets long."),
+    budget=about(POSITIVE, "Budget", "Tokens of a request at most, whatever the window."),
+    trigger_ratio=about(_SHARE, "Begins at", "Share of the window."),
+    target_ratio=about(_SHARE, "Ends at", "Share of that."),
+    max_messages=about(_COUNT_OR_NONE, "Begins at messages", f"At so many. {_NONE}"),
+    keep_turns=about(COUNT, "Turns to keep", "Their results stay, and they are summed up last."),
+    keep_messages=about(COUNT, "Messages to keep", "They are shortened last."),
+    large_chars=about(COUNT, "A large message", "Has so many characters."),
+    preview_chars=about(COUNT, "Preview", "Characters that stay at its beginning and its end."),
+    ingest_tokens=about(
+        _COUNT_OR_NONE, "Largest whole result", "Tokens. null is a tenth of the budget."
     ),
-    min_saving=_number("Least saving", "Share; a pass that saves less is not made.", _SHARE),
-    window_runs=_count("Last runs only", f"Send so many. {_NONE}", _COUNT_OR_NONE),
+    min_saving=about(_SHARE, "Least saving", "Share; a pass that saves less is not made."),
+    window_runs=about(_COUNT_OR_NONE, "Last runs only", f"Send so many. {_NONE}"),
     summary=_choice("Summaries", "extract: made of sentences; llm: by a model.", SUMMARIES),
-    summary_ratio=_number("Length of a summary", "Share of what it stands for.", _SHARE),
-    summary_timeout_s=_seconds("Time for a summary"),
-    strategies=kinds.about(
+    summary_ratio=about(_SHARE, "Length of a summary", "Share of what it stands for."),
+    summary_timeout_s=about(_SECONDS, "Time for a summary", "Seconds."),
+    strategies=about(
         kinds.as_one(
             kinds.list_of(kinds.one_of(*STRATEGIES)),
             f"an array of names: {', '.join(STRATEGIES)}",
@@ -299,15 +291,15 @@ _CONTEXT = _object(
         "Strategies",
         "Which may be used.",
     ),
-    exempt_tools=kinds.about(TEXTS, "Tools whose results stay whole", "By name."),
-    retain_tool=_flag("Let the model choose", "Offer it a tool that keeps messages."),
+    exempt_tools=about(TEXTS, "Tools whose results stay whole", "By name."),
+    retain_tool=about(FLAG, "Let the model choose", "Offer it a tool that keeps messages."),
 )
 _TOOL = _object(
     "Tool",
     "A tool's rules.",
-    auto_approve=_flag("Run without asking", "As far as the server allows."),
-    deny=_flag("Never run", "In this session."),
-    network=kinds.about(
+    auto_approve=about(FLAG, "Run without asking", "As far as the server allows."),
+    deny=about(FLAG, "Never run", "In this session."),
+    network=about(
         replace(kinds.one_of(*NETWORKS), words="off, proxy or full"),
         "Network",
         "Only less than the server allows.",
@@ -316,9 +308,8 @@ _TOOL = _object(
 _PROMPT = _object(
     "Prompt",
     "Sections of the system prompt; those that stand here replace the default.",
-    False,
     **{
-        name: kinds.about(
+        name: about(
             ANY,
             name,
             text,
@@ -336,12 +327,17 @@ CONFIG = _object(
     yaa=_YAA,
     limits=_LIMITS,
     context=_CONTEXT,
-    prompt=_PROMPT,
-    tool=kinds.about(
+    prompt=kinds.limited(_PROMPT, MOST["config/prompt"]),
+    tool=about(
         kinds.object_of(each=_TOOL), "Tools", "Rules of this session for single tools, by name."
     ),
-    agent=kinds.about(
-        kinds.object_of({"limits": kinds.OBJECT}),
+    agent=about(
+        kinds.object_of(
+            {
+                "limits": kinds.OBJECT,
+                "tools": kinds.limited(ANY, MOST["config/agent/tools"]),
+            }
+        ),
         "Agent of the session",
         "A copy of its definition, which the server fills in.",
         readOnly=True,

@@ -12,6 +12,20 @@ from typing import Any
 Limits = Mapping[str, Any]
 
 LIMITS = ("max_steps", "max_tokens", "max_cost_micro", "max_wall_s", "max_consecutive_errors")
+# Path of a list or object in a session -> the most entries it may have. Only those whose entries
+# are compared with each other or written again for each call; the cost of all others is linear.
+MOST = {
+    "messages": 100_000,
+    "messages/*/tool_calls": 256,
+    "interrupts": 1_000,
+    "grants": 1_000,
+    "grants/*/match": 20,
+    "tools": 256,
+    "plan/tasks": 100,
+    "config/agent/tools": 256,
+    "config/limits/tool": 100,
+    "config/prompt": 100,
+}
 # Of one tool call. Seconds may have a fraction.
 TOOL_SECONDS = ("wall_s", "cpu_s")
 TOOL_SIZES = ("memory_mb", "file_mb", "disk_mb", "output_kb", "processes", "open_files")

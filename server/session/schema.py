@@ -13,8 +13,21 @@ from typing import Any
 
 from ..schema import kinds
 from ..schema.compile import DRAFT_2020
-from ..schema.kinds import FLAG, OBJECT, TEXT, Kind, Misfit, Misfits, Place, misfits, shown
+from ..schema.kinds import (
+    ANY,
+    FLAG,
+    OBJECT,
+    TEXT,
+    Kind,
+    Misfit,
+    Misfits,
+    Place,
+    limited,
+    misfits,
+    shown,
+)
 from .config_schema import CONFIG, COUNT, LIMIT, NUMBER, NUMBERS, POSITIVE, TEXT_OR_NONE, TEXTS
+from .limits import MOST
 
 Error = dict[str, str]
 
@@ -24,20 +37,6 @@ ASKED = "int-"  # prefix of a call's id in the id of its interrupt
 MAX_SESSION_ID = 128
 MAX_ERRORS = 20  # reported at once; more would mostly repeat
 
-# Path of a list or object -> the most entries it may have. Only those whose entries are compared
-# with each other or written again for each call; the cost of all others is linear.
-MOST = {
-    "messages": 100_000,
-    "messages/*/tool_calls": 256,
-    "interrupts": 1_000,
-    "grants": 1_000,
-    "grants/*/match": 20,
-    "tools": 256,
-    "plan/tasks": 100,
-    "config/agent/tools": 256,
-    "config/limits/tool": 100,
-    "config/prompt": 100,
-}
 MAX_OPEN_CALLS = 512  # calls without a result, in all messages together
 MAX_PATTERN = 1_000  # characters, in a grant
 
@@ -124,6 +123,7 @@ FUNCTION = {
     "arguments": replace(TEXT, words="the arguments as a JSON string"),
 }
 TOOL_CALL = {"id": _ID, "function": kinds.object_of(FUNCTION, ("name", "arguments"))}
+_TOOL_CALL = kinds.object_of(TOOL_CALL, ("id", "function"))
 MESSAGE = {
     "id": _ID,
     "role": kinds.one_of(*ROLES, aliases=ROLE_ALIASES),
@@ -131,7 +131,7 @@ MESSAGE = {
     "content": replace(
         _CONTENT, holds=lambda value: isinstance(value, str) or _CONTENT.holds(value)
     ),
-    "tool_calls": kinds.list_of(kinds.object_of(TOOL_CALL, ("id", "function")), none=True),
+    "tool_calls": limited(kinds.list_of(_TOOL_CALL, none=True), MOST["messages/*/tool_calls"]),
     "tool_call_id": _ID,
     "name": TEXT_OR_NONE,
     "reasoning": kinds.as_one(kinds.object_of({"text": TEXT}), "an object with a text"),
@@ -175,14 +175,19 @@ INTERRUPT = {
         'an object with status "resolved" or "cancelled"',
     ),
 }
+_INTERRUPT = kinds.object_of(INTERRUPT, ("id", "reason"))
 GRANT = {
     "tool": _TOOL_NAME,
-    "match": kinds.as_one(
-        kinds.object_of(each=kinds.text(most=MAX_PATTERN)),
-        f"an object of patterns of at most {MAX_PATTERN} characters",
+    "match": limited(
+        kinds.as_one(
+            kinds.object_of(each=kinds.text(most=MAX_PATTERN)),
+            f"an object of patterns of at most {MAX_PATTERN} characters",
+        ),
+        MOST["grants/*/match"],
     ),
     "decision": kinds.one_of("allow", "deny"),
 }
+_GRANT = kinds.object_of(GRANT, ("tool", "decision"))
 CLIENT_TOOL = {
     "name": _TOOL_NAME,
     "description": TEXT_OR_NONE,
@@ -232,19 +237,19 @@ TOP = {
     "startTime": TEXT_OR_NONE,
     "character": TEXT_OR_NONE,
     "status": kinds.one_of(*STATUSES, aliases=STATUS_ALIASES, none=True),
-    "messages": kinds.list_of(_MESSAGE),
+    "messages": limited(kinds.list_of(_MESSAGE), MOST["messages"]),
     "config": CONFIG,
     "version": POSITIVE,
     "rev": COUNT,
     "agent": TEXT,
     "finish_reason": TEXT_OR_NONE,
     "calls": kinds.object_of(each=kinds.object_of(CALL, ("state",))),
-    "interrupts": kinds.list_of(kinds.object_of(INTERRUPT, ("id", "reason"))),
-    "grants": kinds.list_of(kinds.object_of(GRANT, ("tool", "decision"))),
+    "interrupts": limited(kinds.list_of(_INTERRUPT), MOST["interrupts"]),
+    "grants": limited(kinds.list_of(_GRANT), MOST["grants"]),
     "context": kinds.object_of(CONTEXT),
-    "tools": kinds.list_of(kinds.object_of(CLIENT_TOOL, ("name",))),
+    "tools": limited(kinds.list_of(kinds.object_of(CLIENT_TOOL, ("name",))), MOST["tools"]),
     "environment": TEXTS,
-    "plan": OBJECT,
+    "plan": kinds.object_of({"tasks": limited(ANY, MOST["plan/tasks"])}),
     "usage": kinds.object_of(USAGE),
     "run": OBJECT,
     "ext": OBJECT,
@@ -263,36 +268,10 @@ def check(document: dict[str, Any]) -> list[Error]:
 def shape_misfits(document: dict[str, Any]) -> list[Misfit]:
     """Return what does not fit in a document, at most MAX_ERRORS.
 
-    If a list or object has more entries than MOST allows, only that is reported; ids are compared
-    only in a document of the right shape.
+    Ids are compared only in a document of the right shape.
     """
-    found = list(_too_many(document)) or misfits(document, SESSION, MAX_ERRORS)
+    found = misfits(document, SESSION, MAX_ERRORS)
     return found[:MAX_ERRORS] or list(islice(_repeated(document), MAX_ERRORS))
-
-
-def _too_many(document: dict[str, Any]) -> Iterator[Misfit]:
-    """Yield a misfit for each list or object with more entries than MOST allows."""
-    for path, most in MOST.items():
-        for place, value in _at(document, path.split("/")):
-            if len(value) > most:
-                yield Misfit(place, f"expected at most {most:,} entries, got {len(value):,}")
-
-
-def _at(document: dict[str, Any], path: list[str]) -> Iterator[tuple[Place, Any]]:
-    """Yield (place, value) of the lists and objects at a path; `*` stands for every list entry."""
-    found: Iterator[tuple[Place, Any]] = iter([((), document)])
-    for part in path:
-        found = _below(found, part)
-    return ((place, value) for place, value in found if isinstance(value, dict | list))
-
-
-def _below(nodes: Iterator[tuple[Place, Any]], part: str) -> Iterator[tuple[Place, Any]]:
-    for place, node in nodes:
-        if part == "*":
-            for index, item in enumerate(node if isinstance(node, list) else ()):
-                yield (*place, index), item
-        elif isinstance(node, dict) and part in node:
-            yield (*place, part), node[part]
 
 
 def _repeated(document: dict[str, Any]) -> Iterator[Misfit]:
@@ -333,14 +312,4 @@ def session_schema() -> dict[str, Any]:
     It accepts what `check` does, and also what a schema cannot refuse: ids used twice, too many
     calls without a result, an unusable `output_schema` and the name of an unknown mode.
     """
-    made = kinds.json_schema(SESSION)
-    for path, most in MOST.items():
-        node = made
-        for part in path.split("/"):
-            node = node["items"] if part == "*" else node.setdefault("properties", {})
-            node = node if part == "*" else node.setdefault(part, {})
-        if node.get("type", "array") in ("array", ["array", "null"]):
-            node["maxItems"] = most
-        else:
-            node["maxProperties"] = most
-    return {"$schema": DRAFT_2020, "title": "A session", **made}
+    return {"$schema": DRAFT_2020, "title": "A session", **kinds.json_schema(SESSION)}

@@ -19,8 +19,7 @@ from server.agent.decide import (
     over_limit,
 )
 from server.session.call_actions import Ask, Execute, Given, Recover, Reply, Send, Verdict
-from server.session.limits import capped
-from server.session.schema import MOST
+from server.session.limits import MOST, capped
 
 from ..fakes import DEFAULTS, CountingToolbox, user
 

@@ -7,11 +7,11 @@ import unittest
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
+from server.session.limits import MOST
 from server.session.schema import (
     MAX_ERRORS,
     MAX_OPEN_CALLS,
     MAX_PATTERN,
-    MOST,
     ROLE_ALIASES,
     STATUS_ALIASES,
     check,

@@ -8,12 +8,13 @@ RunAgentInput.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ...errors import Problem
+from ...errors import Problem, refuse
+from ...schema import kinds
+from ...schema.kinds import OBJECT, TEXT, Misfit, Misfits, Place
 from ...session.events import SNAPSHOT
 from ...session.fold import extra, parse_pointer
 from ...session.limits import LIMITS
@@ -93,42 +94,42 @@ AS_IT_WAS = ("at", "meta", "open", "name", "is_error", "result", "reasoning", "c
 ITS_OWN = ("id", "role", "tool_calls", "tool_call_id")  # always taken from AG-UI's own fields
 
 
-def misfits(messages: list[Any]) -> Iterator[Error]:
-    """Yield the errors in the messages of a RunAgentInput, with their places."""
-    for index, message in enumerate(messages):
-        if not isinstance(message, dict):
-            yield _message_error("an object", index)
-        elif message.get("role") not in ROLES:
-            yield _message_error(f"one of {', '.join(ROLES)}", index, "role")
-        elif message["role"] not in FOR_EYES:
-            yield from _fields(message, index)
+def _look_into_role(message: Any, place: Place, found: Misfits) -> None:
+    role = message.get("role")
+    if isinstance(role, str) and role in _OF_ROLE:
+        kinds.collect(message, _OF_ROLE[role], place, found)
 
 
-def _fields(message: Json, index: int) -> Iterator[Error]:
-    role = message["role"]
-    if not isinstance(message.get("id", ""), str | None):
-        yield _message_error("a string", index, "id")
-    kinds = str if role == "reasoning" else (str, list)
-    content = message.get("content")
-    if not isinstance(content, kinds) and not (content is None and role in ("assistant", "tool")):
-        yield _message_error(
-            "a string" if role == "reasoning" else "a string or parts", index, "content"
-        )
-    if isinstance(content, list):
-        for number, part in enumerate(content):
-            if not isinstance(part, dict) or not isinstance(part.get("type"), str):
-                yield _message_error("a part with a type", index, "content", number)
-    if role == "tool" and not isinstance(message.get("toolCallId"), str):
-        yield _message_error("the id of a call", index, "toolCallId")
-    if role != "assistant" or message.get("toolCalls") is None:
-        return
-    if not isinstance(message["toolCalls"], list):
-        yield _message_error("an array", index, "toolCalls")
-        return
-    for number, call in enumerate(message["toolCalls"]):
-        function = call.get("function") if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(call.get("id"), str):
-            yield _message_error("an object with id and function", index, "toolCalls", number)
+_ID = {"id": kinds.text("a string", none=True)}
+_PART = kinds.as_one(kinds.object_of({"type": TEXT}, ("type",)), "a part with a type")
+_CONTENT = replace(kinds.either(TEXT, kinds.list_of(_PART)), words="a string or parts")
+_CONTENT_OR_NONE = replace(
+    kinds.either(kinds.text(none=True), kinds.list_of(_PART)), words=_CONTENT.words
+)
+_CALL = kinds.as_one(
+    kinds.object_of({"id": TEXT, "function": OBJECT}, ("id", "function")),
+    "an object with id and function",
+)
+_OF_ROLE = {
+    **dict.fromkeys(
+        ("developer", "system", "user"), kinds.object_of({**_ID, "content": _CONTENT}, ("content",))
+    ),
+    "reasoning": kinds.object_of({**_ID, "content": TEXT}, ("content",)),
+    "assistant": kinds.object_of(
+        {**_ID, "content": _CONTENT_OR_NONE, "toolCalls": kinds.list_of(_CALL, none=True)}
+    ),
+    "tool": kinds.object_of(
+        {
+            **_ID,
+            "content": _CONTENT_OR_NONE,
+            "toolCallId": replace(TEXT, words="the id of a call"),
+        },
+        ("toolCallId",),
+    ),
+}
+MESSAGES = kinds.list_of(
+    kinds.object_of({"role": kinds.one_of(*ROLES)}, ("role",), more=_look_into_role)
+)
 
 
 def session_messages(messages: list[Json]) -> tuple[list[Json], list[int]]:
@@ -272,14 +273,9 @@ def _unsealed(value: Any) -> Json:
         return {}
 
 
-def _message_error(wanted: str, *place: str | int) -> Error:
-    return {"pointer": pointer("messages", *place), "detail": f"expected {wanted}"}
-
-
 # -- request --------------------------------------------------------------------------------------
 
 Json = dict[str, Any]
-Error = dict[str, str]
 
 SETTLED = ("done", "failed", "denied", "skipped")
 OF_A_RUN = {"int-model", "int-context_overflow", *(f"int-{name}" for name in LIMITS)}
@@ -315,9 +311,9 @@ def read(body: Json, agent: str) -> Given:
     Null is the same as absent, as older clients send it.
     """
     body = {key: value for key, value in body.items() if value is not None}
-    _refuse(_shape(body))
+    wrong = [misfit.error() for misfit in kinds.misfits(body, BODY, MAX_ERRORS)]
+    refuse("request_invalid", wrong[:MAX_ERRORS])
     messages = body["messages"]
-    _refuse(misfits(messages))
     state = body.get("state", {})
     own = {key: value for key, value in state.get("yaa", {}).items() if key != "messages"}
     config = body.get("forwardedProps", {}).get("yaa", {}).get("config", {})
@@ -360,34 +356,20 @@ def refusal(problem: Problem) -> Json:
 # -- the body -------------------------------------------------------------------------------------
 
 
-def _shape(body: Json) -> Iterator[Error]:
-    for name in ("threadId", "runId"):
-        if not isinstance(body.get(name), str) or not body[name]:
-            yield _error("a string that is not empty", name)
-    for name, kind, wanted in _KINDS:
-        if not isinstance(body.get(name, kind()), kind):
-            yield _error(wanted, name)
-        elif kind is list:
-            for index, item in enumerate(body.get(name, ())):
-                if name != "messages" and not isinstance(item, dict):
-                    yield _error("an object", name, index)
-    if "messages" not in body:
-        yield _error("an array", "messages")
-    for path in (("state", "yaa"), ("forwardedProps", "yaa"), ("forwardedProps", "yaa", "config")):
-        node: Any = body
-        for part in path:
-            node = node.get(part, {}) if isinstance(node, dict) else {}
-        if not isinstance(node, dict):
-            yield _error("an object", *path)
-
-
-_KINDS: tuple[tuple[str, type, str], ...] = (
-    ("messages", list, "an array"),
-    ("tools", list, "an array"),
-    ("context", list, "an array"),
-    ("resume", list, "an array"),
-    ("state", dict, "an object: this server keeps what is its own under its member yaa"),
-    ("forwardedProps", dict, "an object"),
+_NAME = kinds.text("a string that is not empty", least=1)
+_OBJECTS = kinds.list_of(OBJECT)
+BODY = kinds.object_of(
+    {
+        **dict.fromkeys(("threadId", "runId"), _NAME),
+        "messages": MESSAGES,
+        **dict.fromkeys(("tools", "context", "resume"), _OBJECTS),
+        "state": kinds.object_of(
+            {"yaa": OBJECT},
+            words="an object: this server keeps what is its own under its member yaa",
+        ),
+        "forwardedProps": kinds.object_of({"yaa": kinds.object_of({"config": OBJECT})}),
+    },
+    ("threadId", "runId", "messages"),
 )
 
 
@@ -441,18 +423,18 @@ def _resume(session: Json, entries: list[Json]) -> dict[str, int]:
     made = (call["id"] for m in session["messages"] for call in m.get("tool_calls", ()))
     known = {*OF_A_RUN, *(f"int-{call_id}" for call_id in made)}
     resumed: dict[str, int] = {}
-    wrong: list[Error] = []
+    wrong: list[Misfit] = []
     for index, entry in enumerate(entries):
-        name = entry.get("interruptId")
+        name, place = entry.get("interruptId"), ("resume", index, "interruptId")
         if not isinstance(name, str) or name in resumed:
-            wrong.append(_error("the id of an interrupt, once", "resume", index, "interruptId"))
+            wrong.append(Misfit(place, "the id of an interrupt, once", name))
         elif name in waiting:
             _decide(waiting[name], entry)
         elif name not in known:
             said = "this thread has no such interrupt; send its messages and its state"
-            wrong.append({"pointer": pointer("resume", index, "interruptId"), "detail": said})
+            wrong.append(Misfit(place, said))
         resumed[str(name)] = index
-    _refuse(iter(wrong), "answer_invalid")
+    refuse("answer_invalid", [misfit.error() for misfit in wrong[:MAX_ERRORS]])
     if resumed and asked:
         session["interrupts"] = asked
     return resumed
@@ -522,14 +504,3 @@ def _reaches(node: Any, parts: list[str]) -> bool:
             return False
         node = node[part]
     return bool(parts)
-
-
-def _refuse(wrong: Iterator[Error], code: str = "request_invalid") -> None:
-    if errors := list(islice(wrong, MAX_ERRORS)):
-        more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
-        first = errors[0]
-        raise Problem(code, f"{first['pointer']}: {first['detail']}{more}", errors=errors)
-
-
-def _error(wanted: str, *place: str | int) -> Error:
-    return {"pointer": pointer(*place), "detail": f"expected {wanted}"}

@@ -16,7 +16,8 @@ from typing import Any
 from ...errors import Problem
 from ...session import accept
 from ...session.fold import parse_pointer
-from ...session.schema import MAX_ID, MAX_SESSION_ID, MOST, check
+from ...session.limits import MOST
+from ...session.schema import MAX_ID, MAX_SESSION_ID, check
 from ...strict_json import LARGEST_COUNT, dumps, pointer
 
 # -- fields ---------------------------------------------------------------------------------------

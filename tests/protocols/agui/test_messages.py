@@ -5,14 +5,15 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.protocols.agui.request import misfits, session_messages
+from server.protocols.agui.request import MESSAGES, session_messages
+from server.schema.kinds import misfits
 from server.session import events, snapshot
 
 Json = dict[str, Any]
 
 
 def made(*messages: Json) -> list[Json]:
-    assert not list(misfits(list(messages)))
+    assert not misfits(list(messages), MESSAGES)
     return session_messages(list(messages))[0]
 
 
@@ -119,7 +120,8 @@ class Strangers(unittest.TestCase):
             ),
         ):
             with self.subTest(message=message):
-                self.assertEqual([error["pointer"] for error in misfits([message])], [place])
+                found = [each.error()["pointer"] for each in misfits([message], MESSAGES)]
+                self.assertEqual([f"/messages{each}" for each in found], [place])
 
 
 class Ours(unittest.TestCase):
