@@ -1,6 +1,7 @@
 """The agent loop: a session goes in, steps are decided and performed, events come out.
 
-    prepare   document → checked session, resolved model, opening events   (no side effects yet)
+    accept    document → checked session, opening events                    (no side effects yet)
+    begin     → run with a resolved model, the only one of its session
     events    opening → next_step ⇄ perform → RUN_FINISHED | RUN_ERROR      (each folded, then sent)
 
 `next_step` (decide.py) decides, models and tools make events, and only `fold` changes the session.
@@ -16,6 +17,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, suppress
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
@@ -73,6 +75,15 @@ def monotonic_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
+@dataclass(frozen=True)
+class Accepted:
+    """A session that may run, the definition of its agent, and the opening events of its run."""
+
+    session: Session
+    agent: dict[str, Any]
+    opening: list[Event]
+
+
 class BaseAgent:
     """Everything a run needs, shared by all runs of a process.
 
@@ -116,46 +127,53 @@ class BaseAgent:
         self.metrics = metrics or Metrics().row(0)
         self._active: WeakValueDictionary[SessionKey, Run] = WeakValueDictionary()
 
-    def prepare(
-        self,
-        document: Any,
-        key: str = "",
-        owner: str = "",
-        resumed: str = "",
-        checked_size: int = 0,
-    ) -> Run:
-        """Return a run of this document. Raises Problem, before any side effect, if it is refused.
+    def prepare(self, document: Any, key: str = "", owner: str = "") -> Run:
+        """Return a run of this document. Raises Problem if it is refused."""
+        return self.begin(self.accept(document, owner), key, owner)
 
-        `key` is the name of the API key, for the log. `owner` selects the workspaces, claims and
-        kept results (api.auth.Key). `resumed` is the id of the run that the client resumes
-        (`Last-Event-ID`). `checked_size` is 0 for an unchecked document. After `intake.accept` it
-        is the number of bytes of JSON, and slow work on a large document is done outside of the
-        event loop. The run takes over the document.
+    def accept(self, document: Any, owner: str = "") -> Accepted:
+        """Return a checked document, which belongs to the run from now on. Raises Problem.
+
+        Without other side effects, and slow for a large document: may run in a thread. `owner` as
+        for `begin`.
         """
-        if self.executions.stopping:
-            text = "This server is stopping. Ask again in a moment, or another one."
-            raise Problem("overloaded", text, headers={"Retry-After": "1"})
-        session: Session = document if checked_size else accept.accept(document)
+        session: Session = accept.accept(document)
         told = accept.converted(session)
         self.toolbox.admit(session)
         agent, remarks = self.agents.resolved(session, owner)
         remarks = [*remarks, *config_schema.remarks(session, self.toolbox.names())]
         remarks += history.remarks(prompts.custom({**session.get("config", {}), "agent": agent}))
-        own = session.get("config", {}).get("llm_api", {}).get("provider")
-        default = self.defaults["config"]["llm_api"]["provider"]
-        model = self.models.resolve(agent_definition.provider(agent, own, default), owner)
         run_id = self.ids("run")
         now, ids, host = self.clock(), self.ids, self.toolbox.host
         opening = accept.opening(session, self.defaults, agent, run_id, now, ids, host, remarks)
         opening[1:1] = told
-        run = Run(self, session, model, opening, key, owner)
-        run.size = checked_size
-        self._begin(run)
+        return Accepted(session, agent, opening)
+
+    def begin(
+        self, accepted: Accepted, key: str = "", owner: str = "", resumed: str = "", size: int = 0
+    ) -> Run:
+        """Return the run of an accepted document. Raises Problem.
+
+        `key` is the name of the API key, for the log. `owner` selects the workspaces, claims and
+        kept results (api.auth.Key). `resumed` is the id of the run that the client resumes
+        (`Last-Event-ID`). `size` is that of the document, in bytes of JSON: slow work on a large
+        one is done outside of the event loop.
+        """
+        if self.executions.stopping:
+            text = "This server is stopping. Ask again in a moment, or another one."
+            raise Problem("overloaded", text, headers={"Retry-After": "1"})
+        self.toolbox.look_again()
+        session, agent = accepted.session, accepted.agent
+        own = session.get("config", {}).get("llm_api", {}).get("provider")
+        default = self.defaults["config"]["llm_api"]["provider"]
+        model = self.models.resolve(agent_definition.provider(agent, own, default), owner)
+        run = Run(self, session, model, accepted.opening, key, owner, size)
+        self._register(run)
         run.catch_up(resumed)
-        logger.info("run %s of session %s for %s", run_id, run.session_key[1], key or "-")
+        logger.info("run %s of session %s for %s", run.id, run.session_key[1], key or "-")
         return run
 
-    def _begin(self, run: Run) -> None:
+    def _register(self, run: Run) -> None:
         """Register the only run of its session. Raises Problem if this host has another one."""
         session = run.session_key
         if session in self._active or not self.executions.locks.take(session_lock(session)):
@@ -251,6 +269,7 @@ class Run:
         opening: list[Event],
         key: str = "",
         owner: str = "",
+        size: int = 0,
     ) -> None:
         self.id: str = opening[0]["runId"]
         self.session = session
@@ -278,7 +297,7 @@ class Run:
             session, model.api, agent.ids, agent.clock, self._witness, self._points
         )
         self._stopped = False
-        self.size = 0  # bytes of JSON of a checked document, else 0
+        self._size = size  # bytes of JSON of the document
         self._refused = False  # the provider refused the last request as too large
         self._waits: asyncio.Task[Any] | None = None  # the consumer, while a model is called
         self.release: Callable[[], object] = lambda: None  # allows another run of this session
@@ -357,10 +376,13 @@ class Run:
 
     async def _take(self, event: Event) -> None:
         """Fold the event into the session, then pass it to the log and the trace."""
-        self._folder.apply(event)
+        if self._opening:
+            await offload(self._size, self._folder.apply, event)
+        else:
+            self._folder.apply(event)
         if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
             ours = event.setdefault("metadata", {}).setdefault("yaa", {})
-            ours["digest"] = await offload(self.size, digest, self.session)
+            ours["digest"] = await offload(self._size, digest, self.session)
         self._witness.see(event)
 
     def _broken(self, error: Exception) -> Event:
@@ -384,7 +406,7 @@ class Run:
             self._agent.ceilings.of(self.session_key[0])["session"],
         )
         while True:
-            step = await offload(self.size, self._next_step)
+            step = await offload(self._size, self._next_step)
             if (self._agent.executions.stopping or self._stopped) and not isinstance(step, Stop):
                 return  # every message is complete and no call runs: the client can resume here
             calls_model = isinstance(step, (CallModel, Compact, NameSession))

@@ -17,6 +17,7 @@ from ...api.router import Call, Route
 from ...api.run_stream import Run, Runs
 from ...errors import Problem
 from ...http import sse
+from ...runtime.offload import offload
 from ...schema.example import NOTHING, example
 from ...schema.validate import SchemaError, validate
 from ...session.events import Event
@@ -409,7 +410,7 @@ class AutoAi:
         """
         body = await self._runs.read(call, "request_invalid")
         opened = self._known.check(call, body)
-        asked = stream(body, self._names())
+        asked = await offload(call.size, stream, body, self._names())
         with in_body(asked):
             async with self._runs.begin(call, asked.document) as run:
                 wait_s = self._wait_s if asked.wait is None else min(asked.wait, self._wait_s)
@@ -428,7 +429,7 @@ class AutoAi:
             if not await live.results():
                 return None
             try:
-                live.run = self._runs.again(live.call, live.run.session)
+                live.run = await self._runs.again(live.call, live.run.session)
             except Problem:  # the server stops: the session sent to the client has the answers
                 return None
             return live.run

@@ -535,7 +535,7 @@ class Gateway:
             if not await live.answered():
                 return None
             try:
-                return live.goes_on(self._runs.again(live.call, live.run.session))
+                return live.goes_on(await self._runs.again(live.call, live.run.session))
             except Problem:  # the server stops: the session sent to the client has the answers
                 return None
 

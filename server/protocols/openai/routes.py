@@ -18,6 +18,7 @@ from ...api.router import Call, Route
 from ...api.run_stream import TERMINAL, Run, Runs
 from ...errors import Problem
 from ...http.exchange import arrived
+from ...runtime.offload import offload
 from ...session import events
 from ...session.events import EXEC, Event, alias
 from . import chat, common, responses
@@ -234,7 +235,9 @@ class OpenAI:
 
     async def complete(self, call: Call, body: dict[str, Any]) -> None:
         """Answer a body of Chat Completions. Raises Problem."""
-        document, wish = chat.read(body, self._names(), self._recall(call))
+        document, wish = await offload(
+            call.size, chat.read, body, self._names(), self._recall(call)
+        )
         turn = await self._turn(call, document, streams=wish.stream)
         async with self._begun(call, turn) as run:
             reply = chat.Reply(
@@ -250,8 +253,13 @@ class OpenAI:
         """Answer `POST /v1/responses`. Raises Problem for errors before the run begins."""
         with spoken():
             body = await self._runs.read(call, "request_invalid")
-            document, wish = responses.read(
-                *(body, self._names(), self._recall(call), self._earlier(call)),
+            document, wish = await offload(
+                call.size,
+                responses.read,
+                body,
+                self._names(),
+                self._recall(call),
+                self._earlier(call),
                 keeps=self._recent.keeps,
             )
             turn = await self._turn(call, document, streams=wish.stream)
