@@ -24,7 +24,6 @@ from weakref import WeakValueDictionary, finalize
 from ..agents.registry import Agents
 from ..config import Config
 from ..context import compact as context
-from ..context.view import pairing_errors, view
 from ..errors import Problem
 from ..models import Options
 from ..models.registry import Model, Models
@@ -35,7 +34,6 @@ from ..session import run_record as account
 from ..session.events import Event, put, state_delta
 from ..session.fold import Folder, digest, find_message, fold
 from ..session.limits import Ceilings, capped
-from ..session.prompts import with_notes
 from ..telemetry import log, tracing
 from ..telemetry.metrics import Metrics, Row
 from ..tools.execution_claims import Claims, Locks
@@ -53,6 +51,7 @@ Session = dict[str, Any]
 
 SLACK_S = 0.05  # how far the clock of a run and that of a timeout may differ
 REST_S = 0.005  # a run yields to the event loop after this long without a wait
+OF_ALL_MESSAGES = ("CUSTOM", "MESSAGES_SNAPSHOT")  # events that may change every message
 WATCH_S = 0.25  # interval of looking for stop requests, while anything runs
 STOP_S = 5.0  # how long a stop request waits for the session's run and calls to end
 STOPPED = "Stopped by the user."
@@ -298,6 +297,7 @@ class Run:
         )
         self._stopped = False
         self._size = size  # bytes of JSON of the document
+        self._alone_since = 0.0  # since when no other task has run; 0: others run
         self._refused = False  # the provider refused the last request as too large
         self._waits: asyncio.Task[Any] | None = None  # the consumer, while a model is called
         self.release: Callable[[], object] = lambda: None  # allows another run of this session
@@ -313,7 +313,6 @@ class Run:
         metrics = self._agent.metrics
         metrics.run_began()
         self._agent.watch()
-        rested = time.monotonic()
         try:
             async with aclosing(self._produce()) as source:
                 async for event in source:
@@ -321,9 +320,7 @@ class Run:
                         event = await self._points.passing(event)
                     await self._take(event)
                     yield event
-                    if time.monotonic() > rested + REST_S:  # yield to other tasks
-                        await asyncio.sleep(0)
-                        rested = time.monotonic()
+                    await self._rest()
         except Exception as error:  # bugs must end the run with a terminal event too
             event = self._error(self._broken(error))
             await self._take(event)
@@ -337,6 +334,18 @@ class Run:
             self._witness.end(self.id, self._thread, self._elapsed_ms())
             seconds = self._elapsed_ms() / 1000
             metrics.run_ended(self.session, self._witness.results, self._used, seconds)
+
+    async def _rest(self) -> None:
+        """Let other tasks run if none has for REST_S."""
+        now = time.monotonic()
+        if not self._alone_since:
+            self._alone_since = now
+            asyncio.get_running_loop().call_soon(self._rested)
+        elif now > self._alone_since + REST_S:
+            await asyncio.sleep(0)
+
+    def _rested(self) -> None:
+        self._alone_since = 0.0
 
     def catch_up(self, resumed: str = "") -> None:
         """Add to the opening what an earlier run on this host did and the document lacks.
@@ -376,7 +385,7 @@ class Run:
 
     async def _take(self, event: Event) -> None:
         """Fold the event into the session, then pass it to the log and the trace."""
-        if self._opening:
+        if event["type"] in OF_ALL_MESSAGES:
             await offload(self._size, self._folder.apply, event)
         else:
             self._folder.apply(event)
@@ -462,14 +471,10 @@ class Run:
         event = events.step_started(session["run"]["step"] + 1, agent.clock())
         self._step = event["stepName"]
         yield event
-        messages = [{"role": "system", "content": prompts.system(session)}, *view(session)]
-        if errors := pairing_errors(messages):  # a bug in view()
-            raise AssertionError(f"the view is not well paired: {errors}")
-        messages = with_notes(session, messages, call.note)
         left = self._seconds_left()
         options = Options.of(session, agent.ids, seconds_left=left, tool_choice=call.choice)
-        tools = list(call.tools)
-        messages = await self._points.asking(messages)
+        tools = call.tools
+        messages = await self._points.asking(call.messages)
         self._witness.asks(messages, tools)
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
@@ -485,7 +490,7 @@ class Run:
             yield event
         yield self._account(options.message_id, call, (messages, tools))
 
-    def _account(self, message_id: str, call: CallModel, sent: context.Request) -> Event:
+    def _account(self, message_id: str, call: CallModel, sent: context.Sent) -> Event:
         session = self.session
         message = next(m for m in reversed(session["messages"]) if m["id"] == message_id)
         usage = message["meta"].get("usage", {})
