@@ -51,7 +51,7 @@ Session = dict[str, Any]
 
 SLACK_S = 0.05  # how far the clock of a run and that of a timeout may differ
 REST_S = 0.005  # a run yields to the event loop after this long without a wait
-OF_ALL_MESSAGES = ("CUSTOM", "MESSAGES_SNAPSHOT")  # events that may change every message
+FEW = 100  # changes of one event that are folded on the event loop
 WATCH_S = 0.25  # interval of looking for stop requests, while anything runs
 STOP_S = 5.0  # how long a stop request waits for the session's run and calls to end
 STOPPED = "Stopped by the user."
@@ -126,9 +126,9 @@ class BaseAgent:
         self.metrics = metrics or Metrics().row(0)
         self._active: WeakValueDictionary[SessionKey, Run] = WeakValueDictionary()
 
-    def prepare(self, document: Any, key: str = "", owner: str = "") -> Run:
+    def prepare(self, document: Any, key: str = "", owner: str = "", resumed: str = "") -> Run:
         """Return a run of this document. Raises Problem if it is refused."""
-        return self.begin(self.accept(document, owner), key, owner)
+        return self.begin(self.accept(document, owner), key, owner, resumed)
 
     def accept(self, document: Any, owner: str = "") -> Accepted:
         """Return a checked document, which belongs to the run from now on. Raises Problem.
@@ -385,7 +385,8 @@ class Run:
 
     async def _take(self, event: Event) -> None:
         """Fold the event into the session, then pass it to the log and the trace."""
-        if event["type"] in OF_ALL_MESSAGES:
+        changes = event.get("delta") or event.get("value") or event.get("messages")
+        if isinstance(changes, list) and len(changes) > FEW:
             await offload(self._size, self._folder.apply, event)
         else:
             self._folder.apply(event)
