@@ -155,6 +155,9 @@ class CountingToolbox:
     def admit(self, session: Session) -> None:
         """Any session is fine."""
 
+    def look_again(self) -> None:
+        pass
+
     def judge(self, session: Session) -> CountingToolbox:
         return self
 

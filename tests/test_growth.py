@@ -9,6 +9,7 @@ the processor's time, with much room.
 from __future__ import annotations
 
 import asyncio
+import functools
 import io
 import json
 import re
@@ -25,6 +26,7 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
+from server.runtime.offload import LARGE
 from server.session import schema
 from server.telemetry import log
 
@@ -39,6 +41,9 @@ TIMES = 8
 LONG = 5_000  # words
 MOST_TIMES, LEAST_S, ROUNDS = 3 * TIMES, 0.02, 3
 LEAST = 6_000  # steps; fewer cannot be told from what is kept of an earlier request
+PER_ENTRY = 12  # steps on the event loop for each entry of a large body
+# Each entry is a call that is answered by events of its own.
+ANSWERED = ("begun calls", "values that nothing has")
 
 
 class Model(ScriptedModel):
@@ -77,8 +82,8 @@ class Server:
         asyncio.run(answered())
 
 
-def steps(work: Callable[[], None]) -> int:
-    """How many functions are called, and lines of the server run."""
+def steps(work: Callable[[], None], *, threads: bool = True) -> int:
+    """How many functions are called, and lines of the server run: in all threads, or in this."""
     count = 0
 
     def in_server(frame: FrameType, event: str, arg: Any) -> Any:
@@ -92,7 +97,8 @@ def steps(work: Callable[[], None]) -> int:
         return in_server if frame.f_code.co_filename.startswith(SERVER) else None
 
     before = sys.gettrace()
-    threading.settrace(called)
+    if threads:
+        threading.settrace(called)
     sys.settrace(called)
     try:
         work()
@@ -100,6 +106,10 @@ def steps(work: Callable[[], None]) -> int:
         sys.settrace(before)
         threading.settrace(None)
     return count
+
+
+def is_large(growing: Growing, n: int) -> bool:
+    return len(json.dumps(growing.body(n))) >= LARGE * 1.2  # also without its spaces
 
 
 class Growth(unittest.TestCase):
@@ -163,6 +173,20 @@ class Growth(unittest.TestCase):
         for row in growing.rows():
             with self.subTest(row.name):
                 self.check(row)
+
+    def test_a_large_body_is_worked_on_beside_the_event_loop(self) -> None:
+        for row in (*growing.rows(), *growing.routed(), *growing.keys()):
+            many = min(FEW, row.most)
+            while many < row.most and not is_large(row, many):
+                many = min(2 * many, row.most)
+            if row.name in ANSWERED or not is_large(row, many):
+                continue
+            with self.subTest(row.name):
+                least, large = (
+                    steps(functools.partial(self.server.answer, call), threads=False)
+                    for call in (self.server.post(row, n) for n in (1, many))
+                )
+                self.assertLessEqual(large - least, PER_ENTRY * many + LEAST)
 
     def test_every_route(self) -> None:
         for row in growing.routed():

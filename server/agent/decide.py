@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..context import compact
-from ..context.budget import Measure, budget_of
+from ..context.budget import Measure, Request, budget_of
 from ..context.compact import Compaction, room_for
 from ..session import outcome as output
 from ..session import prompts
@@ -64,16 +64,16 @@ class CallModel:
     """Call the model.
 
     measure   size of the request, as far as it is known
+    messages  as they are sent
     tools     the tools offered
     choice    the tool that must be called, if any
-    note      text added after the last message, for this call only
     sums_up   the answer reports progress at a limit and does not end the run
     """
 
     measure: Measure
-    tools: tuple[dict[str, Any], ...] = ()
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
     choice: str | None = None
-    note: str = ""
     sums_up: bool = False
 
 
@@ -153,10 +153,10 @@ def next_step(
     limits = limits if mode.most_rounds is None else capped(limits, {"max_steps": mode.most_rounds})
     if limit := over_limit(session, limits, elapsed_ms):  # after `answered`: keep a final answer
         if limit["limit"] == "max_steps" and sums_up(session, limits):
-            return with_room(session, (), model, note=SUM_UP, sums_up=True)
+            return with_room(session, [], model, SUM_UP, sums_up=True)
         return Stop("interrupted", "limit", interrupts=(limit,))
     tools, note = offered(session, toolbox, mode), progress(session, limits)
-    return with_room(session, tools, model, note=note, choice=forced(session))
+    return with_room(session, tools, model, note, choice=forced(session))
 
 
 def _planned(
@@ -233,7 +233,7 @@ def dated(
     return dated(session, toolbox, horizon_ms, begun, again, item, None)
 
 
-def offered(session: Session, toolbox: Toolbox, mode: Mode) -> tuple[dict[str, Any], ...]:
+def offered(session: Session, toolbox: Toolbox, mode: Mode) -> list[dict[str, Any]]:
     """Return the tools of the next model call.
 
     Once the mode allows no more calls: `finish` if the run must end by it, else none.
@@ -242,7 +242,7 @@ def offered(session: Session, toolbox: Toolbox, mode: Mode) -> tuple[dict[str, A
     if exhausted(mode, session):
         ends = wants_finish(session) or output.schema_of(session) is not None
         tools = [tool for tool in tools if ends and tool["function"]["name"] == FINISH]
-    return tuple(tools)
+    return tools
 
 
 def forced(session: Session) -> str | None:
@@ -256,23 +256,19 @@ def forced(session: Session) -> str | None:
 
 
 def with_room(
-    session: Session, tools: tuple[dict[str, Any], ...], model: Model, **more: Any
+    session: Session, tools: list[dict[str, Any]], model: Model, note: str, **more: Any
 ) -> CallModel | Compact | Stop:
     """Return the model call, or a compaction or a stop if it does not fit the model's window."""
 
-    def beside() -> tuple[str, list[dict[str, Any]]]:
-        """Return the system prompt and the tools."""
-        return prompts.system(session), list(tools)
-
-    facts = (model.name, model.facts, beside)
-    compaction, too_large, measure = room_for(session, *facts, more.get("note", ""))
+    request = Request(session, prompts.system(session), tools)
+    compaction, too_large, measure = room_for(request, model.name, model.facts, note)
     if compaction:
         return Compact(compaction)
     if too_large:
         budget = budget_of(session, model.name, model.facts)
         over = compact.interrupt(session, budget, too_large, measure.total)
         return Stop("interrupted", "limit", interrupts=(over,))
-    return CallModel(measure, tools, **more)
+    return CallModel(measure, request.messages(note), request.tools, **more)
 
 
 # -- the end --------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The agent loop: a session goes in, steps are decided and performed, events come out.
 
-    prepare   document → checked session, resolved model, opening events   (no side effects yet)
+    accept    document → checked session, opening events                    (no side effects yet)
+    begin     → run with a resolved model, the only one of its session
     events    opening → next_step ⇄ perform → RUN_FINISHED | RUN_ERROR      (each folded, then sent)
 
 `next_step` (decide.py) decides, models and tools make events, and only `fold` changes the session.
@@ -16,13 +17,13 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, suppress
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
 from ..agents.registry import Agents
 from ..config import Config
 from ..context import compact as context
-from ..context.view import pairing_errors, view
 from ..errors import Problem
 from ..models import Options
 from ..models.registry import Model, Models
@@ -33,7 +34,6 @@ from ..session import run_record as account
 from ..session.events import Event, put, state_delta
 from ..session.fold import Folder, digest, find_message, fold
 from ..session.limits import Ceilings, capped
-from ..session.prompts import with_notes
 from ..telemetry import log, tracing
 from ..telemetry.metrics import Metrics, Row
 from ..tools.execution_claims import Claims, Locks
@@ -51,6 +51,7 @@ Session = dict[str, Any]
 
 SLACK_S = 0.05  # how far the clock of a run and that of a timeout may differ
 REST_S = 0.005  # a run yields to the event loop after this long without a wait
+FEW = 100  # changes of one event that are folded on the event loop
 WATCH_S = 0.25  # interval of looking for stop requests, while anything runs
 STOP_S = 5.0  # how long a stop request waits for the session's run and calls to end
 STOPPED = "Stopped by the user."
@@ -71,6 +72,15 @@ def now_ms() -> int:
 def monotonic_ms() -> int:
     """Return a time for durations. It does not advance while the machine sleeps."""
     return time.monotonic_ns() // 1_000_000
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A session that may run, the definition of its agent, and the opening events of its run."""
+
+    session: Session
+    agent: dict[str, Any]
+    opening: list[Event]
 
 
 class BaseAgent:
@@ -116,46 +126,53 @@ class BaseAgent:
         self.metrics = metrics or Metrics().row(0)
         self._active: WeakValueDictionary[SessionKey, Run] = WeakValueDictionary()
 
-    def prepare(
-        self,
-        document: Any,
-        key: str = "",
-        owner: str = "",
-        resumed: str = "",
-        checked_size: int = 0,
-    ) -> Run:
-        """Return a run of this document. Raises Problem, before any side effect, if it is refused.
+    def prepare(self, document: Any, key: str = "", owner: str = "", resumed: str = "") -> Run:
+        """Return a run of this document. Raises Problem if it is refused."""
+        return self.begin(self.accept(document, owner), key, owner, resumed)
 
-        `key` is the name of the API key, for the log. `owner` selects the workspaces, claims and
-        kept results (api.auth.Key). `resumed` is the id of the run that the client resumes
-        (`Last-Event-ID`). `checked_size` is 0 for an unchecked document. After `intake.accept` it
-        is the number of bytes of JSON, and slow work on a large document is done outside of the
-        event loop. The run takes over the document.
+    def accept(self, document: Any, owner: str = "") -> Accepted:
+        """Return a checked document, which belongs to the run from now on. Raises Problem.
+
+        Without other side effects, and slow for a large document: may run in a thread. `owner` as
+        for `begin`.
         """
-        if self.executions.stopping:
-            text = "This server is stopping. Ask again in a moment, or another one."
-            raise Problem("overloaded", text, headers={"Retry-After": "1"})
-        session: Session = document if checked_size else accept.accept(document)
+        session: Session = accept.accept(document)
         told = accept.converted(session)
         self.toolbox.admit(session)
         agent, remarks = self.agents.resolved(session, owner)
         remarks = [*remarks, *config_schema.remarks(session, self.toolbox.names())]
         remarks += history.remarks(prompts.custom({**session.get("config", {}), "agent": agent}))
-        own = session.get("config", {}).get("llm_api", {}).get("provider")
-        default = self.defaults["config"]["llm_api"]["provider"]
-        model = self.models.resolve(agent_definition.provider(agent, own, default), owner)
         run_id = self.ids("run")
         now, ids, host = self.clock(), self.ids, self.toolbox.host
         opening = accept.opening(session, self.defaults, agent, run_id, now, ids, host, remarks)
         opening[1:1] = told
-        run = Run(self, session, model, opening, key, owner)
-        run.size = checked_size
-        self._begin(run)
+        return Accepted(session, agent, opening)
+
+    def begin(
+        self, accepted: Accepted, key: str = "", owner: str = "", resumed: str = "", size: int = 0
+    ) -> Run:
+        """Return the run of an accepted document. Raises Problem.
+
+        `key` is the name of the API key, for the log. `owner` selects the workspaces, claims and
+        kept results (api.auth.Key). `resumed` is the id of the run that the client resumes
+        (`Last-Event-ID`). `size` is that of the document, in bytes of JSON: slow work on a large
+        one is done outside of the event loop.
+        """
+        if self.executions.stopping:
+            text = "This server is stopping. Ask again in a moment, or another one."
+            raise Problem("overloaded", text, headers={"Retry-After": "1"})
+        self.toolbox.look_again()
+        session, agent = accepted.session, accepted.agent
+        own = session.get("config", {}).get("llm_api", {}).get("provider")
+        default = self.defaults["config"]["llm_api"]["provider"]
+        model = self.models.resolve(agent_definition.provider(agent, own, default), owner)
+        run = Run(self, session, model, accepted.opening, key, owner, size)
+        self._register(run)
         run.catch_up(resumed)
-        logger.info("run %s of session %s for %s", run_id, run.session_key[1], key or "-")
+        logger.info("run %s of session %s for %s", run.id, run.session_key[1], key or "-")
         return run
 
-    def _begin(self, run: Run) -> None:
+    def _register(self, run: Run) -> None:
         """Register the only run of its session. Raises Problem if this host has another one."""
         session = run.session_key
         if session in self._active or not self.executions.locks.take(session_lock(session)):
@@ -251,6 +268,7 @@ class Run:
         opening: list[Event],
         key: str = "",
         owner: str = "",
+        size: int = 0,
     ) -> None:
         self.id: str = opening[0]["runId"]
         self.session = session
@@ -278,7 +296,8 @@ class Run:
             session, model.api, agent.ids, agent.clock, self._witness, self._points
         )
         self._stopped = False
-        self.size = 0  # bytes of JSON of a checked document, else 0
+        self._size = size  # bytes of JSON of the document
+        self._alone_since = 0.0  # since when no other task has run; 0: others run
         self._refused = False  # the provider refused the last request as too large
         self._waits: asyncio.Task[Any] | None = None  # the consumer, while a model is called
         self.release: Callable[[], object] = lambda: None  # allows another run of this session
@@ -294,7 +313,6 @@ class Run:
         metrics = self._agent.metrics
         metrics.run_began()
         self._agent.watch()
-        rested = time.monotonic()
         try:
             async with aclosing(self._produce()) as source:
                 async for event in source:
@@ -302,9 +320,7 @@ class Run:
                         event = await self._points.passing(event)
                     await self._take(event)
                     yield event
-                    if time.monotonic() > rested + REST_S:  # yield to other tasks
-                        await asyncio.sleep(0)
-                        rested = time.monotonic()
+                    await self._rest()
         except Exception as error:  # bugs must end the run with a terminal event too
             event = self._error(self._broken(error))
             await self._take(event)
@@ -318,6 +334,18 @@ class Run:
             self._witness.end(self.id, self._thread, self._elapsed_ms())
             seconds = self._elapsed_ms() / 1000
             metrics.run_ended(self.session, self._witness.results, self._used, seconds)
+
+    async def _rest(self) -> None:
+        """Let other tasks run if none has for REST_S."""
+        now = time.monotonic()
+        if not self._alone_since:
+            self._alone_since = now
+            asyncio.get_running_loop().call_soon(self._rested)
+        elif now > self._alone_since + REST_S:
+            await asyncio.sleep(0)
+
+    def _rested(self) -> None:
+        self._alone_since = 0.0
 
     def catch_up(self, resumed: str = "") -> None:
         """Add to the opening what an earlier run on this host did and the document lacks.
@@ -357,10 +385,14 @@ class Run:
 
     async def _take(self, event: Event) -> None:
         """Fold the event into the session, then pass it to the log and the trace."""
-        self._folder.apply(event)
+        changes = event.get("delta") or event.get("value") or event.get("messages")
+        if isinstance(changes, list) and len(changes) > FEW:
+            await offload(self._size, self._folder.apply, event)
+        else:
+            self._folder.apply(event)
         if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
             ours = event.setdefault("metadata", {}).setdefault("yaa", {})
-            ours["digest"] = await offload(self.size, digest, self.session)
+            ours["digest"] = await offload(self._size, digest, self.session)
         self._witness.see(event)
 
     def _broken(self, error: Exception) -> Event:
@@ -384,7 +416,7 @@ class Run:
             self._agent.ceilings.of(self.session_key[0])["session"],
         )
         while True:
-            step = await offload(self.size, self._next_step)
+            step = await offload(self._size, self._next_step)
             if (self._agent.executions.stopping or self._stopped) and not isinstance(step, Stop):
                 return  # every message is complete and no call runs: the client can resume here
             calls_model = isinstance(step, (CallModel, Compact, NameSession))
@@ -440,14 +472,10 @@ class Run:
         event = events.step_started(session["run"]["step"] + 1, agent.clock())
         self._step = event["stepName"]
         yield event
-        messages = [{"role": "system", "content": prompts.system(session)}, *view(session)]
-        if errors := pairing_errors(messages):  # a bug in view()
-            raise AssertionError(f"the view is not well paired: {errors}")
-        messages = with_notes(session, messages, call.note)
         left = self._seconds_left()
         options = Options.of(session, agent.ids, seconds_left=left, tool_choice=call.choice)
-        tools = list(call.tools)
-        messages = await self._points.asking(messages)
+        tools = call.tools
+        messages = await self._points.asking(call.messages)
         self._witness.asks(messages, tools)
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
@@ -463,7 +491,7 @@ class Run:
             yield event
         yield self._account(options.message_id, call, (messages, tools))
 
-    def _account(self, message_id: str, call: CallModel, sent: context.Request) -> Event:
+    def _account(self, message_id: str, call: CallModel, sent: context.Sent) -> Event:
         session = self.session
         message = next(m for m in reversed(session["messages"]) if m["id"] == message_id)
         usage = message["meta"].get("usage", {})

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..context import compact as context
-from ..context.budget import Costs, estimate, of_message, of_messages
+from ..context.budget import Costs, Request, estimate, of_message, of_messages
 from ..context.compact import Compaction
 from ..context.ops import Op, changed, folded, text_of
 from ..context.strategies import Draft
@@ -77,10 +77,9 @@ class Beside:
         """
         session = self.session
         learned, compaction = context.after_refusal(
-            session,
+            Request(session, prompts.system(session), toolbox.declared(session)),
             model.name,
             model.facts,
-            lambda: (prompts.system(session), toolbox.declared(session)),
             refusal.get("metadata", {}).get("yaa", {}).get("n_ctx"),
         )
         yield state_delta(learned)

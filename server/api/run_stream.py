@@ -18,9 +18,8 @@ from typing import Any, Protocol
 from ..errors import Problem
 from ..http import sse
 from ..http.exchange import reached
-from ..runtime.offload import LARGE, offload
+from ..runtime.offload import offload
 from ..runtime.run_id import run_id
-from ..session.accept import accept
 from ..session.events import EXEC, Event, alias
 from ..session.limits import Ceilings
 from .auth import Key
@@ -86,19 +85,21 @@ class Sends(Protocol):
 class Agent(Protocol):
     """The interface of the agent that `Runs` uses."""
 
-    def prepare(
-        self,
-        document: dict[str, Any],
-        key: str = "",
-        owner: str = "",
-        resumed: str = "",
-        checked_size: int = 0,
+    def prepare(self, document: dict[str, Any], key: str = "", owner: str = "") -> Run:
+        """Return the run of a session document: `accept` and `begin`. Raises Problem."""
+        ...
+
+    def accept(self, document: dict[str, Any], owner: str = "") -> Any:
+        """Return a checked session document for `begin`. Raises Problem. May run in a thread."""
+        ...
+
+    def begin(
+        self, accepted: Any, key: str = "", owner: str = "", resumed: str = "", size: int = 0
     ) -> Run:
-        """Accept a session document for a run. Raises Problem.
+        """Return the run of an accepted document. Raises Problem.
 
         `key` and `owner`: name and owner of the key. `resumed`: id of the run that the client
-        continues (`Last-Event-ID`). `checked_size`: size of the JSON of a document that `accept`
-        has checked already; 0 if it has not.
+        continues (`Last-Event-ID`). `size`: size of the document's JSON.
         """
         ...
 
@@ -139,12 +140,7 @@ class Runs:
         try:
             headers = call.request.headers
             resumed = headers.get("last-event-id", "").rpartition("/")[0]
-            who = (call.key.name, call.key.owner, resumed)
-            if call.size < LARGE:
-                run = self._agent.prepare(document, *who)
-            else:
-                await offload(call.size, accept, document)
-                run = self._agent.prepare(document, *who, checked_size=call.size)
+            run = await self.again(call, document, resumed)
             call.run = run.id
             token = run_id.set(run.id)
             try:
@@ -156,12 +152,13 @@ class Runs:
         finally:
             self._slots.give(call.key)
 
-    def again(self, call: Call, document: dict[str, Any]) -> Run:
-        """Return another run for the same request and slot, after the previous one has ended.
+    async def again(self, call: Call, document: dict[str, Any], resumed: str = "") -> Run:
+        """Return a run for the request and its slot, when no other has begun or it has ended.
 
-        Raises Problem.
+        `resumed`: as for `Agent.begin`. Raises Problem.
         """
-        return self._agent.prepare(document, call.key.name, call.key.owner)
+        accepted = await offload(call.size, self._agent.accept, document, call.key.owner)
+        return self._agent.begin(accepted, call.key.name, call.key.owner, resumed, call.size)
 
     async def stop(self, call: Call, session_id: str) -> bool:
         """Stop the runs of a session of this key. Return False if one still runs after a while."""
@@ -253,13 +250,13 @@ class WaitingStream:
             return False
         return True
 
-    def again(self) -> Run | None:
+    async def again(self) -> Run | None:
         """Return the run that continues with the answers.
 
         None if the server stops: the session that is sent to the client has the answers.
         """
         try:
-            self.run = self._runs.again(self.call, self.run.session)
+            self.run = await self._runs.again(self.call, self.run.session)
         except Problem:
             return None
         return self.run

@@ -12,14 +12,15 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from ..session.prompts import with_notes
 from ..strict_json import LARGEST_COUNT, dumps
 from .ops import changed, changes_of, ops_of, text_of
-from .view import view
+from .view import pairing_errors, view
 
 # -- tokens ---------------------------------------------------------------------------------------
 # Estimate the number of tokens of a text, without a tokenizer.
@@ -264,8 +265,25 @@ KEPT = 1 << 16  # longest text, in characters, that the cache of estimates keeps
 RATIO = (0.5, 2.5)  # range of a ratio; a value outside is a mistake in the report
 
 
-# Returns the system prompt and the tools of a request.
-Beside = Callable[[], tuple[str, list[dict[str, Any]]]]
+@dataclass
+class Request:
+    """The next request to a model, of one state of the session, for measuring and for sending."""
+
+    session: Session
+    system: str = ""
+    tools: list[dict[str, Any]] = field(default_factory=list)
+
+    @cached_property
+    def view(self) -> list[dict[str, Any]]:
+        """Return the messages of the session that the model sees, made once."""
+        return view(self.session)
+
+    def messages(self, note: str = "") -> list[dict[str, Any]]:
+        """Return the messages to send: the system prompt, the view, and notes to the model."""
+        messages = [{"role": "system", "content": self.system}, *self.view]
+        if errors := pairing_errors(messages):  # a bug in view()
+            raise AssertionError(f"the view is not well paired: {errors}")
+        return with_notes(self.session, messages, note)
 
 
 @dataclass(frozen=True)
@@ -331,19 +349,17 @@ class Measure:
         return self.known + round(self.guessed * self.ratio)
 
 
-def measured(
-    session: Session, model: str, budget: Budget, beside: Beside, *, anchored: bool = True
-) -> Measure:
-    """Return the size of the request that would be sent now.
+def measured(request: Request, model: str, budget: Budget, *, anchored: bool = True) -> Measure:
+    """Return the size of a request.
 
     Without an anchor everything is estimated, unless the request is certainly smaller than
     `budget.high`: its measure is then 0.
     """
+    session = request.session
     known, since = anchor(session) if anchored else (0, 0)
     ratio, costs = ratio_of(session, model), costs_of(model)
     if not since:
-        messages = view(session)
-        system, tools = beside()
+        messages, system, tools = request.view, request.system, request.tools
         fixed = _estimated(system, costs) + (_estimated(dumps(tools), costs) if tools else 0)
         most = MOST_OF_CHARACTER * sum(map(_characters, messages)) + fixed
         if most * ratio < budget.high:
@@ -359,12 +375,12 @@ def measured(
     return Measure(known, sum(of_messages(new, costs)), ratio, costs)
 
 
-def whole(session: Session, model: str, beside: Beside) -> Measure:
+def whole(request: Request, model: str) -> Measure:
     """Return the size of a refused request: the larger of the anchored and the full estimate.
 
     The anchor may be too small: a message was edited since the report, or the prompt has changed.
     """
-    measures = [measured(session, model, EXACT, beside, anchored=each) for each in (True, False)]
+    measures = [measured(request, model, EXACT, anchored=each) for each in (True, False)]
     return max(measures, key=lambda measure: measure.total)
 
 

@@ -19,10 +19,10 @@ from ..session.events import Event, put, state_delta
 from ..strict_json import LARGEST_COUNT
 from .budget import (
     EXACT,
-    Beside,
     Budget,
     Costs,
     Measure,
+    Request,
     budget_of,
     calibration,
     costs_of,
@@ -66,27 +66,28 @@ class Compaction:
 
 
 def room_for(
-    session: Session, model: str, facts: Mapping[str, Any], beside: Beside, note: str = ""
+    request: Request, model: str, facts: Mapping[str, Any], note: str = ""
 ) -> tuple[Compaction | None, list[dict[str, Any]], Measure]:
     """Return what the next call of this model needs: (compaction, largest messages, measure).
 
     The compaction is None if none is needed or none helps. The messages are [] unless the request
     is too large to be sent. The measure includes the `note` that is added after the messages.
     """
+    session = request.session
     budget = budget_of(session, model, facts)
-    measure = measured(session, model, budget, beside)
+    measure = measured(request, model, budget)
     if note and measure.total:
         of_note = estimate(note, measure.costs)
         measure = replace(measure, guessed=measure.guessed + of_note)
     if due(session, budget, measure):
         if not measure.total:  # a small request was not counted
-            measure = measured(session, model, EXACT, beside)
+            measure = measured(request, model, EXACT)
         if compaction := planned(session, budget, measure):
             return compaction, [], measure
     if not (largest := too_large(session, budget, measure)):
         return None, [], measure
     # The report may be outdated: people shorten messages of a request that does not fit.
-    afresh = measured(session, model, EXACT, beside, anchored=False)
+    afresh = measured(request, model, EXACT, anchored=False)
     return (None, largest, measure) if too_large(session, budget, afresh) else (None, [], afresh)
 
 
@@ -335,12 +336,10 @@ def _retained(session: Session) -> tuple[dict[str, float], set[str]]:
     turns: dict[str, float] = {}
     pins: set[str] = set()
     for message in messages:
+        if message["role"] != "tool" or message.get("name") != RETAIN:
+            continue
         result = message.get("result") or {}
-        if (
-            message["role"] != "tool"
-            or message.get("name") != RETAIN
-            or result.get("status") != "ok"
-        ):
+        if result.get("status") != "ok":
             continue
         about = result.get("result")
         if not isinstance(about, dict) or not isinstance(about.get("ids"), list):
@@ -405,7 +404,7 @@ def _record(session: Session, trigger: str, measure: Measure, work: Work) -> dic
 # Used by the loop and by side_calls.py. Pure.
 
 Change = dict[str, Any]
-Request = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages and tools
+Sent = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages and tools
 
 PROMPT_CUT = "prompt_cut"  # a code of `run.warnings`
 CUT = (
@@ -436,7 +435,7 @@ def _appended(session: Session, name: str, items: list[Any]) -> list[Change]:
 
 
 def calibrated(
-    session: Session, model: str, before: Measure, usage: Mapping[str, Any], sent: Request
+    session: Session, model: str, before: Measure, usage: Mapping[str, Any], sent: Sent
 ) -> list[Change]:
     """Return the changes after a provider's report: a new calibration for this model, or none.
 
@@ -458,7 +457,7 @@ def calibrated(
     return [put("context", "calib", value={**session["context"].get("calib", {}), model: fresh})]
 
 
-def _cut_to(session: Session, model: str, counted: int, sent: Request) -> int:
+def _cut_to(session: Session, model: str, counted: int, sent: Sent) -> int:
     """Return about how many tokens were sent, 0 unless the provider counted less than half.
 
     Ollama drops what exceeds its window, system prompt and tools first, without an error
@@ -482,14 +481,14 @@ def _has_pictures(message: Mapping[str, Any]) -> bool:
 
 
 def after_refusal(
-    session: Session, model: str, facts: Mapping[str, Any], beside: Beside, told: int | None
+    request: Request, model: str, facts: Mapping[str, Any], told: int | None
 ) -> tuple[Change, Compaction | None]:
     """Return what follows from a request refused as too large: (the learned window, a compaction).
 
     `told`: the window that the provider named; else 90 % of the estimate counts. The compaction
     makes the next request fit; None if there is none.
     """
-    sent = whole(session, model, beside)
+    session, sent = request.session, whole(request, model)
     known = type(told) is int and 0 < told <= LARGEST_COUNT
     window = told if known else max(sent.total * 9 // 10, 1)
     windows = {**session["context"].get("windows", {}), model: window}

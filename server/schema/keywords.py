@@ -469,14 +469,14 @@ def additional_properties(site: Site, operand: Any) -> Check:
                 continue
             if seen is not None:
                 seen.add(name)
-            if operand is False:
+            if operand is not False:
+                node.check(item, (at, name), run)
+            elif not run.full:  # similar names take long to find
                 message = f"unexpected property {show(name)}"
                 if not patterns:
                     allowed = f"allowed: {one_of(known)}" if known else "none is allowed"
                     message += f"; {allowed}{nearest(name, known)}"
                 run.fail((at, name), "additionalProperties", message)
-            else:
-                node.check(item, (at, name), run)
 
     return check
 

@@ -78,7 +78,7 @@ class Run:
         self, at: Place, keyword: str, message: str, value: Any = NOTHING, wanted: Any = None
     ) -> None:
         """Add a finding, unless there are MAX_FINDINGS already."""
-        if len(self.findings) < MAX_FINDINGS:
+        if not self.full:
             self.findings.append(Finding(at, keyword, message, value, wanted))
 
     def spend(self, steps: int, reason: str = "too much work to check this value") -> None:
@@ -86,6 +86,11 @@ class Run:
         self.steps -= steps
         if self.steps < 0:
             raise Exhausted(reason)
+
+    @property
+    def full(self) -> bool:
+        """Return whether further findings are dropped, so that none need be described."""
+        return len(self.findings) >= MAX_FINDINGS
 
 
 class Node:

@@ -20,6 +20,7 @@ USE, RESULT = "tool_use", "tool_result"
 THOUGHTS = ("thinking", "redacted_thinking")
 MEDIA = ("image", "audio", "video", "document")
 ROLES = {"USER": "user", "ASSISTANT": "assistant", "SYSTEM": "system", "TOOL": "tool"}
+SPELLINGS = tuple(ROLES)  # to look for any value in, even a list
 
 
 def settled(document: dict[str, Any]) -> tuple[list[Any], list[int]] | None:
@@ -28,7 +29,7 @@ def settled(document: dict[str, Any]) -> tuple[list[Any], list[int]] | None:
     `document` may be any JSON object.
     """
     messages = document.get("messages")
-    if not isinstance(messages, list) or not any(map(_is_foreign, messages)):
+    if not isinstance(messages, list) or not any(map(_is_foreign, filter(_may_be, messages))):
         return None
     found: list[Any] = []
     places: list[int] = []
@@ -70,6 +71,13 @@ def to_blocks(messages: Iterable[Message], shape: str = "agentscope") -> list[Me
 
 
 # -- in -------------------------------------------------------------------------------------------
+
+
+def _may_be(message: Any) -> bool:
+    """Return whether a message may be foreign: a quick check, since few are."""
+    return isinstance(message, dict) and (
+        type(message.get("content")) is not str or message.get("role") in SPELLINGS
+    )
 
 
 def _is_foreign(message: Any) -> bool:

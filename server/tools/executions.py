@@ -207,6 +207,7 @@ class Executions:
             execution.tell(event)
 
         await work(emit)
+        execution.tell(None)  # not in `_end`, which is one turn of the loop later
 
     def _keep(self, execution: Execution, result: Event) -> None:
         execution.result = result
@@ -233,7 +234,8 @@ class Executions:
         if self._running.get(execution.key) is execution:  # not a later execution of the call
             del self._running[execution.key]
             self.locks.free(_call_lock(execution.key))
-        execution.tell(None)
+        if execution.task.cancelled() or execution.task.exception() is not None:
+            execution.tell(None)
 
     def _expire(self, execution: Execution) -> None:
         """End a call after its grace period, unless another process of this host waits for it."""
@@ -271,12 +273,8 @@ class Batch:
         self._executions = executions
         self._members: list[_Member] = []
         self._front = 0  # index of the first call that has not ended
+        self.running = 0  # number of calls that have not ended
         self._said: asyncio.Queue[tuple[int, Event | None]] = asyncio.Queue()
-
-    @property
-    def running(self) -> int:
-        """Return the number of calls that have not ended."""
-        return sum(not member.ended for member in self._members)
 
     def begin(
         self,
@@ -295,6 +293,7 @@ class Batch:
             lasting=lasting,
         )
         self._members.append(_Member(execution))
+        self.running += 1
 
     async def next(self) -> list[Event]:
         """Wait for an event and return the events that are due, possibly none.
@@ -305,6 +304,7 @@ class Batch:
         member = self._members[number]
         if event is None:
             member.ended = True
+            self.running -= 1
             task = member.execution.task
             if not (task.cancelled() and member.execution.stopped):
                 task.result()

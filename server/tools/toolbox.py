@@ -195,17 +195,19 @@ class Toolbox:
         await self._catalog.settled()
 
     def admit(self, session: Session) -> None:
-        """Check a session before a run, and refresh the lists of tool sources.
+        """Check a session before a run.
 
         Raises Problem if a tool of the page has the name of a server tool, or if edited arguments
-        do not fit their tool. New lists of sources, packages and MCP servers count from the next
-        run on.
+        do not fit their tool.
         """
         client_tools.admit(session, self._tools)
         if errors := list(islice(self._edited(session), MAX_ERRORS)):
             text = "The edited arguments do not fit"
             detail = f"{text} {errors[0]['pointer']}: {errors[0]['detail']}"
             raise Problem("answer_invalid", detail, errors=errors)
+
+    def look_again(self) -> None:
+        """Begin to refresh the lists of sources, packages and MCP servers, for later runs."""
         self._catalog.look_again()
 
     def _edited(self, session: Session) -> Iterator[dict[str, str]]:

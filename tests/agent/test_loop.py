@@ -720,9 +720,8 @@ class Large(unittest.IsolatedAsyncioTestCase):
     async def test_where_a_decision_is_made(self) -> None:
         for size in (0, LARGE):
             toolbox = Watched(TOOLS, {})
-            run = agent(ScriptedModel(plan), toolbox).prepare(
-                {"id": "s", "messages": [user("go")]}, checked_size=size
-            )
+            runs = agent(ScriptedModel(plan), toolbox)
+            run = runs.begin(runs.accept({"id": "s", "messages": [user("go")]}), size=size)
             await collect(run)
             here = threading.current_thread()
             with self.subTest(size):

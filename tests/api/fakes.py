@@ -154,7 +154,7 @@ class Run:
 
 
 class Agent:
-    """`prepare` checks next to nothing and hands out runs of `script`."""
+    """`accept` checks next to nothing and hands out runs of `script`."""
 
     def __init__(self, script: list[Event | Exception] | None = None) -> None:
         self.script = script or []
@@ -168,14 +168,7 @@ class Agent:
         self.stopped.append((owner, session_id))
         return True
 
-    def prepare(
-        self,
-        document: dict[str, Any],
-        key: str = "",
-        owner: str = "",
-        resumed: str = "",
-        checked_size: int = 0,
-    ) -> Run:
+    def accept(self, document: dict[str, Any], owner: str = "") -> dict[str, Any]:
         if self.problem is not None:
             raise self.problem
         if not isinstance(document.get("messages", []), list):
@@ -183,6 +176,16 @@ class Agent:
             raise Problem("session_invalid", "messages: wanted a list", errors=[place])
         document.setdefault("messages", [])
         document.setdefault("config", {}).setdefault("yaa", {})
+        return document
+
+    def begin(
+        self,
+        document: dict[str, Any],
+        key: str = "",
+        owner: str = "",
+        resumed: str = "",
+        size: int = 0,
+    ) -> Run:
         run = Run(document, list(self.script))
         run.wait = self.wait
         self.runs.append(run)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from server.context.budget import FAMILIES, learned, of_message
+from server.context.budget import FAMILIES, Request, learned, of_message
 from server.context.compact import room_for
 from server.context.ops import reload
 from server.context.view import pairing_errors, view
@@ -195,7 +195,7 @@ class Yaa(Policy):
     def sent(self, session: Session) -> list[Message]:
         for _ in range(8):  # the loop looks again after each compaction
             compaction, too_large, self.measure = room_for(
-                session, "unknown", self.facts, lambda: (self.system, [])
+                Request(session, self.system), "unknown", self.facts
             )
             assert not too_large, "the day has nothing that fits in no window"
             if compaction is None:

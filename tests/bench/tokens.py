@@ -16,7 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.context.budget import EXACT, FAMILIES, MESSAGE, Costs, estimate, learned, measured
+from server.context.budget import (
+    EXACT,
+    FAMILIES,
+    MESSAGE,
+    Costs,
+    Request,
+    estimate,
+    learned,
+    measured,
+)
 
 CORPUS = Path(__file__).parent.parent / "vectors" / "tokens.json"
 PROMISED = {"o200k": "gpt-4.1-mini", "qwen": "qwen3-32b"}  # vocabulary -> a model that has it
@@ -74,7 +83,7 @@ def conversation(family: str, seed: int, turns: int = 12) -> list[float]:
 
     def call() -> None:
         nonlocal true
-        measure = measured(session, model, EXACT, lambda: ("", []))
+        measure = measured(Request(session), model, EXACT)
         errors.append(abs(measure.total / true - 1))
         known = session["context"]["calib"].get(model, {})
         if fresh := learned(known, measure, true):

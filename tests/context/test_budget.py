@@ -11,6 +11,7 @@ from server.context.budget import (
     KEPT,
     UNREPORTED,
     Measure,
+    Request,
     anchor,
     budget_of,
     estimate,
@@ -36,10 +37,7 @@ def said(text: str = "hello " * 40, **usage: int) -> dict[str, Any]:
 USER = {"id": "u", "role": "user", "content": "what about " * 40}
 
 
-def beside() -> tuple[str, list[dict[str, Any]]]:
-    return "system " * 30, []
-
-
+SYSTEM = "system " * 30
 MOST = 2**53 - 1
 
 
@@ -49,7 +47,7 @@ class Sizes(unittest.TestCase):
 
         def asked(length: int) -> int:
             before = remembered.cache_info().misses
-            measured(session(USER), "m", EXACT, lambda: ("é" * length, []))
+            measured(Request(session(USER), "é" * length), "m", EXACT)
             return remembered.cache_info().misses - before
 
         self.assertEqual([asked(KEPT), asked(KEPT + 1)], [1, 0])
@@ -76,12 +74,12 @@ class Sizes(unittest.TestCase):
 
     def test_without_a_report_everything_is_estimated(self) -> None:
         made = session(USER, said(), USER)
-        parts = sum(map(of_message, made["messages"])) + estimate(beside()[0])
-        self.assertEqual(measured(made, "m", EXACT, beside), Measure(0, parts, UNREPORTED))
+        parts = sum(map(of_message, made["messages"])) + estimate(SYSTEM)
+        self.assertEqual(measured(Request(made, SYSTEM), "m", EXACT), Measure(0, parts, UNREPORTED))
 
     def test_a_report_is_the_anchor(self) -> None:
         made = session(USER, said(prompt_tokens=1_000, completion_tokens=50), USER)
-        found = measured(made, "m", EXACT, beside)
+        found = measured(Request(made, SYSTEM), "m", EXACT)
         self.assertEqual((found.known, found.guessed), (1_050, of_message(USER)))
 
     def test_thoughts_are_not_sent_again(self) -> None:
@@ -121,7 +119,7 @@ class Sizes(unittest.TestCase):
         total, errors = 0, []
         for turn in range(60):
             made["messages"].append({**USER, "id": f"u{turn}"})
-            guess = measured(made, "m", EXACT, lambda: ("", []))
+            guess = measured(Request(made), "m", EXACT)
             true = total + round(of_message(USER) * 1.4)
             errors.append(abs(guess.total - true) / true)
             fresh = learned(made["context"]["calib"].get("m", {}), guess, true)

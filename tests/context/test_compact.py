@@ -8,7 +8,7 @@ import unittest
 from collections import Counter
 from typing import Any
 
-from server.context.budget import Budget, Measure, measured
+from server.context.budget import Budget, Measure, Request, measured
 from server.context.compact import due, planned, too_large
 from server.context.ops import applied, ops_of, reload
 from server.context.strategies import STRATEGIES
@@ -21,17 +21,13 @@ NAMES = list(STRATEGIES)
 PRECIOUS = "precious\n" * 400
 
 
-def nothing_beside() -> tuple[str, list[dict[str, Any]]]:
-    return "", []
-
-
 def budget(high: int, window: int | None = None) -> Budget:
     return Budget(high, high // 2, window, max(high // 10, 100))
 
 
 def measure(session: dict[str, Any], high: int = 1) -> Measure:
     """An exact one: no anchor is in these sessions but compactions."""
-    return measured(session, "m", budget(high), nothing_beside)
+    return measured(Request(session), "m", budget(high))
 
 
 def whole(session: dict[str, Any], place: int) -> str:
@@ -83,11 +79,11 @@ class Laws(unittest.TestCase):
     def done_with(self, session: dict[str, Any], high: int, made: dict[str, Any]) -> None:
         """No compaction follows at once but that of what has expired; one above the low watermark
         has left nothing to do, and if that is above the window, the largest messages are told."""
-        now = measured(session, "m", budget(high), nothing_beside)
+        now = measured(Request(session), "m", budget(high))
         if again := planned(session, budget(high), now):
             self.assertEqual(again.record["trigger"], "retention")
             record(session, again)
-            now = measured(session, "m", budget(high), nothing_beside)
+            now = measured(Request(session), "m", budget(high))
             self.assertIsNone(planned(session, budget(high), now))
         if made["trigger"] == "size" and made["after"] > high // 2:
             self.assertIsNone(planned(session, budget(high), now, target=0.5))
@@ -145,10 +141,10 @@ class Laws(unittest.TestCase):
         for turn in range(500):
             maker.turn()
             maker.say("user", "go on")
-            now = measured(session, "m", plan, nothing_beside)
+            now = measured(Request(session), "m", plan)
             if compaction := planned(session, plan, now):
                 record(session, compaction)
-                now = measured(session, "m", plan, nothing_beside)
+                now = measured(Request(session), "m", plan)
                 if turn % 50 == 0:
                     anchored = session["context"].pop("events")
                     true = measure(session).total
@@ -291,7 +287,7 @@ class Cases(unittest.TestCase):
         self.assertEqual(found.record["trigger"], "ingest")
         record(maker.session, found)
         self.assertEqual(
-            too_large(maker.session, plan, measured(maker.session, "m", plan, nothing_beside)), []
+            too_large(maker.session, plan, measured(Request(maker.session), "m", plan)), []
         )
 
     def test_results_are_unseen_also_where_the_user_has_spoken_since(self) -> None:
@@ -310,7 +306,7 @@ class Cases(unittest.TestCase):
     def test_what_fits_nowhere_is_told(self) -> None:
         maker = self.session(("user", "x " * 40_000))
         plan = budget(1_000, 1_500)
-        now = measured(maker.session, "m", plan, nothing_beside)
+        now = measured(Request(maker.session), "m", plan)
         self.assertIsNone(planned(maker.session, plan, now))
         (item,) = too_large(maker.session, plan, now)
         self.assertEqual((item["id"], item["role"]), ("msg_1", "user"))

@@ -6,7 +6,7 @@ import unittest
 from typing import Any
 
 from server.agent.side_calls import TASKS, request, settled
-from server.context.budget import Budget, Measure, measured, of_message
+from server.context.budget import Budget, Measure, Request, measured, of_message
 from server.context.compact import Compaction, planned
 from server.context.strategies import STRATEGIES
 
@@ -21,7 +21,7 @@ def made(seed: int, **options: Any) -> tuple[dict[str, Any], Compaction] | None:
     session = maker.grow(5)
     for _ in range(6):
         maker.step()
-    now = measured(session, "m", Budget(1, 1, None, 1), lambda: ("", []))
+    now = measured(Request(session), "m", Budget(1, 1, None, 1))
     bound = now.total // 2
     found = planned(session, Budget(bound * 4 // 5, bound * 2 // 5, bound, 10**6), now)
     return (session, found) if found and found.drafts else None
@@ -68,7 +68,7 @@ class Summaries(unittest.TestCase):
             self.assertLessEqual(told["after"], max(compaction.record["after"], compaction.most))
             record(session, Compaction(tuple(ops), told))
             session["context"].pop("events")
-            now = measured(session, "m", Budget(1, 1, None, 1), lambda: ("", []))
+            now = measured(Request(session), "m", Budget(1, 1, None, 1))
             self.assertAlmostEqual(now.total, told["after"], delta=50 + len(ops) * 2)
         self.assertGreater(taken, 30)
 

@@ -12,6 +12,7 @@ from ...api.router import Call, Route
 from ...api.run_stream import Runs
 from ...errors import translate_problems
 from ...http import sse
+from ...runtime.offload import offload
 from ...session.events import Event, dumps, encrypted_value, put, state_delta, state_snapshot
 from ...session.fold import at, extra, find_message
 from ...session.snapshot import opaque
@@ -202,7 +203,7 @@ class Agui:
         Raises Problem for errors before the run begins.
         """
         body = await self._runs.read(call, "request_invalid")
-        given = request.read(body, call.at["agent"])
+        given = await offload(call.size, request.read, body, call.at["agent"])
         with translate_problems(lambda problem: request.refused(problem, given)):
             async with self._runs.begin(call, given.session) as run:
 

@@ -19,6 +19,7 @@ from ...api.router import Call, Route
 from ...api.run_stream import Run, Runs, WaitingStream
 from ...errors import Problem, translate_problems
 from ...http import sse
+from ...runtime.offload import offload
 from ...schema.example import NOTHING, example
 from ...schema.validate import SchemaError, validate
 from ...session.events import Event
@@ -423,7 +424,7 @@ class AutoAi:
         """
         body = await self._runs.read(call, "request_invalid")
         opened = self._known.check(call, body)
-        asked = stream(body, self._toolbox.names())
+        asked = await offload(call.size, stream, body, self._toolbox.names())
         with translate_problems(asked.in_body):
             async with self._runs.begin(call, asked.document) as run:
                 wait_s = self._wait_s if asked.wait is None else min(asked.wait, self._wait_s)
@@ -537,7 +538,7 @@ class Live(WaitingStream):
                 given_up(self.run.session, self._wait_s)
         finally:
             self.waiting = False
-        return self.again()
+        return await self.again()
 
     def take(self, result: Json) -> bool:
         """Put a result at its interrupt; return False if it is not waited for.

@@ -430,7 +430,7 @@ class Gateway:
     async def query(self, call: Call) -> None:
         """Run a query and send its events; with `"stream": false` one answer."""
         body = await self._runs.read(call, "request_invalid")
-        asked = query(body, self._window)
+        asked = await offload(call.size, query, body, self._window)
         await self._run(call, asked, streams=body.get("stream") is not False)
 
     async def submit(self, call: Call) -> None:
@@ -479,7 +479,9 @@ class Gateway:
         asked = chat_request(body)
         with translate_problems(asked.in_body):
             session = await offload(call.size, accept, asked.document)
-        await call.json(envelope(chat(session, with_events=body.get("includeEvents") is True)))
+        with_events = body.get("includeEvents") is True
+        found = await offload(call.size, chat, session, with_events=with_events)
+        await call.json(envelope(found))
 
     async def _run(
         self, call: Call, asked: Asked, *, streams: bool, more: Json | None = None
@@ -548,7 +550,7 @@ class Live(WaitingStream):
             in_time = await self.all_answered()
         finally:
             self._late = True
-        if run := self.again() if in_time else None:
+        if run := await self.again() if in_time else None:
             self._late = False
             self._telling.goes_on(self._submitted)
             self._submitted = []

@@ -19,6 +19,7 @@ from ...api.router import Call, Route
 from ...api.run_stream import TERMINAL, Run
 from ...errors import Problem, translate_problems
 from ...http.exchange import arrived
+from ...runtime.offload import offload
 from ...session import events
 from ...session.events import EXEC, Event, alias
 from ...tools.execution_claims import Claims
@@ -170,7 +171,9 @@ class OpenAI:
 
     async def complete(self, call: Call, body: dict[str, Any]) -> None:
         """Answer a body of Chat Completions. Raises Problem."""
-        document, wish = chat.read(body, self._names(), self._recall(call))
+        document, wish = await offload(
+            call.size, chat.read, body, self._names(), self._recall(call)
+        )
         turn = await self._turn(call, document, streams=wish.stream)
         async with self._begun(call, turn) as run:
             reply = chat.Reply(
@@ -186,8 +189,13 @@ class OpenAI:
         """Answer `POST /v1/responses`. Raises Problem for errors before the run begins."""
         with translate_problems(common.translated):
             body = await self._runs.read(call, "request_invalid")
-            document, wish = responses.read(
-                *(body, self._names(), self._recall(call), self._earlier(call)),
+            document, wish = await offload(
+                call.size,
+                responses.read,
+                body,
+                self._names(),
+                self._recall(call),
+                self._earlier(call),
                 keeps=self._recent.keeps,
             )
             turn = await self._turn(call, document, streams=wish.stream)

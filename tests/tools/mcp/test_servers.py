@@ -387,7 +387,7 @@ class Changed(Case):
                 self.assertEqual(before, ["mcp__s__echo", "mcp__s__grow", "mcp__t__echo"])
                 await self.call(toolbox, "mcp__s__grow")
                 self.assertEqual(self.names(toolbox), before, "asked for when a run begins")
-                toolbox.admit(self.session)  # the next run
+                toolbox.look_again()  # the next run
                 await eventually(lambda box=toolbox: "mcp__s__grown" in self.names(box))  # type: ignore[misc]
                 wanted = ["mcp__s__echo", "mcp__s__grow", "mcp__s__grown", "mcp__t__echo"]
                 self.assertEqual(self.names(toolbox), wanted)
