@@ -22,7 +22,7 @@ interface Entry { name?: string; state: string; attempt?: number; args?: Json; [
 interface Answer { status: 'resolved' | 'cancelled'; payload?: Json }
 interface Interrupt { id: string; reason: string; call_id?: string; message?: string; answer?: Answer; [key: string]: Json }
 interface Marks { [callId: string]: Entry }
-/** A path that was set aside; what it is made of is told in core/tree. */
+/** A path that was set aside; what it is made of is told in core/branch-tree. */
 interface Branch {
   id: string; at: string; messages: Message[]; state: Record<string, Json>; calls: Record<string, Entry | null>
   name?: string; favourite?: boolean; fresh?: Fresh
@@ -245,7 +245,7 @@ interface Desk {
 
 interface Modules {
   'core/ids': { uuid(): string; id(kind: string): string }
-  'core/canon': { canonical(value: Json): string; equal(a: Json, b: Json): boolean }
+  'core/canonical-json': { canonical(value: Json): string; equal(a: Json, b: Json): boolean }
   'core/crc32': { crc32(input: string | Uint8Array): string }
   'core/sha256': { sha256(input: string | Uint8Array): string }
   'core/patch': {
@@ -256,7 +256,7 @@ interface Modules {
     own(value: Json): Json
   }
   'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session): string }
-  'core/clienttools': {
+  'core/client-tools': {
     register(tool: PageTool): () => void
     get(name: string): PageTool | undefined
     all(): PageTool[]
@@ -265,7 +265,7 @@ interface Modules {
     gestureNeeded(): Error
     openDesk(options: DeskOptions): Desk
   }
-  'core/configform': {
+  'core/config-form': {
     fields(schema: Json): ConfigField[]
     groups(schema: Json): { name: string; fields: ConfigField[] }[]
     read(config: Json, field: ConfigField): Json
@@ -277,7 +277,7 @@ interface Modules {
     together(values: Record<string, Json>, config: Json, prompts: Json[]): Json
     readFile(value: Json): { config: Json; page: Record<string, Json>; prompts: Json[]; risks: { provider: Json; allowed: string[]; tool: Json; prompt: Json } } | null
   }
-  'core/prepare': {
+  'core/session-defaults': {
     prepare(session: Session, settings: Pick<Settings, 'get' | 'keys'>, info: Json): void
     defaultsOf(settings: Pick<Settings, 'get' | 'keys'>, info?: Json): Json
     keepDefaults(settings: Pick<Settings, 'set' | 'keepKey'>, config: Json): void
@@ -306,7 +306,7 @@ interface Modules {
     hold(session: Session, tools: string[]): void
     release(session: Session): void
   }
-  'core/tree': {
+  'core/branch-tree': {
     begin(session: Session, index: number, messages?: Message[], how?: { edits?: number }): { aside: number }
     switchTo(session: Session, id: string): boolean
     remove(session: Session, id: string): Branch[]
@@ -316,13 +316,13 @@ interface Modules {
     walk(session: Session): { id: string | null; depth: number; at: string; messages: Message[]; name: string; favourite: boolean; state: any }[]
     BRANCH_KEYS: string[]
   }
-  'core/rules': {
+  'core/grant-patterns': {
     fits(text: string, pattern: string): boolean
     covers(grant: { tool: string; match?: Record<string, string> }, name: string, args: Json): boolean
     suggest(args: Json): { key: string; value: string; pattern: string; on: boolean }[]
     earlier(session: Session, grant: { tool: string; match?: Record<string, string> }, except?: string): ToolCall[]
   }
-  'core/edit': {
+  'core/message-edits': {
     fork(session: Session, id: string): boolean
     retry(session: Session, id: string): boolean
     editMessage(session: Session, id: string, content: Json, when?: { now?: number }): boolean
@@ -364,7 +364,7 @@ interface Modules {
     node(tag: string, children: (MathNode | string)[], attrs?: Record<string, string>): MathNode; row(nodes: MathNode[]): MathNode
     operator(sign: string, attrs?: Record<string, string>): MathNode; space(em: number): MathNode; over(above: MathNode, below: MathNode, choose: boolean): MathNode
   }
-  'core/urlsafe': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
+  'core/safe-urls': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
   'core/highlight': { spans(text: string, lang: string): [SpanKind, number, number][]; languageOf(info: string): string }
   'core/usage': {
     ofMessage(message: Message): Totals
@@ -372,18 +372,18 @@ interface Modules {
     money(micro: number, unit?: string, language?: string): string
     short(n: number, language?: string): string
   }
-  'core/i18n': { format(pattern: string, values?: Record<string, any>, language?: string): string }
+  'core/message-format': { format(pattern: string, values?: Record<string, any>, language?: string): string }
   'io/api': { create(options: { base: string; key?: string; fetch?: typeof fetch }): Api; failure(error: any, url: string): Failure }
-  'io/explain': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
-  'io/stream': { start(session: Session, options: RunOptions): Run }
+  'io/connection-diagnosis': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
+  'io/run-stream': { start(session: Session, options: RunOptions): Run }
   'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
   'io/settings': {
     open(options?: { storage?: Storage | null; tab?: Storage | null; location?: Location }): Settings
     linkOf(words: string): { address: string; key: string }
   }
-  'io/channel': { open(name?: string): Channel & { close(): void } }
-  'io/transact': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]> }
+  'io/tab-channel': { open(name?: string): Channel & { close(): void } }
+  'io/idb-transaction': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]> }
   'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null; channel?: Channel }): { acquire(name: string): Promise<(() => any) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }
   'io/clipboard': { copy(text: string): Promise<boolean> }
   'io/unzip': { isZip(file: Blob): Promise<boolean>; texts(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; text: string }> }

@@ -1,6 +1,6 @@
 // The inspector: a panel at the end of the page, over it where there is no room beside, and the time slider.
 
-yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
+yaa.define('css/inspector', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   .app[data-inspector="open"] { grid-template-columns: auto minmax(0, 1fr) minmax(0, min(32rem, 40vw)); }
   .app[data-inspector="open"] > .main { grid-column: 2; }

@@ -1,14 +1,14 @@
 // Where the client starts: storage, settings, then the page. Failures of storage are shown, never fatal.
 
 yaa.define('main', [
-  'ui/app', 'ui/popup', 'ui/text', 'io/settings', 'io/store-idb', 'css/base', 'css/layout', 'css/thread', 'css/cards', 'css/dialogs',
+  'ui/app', 'ui/popup', 'ui/i18n', 'io/settings', 'io/store-idb', 'css/base', 'css/layout', 'css/thread', 'css/cards', 'css/composer',
 ], ({ startApp }, { toast }, { t }, settings, stores) => {
   async function main() {
     const root = document.getElementById('app')
     if (!root) return
     // the page in one file holds a session of its own
     if (document.getElementById('yaa-session')) {
-      const guest = yaa.use('ui/guest')
+      const guest = yaa.use('ui/standalone-page')
       const data = guest.given()
       if (data) return guest.start(root, data)
     }
@@ -16,14 +16,14 @@ yaa.define('main', [
     await startApp({ root, settings: settings.open(), store }).start()
   }
 
-  /** ui/ground says what can be done; until it is here, what went wrong is said. @param {StoreError} error */
+  /** ui/storage-notices says what can be done; until it is here, what went wrong is said. @param {StoreError} error */
   function troubled(error) {
     const heard = !dispatchEvent(new CustomEvent('yaa-storage', { detail: error, cancelable: true }))
     if (!heard) toast(t('toast.saveFailed', { detail: error.message }), { bad: true })
   }
 
   /** Recorded runs can be lost. */
-  const makeRoom = () => yaa.later('journal').then(() => yaa.use('io/journal').clear())
+  const makeRoom = () => yaa.later('event-log').then(() => yaa.use('io/event-log').clear())
 
   return { main }
 })

@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use } = require('./load.js')
+const { use } = require('./load-modules.js')
 
 const { lens, gauge, windowFrom, allowed, markers, estimate, pin, restore } = use('core/context')
 

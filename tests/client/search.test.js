@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use, cpu } = require('./load.js')
+const { use, cpu } = require('./load-modules.js')
 
 const search = use('core/search')
 const sessions = use('core/session')
@@ -81,7 +81,7 @@ test('what a session holds: thoughts, calls and results under the article they a
 
 test('what was set aside is found too, and says in which branch it is', () => {
   const one = session()
-  use('core/tree').begin(one, 0, [{ id: 'n1', role: 'user', content: 'Another beginning' }])
+  use('core/branch-tree').begin(one, 0, [{ id: 'n1', role: 'user', content: 'Another beginning' }])
   const of = (word) => search.allPages(one).filter((page) => page.folded.includes(word)).map((page) => [page.id, Boolean(page.branch)])
   assert.deepStrictEqual(of('another'), [['n1', false]])
   assert.deepStrictEqual(of('sunny'), [['a1', true]])

@@ -3,10 +3,10 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use } = require('./load.js')
+const { use } = require('./load-modules.js')
 
 const sessions = use('core/session')
-const { canonical } = use('core/canon')
+const { canonical } = use('core/canonical-json')
 
 const call = (id, name = 'shell') => ({ id, type: 'function', function: { name, arguments: '{}' } })
 const user = { id: 'u1', role: 'user', content: 'hi' }

@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use, cpu } = require('./load.js')
+const { use, cpu } = require('./load-modules.js')
 
 const { markdown, focused } = use('core/transcript')
 const words = { you: 'You', assistant: 'yaa', error: 'Error', thoughts: 'Thoughts', result: 'Result', untitled: 'New', image: 'image', edited: 'edited', files: 'Files' }

@@ -79,7 +79,7 @@ class Rows(unittest.TestCase):
         for path in (ROOT / "tests" / "mission").glob("test_*.py"):
             for numbers in re.findall(r"def test_(\d+(?:_\d+)*)_", path.read_text()):
                 found |= {int(number) for number in numbers.split("_")}
-        walk = (ROOT / "tests" / "browser" / "mission.mjs").read_text()
+        walk = (ROOT / "tests" / "browser" / "session-settings.mjs").read_text()
         for numbers in re.findall(r'walk\.step\("([\d, ]+):', walk):
             found |= {int(number) for number in numbers.split(",")}
         self.assertEqual(TESTED.keys() - found, set())

@@ -5,7 +5,7 @@
 // - every prefix of a run folds to a document that may be POSTed again.
 // Deltas are appended as they come: engines keep `a += b` as a rope, so a long answer costs linear time.
 
-yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical }, { crc32 }, patches) => {
+yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ canonical }, { crc32 }, patches) => {
   const { parsePointer, patch, put, own } = patches
   const { hasOwn } = Object
 

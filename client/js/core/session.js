@@ -190,7 +190,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     if (!Object.keys(session.ext).length) delete session.ext
   }
 
-  // -- branches: core/tree writes them, a page without any needs only these ------------------------
+  // -- branches: core/branch-tree writes them, a page without any needs only these ------------------------
 
   /** @param {Session} session @returns {Tree} as far as it is one: a document may come from anywhere */
   function treeOf(session) {

@@ -2,7 +2,7 @@
 // while it is held, so that a tab that died holds nothing for long. Timers of a tab that nobody sees come once a minute,
 // messages at once: before a lease that is over is taken, its holder is asked.
 
-yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
+yaa.define('io/lock', ['core/ids', 'io/idb-transaction'], ({ uuid }, { transact }) => {
   const LEASE_MS = 8000
   const RENEW_MS = 2000
   const ANSWER_MS = 500

@@ -6,9 +6,9 @@
 // The rule of the file: what fails is reported once through `onError`, and stops neither the run it belongs to nor what
 // is done with other sessions.
 
-yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/transact'], ({ fold }, { keep }, memory, { transact }) => {
+yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/idb-transaction'], ({ fold }, { keep }, memory, { transact }) => {
   const VERSION = 1
-  /** Of what is stored: another one gets another database, and io/migrate copies into it. */
+  /** Of what is stored: another one gets another database, and io/store-migration copies into it. */
   const LAYOUT = 1
   const TABLES = ['heads', 'bodies', 'events']
   /** Writes on their way at the same time; what comes in beyond them is written together when one has arrived. */
@@ -24,7 +24,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       const database = await connect()
       if (layout > 1) {
         await yaa.later('migrate')
-        await yaa.use('io/migrate').bring(database, { name, layout, indexedDB, convert, names })
+        await yaa.use('io/store-migration').bring(database, { name, layout, indexedDB, convert, names })
       }
       return storeOf(database, connect, onError, makeRoom)
     } catch (error) {
@@ -197,7 +197,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       database.close()
     }
 
-    // the last moments in which a page that is left may still write: before io/transact hears of it
+    // the last moments in which a page that is left may still write: before io/idb-transaction hears of it
     globalThis.addEventListener?.('pagehide', flush, true)
     globalThis.document?.addEventListener('visibilitychange', flush)
     return { kind: 'idb', list, get, put, append, flush, delete: remove, close }

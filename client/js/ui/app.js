@@ -2,8 +2,8 @@
 // brought up to date from it, at most once a frame. What views can do is in `actionsOf`; nothing else changes anything.
 
 yaa.define('ui/app', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/book', 'ui/server', 'ui/line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection',
-  'ui/commands', 'ui/notes', 'ui/state',
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection-checks',
+  'ui/commands', 'ui/composer-notices', 'ui/view-state',
 ], (
   { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer }, { markOf, announce },
   { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { notesView, queueOf }, { stateOf, NARROW },
@@ -22,7 +22,7 @@ yaa.define('ui/app', [
     const server = openServer({ settings, onChange: () => draw() })
     const book = openBook({
       store, api: server.api, onChange,
-      prepare: async (session) => (await yaa.later('prepare'), yaa.use('core/prepare').prepare(session, settings, server.info())),
+      prepare: async (session) => (await yaa.later('session-defaults'), yaa.use('core/session-defaults').prepare(session, settings, server.info())),
       onEnd: (entry) => {
         onEnd(entry, server)
         keepEvents(entry, store)
@@ -44,7 +44,7 @@ yaa.define('ui/app', [
       const missing = await words.use(settings.get('language') ?? '')
       const signedIn = settings.takeKeyFromHash()
       const wanted = guest?.id ?? sessionInHash()
-      const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
+      const more = () => yaa.later('commands').then(() => yaa.use('ui/command-table'))
       const context = { app, actions, state: () => stateOf(app, true), more }
       commands.bind(context)
       mount()
@@ -67,13 +67,13 @@ yaa.define('ui/app', [
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!guest) idle(() => pageTools(app))
-      idle(() => Promise.all([more(), yaa.later('prepare')]).then(() => { for (const name of ['ui/drops', 'ui/focus', 'ui/modes', 'ui/warnings']) yaa.use(name).start(context) }, console.warn))
-      if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(), console.warn))
-      idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
+      idle(() => Promise.all([more(), yaa.later('session-defaults')]).then(() => { for (const name of ['ui/file-drop', 'ui/focus-recovery', 'ui/mode-picker', 'ui/server-warnings']) yaa.use(name).start(context) }, console.warn))
+      if (!guest) idle(() => Promise.all([yaa.later('storage'), yaa.later('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
+      idle(() => yaa.later('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
-      idle(() => Promise.all(['find', 'branches', 'attach', 'settings'].map((group) => yaa.later(group))).then(() => {
+      idle(() => Promise.all(['search', 'branches', 'attachments', 'settings'].map((group) => yaa.later(group))).then(() => {
         app.views.composer.bringBack()
-        if (store.kind === 'idb' && book.heads().length) yaa.use('io/unsent').sweep((/** @type {string} */ draft) => draft === 'new' || book.heads().some(({ id }) => id === draft))
+        if (store.kind === 'idb' && book.heads().length) yaa.use('io/draft-files').sweep((/** @type {string} */ draft) => draft === 'new' || book.heads().some(({ id }) => id === draft))
       }, console.warn))
     }
 
@@ -227,14 +227,14 @@ yaa.define('ui/app', [
     /** What changes and judges a session comes with its first use. @param {string} name @param {any[]} rest */
     async function branch(name, ...rest) {
       await yaa.later('branches')
-      await yaa.use('ui/branching').deeds(app, actions)[name](...rest)
+      await yaa.use('ui/branch-actions').deeds(app, actions)[name](...rest)
     }
 
     /** For new sessions and the open one. @param {string} what @param {any[]} rest */
     async function choose(what, ...rest) {
       const entry = app.current
-      await yaa.later('prepare')
-      yaa.use('ui/chosen').choose(app, entry, what, ...rest)
+      await yaa.later('session-defaults')
+      yaa.use('ui/session-choices').choose(app, entry, what, ...rest)
       draw()
     }
 
@@ -243,9 +243,9 @@ yaa.define('ui/app', [
       set, open, remove, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path),
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
-        valueField: async (args) => yaa.later('branches').then(() => yaa.use('ui/editing').valueField(args, true)),
-        picture: async (tool, args) => yaa.later('tools').then(() => yaa.use('ui/tools/body').previewOf(tool, args), () => null),
-        largest: async (found) => yaa.later('seeing').then(() => yaa.use('ui/inspector/largest').largestView(app, found), () => null),
+        valueField: async (args) => yaa.later('branches').then(() => yaa.use('ui/editors').valueField(args, true)),
+        picture: async (tool, args) => yaa.later('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args), () => null),
+        largest: async (found) => yaa.later('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, found), () => null),
         limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'),
         costUnit: () => app.current.session.usage?.cost_unit ?? '',
       },
@@ -321,8 +321,8 @@ yaa.define('ui/app', [
 
   /** Joins the tools of the page to its runs, once. @param {App} app */
   function pageTools(app) {
-    joined ??= yaa.later('page').then(() => {
-      yaa.use('ui/clienttools').open(app, app.store)
+    joined ??= yaa.later('client-tools').then(() => {
+      yaa.use('ui/client-tools').open(app, app.store)
       app.draw()
     }, (error) => {
       joined = null
@@ -361,8 +361,8 @@ yaa.define('ui/app', [
     journal((events) => events.keep(session.id, String(session.run?.id ?? ''), run.events))
   }
 
-  /** @param {(events: Modules['io/journal']) => Promise<any>} work nobody waits for, and that may fail */
-  const journal = (work) => yaa.later('journal').then(() => work(yaa.use('io/journal'))).catch(console.warn)
+  /** @param {(events: Modules['io/event-log']) => Promise<any>} work nobody waits for, and that may fail */
+  const journal = (work) => yaa.later('event-log').then(() => work(yaa.use('io/event-log'))).catch(console.warn)
 
   /** @param {Settings} settings */
   function look(settings) {

@@ -1,7 +1,7 @@
 // Everything the app can do, by name: what the palette lists, what `/` in the composer offers and what keys start.
 // Parts of the client register their commands here; what does the work may come later, in its own group of scripts.
 
-yaa.define('ui/commands', ['ui/text'], ({ t }) => {
+yaa.define('ui/commands', ['ui/i18n'], ({ t }) => {
   /** @typedef {import('./types').Command} Command */
   /** @typedef {import('./types').CommandContext} CommandContext */
   const APPLE = /Mac|iP(?:hone|ad|od)/.test(globalThis.navigator?.platform ?? '')

@@ -1,7 +1,7 @@
 // The composer: a field that grows, Enter to send, files beside it, the model, and one round button that sends or
 // stops.
 
-yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/form', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid, fromRight }, { t }, { sends }, commands) => {
+yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/form', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid, fromRight }, { t }, { sends }, commands) => {
   /** What is being written is kept when the hand rests this long, or never did for so long: it is more work than a key should be. */
   const [REST_MS, LATEST_MS] = [300, 5000]
   /** Files of drafts can be brought back: what does it is here. */
@@ -148,7 +148,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/form', 'ui/commands'], ({ h, i
       clear()
       trays.get(current)?.clear()
       history.reset()
-      actions.send(files.length ? yaa.use('core/attach').content(words, files) : words)
+      actions.send(files.length ? yaa.use('core/attachments').content(words, files) : words)
     }
 
     function clear() {

@@ -1,7 +1,7 @@
 // Fields a person fills in: JSON with its errors named as they are typed, and a form for a flat JSON Schema (an
 // object of strings, numbers, booleans and choices). Any other schema is answered as JSON.
 
-yaa.define('ui/form', ['ui/h', 'ui/text'], ({ h, text, attr, uid }, { t }) => {
+yaa.define('ui/form', ['ui/dom', 'ui/i18n'], ({ h, text, attr, uid }, { t }) => {
   const PLAIN = new Set(['string', 'number', 'integer', 'boolean'])
   const LONG = 160
   /** Keys are on the screen, and there is no Shift+Enter among them. */

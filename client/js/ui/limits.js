@@ -2,7 +2,7 @@
 // open session with what its run has used of them.
 
 yaa.define('ui/limits', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'core/rules', 'core/usage', 'i18n/branches', 'i18n/limits', 'i18n/settings', 'css/branches', 'css/limits',
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'core/grant-patterns', 'core/usage', 'i18n/branches', 'i18n/limits', 'i18n/settings', 'css/branches', 'css/limits',
 ], (dom, { t, count, language }, { openMenu, toast, say }, { openDialog }, rules, { money }) => {
   const { h, icon, iconButton, text, fill, uid } = dom
   /** name, the counter of the run it is measured on, and how many of these a person's unit is */

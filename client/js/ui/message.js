@@ -2,7 +2,7 @@
 // Results are not articles of their own: they belong to the card of their call.
 
 yaa.define('ui/message', [
-  'ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/branches', 'core/session', 'core/usage',
+  'ui/dom', 'ui/i18n', 'ui/markdown-view', 'ui/tool-card', 'ui/message-actions', 'core/session', 'core/usage',
 ], (dom, words, { markdownView }, { toolCard }, { barView }, { endedBy }, { money }) => {
   const { h, icon, text, attr, hide, list, grow } = dom
   const { t, count, duration, moment, language } = words
@@ -72,8 +72,8 @@ yaa.define('ui/message', [
 
   /** Pictures and files that went along; what draws them comes with the first. @param {any} el @param {any} bubble @param {any[]} content */
   async function drawFiles(el, bubble, content) {
-    await yaa.later('attach')
-    const { filesView, words } = yaa.use('ui/attach')
+    await yaa.later('attachments')
+    const { filesView, words } = yaa.use('ui/attachments')
     const files = filesView(content)
     el.querySelector('.sent-files')?.remove()
     if (files) bubble.before(files)

@@ -1,7 +1,7 @@
 // What floats over the page: toasts, the line screen readers hear, and menus. Deleting is answered by an undo toast
 // instead of a question; a toast never moves the focus.
 
-yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButton }, { t }, clipboard) => {
+yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconButton }, { t }, clipboard) => {
   const STAYS_MS = 6000
   const HEARD_MS = 200
   /** @type {any} */ let shelf = null

@@ -1,7 +1,7 @@
 // The thread: messages in order, what waits for an answer at the end, and the scrolling. It follows the end only
 // while the reader is there; nothing here moves focus. The newest messages are made first, the rest in idle time.
 
-yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connection', 'ui/branches', 'core/session'], (
+yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards', 'ui/connection-checks', 'ui/message-actions', 'core/session'], (
   dom, { t }, { messageView }, { askView }, { emptyView }, { ghostView }, { siblings },
 ) => {
   const { h, icon, list, text, attr, hide } = dom

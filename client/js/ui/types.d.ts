@@ -92,7 +92,7 @@ export interface Actions {
   connect(): void
   signIn(key: string): void
   set(changes: Record<string, any>): void
-  /** kept for new sessions, and written into the open one: see ui/chosen */
+  /** kept for new sessions, and written into the open one: see ui/session-choices */
   choose(what: string, ...rest: any[]): Promise<void>
   setProvider(name: string): void
   setAgent(name: string): void
@@ -103,7 +103,7 @@ export interface Actions {
   toggleSide(): void
   /** a file that a tool of the open session made, from the server that has it; `asked`: a person has pressed for it */
   file(path: string, asked?: boolean): Promise<Blob>
-  /** a deed of ui/branching, by name */
+  /** a deed of ui/branch-actions, by name */
   branch(name: string, ...rest: any[]): Promise<void>
   asking: Asking
   queue: { add(content: any): void; change(id: string, words: string): void; sendNow(id: string): void }
@@ -203,7 +203,7 @@ export interface App {
   past: Session | null
   /** called after each drawing */
   watchers: Set<(state: State) => void>
-  queue: ReturnType<Modules['ui/notes']['queueOf']>
+  queue: ReturnType<Modules['ui/composer-notices']['queueOf']>
   /** the page holds one session of its own */
   guest?: Guest
   /** is the side panel open on a narrow screen? */
@@ -222,7 +222,7 @@ declare global {
   interface Modules {
     'i18n/en': Record<string, string>
     'i18n/zh': Record<string, string>
-    'ui/h': {
+    'ui/dom': {
       h(selector: string, props?: Record<string, any> | null, ...children: any[]): any
       attr(el: Element, name: string, value: any): void
       hide(el: any, hidden: boolean): void
@@ -236,7 +236,7 @@ declare global {
       fromRight(text: string): boolean
       css(parts: TemplateStringsArray): CSSStyleSheet
     }
-    'ui/text': {
+    'ui/i18n': {
       t(key: string, values?: Record<string, any>): string
       use(wanted: string): Promise<Error | null>
       extend(more: Record<string, Record<string, string>>): void
@@ -258,9 +258,9 @@ declare global {
       isFlat(schema: any): boolean
       sends(event: KeyboardEvent): boolean
     }
-    'ui/code': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
-    'ui/md-dom': { markdownView(): View<string> }
-    'ui/asks': {
+    'ui/code-block': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
+    'ui/markdown-view': { markdownView(): View<string> }
+    'ui/interrupt-cards': {
       askView(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any
       /** an object, or the text itself where it isn't JSON */
@@ -277,7 +277,7 @@ declare global {
     }
     'ui/tool-card': { toolCard(actions: Actions): View }
     'ui/message': { messageView(item: any, actions: Actions): View; plainText(content: any): string }
-    'ui/connection': {
+    'ui/connection-checks': {
       failurePanel(actions: Actions): View<State>
       emptyView(actions: Actions): View<State>
       toneOf(server: ServerState): string
@@ -287,17 +287,17 @@ declare global {
     'ui/composer': { draftOf(session: Session): string; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
-    'ui/clienttools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }
-    'ui/page-tools': Record<never, never>
-    'ui/focus': { start(context: CommandContext): void }
-    'ui/modes': { start(context: CommandContext): void }
-    'ui/warnings': { start(context: CommandContext): void; inWords(remark: Remark): string; remarks(session: Session): Remark[] }
-    'ui/line': {
+    'ui/client-tools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }
+    'ui/builtin-tools': Record<never, never>
+    'ui/focus-recovery': { start(context: CommandContext): void }
+    'ui/mode-picker': { start(context: CommandContext): void }
+    'ui/server-warnings': { start(context: CommandContext): void; inWords(remark: Remark): string; remarks(session: Session): Remark[] }
+    'ui/status-line': {
       statusLine(entry: Entry): Line | null
       markOf(entry: Entry): '' | 'busy' | 'asking' | 'failed'
       announce(entry: Entry): void
     }
-    'ui/book': {
+    'ui/session-store': {
       openBook(options: {
         store: Store
         api: () => Api
@@ -309,7 +309,7 @@ declare global {
       }): Book
       isActive(entry?: Entry): boolean
     }
-    'ui/server': {
+    'ui/server-state': {
       openServer(options: { settings: Settings; onChange: () => void }): ServerLink
       modelsOf(info: any): Offer[]
       agentsOf(info: any, current: string | undefined, usual: string | undefined): { agents: AgentOffer[]; agent: string }
@@ -328,10 +328,10 @@ declare global {
       keysOf(command: Command): string[]
       label(keys: string): string[]
     }
-    'ui/chosen': {
+    'ui/session-choices': {
       choose(app: App, entry: Entry, what: string, ...rest: any[]): void
     }
-    'ui/state': { stateOf(app: App, whole: boolean): State; NARROW: MediaQueryList }
+    'ui/view-state': { stateOf(app: App, whole: boolean): State; NARROW: MediaQueryList }
     'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store; guest?: Guest }): { start(): Promise<void> } }
     'main': { main(): Promise<void> }
   }

@@ -1,7 +1,7 @@
 // Elements of the widget: a small builder, and Markdown as nodes. Text from a model becomes text nodes and a dozen kinds of
 // elements, links are checked, pictures are named and not loaded: they would tell their host who reads this.
 
-yaa.define('widget/dom', ['core/markdown', 'core/markdown-pieces', 'core/urlsafe'], (markdown, { piecesOf, blockOf, refill }, urlsafe) => {
+yaa.define('widget/dom', ['core/markdown', 'core/markdown-reconcile', 'core/safe-urls'], (markdown, { piecesOf, blockOf, refill }, urlsafe) => {
   const SVG = 'http://www.w3.org/2000/svg'
   /** @type {Record<string, string>} */
   const ICONS = {

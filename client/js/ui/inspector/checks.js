@@ -1,7 +1,7 @@
 // Why the session stands still, and what is odd about it.
 
 yaa.define('ui/inspector/checks', [
-  'ui/h', 'ui/inspector/text', 'core/lint', 'core/session', 'core/usage', 'core/context',
+  'ui/dom', 'ui/inspector/i18n', 'core/session-checks', 'core/session', 'core/usage', 'core/context',
 ], (dom, texts, { lint }, sessions, usage, { lens }) => {
   const { h, list, text, icon } = dom
   const { t, count, duration, language } = texts

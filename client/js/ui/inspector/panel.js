@@ -2,8 +2,8 @@
 // when it is first opened and brought up to date only while it is seen.
 
 yaa.define('ui/inspector/panel', [
-  'ui/h', 'ui/inspector/text', 'ui/inspector/slider', 'ui/inspector/lens', 'ui/inspector/waterfall', 'ui/inspector/compare',
-  'ui/inspector/checks', 'ui/inspector/json', 'ui/inspector/desk', 'css/inspector',
+  'ui/dom', 'ui/inspector/i18n', 'ui/inspector/time-slider', 'ui/inspector/context-view', 'ui/inspector/waterfall', 'ui/inspector/compare-runs',
+  'ui/inspector/checks', 'ui/inspector/json-view', 'ui/inspector/approvals-board', 'css/inspector',
 ], (
   { h, iconButton, attr, fill, uid }, { t }, { sliderView }, { lensView }, { waterfallView }, { compareView }, { checksView }, { jsonView },
   { deskView },

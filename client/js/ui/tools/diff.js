@@ -1,7 +1,7 @@
 // A file that was written or edited, as lines that went and lines that came. Signs and `ins`/`del` say what colours say.
 
 yaa.define('ui/tools/diff', [
-  'ui/h', 'ui/tools/text', 'core/diff', 'core/shape', 'ui/tools/parts',
+  'ui/dom', 'ui/tools/i18n', 'core/diff', 'core/tool-call-kind', 'ui/tools/parts',
 ], (dom, { t, count }, diff, shape, parts) => {
   const { h, fill, text } = dom
   const { part, longList, size } = parts

@@ -1,6 +1,6 @@
 // A text: a file with its line numbers, a fetched page with its address.
 
-yaa.define('ui/tools/file', ['ui/h', 'ui/tools/text', 'ui/code', 'core/shape', 'core/highlight', 'core/urlsafe', 'ui/tools/parts'], (
+yaa.define('ui/tools/file', ['ui/dom', 'ui/tools/i18n', 'ui/code-block', 'core/tool-call-kind', 'core/highlight', 'core/safe-urls', 'ui/tools/parts'], (
   dom, { t, count }, { codeBlock }, shape, highlight, urlsafe, { part, notice },
 ) => {
   const { h, fill, text } = dom

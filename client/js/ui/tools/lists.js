@@ -1,6 +1,6 @@
 // What was found or listed: lines by file, a tree of files, rows of a table.
 
-yaa.define('ui/tools/lists', ['ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/parts'], (dom, { t, count }, shape, parts) => {
+yaa.define('ui/tools/lists', ['ui/dom', 'ui/tools/i18n', 'core/tool-call-kind', 'ui/tools/parts'], (dom, { t, count }, shape, parts) => {
   const { h, fill, text, icon } = dom
   const { part, notice, longList, size } = parts
 

@@ -2,7 +2,7 @@
 // them apart; what was left out of the middle is said where it is missing.
 
 yaa.define('ui/tools/shell', [
-  'ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/parts',
+  'ui/dom', 'ui/tools/i18n', 'core/tool-call-kind', 'ui/tools/parts',
 ], (dom, { t, count }, shape, { textPart, notice }) => {
   const { h, fill } = dom
 

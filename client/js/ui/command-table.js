@@ -1,0 +1,105 @@
+// The commands of the app: one row each. The palette, the slash menu, the keys and the cheat sheet are all drawn from
+// here. A row is only a name and how to begin; what does the work is loaded when it is first wanted.
+
+yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-commands', 'css/dialogs'], ({ register }) => {
+  /** @typedef {import('./types').Command} Command */
+  /** @typedef {import('./types').CommandContext} CommandContext */
+
+  /** @param {CommandContext} context */
+  const hasMessages = ({ app }) => app.current.session.messages.length > 0
+
+  /** @param {CommandContext} context */
+  const hasSessions = ({ app }) => app.book.heads().length > 0
+
+  /** @param {CommandContext} context */
+  async function attach({ app }) {
+    await yaa.later('attachments')
+    app.views.composer.attach(await yaa.use('ui/attachments').pick())
+  }
+
+  /** @param {CommandContext} context */
+  function search({ app, actions, state }) {
+    if (!state().sideOpen && !app.drawer) actions.toggleSide()
+    app.drawNow()
+    app.views.side.search()
+  }
+
+  /** @param {number} step */
+  const walk = (step) => {
+    const articles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.feed .message')])
+    const at = articles.findIndex((one) => one.contains(document.activeElement))
+    const next = articles[at < 0 ? (step > 0 ? 0 : articles.length - 1) : at + step]
+    next?.focus()
+    next?.scrollIntoView({ block: 'nearest' })
+  }
+
+  /**
+   * What is done by a module of another group of scripts.
+   * @param {string} group @param {string} module @param {string} name
+   * @returns {(context: CommandContext, ...rest: any[]) => Promise<any>}
+   */
+  const by = (group, module, name) => async (context, ...rest) => {
+    await yaa.later(group)
+    return yaa.use(/** @type {any} */ (module))[name](context, ...rest)
+  }
+
+  /** Offered to other commands and to views, not to people. */
+  const never = { title: () => '', hidden: true }
+
+  /** @type {Command[]} */
+  const DEEDS = [
+    { id: 'session.new', title: 'side.new', icon: 'plus', keys: 'n', slash: 'new', run: ({ actions }) => actions.newSession() },
+    { id: 'search', title: 'search.label', icon: 'search', keys: ['g f', 'Mod+Shift+F'], run: search },
+    { id: 'search.view', ...never, run: by('search', 'ui/session-search', 'resultsView') },
+    {
+      id: 'find', title: 'find.label', icon: 'search', keys: '/', slash: 'find', rest: true, menu: 'session',
+      when: hasMessages, run: by('search', 'ui/find-bar', 'open'),
+    },
+    { id: 'session.pin', title: 'deed.pin', icon: 'pin', menu: 'session', when: hasMessages, run: by('dialogs', 'ui/manage-sessions', 'pin') },
+    {
+      id: 'session.tags', title: 'side.tags', icon: 'tag', keys: 't', menu: 'session',
+      when: hasMessages, run: by('dialogs', 'ui/manage-sessions', 'tags'),
+    },
+    { id: 'session.archive', title: 'deed.archive', icon: 'folder', menu: 'session', when: hasMessages, run: by('dialogs', 'ui/manage-sessions', 'archive') },
+    {
+      id: 'session.export', title: 'deed.export', icon: 'download', keys: 'e', slash: 'export', menu: 'session',
+      when: hasMessages, run: by('dialogs', 'ui/import-export', 'save'),
+    },
+    { id: 'sessions.export', title: 'deed.exportAll', icon: 'download', when: hasSessions, run: by('dialogs', 'ui/import-export', 'saveAll') },
+    { id: 'sessions.import', title: 'deed.import', icon: 'upload', slash: 'import', run: by('dialogs', 'ui/import-export', 'bring') },
+    { id: 'palette', title: 'palette.label', icon: 'search', keys: ['Mod+K', ':'], run: by('dialogs', 'ui/command-palette', 'open') },
+    { id: 'keys', title: 'keys.title', icon: 'keyboard', keys: '?', slash: 'keys', run: by('dialogs', 'ui/command-palette', 'keys') },
+    { id: 'prompts', title: 'prompts.title', icon: 'book', keys: 'p', slash: 'prompts', run: by('dialogs', 'ui/prompt-library', 'open') },
+    {
+      id: 'prompts.keep', title: 'prompts.keep', icon: 'book',
+      when: ({ app }) => Boolean(app.views.composer.read().trim()), run: by('dialogs', 'ui/prompt-library', 'keep'),
+    },
+    { id: 'prompts.insert', ...never, run: by('dialogs', 'ui/prompt-library', 'insert') },
+    { id: 'slash', ...never, run: by('dialogs', 'ui/slash-menu', 'open') },
+    { id: 'attach.tray', ...never, run: ({ app }, ...rest) => by('attachments', 'ui/attachments', 'tray')(/** @type {any} */ (app.guest ? '~' : ''), ...rest) },
+    { id: 'attach', title: 'attach.title', icon: 'clip', keys: 'f', slash: 'attach', run: attach },
+    { id: 'sessions.select', ...never, run: by('dialogs', 'ui/manage-sessions', 'select') },
+    {
+      id: 'session.delete', title: 'deed.delete', icon: 'trash',
+      when: hasMessages, run: ({ app, actions }) => actions.remove(app.current.session.id),
+    },
+    { id: 'compose.focus', title: 'deed.write', icon: 'pencil', keys: 'i', run: ({ app }) => app.views.composer.focus() },
+    {
+      id: 'run.stop', title: 'deed.stop', icon: 'stop', keys: 's',
+      when: ({ state }) => state().live, run: ({ actions }) => actions.stop(),
+    },
+    { id: 'thread.next', title: 'deed.next', icon: 'down', keys: 'j', when: hasMessages, run: () => walk(1) },
+    { id: 'thread.previous', title: 'deed.previous', icon: 'down', keys: 'k', when: hasMessages, run: () => walk(-1) },
+    {
+      id: 'thread.ask', title: 'deed.ask', icon: 'hand', keys: 'g a',
+      when: () => Boolean(document.querySelector('.ask')), run: ({ app }) => app.views.thread.showAsk(),
+    },
+    { id: 'thread.end', title: 'thread.toEnd', icon: 'down', keys: 'g e', when: hasMessages, run: ({ app }) => app.views.thread.follow() },
+    { id: 'side.toggle', title: 'deed.side', icon: 'panel', keys: 'b', run: ({ actions }) => actions.toggleSide() },
+    { id: 'servers', title: 'deed.servers', icon: 'key', run: by('storage', 'ui/server-list', 'choose') },
+    { id: 'settings', title: 'settings.title', icon: 'tune', keys: 'g s', run: ({ actions }) => actions.openSettings() },
+  ]
+
+  for (const deed of DEEDS) register(deed)
+  return {}
+})
