@@ -192,7 +192,7 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
     return async (all) => {
       if (all === drawn || !Array.isArray(all) || (!all.length && !view)) return
       drawn = all
-      const module = await toolBodies('attached')
+      const module = await toolBodies('result-files')
       if (!module || drawn !== all) return
       if (!view) details.after((view = module.attachedView(actions.file)).el)
       view.update(all)
@@ -200,7 +200,7 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
   }
 
   /** @param {string} [part] @returns {Promise<any>} a module of ui/tools, null where it did not come */
-  async function toolBodies(part = 'body') {
+  async function toolBodies(part = 'card-body') {
     try {
       await yaa.later('tools')
       return yaa.use(`ui/tools/${part}`)
