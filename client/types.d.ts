@@ -263,19 +263,19 @@ interface Modules {
     declare(enabled: Record<string, boolean>, taken: Iterable<string>): Json[]
     perform(tool: PageTool, args: Json, signal: AbortSignal): Promise<Outcome>
     gestureNeeded(): Error
-    openDesk(options: DeskOptions): Desk
+    openCallRunner(options: DeskOptions): Desk
   }
   'core/config-form': {
     fields(schema: Json): ConfigField[]
     groups(schema: Json): { name: string; fields: ConfigField[] }[]
     read(config: Json, field: ConfigField): Json
     change(config: Json, field: ConfigField, value: Json): Json
-    pruned(value: Json): Json
+    prune(value: Json): Json
     parse(raw: string, field: ConfigField): { value?: Json; problem?: string; facts?: Json }
-    typed(value: Json, field: ConfigField): string
+    formatValue(value: Json, field: ConfigField): string
     preview(template: string, known: string[], facts: Record<string, string>): { text: string; unknown: string[] }
-    together(values: Record<string, Json>, config: Json, prompts: Json[]): Json
-    readFile(value: Json): { config: Json; page: Record<string, Json>; prompts: Json[]; risks: { provider: Json; allowed: string[]; tool: Json; prompt: Json } } | null
+    settingsFile(values: Record<string, Json>, config: Json, prompts: Json[]): Json
+    readSettingsFile(value: Json): { config: Json; page: Record<string, Json>; prompts: Json[]; risks: { provider: Json; allowed: string[]; tool: Json; prompt: Json } } | null
   }
   'core/session-defaults': {
     prepare(session: Session, settings: Pick<Settings, 'get' | 'keys'>, info: Json): void
@@ -284,43 +284,43 @@ interface Modules {
     withRule(entry: Json, rule: string): Json
     isOwn(provider: Json): boolean
     secretOf(provider: Json): string
-    answers(config: Json, info: Json): boolean
+    hasRealModel(config: Json, info: Json): boolean
   }
   'core/session': {
     create(options?: { id?: string; title?: string; character?: string; agent?: string; config?: Json; tools?: Json[]; now?: number }): Session
     append(session: Session, content: Json, options?: { id?: string; now?: number }): Message
-    open(session: Session): Interrupt[]
-    answered(session: Session): Interrupt[]
+    openInterrupts(session: Session): Interrupt[]
+    answeredInterrupts(session: Session): Interrupt[]
     answer(session: Session, id: string, answer: Answer | null): boolean
     writeAhead(session: Session): Marks
-    keep(session: Session, marks: Marks): Session
+    applyMarks(session: Session, marks: Marks): Session
     items(session: Session, options?: { live?: boolean; given?: Map<string, Answer> }): Item[]
-    why(session: Session, options?: { live?: boolean }): Why
+    stopReason(session: Session, options?: { live?: boolean }): Why
     canResume(session: Session): boolean
     endedBy(message: Json): "" | "length" | "filter" | "broken" | "empty"
     treeOf(session: Session): Tree
     orderOf<T extends { messages: Message[] }>(branches: T[]): T[]
     siblings(session: Session): Map<string, (string | null)[]>
     callsOf(message: Message | undefined): ToolCall[]
-    continued(session: Session): void
-    hold(session: Session, tools: string[]): void
-    release(session: Session): void
+    markContinued(session: Session): void
+    holdApprovals(session: Session, tools: string[]): void
+    releaseApprovals(session: Session): void
   }
   'core/branch-tree': {
-    begin(session: Session, index: number, messages?: Message[], how?: { edits?: number }): { aside: number }
+    beginBranch(session: Session, index: number, messages?: Message[], how?: { edits?: number }): { aside: number }
     switchTo(session: Session, id: string): boolean
     remove(session: Session, id: string): Branch[]
     restore(session: Session, branches: Branch[]): void
-    label(session: Session, id: string | null, changes: { name?: string; favourite?: boolean }): void
+    labelBranch(session: Session, id: string | null, changes: { name?: string; favourite?: boolean }): void
     pathOf(session: Session, id: string): Message[] | null
-    walk(session: Session): { id: string | null; depth: number; at: string; messages: Message[]; name: string; favourite: boolean; state: any }[]
+    listBranches(session: Session): { id: string | null; depth: number; at: string; messages: Message[]; name: string; favourite: boolean; state: any }[]
     BRANCH_KEYS: string[]
   }
   'core/grant-patterns': {
-    fits(text: string, pattern: string): boolean
+    matches(text: string, pattern: string): boolean
     covers(grant: { tool: string; match?: Record<string, string> }, name: string, args: Json): boolean
     suggest(args: Json): { key: string; value: string; pattern: string; on: boolean }[]
-    earlier(session: Session, grant: { tool: string; match?: Record<string, string> }, except?: string): ToolCall[]
+    earlierCalls(session: Session, grant: { tool: string; match?: Record<string, string> }, except?: string): ToolCall[]
   }
   'core/message-edits': {
     fork(session: Session, id: string): boolean

@@ -9,7 +9,7 @@ yaa.define('main', [
     // the page in one file holds a session of its own
     if (document.getElementById('yaa-session')) {
       const guest = yaa.use('ui/standalone-page')
-      const data = guest.given()
+      const data = guest.embeddedSession()
       if (data) return guest.start(root, data)
     }
     const store = await stores.open({ onError: troubled, makeRoom })

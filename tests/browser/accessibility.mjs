@@ -45,7 +45,7 @@ await main(async (walk, job) => {
         const { app, actions } = yaa.use("ui/storage-notices").context();
         app.settings.keepKey(url, key);
         app.settings.set("servers", [url]);
-        yaa.use("ui/server-list").move(url, actions);
+        yaa.use("ui/server-list").moveSession(url, actions);
       }, job.other, job.otherKey);
       await page.waitForFunction(() => document.querySelector("dialog[open] .differences"));
     },

@@ -112,11 +112,11 @@ await main(async (walk, job) => {
     const { page } = walk;
     if (job.browser !== "chromium" || !(await page.evaluate(() => isSecureContext))) return { skipped: true };
     const names = await page.evaluate(async () => {
-      const { folder, saved } = yaa.use("ui/storage-notices");
+      const { folder, copyToFolder } = yaa.use("ui/storage-notices");
       const root = await navigator.storage.getDirectory(); // the browser's own folder stands in for one of the person's
       await folder.use(await root.getDirectoryHandle("chats", { create: true }));
       const store = await yaa.use("io/store-idb").open();
-      for (const { id } of await store.list()) await saved(await store.get(id));
+      for (const { id } of await store.list()) await copyToFolder(await store.get(id));
       await folder.write({ id: "last", title: "Last", messages: [] });
       const names = [];
       for await (const name of (await root.getDirectoryHandle("chats")).keys()) names.push(name);
@@ -130,14 +130,14 @@ await main(async (walk, job) => {
   await walk.step("a key under a passphrase", async () => {
     const { page } = walk;
     const found = await page.evaluate(async () => {
-      const { vault, seal, context } = yaa.use("ui/storage-notices");
-      if (!vault.possible) return "there is none here";
+      const { keyStorage, sealKeys, context } = yaa.use("ui/storage-notices");
+      if (!keyStorage.possible) return "there is none here";
       const { settings } = context().app;
       const key = settings.key();
-      await seal("open sesame");
+      await sealKeys("open sesame");
       const plain = JSON.stringify({ ...localStorage }).includes(key);
-      const [wrong, right] = [await vault.unseal("x"), await vault.unseal("open sesame")];
-      vault.forget();
+      const [wrong, right] = [await keyStorage.unseal("x"), await keyStorage.unseal("open sesame")];
+      keyStorage.forget();
       settings.setKey(key, { remember: true });
       return plain || wrong !== null || Object.values(right)[0] !== key ? "it is not kept" : "";
     });

@@ -265,7 +265,7 @@ await main(async (walk, job) => {
       const tray = await yaa.use("ui/commands").run("attach.tray", "new", () => {});
       tray.rename("guest"); // the new session has its first message
       await tray.add([new File(["words"], "a.txt")]);
-      await yaa.use("io/draft-files").keep("other", []); // what was written before it is there then
+      await yaa.use("io/draft-files").save("other", []); // what was written before it is there then
       const database = await new Promise((resolve) => { indexedDB.open("yaa-unsent", 1).onsuccess = ({ target }) => resolve(target.result); });
       return new Promise((resolve) => { database.transaction("files").objectStore("files").get("guest").onsuccess = ({ target }) => resolve(target.result); });
     });

@@ -209,7 +209,7 @@ await main(async (walk, job) => {
     await page.waitForFunction(async () => {
       await globalThis.yaa.later("event-log");
       const id = new URLSearchParams(location.hash.slice(1)).get("s");
-      return (await globalThis.yaa.use("io/event-log").of(id)).length >= 2;
+      return (await globalThis.yaa.use("io/event-log").load(id)).length >= 2;
     });
     await key(page, "g", "t");
     await page.waitForFunction(() => Number(document.querySelector("#status").textContent.match(/(\d+) of them as they came/)?.[1]) > 20);
@@ -245,13 +245,13 @@ await main(async (walk, job) => {
   await walk.step("what deleted sessions leave behind is forgotten", async () => {
     await page.evaluate(async () => {
       await globalThis.yaa.later("event-log");
-      await globalThis.yaa.use("io/event-log").keep("ghost", "r", [{ at: 1, event: { type: "RUN_STARTED" } }]);
+      await globalThis.yaa.use("io/event-log").save("ghost", "r", [{ at: 1, event: { type: "RUN_STARTED" } }]);
     });
     await page.reload();
     await page.waitForSelector(".gauge:not([hidden])");
     await page.waitForFunction(async () => {
       await globalThis.yaa.later("event-log");
-      return !(await globalThis.yaa.use("io/event-log").of("ghost")).length;
+      return !(await globalThis.yaa.use("io/event-log").load("ghost")).length;
     });
   });
 

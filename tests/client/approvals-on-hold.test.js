@@ -15,18 +15,18 @@ test('while approvals are held back everything asks; then all is as it was, and 
   const deny = { tool: 'rm', decision: 'deny' }
   const session = { id: 's', messages: [], grants: [allow, deny], config: { tool: { calc: { auto_approve: true, wall_s: 3 } }, limits: {} } }
   const before = structuredClone(session)
-  sessions.hold(session, ['calc', 'shell'])
+  sessions.holdApprovals(session, ['calc', 'shell'])
   assert.deepStrictEqual([session.grants, session.config.tool], [[deny], { calc: { auto_approve: false, wall_s: 3 }, shell: { auto_approve: false } }])
   const later = { tool: 'shell', decision: 'allow' }
   session.grants.push(later)
   const travelled = JSON.parse(JSON.stringify(session))
-  sessions.release(travelled)
+  sessions.releaseApprovals(travelled)
   assert.deepStrictEqual(travelled, { ...before, grants: [allow, deny, later] })
-  sessions.release(travelled)
+  sessions.releaseApprovals(travelled)
   assert.deepStrictEqual(travelled.grants.length, 3, 'once')
   const bare = { id: 's', messages: [] }
-  sessions.hold(bare, ['x'])
-  sessions.release(bare)
+  sessions.holdApprovals(bare, ['x'])
+  sessions.releaseApprovals(bare)
   assert.deepStrictEqual(bare, { id: 's', messages: [], grants: [], config: { tool: {} } })
 })
 

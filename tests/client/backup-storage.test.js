@@ -230,7 +230,7 @@ test('what is old is archived, then deleted; what is pinned or in use stays, and
   const all = [...heads(1, 31, 99, 99, 99), { id: 'kept', title: '', status: '', updated: NOW, messages: 2, waiting: 0, archived: NOW - 95 * DAY }]
   all[3].pinned = true
   const keep = new Set(['s4'])
-  const ids = (given) => { const { archive, remove } = keeping.expired({ now: NOW, heads: all, keep, ...given }); return [archive.map((head) => head.id), remove.map((head) => head.id)] }
+  const ids = (given) => { const { archive, remove } = keeping.expiredSessions({ now: NOW, heads: all, keep, ...given }); return [archive.map((head) => head.id), remove.map((head) => head.id)] }
   assert.deepStrictEqual(ids({}), [[], []], 'nothing, where nothing is set')
   assert.deepStrictEqual(ids({ archive: 30 }), [['s1', 's2'], []])
   assert.deepStrictEqual(ids({ archive: 30, remove: 90 }), [['s1'], ['s2', 'kept']])

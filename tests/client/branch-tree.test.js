@@ -13,7 +13,7 @@ const edit = use('core/message-edits')
 const { fold } = use('core/fold')
 const sessions = use('core/session')
 
-const { siblings, treeOf, continued } = sessions
+const { siblings, treeOf, markContinued } = sessions
 
 /** Two turns, the first with two calls. */
 function talk() {
@@ -70,7 +70,7 @@ test('another answer; the switcher shows them in the order of their age', () => 
   edit.retry(session, 'a7')
   assert.strictEqual(session.messages.at(-1).id, 'u6')
   session.messages.push(says('a8'))
-  continued(session)
+  markContinued(session)
   assert.strictEqual(treeOf(session).active.fresh, undefined)
   edit.retry(session, 'u6')
   session.messages.push(says('a9'))
@@ -153,7 +153,7 @@ test('a branch that waited for an approval waits again, though the call was deci
   session.messages.push(result('t10', 'c3'), user('u11'))
   const skipped = copy(session)
   // someone cut the path between call and result: the ledger entry is the path's own
-  tree.begin(session, 9)
+  tree.beginBranch(session, 9)
   Object.assign(session.calls, copy(waiting.calls))
   session.interrupts = copy(waiting.interrupts)
   const [there] = treeOf(session).branches
@@ -170,12 +170,12 @@ test('a branch on a branch: the way to it becomes active, the rest stays aside',
   edit.fork(session, 'a5')
   session.messages.push(user('u8'), says('a9'))
   edit.editMessage(session, 'u1', 'elsewhere')
-  const rows = tree.walk(session)
+  const rows = tree.listBranches(session)
   assert.deepStrictEqual(rows.map((row) => [row.depth, ids(row.messages).replace(/msg_\w+/, 'new')]), [[0, 'new'], [1, 'u1 a2 t3 t4 a5 u8 a9'], [2, 'u6 a7']])
   assert.strictEqual(ids(tree.pathOf(session, rows[2].id)), 'u1 a2 t3 t4 a5 u6 a7')
   tree.switchTo(session, rows[2].id)
   assert.strictEqual(ids(session.messages), 'u1 a2 t3 t4 a5 u6 a7')
-  assert.deepStrictEqual(tree.walk(session).map((row) => [row.depth, ids(row.messages).replace(/msg_\w+/, 'new')]), [[0, 'u1 a2 t3 t4 a5 u6 a7'], [1, 'new'], [1, 'u8 a9']])
+  assert.deepStrictEqual(tree.listBranches(session).map((row) => [row.depth, ids(row.messages).replace(/msg_\w+/, 'new')]), [[0, 'u1 a2 t3 t4 a5 u6 a7'], [1, 'new'], [1, 'u8 a9']])
 })
 
 test('a path that nothing has gone on from says so when one comes back to it', () => {
@@ -190,11 +190,11 @@ test('a path that nothing has gone on from says so when one comes back to it', (
 
 test('a call without a result stands on each path as it stood there', () => {
   const session = { id: 's', messages: [user('u1'), calls('a2', 'c1'), user('u3'), says('a4')], calls: { c1: { state: 'asking' } }, interrupts: [] }
-  tree.begin(session, 2, [user('u5')])
+  tree.beginBranch(session, 2, [user('u5')])
   session.calls.c1.state = 'waiting'
   const ending = (id) => treeOf(session).branches.find((branch) => branch.messages.at(-1).id === id).id
   tree.switchTo(session, ending('a4'))
-  tree.begin(session, 3, [says('a6')])
+  tree.beginBranch(session, 3, [says('a6')])
   tree.switchTo(session, ending('u5'))
   assert.strictEqual(session.calls.c1.state, 'waiting')
   tree.switchTo(session, ending('a4'))
@@ -209,31 +209,31 @@ test('deleting takes what hangs on it along; undo brings all of it back', () => 
   edit.fork(session, 'a5')
   session.messages.push(user('u8'), says('a9'))
   edit.editMessage(session, 'u1', 'elsewhere')
-  const before = copy(tree.walk(session))
+  const before = copy(tree.listBranches(session))
   const [, whole] = before
   const taken = tree.remove(session, whole.id)
   assert.deepStrictEqual([taken.length, treeOf(session).branches], [2, []])
   for (const _ of ['back', 'once']) {
     tree.restore(session, taken)
-    assert.deepStrictEqual(tree.walk(session).slice(1), before.slice(1))
+    assert.deepStrictEqual(tree.listBranches(session).slice(1), before.slice(1))
   }
   assert.deepStrictEqual(tree.remove(session, 'nothing'), [])
 })
 
 test('names and favourites stay with their path', () => {
   const session = talk()
-  tree.label(session, null, { name: 'first try', favourite: true })
+  tree.labelBranch(session, null, { name: 'first try', favourite: true })
   edit.retry(session, 'a7')
   session.messages.push(says('a8'))
   const [branch] = treeOf(session).branches
   assert.deepStrictEqual([branch.name, branch.favourite], ['first try', true])
-  tree.label(session, branch.id, { name: '' })
+  tree.labelBranch(session, branch.id, { name: '' })
   tree.switchTo(session, branch.id)
   const { id, ...rest } = treeOf(session).active
   assert.deepStrictEqual([id, rest], [branch.id, { favourite: true }])
   const plain = talk()
-  tree.label(plain, null, { name: 'x' })
-  tree.label(plain, null, { name: '' })
+  tree.labelBranch(plain, null, { name: 'x' })
+  tree.labelBranch(plain, null, { name: '' })
   assert.strictEqual(plain.ext, undefined)
 })
 
@@ -250,12 +250,12 @@ test('a session of its own from any message', () => {
   assert.notStrictEqual(made.id, session.id)
   made.messages[0].content = 'changed'
   assert.strictEqual(session.messages[0].content, 'u1')
-  assert.strictEqual(sessions.why(edit.forkSession(session, 'u1')).kind, 'ready')
+  assert.strictEqual(sessions.stopReason(edit.forkSession(session, 'u1')).kind, 'ready')
 })
 
 test('a branch that hangs on itself is walked once', () => {
   const session = { ...talk(), ext: { tree: { branches: [{ id: 'b', at: 'u1', state: {}, calls: {}, messages: [user('u1')] }] } } }
-  assert.deepStrictEqual(tree.walk(session).map(({ id }) => id), [null, 'b'])
+  assert.deepStrictEqual(tree.listBranches(session).map(({ id }) => id), [null, 'b'])
 })
 
 test('a tree that is none, and a branch that hangs on nothing, do no harm', () => {
@@ -263,7 +263,7 @@ test('a tree that is none, and a branch that hangs on nothing, do no harm', () =
     const session = { ...talk(), ext: { tree: odd } }
     assert.deepStrictEqual(siblings(session), new Map())
     assert.strictEqual(tree.switchTo(session, 'b'), false)
-    assert.strictEqual(tree.walk(session).length, 1)
+    assert.strictEqual(tree.listBranches(session).length, 1)
   }
   const lost = { id: 'b', at: 'gone', messages: [user('u9')], state: {}, calls: {} }
   const looped = [{ id: 'x', at: 'u8', messages: [user('u9')], state: {}, calls: {} }, { id: 'y', at: 'u9', messages: [user('u8')], state: {}, calls: {} }]
@@ -287,10 +287,10 @@ test('a tree that anybody has written: never an error, and no approval comes wit
     }
     spoil(session.ext)
     siblings(session)
-    const rows = tree.walk(session)
+    const rows = tree.listBranches(session)
     for (const { id } of rows) if (id) tree.switchTo(session, id)
     edit.fork(session, session.messages[0].id)
-    tree.label(session, null, { name: 'x' })
+    tree.labelBranch(session, null, { name: 'x' })
     for (const { id } of rows) if (id) tree.restore(session, tree.remove(session, id))
   }
   const answer = { status: 'resolved', payload: { approved: true } }

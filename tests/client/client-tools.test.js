@@ -105,7 +105,7 @@ function desk(options = {}) {
     active: null,
     on: { weather: true, notify: true, asked: true, slow: true, click: true },
   }
-  found.desk = tools.openDesk({
+  found.desk = tools.openCallRunner({
     enabled: () => found.on,
     going: () => found.active,
     save: async (entry) => {

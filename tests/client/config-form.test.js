@@ -91,7 +91,7 @@ test('what is typed, as values', () => {
   for (const [pointer, raw, expected] of rows) {
     const found = form.parse(raw, field(pointer))
     assert.deepStrictEqual(found.problem ?? found.value, expected, `${pointer} ${raw}`)
-    if (!found.problem && found.value && !['flag', 'choice'].includes(field(pointer).kind)) assert.deepStrictEqual(form.parse(form.typed(found.value, field(pointer)), field(pointer)).value, expected)
+    if (!found.problem && found.value && !['flag', 'choice'].includes(field(pointer).kind)) assert.deepStrictEqual(form.parse(form.formatValue(found.value, field(pointer)), field(pointer)).value, expected)
   }
 })
 
@@ -102,18 +102,18 @@ test('a preview fills in what is known, in one pass, and names what means nothin
 
 test('a file of settings holds no key, and what it would allow is told apart', () => {
   const config = { llm_api: { provider: { api_url: 'https://x.example', api_key: 'sk-secret' } }, prompt: { append: 'p' }, tool: { shell: { auto_approve: true } }, yaa: {} }
-  const made = form.together({ theme: 'dark', tools: { shell: 'allow', x: 'deny' }, copied: 5, servers: ['http://a'], provider: 'kimi' }, config, [{ id: 'p', name: 'n', text: 't' }])
+  const made = form.settingsFile({ theme: 'dark', tools: { shell: 'allow', x: 'deny' }, copied: 5, servers: ['http://a'], provider: 'kimi' }, config, [{ id: 'p', name: 'n', text: 't' }])
   assert.ok(!JSON.stringify(made).includes('sk-secret'))
   assert.strictEqual(config.llm_api.provider.api_key, 'sk-secret', 'what is kept here stays')
   assert.deepStrictEqual([made.page, made.prompts, made.config.yaa], [{ theme: 'dark', tools: { shell: 'allow', x: 'deny' } }, [{ name: 'n', text: 't' }], undefined])
-  const found = form.readFile(JSON.parse(JSON.stringify(made)))
+  const found = form.readSettingsFile(JSON.parse(JSON.stringify(made)))
   assert.deepStrictEqual(found, {
     config: { llm_api: {} }, page: { theme: 'dark', tools: { x: 'deny' } }, prompts: made.prompts,
     risks: { provider: { api_url: 'https://x.example' }, allowed: ['shell'], tool: config.tool, prompt: config.prompt },
   })
-  const hostile = form.readFile({ format: 'yaa.settings', config: { llm_api: { provider: { preset: 'x', api_key: 'theirs' } }, yaa: { a: '[redacted key]', b: ['x'] }, agent: { name: 'evil' } }, page: { tools: [], theme: 7, expiry: { remove: 0 }, servers: ['http://evil'] }, prompts: 'x' })
+  const hostile = form.readSettingsFile({ format: 'yaa.settings', config: { llm_api: { provider: { preset: 'x', api_key: 'theirs' } }, yaa: { a: '[redacted key]', b: ['x'] }, agent: { name: 'evil' } }, page: { tools: [], theme: 7, expiry: { remove: 0 }, servers: ['http://evil'] }, prompts: 'x' })
   assert.deepStrictEqual(hostile, { config: { llm_api: {}, yaa: { b: ['x'] } }, page: {}, prompts: [], risks: { provider: { preset: 'x' }, allowed: [], tool: null, prompt: null } })
-  for (const none of [null, [], 7, {}, { format: 'yaa.prompts' }]) assert.strictEqual(form.readFile(none), null)
+  for (const none of [null, [], 7, {}, { format: 'yaa.prompts' }]) assert.strictEqual(form.readSettingsFile(none), null)
 })
 
 test('a key that is typed is a secret wherever a session or a file goes', () => {

@@ -21,17 +21,17 @@ function load(indexedDB) {
 test('the files of a draft are kept until they are sent', async () => {
   const idb = new FakeIDB()
   const one = load(idb)
-  await one.keep('new', FILES)
-  assert.deepStrictEqual([await load(idb).of('new'), [...await load(idb).of('other')]], [FILES, []])
-  await one.keep('new', [])
-  assert.deepStrictEqual([[...await load(idb).of('new')], [...await one.of('new')]], [[], []])
+  await one.save('new', FILES)
+  assert.deepStrictEqual([await load(idb).load('new'), [...await load(idb).load('other')]], [FILES, []])
+  await one.save('new', [])
+  assert.deepStrictEqual([[...await load(idb).load('new')], [...await one.load('new')]], [[], []])
 })
 
 test('of a temporary session nothing is kept, and where nothing can be kept they are here', async () => {
   const idb = new FakeIDB()
   for (const [own, after, draft] of [[load(idb), load(idb), '~s'], [load(), load(), 's']]) {
-    await own.keep(draft, FILES)
-    assert.deepStrictEqual([await own.of(draft), [...await after.of(draft)]], [FILES, []], draft)
+    await own.save(draft, FILES)
+    assert.deepStrictEqual([await own.load(draft), [...await after.load(draft)]], [FILES, []], draft)
   }
   assert.strictEqual(idb.writes, 0)
 })
@@ -39,15 +39,15 @@ test('of a temporary session nothing is kept, and where nothing can be kept they
 test('a connection that the browser has closed is opened again', async () => {
   const idb = new FakeIDB()
   const one = load(idb)
-  await one.keep('a', FILES)
+  await one.save('a', FILES)
   idb.lose()
-  await one.keep('b', FILES)
-  assert.deepStrictEqual(await load(idb).of('b'), FILES)
+  await one.save('b', FILES)
+  assert.deepStrictEqual(await load(idb).load('b'), FILES)
 })
 
 test('those of sessions that are gone are forgotten', async () => {
   const idb = new FakeIDB()
-  for (const draft of ['here', 'gone']) await load(idb).keep(draft, FILES)
-  await load(idb).sweep((draft) => draft === 'here')
-  assert.deepStrictEqual([await load(idb).of('here'), [...await load(idb).of('gone')]], [FILES, []])
+  for (const draft of ['here', 'gone']) await load(idb).save(draft, FILES)
+  await load(idb).removeUnused((draft) => draft === 'here')
+  assert.deepStrictEqual([await load(idb).load('here'), [...await load(idb).load('gone')]], [FILES, []])
 })

@@ -6,7 +6,7 @@ const assert = require('node:assert')
 const { execFileSync } = require('node:child_process')
 const { use, random, cpu } = require('./load-modules.js')
 
-const { fits, covers, suggest, earlier } = use('core/grant-patterns')
+const { matches, covers, suggest, earlierCalls } = use('core/grant-patterns')
 
 const ROWS = [
   ['git log', 'git log', true], ['git log -p', 'git log *', true], ['git log', 'git log *', false], ['git', 'g?t', true], ['gt', 'g?t', false],
@@ -17,12 +17,12 @@ const ROWS = [
 ]
 
 test('patterns', () => {
-  for (const [text, pattern, expected] of ROWS) assert.strictEqual(fits(text, pattern), expected, `${JSON.stringify(text)} ${pattern}`)
+  for (const [text, pattern, expected] of ROWS) assert.strictEqual(matches(text, pattern), expected, `${JSON.stringify(text)} ${pattern}`)
 })
 
 test('many stars and a long text take no time', () => {
   const started = cpu()
-  for (const pattern of ['*a*b*c*d', '*a*a*a*a*a*c', 'a*b*a*b*[!ab]']) assert.strictEqual(fits('ab'.repeat(50_000), pattern), false, pattern)
+  for (const pattern of ['*a*b*c*d', '*a*a*a*a*a*c', 'a*b*a*b*[!ab]']) assert.strictEqual(matches('ab'.repeat(50_000), pattern), false, pattern)
   assert.ok(cpu() - started < 2000, `${cpu() - started} ms`)
 })
 
@@ -38,7 +38,7 @@ test('patterns match what Python matches', (context) => {
     if (error.code !== 'ENOENT') throw error
     return context.skip('there is no python3')
   }
-  rows.forEach(([text, pattern], i) => assert.strictEqual(fits(text, pattern), found[i], `${JSON.stringify(text)} ${JSON.stringify(pattern)}`))
+  rows.forEach(([text, pattern], i) => assert.strictEqual(matches(text, pattern), found[i], `${JSON.stringify(text)} ${JSON.stringify(pattern)}`))
 })
 
 test('which calls a rule is about', () => {
@@ -71,7 +71,7 @@ test('what is offered for a call is about that call, and no wider than it looks'
   for (const [args, expected] of rows) {
     const offered = suggest(args)
     assert.deepStrictEqual(offered.map(({ key, pattern, on }) => [key, pattern, on]), expected, JSON.stringify(args))
-    for (const { value, pattern } of offered) assert.ok(fits(value, pattern), pattern)
+    for (const { value, pattern } of offered) assert.ok(matches(value, pattern), pattern)
   }
 })
 
@@ -85,5 +85,5 @@ test('earlier calls that a rule would have been about', () => {
     ],
     calls: { d: { state: 'done', args: { command: 'git diff' } } },
   }
-  assert.deepStrictEqual(earlier(session, { tool: 'shell', match: { command: 'git *' } }, 'f').map((one) => one.id), ['a', 'd'])
+  assert.deepStrictEqual(earlierCalls(session, { tool: 'shell', match: { command: 'git *' } }, 'f').map((one) => one.id), ['a', 'd'])
 })

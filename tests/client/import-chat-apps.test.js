@@ -6,8 +6,8 @@ const assert = require('node:assert')
 const { spawnSync } = require('node:child_process')
 const { use, random, ROOT } = require('./load-modules.js')
 
-const { read } = use('core/session-import')
-const { walk, pathOf, switchTo } = use('core/branch-tree')
+const { readSessions } = use('core/session-import')
+const { listBranches, pathOf, switchTo } = use('core/branch-tree')
 
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 const block = (type, more) => ({ start_timestamp: null, stop_timestamp: null, type, ...more })
@@ -75,8 +75,8 @@ const short = (messages) => messages.map(({ role, content, reasoning, tool_calls
   ...calls.map((call) => `${call.function.name}${call.function.arguments}`),
 ].filter(Boolean).join(' '))
 /** Every path, the open one first. */
-const paths = (session) => walk(session).map(({ id }) => short(id ? pathOf(session, id) : session.messages))
-const open = (file) => read(JSON.stringify(file), 'x.json')
+const paths = (session) => listBranches(session).map(({ id }) => short(id ? pathOf(session, id) : session.messages))
+const open = (file) => readSessions(JSON.stringify(file), 'x.json')
 
 test('Claude.ai: blocks, attachments, results, and what was said before an edit', () => {
   const { kind, sessions: [one, two] } = open(CLAUDE)
@@ -151,10 +151,10 @@ test('files that are broken anywhere: what is sound in them comes, fits together
   const made = []
   for (let round = 0; round < 1200; round++) {
     const broken = spoiled(ALL[round % ALL.length], next)
-    const { sessions } = read(JSON.stringify([...[broken].flat(), sound]))
+    const { sessions } = readSessions(JSON.stringify([...[broken].flat(), sound]))
     assert.ok(sessions.some((one) => one.id === 'c2'), 'the other conversation')
     for (const session of sessions) {
-      const rows = walk(session)
+      const rows = listBranches(session)
       for (const { id } of rows) {
         const path = id ? pathOf(session, id) : session.messages
         assert.deepStrictEqual(path.flatMap((message) => message.tool_calls ?? []).map((call) => call.id), path.filter((message) => message.role === 'tool').map((message) => message.tool_call_id))

@@ -36,7 +36,7 @@ function desk({ permission = 'default' } = {}) {
     book: { heads: () => app.heads, entry: (id) => entries.get(id), open: async (id) => entries.get(id) ?? { session: sessionOf(id, app.heads.find((one) => one.id === id).waiting) } },
   }
   const counts = []
-  const calls = made.waitingCalls({ app }, (n) => counts.push(n))
+  const calls = made.pendingCalls({ app }, (n) => counts.push(n))
   return { app, calls, counts, document, entries, heard, notes, timers, look: (state = {}) => calls.look({ live: false, ...state }) }
 }
 

@@ -6,7 +6,7 @@ const { use, random } = require('./load-modules.js')
 
 const tree = use('core/branch-tree')
 const edit = use('core/message-edits')
-const { treeOf, continued } = use('core/session')
+const { treeOf, markContinued } = use('core/session')
 
 const user = (id, content = id) => ({ id, role: 'user', content, at: Number(id.slice(1)) })
 const says = (id, content = id) => ({ id, role: 'assistant', content, at: Number(id.slice(1)), meta: { model: 'm' } })
@@ -33,7 +33,7 @@ class World {
   /** What a run might leave: a user's message, steps with calls, an end of some kind. */
   turn() {
     const { session } = this
-    continued(session)
+    markContinued(session)
     session.messages.push(user(`u${this.now()}`))
     for (let steps = Math.floor(this.next() * 3); steps; steps--) {
       const names = this.next() < 0.5 ? [`c${this.now()}`] : [`c${this.now()}`, `c${this.now()}`]
@@ -89,7 +89,7 @@ class World {
       result: () => done.length && edit.editResult(session, this.pick(done).id, { value: 'x', isError: this.next() < 0.3 }, { now: this.now() }),
       switch: () => known.size && this.switch(this.pick([...known])),
       again: () => known.size && this.switch(this.pick([...known])),
-      name: () => tree.label(session, this.pick([null, ...known]), { name: this.pick(['', 'n']), favourite: this.next() < 0.3 }),
+      name: () => tree.labelBranch(session, this.pick([null, ...known]), { name: this.pick(['', 'n']), favourite: this.next() < 0.3 }),
       undo: () => known.size && tree.restore(session, tree.remove(session, this.pick([...known]))),
       travel: () => { this.session = JSON.parse(JSON.stringify(session)) },
       settle: () => this.decide(),
@@ -137,7 +137,7 @@ class World {
       if (alive.has(id)) assert.deepStrictEqual(tree.pathOf(session, id), left.messages)
       else assert.ok(paths.some((path) => path.startsWith(` ${ids(left.messages)} `)), 'a path that is gone is the beginning of another')
     }
-    assert.strictEqual(tree.walk(session).length, branches.length + 1, 'every branch is in the walk')
+    assert.strictEqual(tree.listBranches(session).length, branches.length + 1, 'every branch is in the walk')
   }
 }
 

@@ -24,7 +24,7 @@ function setting(changes = {}) {
   return { server, api, store, session, states, begin }
 }
 
-const approve = (session, payload = { approved: true }) => sessions.answer(session, sessions.open(session)[0].id, { status: 'resolved', payload })
+const approve = (session, payload = { approved: true }) => sessions.answer(session, sessions.openInterrupts(session)[0].id, { status: 'resolved', payload })
 const spoken = (session) => session.messages.filter((message) => !message.open).map((message) => `${message.role}: ${message.content}`)
 const phases = (states) => states.map((state) => state.phase + (state.reason ? `/${state.reason}` : ''))
 const reply = (status, body, headers = {}) => () => new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json', ...headers } })
@@ -62,7 +62,7 @@ test('cut after every event, broken or closed, in pieces: the same end, one exec
         let state = await begin().done
         const unsure = state.reason === 'awaiting'
         if (unsure) { // started, and nobody knows how it went: a person decides
-          assert.strictEqual(sessions.open(session)[0].reason, 'indeterminate', name)
+          assert.strictEqual(sessions.openInterrupts(session)[0].reason, 'indeterminate', name)
           approve(session, { action: 'skip' })
           state = await begin().done
           assert.deepStrictEqual(spoken(session), WHOLE.with(2, 'tool: Skipped.'), name)
@@ -98,7 +98,7 @@ test('write-ahead: what is kept says started before it is sent, what is sent doe
   }]
   const copies = []
   const keptCopies = Promise.resolve(copies)
-  const watching = { append: store.append, put: async (document, marks = {}) => { copies.push(structuredClone(sessions.keep(document, marks))) } }
+  const watching = { append: store.append, put: async (document, marks = {}) => { copies.push(structuredClone(sessions.applyMarks(document, marks))) } }
   const run = begin({ store: watching })
   await new Promise((resolve) => setImmediate(resolve))
   run.stop()
@@ -107,7 +107,7 @@ test('write-ahead: what is kept says started before it is sent, what is sent doe
   // another page starts from what was kept: nothing runs by itself
   const state = await begin({ session: keptAtPost }).done
   assert.strictEqual(state.reason, 'awaiting')
-  assert.strictEqual(sessions.open(keptAtPost)[0].reason, 'indeterminate')
+  assert.strictEqual(sessions.openInterrupts(keptAtPost)[0].reason, 'indeterminate')
   assert.strictEqual(server.executions, 0)
 })
 
@@ -127,7 +127,7 @@ test('a retry of a call that may have run is marked too', async () => {
   await begin().done
   approve(session, { action: 'retry' })
   const copies = []
-  await begin({ store: { append: store.append, put: async (document, marks = {}) => { copies.push(sessions.keep(document, marks).calls['call-run1']) } } }).done
+  await begin({ store: { append: store.append, put: async (document, marks = {}) => { copies.push(sessions.applyMarks(document, marks).calls['call-run1']) } } }).done
   assert.deepStrictEqual([copies[0].state, copies[0].attempt], ['started', 2])
   assert.deepStrictEqual(spoken(session), WHOLE)
   assert.strictEqual(server.executions, 1)
@@ -155,7 +155,7 @@ test('nobody there: it gives up soon, and keeps the message', async () => {
   assert.deepStrictEqual(waited(timers), [500, 1000])
   assert.deepStrictEqual(phases(states), ['posting', 'lost', 'posting', 'lost', 'posting', 'interrupted/gave_up'])
   assert.strictEqual(canonical(await store.get('s1')), canonical(session))
-  assert.strictEqual(sessions.why(session).kind, 'ready')
+  assert.strictEqual(sessions.stopReason(session).kind, 'ready')
   assert.strictEqual(server.posted.length, 0)
 })
 
@@ -208,7 +208,7 @@ test('an error of the server itself is a loss', async () => {
   approve(session)
   server.instead = [reply(500, { code: 'internal', detail: 'inc-1' })]
   await begin().done
-  assert.strictEqual(sessions.open(session)[0].reason, 'indeterminate')
+  assert.strictEqual(sessions.openInterrupts(session)[0].reason, 'indeterminate')
   assert.strictEqual(server.executions, 0)
 })
 
@@ -219,7 +219,7 @@ test('stopped while streaming: what was received stays', async () => {
   assert.deepStrictEqual([state.phase, state.reason], ['interrupted', 'stopped'])
   assert.match(session.messages[1].content, /^Let /)
   assert.strictEqual(session.messages[1].open, true)
-  assert.strictEqual(sessions.why(session).kind, 'cut')
+  assert.strictEqual(sessions.stopReason(session).kind, 'cut')
   assert.strictEqual(canonical(await store.get('s1')), canonical(session))
   assert.strictEqual((await begin().done).reason, 'awaiting')
 })

@@ -5,14 +5,14 @@
 const fs = require('node:fs')
 const { use } = require('./load-modules.js')
 
-const { read } = use('core/session-import')
+const { readSessions } = use('core/session-import')
 const { sanitize } = use('core/sanitize')
 const { treeOf } = use('core/session')
 const tree = use('core/branch-tree')
 
 /** @param {any} document */
 function imported(document) {
-  const { sessions: [session], removed: [removed] } = read(JSON.stringify(document))
+  const { sessions: [session], removed: [removed] } = readSessions(JSON.stringify(document))
   const switched = treeOf(session).branches.map(({ id }) => {
     const copy = structuredClone(session)
     tree.switchTo(copy, id)

@@ -15,8 +15,8 @@ async function open(language) {
   for (const name of ['ui/dom', 'css/modes']) context.yaa.define(name, [], () => ({}))
   for (const file of ['core/message-format', 'i18n/en', 'i18n/zh', 'i18n/modes', 'ui/i18n', 'ui/server-warnings']) read(...`${file}.js`.split('/'))
   await context.yaa.use('ui/i18n').use(language)
-  const { inWords, remarks } = context.yaa.use('ui/server-warnings')
-  return (warnings) => [...remarks({ run: { warnings } })].map(inWords)
+  const { warningText, remarks } = context.yaa.use('ui/server-warnings')
+  return (warnings) => [...remarks({ run: { warnings } })].map(warningText)
 }
 
 const PLACEHOLDER = { code: 'prompt_placeholder_unknown', message: 'Said.', section: 'persona', placeholders: ['{x}', '{y}'], known: ['date', 'mode'] }

@@ -5,11 +5,11 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
-const { lint } = use('core/session-checks')
+const { checkSession } = use('core/session-checks')
 // put together here, so that no scanner of repositories takes the test for a leak
 const KEY = ['sk-', 'abcdefghijklmnopqrstuvwx'].join('')
 const call = (id, args = '{}') => ({ id, type: 'function', function: { name: 'shell', arguments: args } })
-const rules = (session, options) => lint({ id: 's', ...session }, options).map(({ rule, message, call: id }) => [rule, message ?? id ?? ''].filter(Boolean).join(' '))
+const rules = (session, options) => checkSession({ id: 's', ...session }, options).map(({ rule, message, call: id }) => [rule, message ?? id ?? ''].filter(Boolean).join(' '))
 
 test('findings', () => {
   const a = (calls, more) => ({ id: 'a', role: 'assistant', content: '', tool_calls: calls, ...more })

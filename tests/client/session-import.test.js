@@ -6,31 +6,31 @@ const assert = require('node:assert')
 const { spawnSync } = require('node:child_process')
 const { use, yaa, random, cpu, ROOT } = require('./load-modules.js')
 
-const { read, together } = use('core/session-import')
+const { readSessions, exportDocument } = use('core/session-import')
 const { page } = use('core/standalone-page')
 const plain = (value) => JSON.parse(JSON.stringify(value))
 const said = (session) => session.messages.map((message) => `${message.role}: ${typeof message.content === 'string' ? message.content : JSON.stringify(message.content)}`)
 const ours = { id: 'abc', version: 1, start_time: '2026-01-01T00:00:00Z', title: 'Mine', messages: [{ id: 'm1', role: 'user', content: 'hi', mine: 1 }], ext: { tags: ['a'] } }
 
 test('our own document, page, list and export of all', () => {
-  assert.deepStrictEqual(plain(read(JSON.stringify(ours))), { kind: 'session', sessions: [{ rev: 0, ...ours }], removed: [[]] })
-  assert.deepStrictEqual(plain(read(page({ source: yaa.source(), session: ours })).sessions), [{ rev: 0, ...ours }])
-  assert.deepStrictEqual(read(`\ufeff${JSON.stringify([ours, { ...ours, id: 'def' }])}`).sessions.map((one) => one.id), ['abc', 'def'])
-  const all = read(JSON.stringify(together([ours], [{ name: 'p' }], '2026')))
+  assert.deepStrictEqual(plain(readSessions(JSON.stringify(ours))), { kind: 'session', sessions: [{ rev: 0, ...ours }], removed: [[]] })
+  assert.deepStrictEqual(plain(readSessions(page({ source: yaa.source(), session: ours })).sessions), [{ rev: 0, ...ours }])
+  assert.deepStrictEqual(readSessions(`\ufeff${JSON.stringify([ours, { ...ours, id: 'def' }])}`).sessions.map((one) => one.id), ['abc', 'def'])
+  const all = readSessions(JSON.stringify(exportDocument([ours], [{ name: 'p' }], '2026')))
   assert.deepStrictEqual([all.kind, all.sessions.length, all.prompts], ['all', 1, [{ name: 'p' }]])
-  const copy = read(JSON.stringify(use('core/backup').backup([ours], 0)))
+  const copy = readSessions(JSON.stringify(use('core/backup').backup([ours], 0)))
   assert.deepStrictEqual([copy.kind, plain(copy.sessions), copy.prompts], ['all', [{ rev: 0, ...ours }], []])
 })
 
 test('messages of Chat Completions: alone, in a request, in lines', () => {
   const messages = [{ role: 'developer', content: 'be kind' }, { role: 'user', content: 'Hello\nthere' }, { role: 'assistant', content: 'Hi' }]
   for (const text of [JSON.stringify(messages), JSON.stringify({ model: 'x', messages }), `${JSON.stringify({ messages })}\n`]) {
-    const { kind, sessions: [session] } = read(text, 'talk.json')
+    const { kind, sessions: [session] } = readSessions(text, 'talk.json')
     assert.deepStrictEqual([kind, session.title, said(session)], ['messages', 'Hello there', ['system: be kind', 'user: Hello\nthere', 'assistant: Hi']])
     assert.ok(session.id && session.start_time && session.messages.every((message) => message.id))
   }
-  assert.strictEqual(read(`${JSON.stringify({ messages })}\n${JSON.stringify({ messages })}`).sessions.length, 2)
-  assert.strictEqual(read(JSON.stringify([{ role: 'assistant', content: 'x' }]), 'my talk.yaa.json').sessions[0].title, 'my talk')
+  assert.strictEqual(readSessions(`${JSON.stringify({ messages })}\n${JSON.stringify({ messages })}`).sessions.length, 2)
+  assert.strictEqual(readSessions(JSON.stringify([{ role: 'assistant', content: 'x' }]), 'my talk.yaa.json').sessions[0].title, 'my talk')
 })
 
 test('what other programs write beside and into messages does not make a session that no server takes', () => {
@@ -47,7 +47,7 @@ test('what other programs write beside and into messages does not make a session
     [{ messages: [{ role: 'assistant', content: 'x', reasoning: [1] }] }, { reasoning: undefined }],
   ]
   const made = cases.map(([file, expected]) => {
-    const { sessions: [session] } = read(JSON.stringify(file), 'f')
+    const { sessions: [session] } = readSessions(JSON.stringify(file), 'f')
     for (const [key, value] of Object.entries(expected)) assert.deepStrictEqual(plain(session.messages[0][key] ?? null), value ?? null, key)
     return session
   })
@@ -65,14 +65,14 @@ test('a document of ours with things in it that are none can be shown, searched,
     { ext: 'x' }, { ext: { tree: { branches: [branch] } } },
   ]
   for (const more of odd) {
-    const { sessions: [session] } = read(JSON.stringify({ id: 's', version: 1, messages, ...more }))
+    const { sessions: [session] } = readSessions(JSON.stringify({ id: 's', version: 1, messages, ...more }))
     const name = JSON.stringify(more)
     assert.ok(use('core/search').allPages(session).length, name)
-    assert.ok(use('core/branch-tree').walk(session).length, name)
+    assert.ok(use('core/branch-tree').listBranches(session).length, name)
     assert.ok(use('core/transcript').markdown(session, { words: {} }), name)
     assert.ok(use('core/compare-server').compare(session, { tools: [], models: [] }, { tools: [], models: [] }).length, name)
     assert.strictEqual(use('core/message-edits').forkSession(session, 'm3').messages.length, 3, name)
-    assert.deepStrictEqual(use('core/grant-patterns').earlier(session, { tool: 'f' }).length, 1, name)
+    assert.deepStrictEqual(use('core/grant-patterns').earlierCalls(session, { tool: 'f' }).length, 1, name)
     for (const key of Object.keys(more)) assert.ok(key === 'ext' ? more.ext.tree || !session.ext : !session[key] || Object.keys(session[key]).length === 0, name)
   }
 })
@@ -89,7 +89,7 @@ test('ChatGPT: the open path of the tree, its code and what came of it', () => {
     node('a', 'o', 'assistant', { content_type: 'multimodal_text', parts: ['It is 2.', { content_type: 'image_asset_pointer' }] }),
   ]
   const one = { title: 'Sum', create_time: 1700000000, conversation_id: 'conv', current_node: 'a', mapping: Object.fromEntries(nodes.map((each) => [each.id, each])) }
-  const { kind, sessions: [session, second], removed } = read(JSON.stringify([one, { ...one, conversation_id: 'two' }]))
+  const { kind, sessions: [session, second], removed } = readSessions(JSON.stringify([one, { ...one, conversation_id: 'two' }]))
   assert.deepStrictEqual(removed, [[], []])
   assert.deepStrictEqual([kind, session.id, session.title, session.start_time, second.id], ['chatgpt', 'conv', 'Sum', '2023-11-14T22:13:20.000Z', 'two'])
   assert.deepStrictEqual(said(session), ['user: Add', 'assistant: ', 'assistant: ', 'tool: 2', 'assistant: It is 2.\n[image_asset_pointer]'])
@@ -107,7 +107,7 @@ test('ChatGPT: sources become links, attached files are named, several results o
     node('u', null, 'user', ['Read'], { attachments: [{ id: 'f', name: 'a.pdf' }] }), node('c', 'u', 'assistant', ['x'], {}, { recipient: 'web.run' }), node('r', 'c', 'tool', ['one']), node('s', 'r', 'tool', ['two']),
     node('a', 's', 'assistant', [`So ${cite} and \ue200cite\ue202turn9\ue201it.`], { content_references: [{ matched_text: cite, alt: '([A](https://a.b))' }, null] }),
   ])
-  const { kind, sessions } = read(JSON.stringify([{ title: 'broken', id: 'z' }, 7, { id: 'c', current_node: 'a', mapping }]))
+  const { kind, sessions } = readSessions(JSON.stringify([{ title: 'broken', id: 'z' }, 7, { id: 'c', current_node: 'a', mapping }]))
   assert.deepStrictEqual([kind, sessions.length], ['chatgpt', 1])
   const files = JSON.stringify([{ type: 'text', text: 'Read' }, { type: 'text', text: '[a.pdf]' }])
   assert.deepStrictEqual(said(sessions[0]), [`user: ${files}`, 'assistant: ', 'tool: one\ntwo', 'assistant: So ([A](https://a.b)) and it.'])
@@ -122,7 +122,7 @@ test('pi: the last path of its tree, thoughts, calls and results', () => {
     { type: 'message', id: 'c', parentId: 'b', message: { role: 'toolResult', toolCallId: 'c1', toolName: 'bash', content: [{ type: 'text', text: 'x.txt' }], isError: true } },
     { type: 'session_info', id: 'n', parentId: 'c', name: 'Listing' },
   ]
-  const { kind, sessions: [session] } = read(lines.map((line) => JSON.stringify(line)).join('\n'))
+  const { kind, sessions: [session] } = readSessions(lines.map((line) => JSON.stringify(line)).join('\n'))
   assert.deepStrictEqual([kind, session.id, session.title, session.messages.map((message) => message.role)], ['pi', 'p1', 'Listing', ['user', 'assistant', 'tool']])
   assert.deepStrictEqual(session.messages[0].content[1], { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } })
   assert.deepStrictEqual(session.messages[2], { id: 'c', role: 'tool', tool_call_id: 'c1', name: 'bash', content: 'x.txt', is_error: true })
@@ -133,7 +133,7 @@ test('llama.cpp: the path to the current message', () => {
     { id: 'r', type: 'root', parent: null, role: 'system', content: '' }, { id: '1', parent: 'r', role: 'user', content: 'q', timestamp: 5 },
     { id: '2', parent: '1', role: 'assistant', content: 'old' }, { id: '3', parent: '1', role: 'assistant', content: 'new', reasoningContent: 'why' },
   ]
-  const { kind, sessions: [session] } = read(JSON.stringify({ conv: { id: 'l', name: 'L', currNode: '3' }, messages }))
+  const { kind, sessions: [session] } = readSessions(JSON.stringify({ conv: { id: 'l', name: 'L', currNode: '3' }, messages }))
   assert.deepStrictEqual([kind, session.id, session.title, said(session), session.messages[1].reasoning.text], ['llama', 'l', 'L', ['user: q', 'assistant: new'], 'why'])
 })
 
@@ -146,7 +146,7 @@ test('llama.cpp: JSONL with calls, files and several conversations; every other 
     line('3', '2', 'tool', { toolCallId: 'c', content: 'r' }), line('4', '3', 'assistant', { content: 'new' }), line('5', '1', 'assistant', { content: 'old' }),
     { type: 'session', harness: 'llama.app', id: 'k', name: 'K' }, line('1', null, 'user', { content: 'z' }),
   ]
-  const { kind, sessions: [one, two] } = read(lines.map((each) => JSON.stringify(each)).join('\n'))
+  const { kind, sessions: [one, two] } = readSessions(lines.map((each) => JSON.stringify(each)).join('\n'))
   const parts = [{ type: 'text', text: 'q' }, { type: 'text', text: '<file name="a.txt">\nx\n</file>' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }, { type: 'text', text: '[s.mp3]' }]
   assert.deepStrictEqual([kind, one.title, said(one), one.messages[1].reasoning.text], ['llama', 'L', [`user: ${JSON.stringify(parts)}`, 'assistant: ', 'tool: r', 'assistant: new'], 'why'])
   assert.deepStrictEqual(one.ext.tree.branches.map((branch) => [branch.at, ...said(branch)]), [['1', 'assistant: old']])
@@ -155,7 +155,7 @@ test('llama.cpp: JSONL with calls, files and several conversations; every other 
 
 test('lines of Jan, whose texts are objects', () => {
   const line = (role, value) => JSON.stringify({ id: role, object: 'thread.message', thread_id: 't', role, content: [{ type: 'text', text: { value, annotations: [] } }], created_at: 1 })
-  const { kind, sessions: [session] } = read(`${line('user', 'hi')}\n${line('assistant', 'ho')}\n`)
+  const { kind, sessions: [session] } = readSessions(`${line('user', 'hi')}\n${line('assistant', 'ho')}\n`)
   assert.deepStrictEqual([kind, session.title, session.messages.map(({ content }) => content)], ['messages', 'hi', [[{ type: 'text', text: 'hi' }], [{ type: 'text', text: 'ho' }]]])
 })
 
@@ -172,8 +172,8 @@ test('trees of any shape take time that grows with them, and branches of branche
     })
     const text = JSON.stringify([{ id: 'c', mapping: Object.fromEntries(nodes) }])
     const started = cpu()
-    const { sessions: [session] } = read(text)
-    const rows = use('core/branch-tree').walk(session)
+    const { sessions: [session] } = readSessions(text)
+    const rows = use('core/branch-tree').listBranches(session)
     use('core/session').siblings(session)
     const took = cpu() - started
     assert.ok(took < 6000, `${name}: ${took.toFixed()} ms`)
@@ -189,18 +189,18 @@ test('a branch that begins with the result of a call keeps it', () => {
   const session = { ...ours, messages }
   use('core/message-edits').editResult(session, '2', { value: 'other' })
   use('core/message-edits').editResult(session, '1', { value: 'third' })
-  const { sessions: [back] } = read(JSON.stringify(session))
+  const { sessions: [back] } = readSessions(JSON.stringify(session))
   const asked = (branches) => plain(branches).map(({ state: { interrupts, ...state }, ...branch }) => ({ ...branch, state }))
   assert.deepStrictEqual(plain(back.ext.tree.branches), asked(session.ext.tree.branches))
   const stray = { id: 'x', at: 'u', messages: [{ id: 's', role: 'tool', tool_call_id: '1', content: 'no' }, { id: 't', role: 'user', content: 'y' }], state: {}, calls: {} }
   const round = [{ ...stray, id: 'y', at: 's' }]
-  const { sessions: [other] } = read(JSON.stringify({ ...ours, messages, ext: { tree: { branches: [stray, ...round] } } }))
+  const { sessions: [other] } = readSessions(JSON.stringify({ ...ours, messages, ext: { tree: { branches: [stray, ...round] } } }))
   assert.deepStrictEqual(other.ext.tree.branches.map((branch) => branch.messages.map(({ id }) => id)), [['t'], ['t']])
 })
 
 test('calls and results fit together, and every id is there once', () => {
   const call = (id) => ({ id, type: 'function', function: { name: 'f', arguments: { a: 1 } } })
-  const { sessions: [session] } = read(JSON.stringify([
+  const { sessions: [session] } = readSessions(JSON.stringify([
     { role: 'user', id: 'x', content: 'q' }, { role: 'assistant', id: 'x', content: null, tool_calls: [call('1'), call('1'), { id: 2 }, null] },
     { role: 'tool', tool_call_id: '1', content: 'r' }, { role: 'tool', tool_call_id: 'nowhere', content: 'r' }, { role: 'user', content: 'y', tool_calls: [call('9')] },
     { role: 'alien', content: 'z' }, 7, null,
@@ -215,25 +215,25 @@ test('what a file wanted to allow is told, of each session in it', () => {
   const grant = { tool: 'shell', decision: 'allow' }
   const all = [ours, { ...ours, id: 'def', grants: [grant] }, { ...ours, id: 'ghi', config: { limits: { max_steps: 30 } } }]
   const given = { agent: 'default', config: { limits: { max_steps: 50 } } }
-  for (const text of [JSON.stringify(all), all.map((one) => JSON.stringify(one)).join('\n'), JSON.stringify(together(all, [], '2026')), JSON.stringify(use('core/backup').backup(all, 0))]) {
-    const { sessions, removed } = read(text)
+  for (const text of [JSON.stringify(all), all.map((one) => JSON.stringify(one)).join('\n'), JSON.stringify(exportDocument(all, [], '2026')), JSON.stringify(use('core/backup').backup(all, 0))]) {
+    const { sessions, removed } = readSessions(text)
     assert.deepStrictEqual(sessions.map(({ id }) => id), ['abc', 'def', 'ghi'])
     assert.deepStrictEqual(plain(removed), [[], [{ kind: 'grant', path: '/grants/0', value: grant }], [{ kind: 'limit', path: '/config/limits/max_steps', value: 30 }]])
-    assert.deepStrictEqual(read(text, '', given).removed.map((one) => one.length), [0, 1, 0])
+    assert.deepStrictEqual(readSessions(text, '', given).removed.map((one) => one.length), [0, 1, 0])
   }
-  assert.deepStrictEqual(plain(read(page({ source: yaa.source(), session: all[1] })).removed), [[{ kind: 'grant', path: '/grants/0', value: grant }]])
+  assert.deepStrictEqual(plain(readSessions(page({ source: yaa.source(), session: all[1] })).removed), [[{ kind: 'grant', path: '/grants/0', value: grant }]])
 })
 
 test('what no server would take, halves of letters and what is nested without end, does not come in', () => {
   const half = '"a\\ud83d \\ud83d\\ude00 \\ude00"'
-  for (const file of [`[{"role":"user","content":${half}}]`, `{"role":"user","content":${half}}\n{"role":"user","content":"b"}`]) assert.strictEqual(read(file).sessions[0].messages[0].content, 'a\ufffd \u{1f600} \ufffd')
+  for (const file of [`[{"role":"user","content":${half}}]`, `{"role":"user","content":${half}}\n{"role":"user","content":"b"}`]) assert.strictEqual(readSessions(file).sessions[0].messages[0].content, 'a\ufffd \u{1f600} \ufffd')
   const nested = (n) => `{"id":"n${n}","version":1,"ext":{"a":${'['.repeat(n)}${']'.repeat(n)}},"messages":[{"role":"user","content":"x"}]}`
-  assert.deepStrictEqual(read(`[${nested(90)},${nested(200)},${nested(50_000)},${nested(1)}]`).sessions.map((one) => one.id), ['n90', 'n1'])
+  assert.deepStrictEqual(readSessions(`[${nested(90)},${nested(200)},${nested(50_000)},${nested(1)}]`).sessions.map((one) => one.id), ['n90', 'n1'])
 })
 
 test('what is not a session is nothing, and never an error', () => {
   for (const text of ['', '{', 'null', '7', '"x"', '[]', '{}', '[null]', '[[]]', '<html>', 'a,b\n1,2', '{"messages":[]}', '{"messages":7}', '{"mapping":7}', '[{"mapping":{"a":null}}]', '{"conv":{},"messages":[null]}', '{"type":"session"}']) {
-    assert.deepStrictEqual(plain(read(text).sessions), [], text)
+    assert.deepStrictEqual(plain(readSessions(text).sessions), [], text)
   }
 })
 
@@ -249,6 +249,6 @@ test('files that are broken anywhere never throw', () => {
       for (const name of Object.keys(value)) value[name] = left.n-- === 0 ? JSON.parse(VALUES[Math.floor(next() * VALUES.length)]) : walk(value[name], left)
       return value
     }
-    assert.doesNotThrow(() => read(JSON.stringify(walk(from))))
+    assert.doesNotThrow(() => readSessions(JSON.stringify(walk(from))))
   }
 })

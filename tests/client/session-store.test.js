@@ -10,7 +10,7 @@ const { FakeServer } = require('./fake-server.js')
 const { FakeIDB } = require('./fake-idb.js')
 
 require(path.join(JS, 'ui', 'session-store.js'))
-const { openBook, isActive } = use('ui/session-store')
+const { openSessionStore, isActive } = use('ui/session-store')
 const apis = use('io/api')
 const locks = use('io/lock')
 const sessions = use('core/session')
@@ -51,7 +51,7 @@ async function page({ moment = () => {}, prepare = () => {} } = {}) {
   const calls = { begins: 0, rests: 0, ends: 0, elsewhere: 0 }
   const count = (name) => { calls[name] += 1; moment() }
   const api = apis.create({ base: 'http://yaa.test', key: 'k', fetch: server.fetch })
-  const book = openBook({
+  const book = openSessionStore({
     store, api: () => api, prepare, onChange: (id) => { drawn.push(id); moment() }, onEnd: () => count('ends'), onElsewhere: () => count('elsewhere'),
     onUnsaid: (entry, words) => unsaid.push(words),
   })
@@ -100,7 +100,7 @@ function atRest({ calls, kept, entry, server }, runs, name) {
   assert.deepStrictEqual([isActive(entry), entry.elsewhere, kept.get('yaa.running')], [false, false, '[]'], name)
 }
 
-const open = ({ entry }) => sessions.open(entry.session)
+const open = ({ entry }) => sessions.openInterrupts(entry.session)
 const asks = (page) => !isActive(page.entry) && open(page).length > 0
 const isDone = ({ entry }) => !isActive(entry) && entry.state?.phase === 'done'
 const begin = ({ book, entry }) => book.send(entry, 'list the files')

@@ -25,20 +25,20 @@ test('the picture follows from name, arguments and result', () => {
 })
 
 test('numbered lines', () => {
-  assert.deepStrictEqual(shape.numbered('     9\ta\n    10\t\tb\n    11\t'), { start: 9, lines: ['a', '\tb', ''] })
-  for (const text of ['', 'x', '     1\ta\n     3\tb', '     1\ta\nb']) assert.strictEqual(shape.numbered(text), null, text)
+  assert.deepStrictEqual(shape.parseNumberedLines('     9\ta\n    10\t\tb\n    11\t'), { start: 9, lines: ['a', '\tb', ''] })
+  for (const text of ['', 'x', '     1\ta\n     3\tb', '     1\ta\nb']) assert.strictEqual(shape.parseNumberedLines(text), null, text)
 })
 
 test('found lines by file, with those around them', () => {
   const text = 'src/a.py-1- import os\nsrc/a.py:2: x = "b:3: c"\n--\nsrc/a.py:9: x\nb-1.txt:4: x\nshort'
-  assert.deepStrictEqual(shape.foundIn(text), [
+  assert.deepStrictEqual(shape.parseGrep(text), [
     { file: 'src/a.py', lines: [
       { number: 1, text: 'import os', hit: false, gap: false }, { number: 2, text: 'x = "b:3: c"', hit: true, gap: false },
       { number: 9, text: 'x', hit: true, gap: true },
     ] },
     { file: 'b-1.txt', lines: [{ number: 4, text: 'x', hit: true, gap: false }] },
   ])
-  assert.deepStrictEqual(shape.foundIn(''), [])
+  assert.deepStrictEqual(shape.parseGrep(''), [])
 })
 
 test('a tree of paths', () => {
@@ -65,8 +65,8 @@ test('changes: from the result, from the arguments, of a new file', () => {
 })
 
 test('what was left out, and the limit that was met', () => {
-  assert.deepStrictEqual(shape.cutOf('a\n… 512 bytes left out …\nb'), { head: 'a', left: 512, unit: 'bytes', tail: 'b' })
-  assert.deepStrictEqual(shape.cutOf('a…'), { head: 'a…', left: 0, unit: '', tail: '' })
+  assert.deepStrictEqual(shape.splitTruncated('a\n… 512 bytes left out …\nb'), { head: 'a', left: 512, unit: 'bytes', tail: 'b' })
+  assert.deepStrictEqual(shape.splitTruncated('a…'), { head: 'a…', left: 0, unit: '', tail: '' })
   const error = { type: 'limit', message: 'm', details: { limit: 'memory_mb', allowed: 64, observed: 71 } }
   assert.deepStrictEqual(shape.breachOf({ status: 'limit', error }), { limit: 'memory_mb', allowed: 64, observed: 71 })
   for (const other of [undefined, {}, { error: { details: null } }, { error: { details: { limit: 3 } } }]) assert.strictEqual(shape.breachOf(other), null)

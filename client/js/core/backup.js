@@ -26,7 +26,7 @@ yaa.define('core/backup', ['core/crc32'], ({ crc32 }) => {
    * @param {{now: number, heads: Head[], keep?: Set<string>, archive?: number, remove?: number}} known `archive`, `remove`: days; none: never
    * @returns {{archive: Head[], remove: Head[]}} neither holds a pinned one, nor one to `keep`
    */
-  function expired({ now, heads, keep = new Set(), archive, remove }) {
+  function expiredSessions({ now, heads, keep = new Set(), archive, remove }) {
     const old = (/** @type {Head} */ head, /** @type {number | undefined} */ days) => Number(days) >= 1 && now - (head.archived || head.updated) > Number(days) * DAY
     const free = heads.filter((head) => !head.pinned && !keep.has(head.id))
     const gone = free.filter((head) => old(head, remove))
@@ -66,5 +66,5 @@ yaa.define('core/backup', ['core/crc32'], ({ crc32 }) => {
     return `${short}.${/^[A-Za-z0-9_-]{1,12}$/.test(id) ? id : crc32(id)}.yaa.json`
   }
 
-  return { reminder, expired, backup, readBackup, isLater, fileName }
+  return { reminder, expiredSessions, backup, readBackup, isLater, fileName }
 })

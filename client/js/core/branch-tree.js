@@ -21,7 +21,7 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
    * @param {{edits?: number}} [how] `edits`: how many of the messages a person changed
    * @returns {{aside: number}} how many messages nothing has taken the place of
    */
-  function begin(session, index, messages = [], { edits = 0 } = {}) {
+  function beginBranch(session, index, messages = [], { edits = 0 } = {}) {
     identify(session)
     const told = treeOf(session).active?.fresh
     const gone = session.messages.slice(index)
@@ -202,7 +202,7 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
    * Name a branch, or mark it; '' and false take that back. Without an id: the active path.
    * @param {Session} session @param {string | null} id @param {{name?: string, favourite?: boolean}} changes
    */
-  function label(session, id, changes) {
+  function labelBranch(session, id, changes) {
     const tree = openTree(session)
     const target = id === null ? (tree.active ??= {}) : tree.branches.find((branch) => branch.id === id)
     if (target) Object.assign(target, changes)
@@ -244,7 +244,7 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
    * @param {Session} session
    * @returns {{id: string | null, depth: number, at: string, messages: Message[], name: string, favourite: boolean, state: any}[]}
    */
-  function walk(session) {
+  function listBranches(session) {
     const { branches, active } = treeOf(session)
     /** @type {Map<string, Branch[]>} */ const hanging = new Map()
     for (const branch of branches) {
@@ -271,5 +271,5 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
   /** @param {{id: string | null, name?: string, favourite?: boolean}} branch */
   const named = ({ id, name = '', favourite = false }) => ({ id, name, favourite })
 
-  return { begin, switchTo, remove, restore, label, pathOf, walk, BRANCH_KEYS }
+  return { beginBranch, switchTo, remove, restore, labelBranch, pathOf, listBranches, BRANCH_KEYS }
 })

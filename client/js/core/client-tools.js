@@ -114,7 +114,7 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
   // -- the calls of all sessions ------------------------------------------------------------------
 
   /** @param {DeskOptions} options @returns {Desk} */
-  function openDesk({ enabled, going, save, answer, changed, failed }) {
+  function openCallRunner({ enabled, going, save, answer, changed, failed }) {
     /** What is going on in this page, by session and interrupt. @type {Map<string, Doing>} */
     const doings = new Map()
     /** Calls with a result when a session was sent last, and since. @type {Map<string, Set<string>>} */
@@ -232,7 +232,7 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
   }
 
   /** @param {DeskEntry} entry calls that wait for the page, without an answer */
-  const calls = ({ session }) => sessions.open(session).filter(({ reason }) => reason === 'client_tool')
+  const calls = ({ session }) => sessions.openInterrupts(session).filter(({ reason }) => reason === 'client_tool')
 
   /** @param {DeskEntry} entry @param {any} interrupt */
   const key = ({ session }, { id }) => `${session.id} ${id}`
@@ -247,5 +247,5 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
     session.calls = { ...session.calls, [id]: { ...before, state, attempt } }
   }
 
-  return { register, get: (name) => tools.get(name), all: () => [...tools.values()], declare, perform, gestureNeeded, openDesk }
+  return { register, get: (name) => tools.get(name), all: () => [...tools.values()], declare, perform, gestureNeeded, openCallRunner }
 })

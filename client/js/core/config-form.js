@@ -123,9 +123,9 @@ yaa.define('core/config-form', ['core/patch', 'core/session-defaults'], ({ parse
   }
 
   /** Without objects that hold nothing. @param {any} value @returns {any} */
-  function pruned(value) {
+  function prune(value) {
     if (!isObject(value)) return value
-    const kept = Object.entries(value).map(([name, one]) => [name, pruned(one)]).filter(([, one]) => one !== undefined && !(isObject(one) && !Object.keys(one).length))
+    const kept = Object.entries(value).map(([name, one]) => [name, prune(one)]).filter(([, one]) => one !== undefined && !(isObject(one) && !Object.keys(one).length))
     return Object.fromEntries(kept)
   }
 
@@ -169,7 +169,7 @@ yaa.define('core/config-form', ['core/patch', 'core/session-defaults'], ({ parse
   }
 
   /** A value as it is typed. @param {any} value @param {ConfigField} field */
-  function typed(value, { kind }) {
+  function formatValue(value, { kind }) {
     if (value === undefined || value === null) return ''
     if (kind === 'json') return JSON.stringify(value, null, 2)
     if (kind === 'lines' && Array.isArray(value)) return value.join('\n')
@@ -194,18 +194,18 @@ yaa.define('core/config-form', ['core/patch', 'core/session-defaults'], ({ parse
   // -- files ----------------------------------------------------------------------------------------
 
   /** @param {Record<string, any>} values of the page @param {any} config for new sessions @param {any[]} prompts @returns {any} no key of a provider */
-  function together(values, config, prompts) {
+  function settingsFile(values, config, prompts) {
     const copy = structuredClone(config)
     delete copy.llm_api?.provider?.api_key
     const page = Object.fromEntries(KEPT.filter((name) => values[name] !== undefined && values[name] !== '').map((name) => [name, values[name]]))
-    return { format: FORMAT, version: 1, config: pruned(copy), page, prompts: prompts.map(({ name, text }) => ({ name, text })) }
+    return { format: FORMAT, version: 1, config: prune(copy), page, prompts: prompts.map(({ name, text }) => ({ name, text })) }
   }
 
   /**
    * A file of settings, as far as it is one. What sends words elsewhere or allows a tool is told apart: a file may be anybody's.
    * @param {any} value @returns {{config: any, page: Record<string, any>, prompts: any[], risks: {provider: any, allowed: string[], tool: any, prompt: any}} | null}
    */
-  function readFile(value) {
+  function readSettingsFile(value) {
     if (!isObject(value) || value.format !== FORMAT) return null
     const config = withoutRedacted(isObject(value.config) ? structuredClone(value.config) : {})
     const page = Object.fromEntries(KEPT.filter((name) => fits(name, value.page?.[name])).map((name) => [name, structuredClone(value.page[name])]))
@@ -233,5 +233,5 @@ yaa.define('core/config-form', ['core/patch', 'core/session-defaults'], ({ parse
     return Object.fromEntries(kept.map(([name, one]) => [name, withoutRedacted(one)]))
   }
 
-  return { fields, groups, read, change, pruned, parse, typed, preview, together, readFile }
+  return { fields, groups, read, change, prune, parse, formatValue, preview, settingsFile, readSettingsFile }
 })

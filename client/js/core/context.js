@@ -40,7 +40,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   /**
    * How each message is sent. @param {Session} session @returns {LensRow[]} one for each message
    */
-  function lens(session) {
+  function messageViews(session) {
     const messages = messagesOf(session)
     const rows = messages.map((message) => {
       const full = estimateOf(message)
@@ -121,8 +121,8 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
    * The room taken, by kind. `measured`: the provider counted it; otherwise it is an estimate.
    * @param {Session} session @param {{window?: number | null, tools?: any[]}} [known] @returns {Gauge}
    */
-  function gauge(session, { window = null, tools = [] } = {}) {
-    const rows = lens(session)
+  function contextUsage(session, { window = null, tools = [] } = {}) {
+    const rows = messageViews(session)
     const parts = {
       system: estimate(session.character) + estimate(session.environment), tools: estimate(tools) + estimate(session.tools),
       history: 0, results: 0, summaries: 0,
@@ -192,7 +192,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
    * How far a run of a session may go: as the session says or a server fills in, and as far as that server lets anyone.
    * @param {Session} session @param {any} info of the server @param {string} name of the limit @returns {number | null} none
    */
-  function allowed(session, info, name) {
+  function limitOf(session, info, name) {
     const own = session.config?.limits?.[name]
     const usual = own === undefined ? info?.defaults?.config?.limits?.[name] : own
     const all = [usual, session.config?.agent?.limits?.[name], info?.limits?.session?.[name]].filter(Number.isFinite)
@@ -275,5 +275,5 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     session.context = { ...session.context, ops: opsOf(session).map(without).filter(Boolean), events }
   }
 
-  return { estimate, lens, gauge, windowFrom, allowed, markers, pin, restore }
+  return { estimate, messageViews, contextUsage, windowFrom, limitOf, markers, pin, restore }
 })

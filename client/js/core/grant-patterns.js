@@ -10,7 +10,7 @@ yaa.define('core/grant-patterns', [], () => {
    * Python's fnmatchcase: `*`, `?`, `[abc]`, `[!abc]`; everything else is itself, line breaks included.
    * @param {string} text @param {string} pattern
    */
-  function fits(text, pattern) {
+  function matches(text, pattern) {
     try {
       return new RegExp(`^(?:${translate(pattern)})$`, 'su').test(text)
     } catch {
@@ -62,7 +62,7 @@ yaa.define('core/grant-patterns', [], () => {
   /** @param {{tool: string, match?: Record<string, string>}} grant @param {string} name @param {any} args */
   function covers(grant, name, args) {
     if (grant.tool !== name) return false
-    return Object.entries(grant.match ?? {}).every(([key, pattern]) => typeof args?.[key] === 'string' && fits(args[key], pattern))
+    return Object.entries(grant.match ?? {}).every(([key, pattern]) => typeof args?.[key] === 'string' && matches(args[key], pattern))
   }
 
   /**
@@ -75,7 +75,7 @@ yaa.define('core/grant-patterns', [], () => {
     const rows = texts.map(([key, value]) => {
       const kind = Object.hasOwn(KINDS, key) ? KINDS[/** @type {keyof typeof KINDS} */ (key)] : null
       const wide = kind?.(value)
-      const pattern = wide && fits(value, wide) ? wide : literal(value)
+      const pattern = wide && matches(value, wide) ? wide : literal(value)
       return { key, value, pattern, on: Boolean(kind) }
     })
     if (rows.length && !rows.some((row) => row.on)) rows[0].on = true
@@ -110,7 +110,7 @@ yaa.define('core/grant-patterns', [], () => {
    * Earlier calls of the session that a rule would have been about.
    * @param {Session} session @param {{tool: string, match?: Record<string, string>}} grant @param {string} [except] a call's id
    */
-  function earlier({ messages, calls = {} }, grant, except = '') {
+  function earlierCalls({ messages, calls = {} }, grant, except = '') {
     const all = messages.flatMap((message) => (message.open ? [] : message.tool_calls ?? []))
     return all.filter((call) => call.id !== except && covers(grant, call.function.name, calls[call.id]?.args ?? read(call.function.arguments)))
   }
@@ -124,5 +124,5 @@ yaa.define('core/grant-patterns', [], () => {
     }
   }
 
-  return { fits, covers, suggest, earlier }
+  return { matches, covers, suggest, earlierCalls }
 })

@@ -1,7 +1,7 @@
 // What more programs export, as sessions: Claude.ai's conversations.json, the chats of Open WebUI, the conversations of
 // LibreChat and of LM Studio. What they have in common is in core/import-message-trees.
 
-yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ grown, turns, callOf, withFiles, arrayOf, textOf, read, at, atIso, isoOf }) => {
+yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ sessionFromTree, assistantMessages, callOf, withFiles, arrayOf, textOf, parseJson, at, atIso, isoOf }) => {
   const ENTITY = /&(?:quot|amp|lt|gt|#39|#x27);/g
   const SIGNS = new Map([['&quot;', '"'], ['&amp;', '&'], ['&lt;', '<'], ['&gt;', '>'], ['&#39;', "'"], ['&#x27;', "'"]])
 
@@ -19,7 +19,7 @@ yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ grown, tur
   /** @param {any} conversation */
   function claude({ uuid, name, created_at: began, chat_messages: said, current_leaf_message_uuid: last }) {
     const all = arrayOf(said).map((message, i) => ({ id: message.uuid ?? `m${i}`, parent: message.parent_message_uuid, messages: claudeMessage(message) }))
-    return grown({ id: uuid, title: name, start: textOf(began) || undefined }, all, last)
+    return sessionFromTree({ id: uuid, title: name, start: textOf(began) || undefined }, all, last)
   }
 
   /** @param {any} message */
@@ -31,8 +31,8 @@ yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ grown, tur
     ))
     const words = blocks.filter(({ type }) => type === 'text').map(({ text }) => textOf(text)).filter(Boolean).join('\n\n') || textOf(message.text)
     if (message.sender === 'human') return words || files.length ? [{ ...base, role: 'user', content: withFiles(words, files) }] : []
-    const messages = turns(blocks.map(claudePiece), base)
-    return messages.length ? messages : turns([{ text: words }], base)
+    const messages = assistantMessages(blocks.map(claudePiece), base)
+    return messages.length ? messages : assistantMessages([{ text: words }], base)
   }
 
   /** @param {any} block @returns {any} */
@@ -56,7 +56,7 @@ yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ grown, tur
     const said = ids.length ? ids.map((id) => ({ ...nodes[id], id })) : arrayOf(chat.messages)
     const all = said.map((message, i) => ({ id: message.id ?? `m${i}`, parent: message.parentId, messages: openWebUiMessage(message) }))
     const start = isoOf((one.created_at ?? chat.created_at) * 1000)
-    return grown({ id: one.id ?? chat.id, title: textOf(one.title) || chat.title, start }, all, chat.history?.currentId)
+    return sessionFromTree({ id: one.id ?? chat.id, title: textOf(one.title) || chat.title, start }, all, chat.history?.currentId)
   }
 
   /** @param {any} message */
@@ -64,8 +64,8 @@ yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ grown, tur
     const base = { id: message.id, ...at(message.timestamp) }
     const words = textOf(message.content)
     if (message.role === 'assistant') {
-      const output = turns(arrayOf(message.output).flatMap(outputPiece), base)
-      return output.length ? output : turns([{ thought: textOf(message.reasoning_content) }, ...detailsIn(words)], base)
+      const output = assistantMessages(arrayOf(message.output).flatMap(outputPiece), base)
+      return output.length ? output : assistantMessages([{ thought: textOf(message.reasoning_content) }, ...detailsIn(words)], base)
     }
     const files = arrayOf(message.files).map(({ name, url, file }) => (
       { name: name ?? file?.filename ?? 'image', text: file?.data?.content, url: textOf(url) }
@@ -106,7 +106,7 @@ yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ grown, tur
     if (type === 'reasoning') return [{ thought: body.replace(/^> ?/gm, '') }]
     if (type !== 'tool_calls') return null
     const said = Object.fromEntries([...more.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name, plain(value)]))
-    const [args, result] = [read(said.arguments), read(said.result ?? body)]
+    const [args, result] = [parseJson(said.arguments), parseJson(said.result ?? body)]
     return [{ call: callOf(said.id, said.name, args) }, resultOf(said.id, typeof result === 'string' ? result : JSON.stringify(result))]
   }
 
@@ -125,7 +125,7 @@ yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ grown, tur
       all.push({ id, parent, messages: libreChatMessage(message) })
       for (const child of arrayOf(message.children).reverse()) stack.push({ message: child, parent: id })
     }
-    return grown({ id: conversationId, title }, all)
+    return sessionFromTree({ id: conversationId, title }, all)
   }
 
   /** @param {any} message */
@@ -134,7 +134,7 @@ yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ grown, tur
     const parts = arrayOf(message.content)
     const text = textOf(message.text) || (message.isCreatedByUser ? wordsOf(parts) : '')
     if (message.error === true) return [{ ...base, role: 'error', content: text || wordsOf(parts) }]
-    if (!message.isCreatedByUser) return turns(parts.length ? parts.flatMap(libreChatPiece) : [{ text }], base)
+    if (!message.isCreatedByUser) return assistantMessages(parts.length ? parts.flatMap(libreChatPiece) : [{ text }], base)
     const files = [...arrayOf(message.files), ...arrayOf(message.attachments)].map(({ filename, text: words }) => ({ name: filename, text: words }))
     return text || files.length ? [{ ...base, role: 'user', content: withFiles(text, files) }] : []
   }
@@ -168,13 +168,13 @@ yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ grown, tur
       })
     })
     const start = isoOf(createdAt)
-    return grown({ id: start && `lm-studio-${createdAt}`, title: name, start }, all, parent)
+    return sessionFromTree({ id: start && `lm-studio-${createdAt}`, title: name, start }, all, parent)
   }
 
   /** @param {any} version */
   function lmStudioMessage({ role, content, steps }) {
     const parts = arrayOf(content)
-    if (role === 'assistant') return turns(steps ? arrayOf(steps).flatMap(lmStudioPieces) : [{ text: wordsOf(parts) }], {})
+    if (role === 'assistant') return assistantMessages(steps ? arrayOf(steps).flatMap(lmStudioPieces) : [{ text: wordsOf(parts) }], {})
     const files = parts.filter(({ type }) => type === 'file').map(({ fileIdentifier: name }) => ({ name }))
     const words = wordsOf(parts.filter(({ type }) => type !== 'file'))
     return words || files.length ? [{ role: role === 'system' ? 'system' : 'user', content: withFiles(words, files) }] : []

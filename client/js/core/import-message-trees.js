@@ -22,7 +22,7 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
   const textOf = (value) => (typeof value === 'string' ? value : typeof value?.value === 'string' ? value.value : '')
 
   /** JSON in a text, or what is there. @param {any} value */
-  function read(value) {
+  function parseJson(value) {
     try {
       return typeof value === 'string' ? JSON.parse(value) : value
     } catch {
@@ -45,7 +45,7 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
    * A session out of a tree.
    * @param {{id: any, title: any, start?: string}} head @param {Said[]} all in the order of the file @param {any} [last] where the open path ends
    */
-  function grown({ id, title, start }, all, last) {
+  function sessionFromTree({ id, title, start }, all, last) {
     const nodes = new Map(all.filter((one) => typeof one.id === 'string').map((one) => [one.id, one]))
     linked([...nodes.values()], nodes)
     const open = new Set(pathTo(nodes, nodes.has(last) ? last : [...nodes.keys()].at(-1)))
@@ -182,7 +182,7 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
    * What an assistant thought, said and did, piece by piece, as messages: what follows a result begins a new one.
    * @param {{thought?: string, text?: string, call?: any, result?: any}[]} pieces @param {any} base
    */
-  function turns(pieces, base) {
+  function assistantMessages(pieces, base) {
     /** @type {any[]} */ const messages = []
     /** @type {any} */ let now = null
     for (const { thought, text, call, result } of pieces) {
@@ -232,7 +232,7 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
   /** @param {any} conversation */
   function chatgpt({ mapping, current_node: last, create_time: began, id, conversation_id: other, title }) {
     const all = Object.entries(mapping).map(([key, node]) => ({ id: key, parent: node?.parent ?? null, messages: turnOf(node?.message) }))
-    return grown({ id: id ?? other, title, start: isoOf(began * 1000) }, all, last)
+    return sessionFromTree({ id: id ?? other, title, start: isoOf(began * 1000) }, all, last)
   }
 
   /** @param {any} message @returns {any[]} */
@@ -280,7 +280,7 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
       { id: one.id ?? `line_${i}`, parent: one.parentId, messages: one.type === 'message' ? piMessage(one.message, one.id) : [] }
     ))
     const title = rest.findLast((one) => one?.type === 'session_info')?.name
-    return grown({ id: head.id, title, start: textOf(head.timestamp) || undefined }, all)
+    return sessionFromTree({ id: head.id, title, start: textOf(head.timestamp) || undefined }, all)
   }
 
   /** @param {any} message @param {string | undefined} id @returns {any[]} */
@@ -319,7 +319,7 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
   /** @param {any} one {conv, messages} */
   function llama({ conv, messages }) {
     const all = arrayOf(messages).map((message) => ({ id: String(message.id), parent: message.parent && String(message.parent), messages: llamaMessage(message) }))
-    return grown({ id: conv.id, title: conv.name }, all, String(conv.currNode))
+    return sessionFromTree({ id: conv.id, title: conv.name }, all, String(conv.currNode))
   }
 
   /** @param {any} message @returns {any[]} */
@@ -330,14 +330,14 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
     if (type === 'root') return []
     if (role === 'tool') return [{ ...base, tool_call_id: toolCallId, content: text }]
     if (role === 'assistant') {
-      const calls = arrayOf(read(toolCalls))
+      const calls = arrayOf(parseJson(toolCalls))
       const thought = textOf(message.reasoningContent) || textOf(message.thinking)
       const asked = calls.map((call) => ({ call: callOf(call.id, call.function?.name, call.function?.arguments) }))
-      return turns([{ thought, text }, ...asked], base)
+      return assistantMessages([{ thought, text }, ...asked], base)
     }
     const files = arrayOf(extra).map(({ name, content: words, base64Url }) => ({ name, text: words, url: base64Url }))
     return role === 'user' || (role === 'system' && text) ? [{ ...base, content: withFiles(text, files) }] : []
   }
 
-  return { grown, turns, callOf, withFiles, arrayOf, textOf, read, at, atIso, isoOf, chatgpt, pi, llama, llamaLines }
+  return { sessionFromTree, assistantMessages, callOf, withFiles, arrayOf, textOf, parseJson, at, atIso, isoOf, chatgpt, pi, llama, llamaLines }
 })

@@ -43,13 +43,13 @@ declare global {
   interface Modules {
     'core/timeline': { timeline(session: Session, options?: { live?: boolean }): Timeline; axis(bars: Bar[], most: number): { place(at: number): number; length: number } }
     'core/run-diff': { steps(session: Session): RunStep[]; compare(before: Session, after: Session): RunDiff; isWords(one: RunStep): boolean }
-    'core/session-checks': { lint(session: Session, options?: { live?: boolean }): Finding[] }
+    'core/session-checks': { checkSession(session: Session, options?: { live?: boolean }): Finding[] }
     'core/context': {
       estimate(value: any): number
-      lens(session: Session): LensRow[]
-      gauge(session: Session, known?: { window?: number | null; tools?: any[] }): Gauge
+      messageViews(session: Session): LensRow[]
+      contextUsage(session: Session, known?: { window?: number | null; tools?: any[] }): Gauge
       windowFrom(info: any, session: Session): number | null
-      allowed(session: Session, info: any, name: string): number | null
+      limitOf(session: Session, info: any, name: string): number | null
       markers(session: Session): Marker[]
       pin(session: Session, id: string, on: boolean): void
       restore(session: Session, id: string): void
@@ -61,17 +61,17 @@ declare global {
     }
     'core/replay': {
       replay(session: Session, recordings?: Recording[]): Replayed
-      folded(replayed: { start: Session; events: YaaEvent[]; whole?: boolean }, count: number): Session
-      step(session: Session, event: YaaEvent): void
+      sessionAfter(replayed: { start: Session; events: YaaEvent[]; whole?: boolean }, count: number): Session
+      applyEvent(session: Session, event: YaaEvent): void
     }
     'core/tool-call-kind': {
       kindOf(call: { name?: string; args?: any; result?: any }): ToolKind
-      numbered(content: string): { start: number; lines: string[] } | null
-      foundIn(text: string): FoundFile[]
+      parseNumberedLines(content: string): { start: number; lines: string[] } | null
+      parseGrep(text: string): FoundFile[]
       treeOf(files: { path: string; type?: string; size?: number }[]): TreeNode[]
       tableOf(value: any): { columns: string[]; rows: any[][]; rest: Record<string, any>; name: string } | null
       changeOf(args: any, result: any): DiffRow[]
-      cutOf(text: string): { head: string; left: number; unit: string; tail: string }
+      splitTruncated(text: string): { head: string; left: number; unit: string; tail: string }
       breachOf(envelope: any): { limit: string; allowed: any; observed: any } | null
     }
     'core/diff': {

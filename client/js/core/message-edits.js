@@ -3,7 +3,7 @@
 // A call in a new branch gets a new id, or a server that ran the old one would take it for the same. Calls beside an
 // edited one keep their results: they have happened.
 
-yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'], ({ id: newId, uuid }, { begin }, { create, callsOf }) => {
+yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'], ({ id: newId, uuid }, { beginBranch }, { create, callsOf }) => {
   /**
    * @typedef {object} When
    * @property {number} [now]
@@ -29,7 +29,7 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     const index = indexOf(session, id)
     const end = endOf(session, index)
     if (index < 0 || end >= session.messages.length) return false
-    begin(session, end)
+    beginBranch(session, end)
     return true
   }
 
@@ -42,7 +42,7 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     const message = session.messages[index]
     if (!message) return false
     const from = message.role === 'user' ? index + 1 : index
-    if (from < session.messages.length) begin(session, from)
+    if (from < session.messages.length) beginBranch(session, from)
     return from > 0
   }
 
@@ -58,7 +58,7 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     const calls = renamed(message.open ? [] : message.tool_calls)
     const edited = { ...rest, ...calls.field, id: newId('msg'), content, at: now, meta: { edited_from: id } }
     if (message.open) delete edited.tool_calls
-    begin(session, index, [edited, ...carried(session, index, calls.ids)], { edits: 1 })
+    beginBranch(session, index, [edited, ...carried(session, index, calls.ids)], { edits: 1 })
     return true
   }
 
@@ -78,7 +78,7 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     const meta = { edited_from: message.id, edited_call: own }
     calls.ids.delete(callId)
     const edited = { ...message, tool_calls: changed, id: newId('msg'), at: now, meta }
-    begin(session, index, [edited, ...carried(session, index, calls.ids)], { edits: 1 })
+    beginBranch(session, index, [edited, ...carried(session, index, calls.ids)], { edits: 1 })
     return true
   }
 
@@ -99,7 +99,7 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     const edited = { ...rest, ...bad, id: newId('msg'), content, at: now, result: envelope, meta: { edited_from: message.id } }
     const others = []
     for (let i = index + 1; messages[i]?.role === 'tool'; i++) others.push(copyOf(messages[i], messages[i].tool_call_id))
-    begin(session, index, [edited, ...others], { edits: 1 })
+    beginBranch(session, index, [edited, ...others], { edits: 1 })
     const entry = session.calls?.[callId]
     if (entry && Object.hasOwn(session.calls ?? {}, callId)) entry.state = isError ? 'failed' : 'done'
     return true

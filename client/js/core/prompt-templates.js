@@ -1,7 +1,7 @@
 // Prompts that a person keeps, with blanks to fill in: {{name}}, {{name=what is usual}}, {{tone=kind|short|formal}}.
 // A backslash before the braces leaves them as they are.
 
-yaa.define('core/prompt-templates', ['core/search'], ({ fold }) => {
+yaa.define('core/prompt-templates', ['core/search'], ({ foldCase }) => {
   const BLANK = /\\\{\{|\{\{\s*([^{}=]+?)\s*(?:=([^{}]*))?\}\}/g
 
   /**
@@ -31,7 +31,7 @@ yaa.define('core/prompt-templates', ['core/search'], ({ fold }) => {
 
   /** The word that stands for a prompt after `/`. @param {string} name */
   function slug(name) {
-    return fold(name).replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-+|-+$/g, '').slice(0, 40)
+    return foldCase(name).replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-+|-+$/g, '').slice(0, 40)
   }
 
   /**

@@ -20,14 +20,14 @@ interface Modules {
     DEFAULTS: any
   }
   'core/search': {
-    fold(text: string): string
+    foldCase(text: string): string
     terms(query: string): string[]
     ranges(text: string, words: string[]): [number, number][]
-    marked(text: string, words: string[]): [string, boolean][]
+    splitMatches(text: string, words: string[]): [string, boolean][]
     snippet(text: string, words: string[]): [string, boolean][]
     pages(session: Session): Page[]
     allPages(session: Session): Page[]
-    look(session: { title: string; pages: Page[] }, words: string[], most?: number): Found | null
+    searchSession(session: { title: string; pages: Page[] }, words: string[], most?: number): Found | null
     rank(name: string, typed: string): number
     textOf(content: any): string
   }
@@ -38,7 +38,7 @@ interface Modules {
   }
   'core/transcript': {
     markdown(session: Session, options: { words: Record<string, string>; tools?: boolean }): string
-    focused(session: Session, note: (left: number) => string): Session
+    condense(session: Session, note: (left: number) => string): Session
   }
   'core/standalone-page': {
     page(given: { source: string; session: Session; sprite?: string; language?: string; theme?: string; saved?: string }): string
@@ -46,13 +46,13 @@ interface Modules {
     ID: string
   }
   'core/import-message-trees': {
-    grown(head: { id: any; title: any; start?: string }, all: { id: any; parent: any; messages: any[] }[], last?: any): any
-    turns(pieces: any[], base: any): any[]
+    sessionFromTree(head: { id: any; title: any; start?: string }, all: { id: any; parent: any; messages: any[] }[], last?: any): any
+    assistantMessages(pieces: any[], base: any): any[]
     callOf(id: any, name: any, args: any): any
     withFiles(words: string, files: any[]): any
     arrayOf(value: any): any[]
     textOf(value: any): string
-    read(value: any): any
+    parseJson(value: any): any
     at(seconds: unknown): { at?: number }
     atIso(time: any): { at?: number }
     isoOf(ms: unknown): string | undefined
@@ -63,9 +63,9 @@ interface Modules {
   }
   'core/import-chat-apps': { claude(one: any): any; openWebUi(one: any): any; libreChat(one: any): any; lmStudio(one: any): any }
   'core/session-import': {
-    read(text: string, name?: string, defaults?: any): { kind: string; sessions: Session[]; removed: Removed[][]; prompts?: any[] }
-    bring(raw: any, name?: string, defaults?: any): { session: Session; removed: Removed[] } | null
-    together(all: Session[], prompts: any[], exported: string): any
+    readSessions(text: string, name?: string, defaults?: any): { kind: string; sessions: Session[]; removed: Removed[][]; prompts?: any[] }
+    importSession(raw: any, name?: string, defaults?: any): { session: Session; removed: Removed[] } | null
+    exportDocument(all: Session[], prompts: any[], exported: string): any
   }
   'core/prompt-templates': {
     blanks(text: string): { name: string; value: string; options: string[] }[]

@@ -3,7 +3,7 @@
 yaa.define('core/session-checks', ['core/session', 'core/redact'], (sessions, { scan }) => {
   const MAX_RESULT = 40_000
   /** @param {Session} session @param {{live?: boolean}} [options] @returns {Finding[]} worst first, then in order */
-  function lint(session, { live = false } = {}) {
+  function checkSession(session, { live = false } = {}) {
     const messages = (Array.isArray(session.messages) ? session.messages : []).filter((one) => one && typeof one === 'object')
     /** @type {Finding[]} */
     const found = [...ofCalls(session, messages, live), ...ofMessages(messages, live), ...ofInterrupts(session, messages)]
@@ -18,7 +18,7 @@ yaa.define('core/session-checks', ['core/session', 'core/redact'], (sessions, { 
     /** @type {Finding[]} */
     const found = []
     const results = new Set(messages.filter((one) => one.role === 'tool').map((one) => one.tool_call_id))
-    const waiting = new Set(sessions.open(session).map((one) => one.call_id))
+    const waiting = new Set(sessions.openInterrupts(session).map((one) => one.call_id))
     const seen = new Set()
     for (const message of messages) {
       for (const call of Array.isArray(message.tool_calls) ? message.tool_calls : []) {
@@ -78,5 +78,5 @@ yaa.define('core/session-checks', ['core/session', 'core/redact'], (sessions, { 
     }
   }
 
-  return { lint }
+  return { checkSession }
 })

@@ -24,12 +24,12 @@ yaa.define('core/session-defaults', ['core/session', 'core/patch'], (sessions, {
    * @param {Session} session @param {Pick<Settings, 'get' | 'keys'>} settings @param {any} info what the server told of itself, or null
    */
   function prepare(session, settings, info) {
-    sessions.release(session)
+    sessions.releaseApprovals(session)
     if (session.ext?.archived) delete session.ext.archived // it is in use again
     const config = (session.config ??= {})
     fill(config, defaultsOf(settings, info), '')
     if (session.ext?.limits) config.limits = { ...config.limits, ...session.ext.limits }
-    if (config.yaa?.auto_title === undefined && !session.title && answers(config, info)) config.yaa = { ...config.yaa, auto_title: true }
+    if (config.yaa?.auto_title === undefined && !session.title && hasRealModel(config, info)) config.yaa = { ...config.yaa, auto_title: true }
     const rules = Object.entries(settings.get('tools') ?? {})
     if (rules.length) config.tool = isObject(config.tool) ? { ...config.tool } : {}
     for (const [name, rule] of rules) {
@@ -42,7 +42,7 @@ yaa.define('core/session-defaults', ['core/session', 'core/patch'], (sessions, {
     if (!session.agent && usual && agent) session.agent = agent.name
     if (settings.get('character') && !session.character) session.character = settings.get('character')
     if (!settings.get('paused')) return
-    sessions.hold(session, (info?.tools ?? []).filter((/** @type {any} */ tool) => tool.policy !== 'deny').map((/** @type {any} */ tool) => tool.name))
+    sessions.holdApprovals(session, (info?.tools ?? []).filter((/** @type {any} */ tool) => tool.policy !== 'deny').map((/** @type {any} */ tool) => tool.name))
   }
 
   /** What is not there comes from `more`; what is there stays, whatever it is. @param {any} target @param {any} more @param {string} at */
@@ -109,7 +109,7 @@ yaa.define('core/session-defaults', ['core/session', 'core/patch'], (sessions, {
   }
 
   /** Does a model answer this session that is more than the demo? Not known without a server. @param {any} config @param {any} info */
-  function answers(config, info) {
+  function hasRealModel(config, info) {
     if (info?.defaults?.config?.yaa?.auto_title) return false // the owner says it
     const provider = config.llm_api?.provider
     if (isOwn(provider)) return true
@@ -134,5 +134,5 @@ yaa.define('core/session-defaults', ['core/session', 'core/patch'], (sessions, {
     return { ...rest, ...(rule ? (rule === 'deny' ? { deny: true } : { auto_approve: rule === 'allow' }) : {}) }
   }
 
-  return { prepare, defaultsOf, keepDefaults, withRule, isOwn, secretOf, answers }
+  return { prepare, defaultsOf, keepDefaults, withRule, isOwn, secretOf, hasRealModel }
 })

@@ -29,9 +29,9 @@ yaa.define('core/session-import', [
    * @returns {{kind: string, sessions: Session[], removed: Removed[][], prompts?: any[]}} kind '' where nothing was
    *   recognised; `removed`: of each session what was taken out
    */
-  function read(text, name = '', defaults) {
+  function readSessions(text, name = '', defaults) {
     const { kind, all, prompts } = recognised(text)
-    const found = all.map((one) => bring(one, name, defaults)).filter((one) => one !== null)
+    const found = all.map((one) => importSession(one, name, defaults)).filter((one) => one !== null)
     const both = { sessions: found.map(({ session }) => session), removed: found.map(({ removed }) => removed) }
     return { kind, ...both, ...(prompts ? { prompts } : {}) }
   }
@@ -114,7 +114,7 @@ yaa.define('core/session-import', [
    * @param {any} raw @param {string} [name] @param {any} [defaults]
    * @returns {{session: Session, removed: Removed[]} | null}
    */
-  function bring(raw, name = '', defaults) {
+  function importSession(raw, name = '', defaults) {
     if (!Array.isArray(raw?.messages)) return null
     const session = safe((one) => whole(one, name))(raw)
     return session?.messages.length > 0 && !isDeep(session, MAX_DEPTH) ? sanitize(session, defaults) : null
@@ -231,7 +231,7 @@ yaa.define('core/session-import', [
   }
 
   /** All sessions in one document. @param {Session[]} all @param {any[]} prompts @param {string} exported when */
-  const together = (all, prompts, exported) => ({ format: 'yaa.sessions', version: 1, exported, sessions: all, prompts })
+  const exportDocument = (all, prompts, exported) => ({ format: 'yaa.sessions', version: 1, exported, sessions: all, prompts })
 
-  return { read, bring, together }
+  return { readSessions, importSession, exportDocument }
 })

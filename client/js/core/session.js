@@ -33,10 +33,10 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   // -- interrupts ---------------------------------------------------------------------------------
 
   /** Questions that wait for a person. @param {Session} session */
-  const open = (session) => standing(session).filter((interrupt) => !interrupt.answer)
+  const openInterrupts = (session) => standing(session).filter((interrupt) => !interrupt.answer)
 
   /** Questions with an answer whose effect is not recorded yet. @param {Session} session */
-  const answered = (session) => standing(session).filter((interrupt) => interrupt.answer)
+  const answeredInterrupts = (session) => standing(session).filter((interrupt) => interrupt.answer)
 
   /** Interrupts whose call has no result. @param {Session} session @returns {Interrupt[]} */
   function standing(session) {
@@ -62,13 +62,13 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
 
   /**
    * Write-ahead, the client's side (docs/reference/session.md, resume rule 5). From the moment an approval is sent, its
-   * call may run; so the copy that survives a crash (`keep`) says `started`. What is sent doesn't, or nothing would run.
+   * call may run; so the copy that survives a crash (`applyMarks`) says `started`. What is sent doesn't, or nothing would run.
    * @param {Session} session @returns {Marks}
    */
   function writeAhead(session) {
     /** @type {Marks} */
     const marks = {}
-    for (const interrupt of answered(session)) {
+    for (const interrupt of answeredInterrupts(session)) {
       const callId = interrupt.call_id
       if (callId === undefined || !setsGoing(interrupt)) continue
       const entry = entryOf(session, callId) ?? { state: 'proposed' }
@@ -92,9 +92,9 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
    * out nor refused yet, as far as has been heard.
    * @param {Session} session @param {Marks} marks @returns {Session}
    */
-  function keep(session, marks) {
+  function applyMarks(session, marks) {
     const calls = { ...session.calls }
-    const waiting = new Set(answered(session).filter(setsGoing).map((interrupt) => interrupt.call_id))
+    const waiting = new Set(answeredInterrupts(session).filter(setsGoing).map((interrupt) => interrupt.call_id))
     for (const callId of Object.keys(marks)) {
       const state = entryOf(session, callId)?.state ?? ''
       if (waiting.has(callId) && !MAYBE_EXECUTED.has(state)) put(calls, callId, marks[callId])
@@ -129,18 +129,18 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /** Why the session stands still. @param {Session} session @param {{live?: boolean}} [options] @returns {Why} */
-  function why(session, { live = false } = {}) {
+  function stopReason(session, { live = false } = {}) {
     if (live) return { kind: 'running' }
     const messages = list(session.messages)
     if (!messages.length) return { kind: 'empty' }
-    const waiting = open(session)
+    const waiting = openInterrupts(session)
     const ofRun = waiting.find((interrupt) => interrupt.reason === 'limit' || interrupt.reason === 'model_error')
     if (ofRun) return { kind: /** @type {'limit' | 'model_error'} */ (ofRun.reason), interrupt: ofRun }
     const last = messages[messages.length - 1]
     if (waiting.length && last.role !== 'user') return { kind: 'awaiting', open: waiting }
     if (last.role === 'assistant' && last.open) return { kind: 'cut', message: last }
     if (session.status === 'in_progress') return { kind: 'cut' }
-    if (last.role === 'user' || answered(session).length) return { kind: 'ready' }
+    if (last.role === 'user' || answeredInterrupts(session).length) return { kind: 'ready' }
     if (session.status === 'failed') return { kind: 'failed', message: last.role === 'error' ? last : undefined }
     if (session.finish_reason === 'cancelled') return { kind: 'cancelled' }
     if (session.finish_reason === 'limit') return { kind: 'limit' }
@@ -162,7 +162,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /** Whether sending the session as it is would go on with something. @param {Session} session */
-  const canResume = (session) => ['ready', 'cut', 'cancelled', 'failed'].includes(why(session).kind)
+  const canResume = (session) => ['ready', 'cut', 'cancelled', 'failed'].includes(stopReason(session).kind)
 
   // -- approvals that are held back ---------------------------------------------------------------
 
@@ -170,7 +170,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
    * Let nothing be approved by itself: grants wait in `ext.held`, each of these tools asks.
    * @param {Session} session @param {string[]} tools
    */
-  function hold(session, tools) {
+  function holdApprovals(session, tools) {
     const isDenial = (/** @type {any} */ grant) => grant.decision === 'deny'
     const grants = list(session.grants)
     const config = (session.config ??= {})
@@ -180,8 +180,8 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     config.tool = { ...config.tool, ...Object.fromEntries(asking) }
   }
 
-  /** Take back `hold`: what was granted meanwhile stays granted. @param {Session} session */
-  function release(session) {
+  /** Take back `holdApprovals`: what was granted meanwhile stays granted. @param {Session} session */
+  function releaseApprovals(session) {
     const held = session.ext?.held
     if (!held) return
     session.grants = [...held.grants, ...list(session.grants)]
@@ -250,7 +250,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /** A run writes the active path: from now on it isn't a fresh edit. @param {Session} session */
-  function continued(session) {
+  function markContinued(session) {
     const { active } = treeOf(session)
     if (active) delete active.fresh
   }
@@ -285,5 +285,5 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }
 
-  return { create, append, open, answered, answer, writeAhead, keep, items, why, endedBy, canResume, treeOf, orderOf, siblings, callsOf, continued, hold, release }
+  return { create, append, openInterrupts, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, treeOf, orderOf, siblings, callsOf, markContinued, holdApprovals, releaseApprovals }
 })

@@ -20,7 +20,7 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
       if (isText(result.diff)) return 'diff'
       if (isText(result.lines) && Number.isInteger(result.matches)) return 'search'
       if (Array.isArray(result.files) && result.files.every((one) => isText(one?.path))) return 'tree'
-      if (isText(result.content) && numbered(result.content)) return 'file'
+      if (isText(result.content) && parseNumberedLines(result.content)) return 'file'
       if (isText(result.text) && isText(args?.url)) return 'page'
     }
     const byArgs = kindOfArgs(name, args)
@@ -40,7 +40,7 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
    * `     1\tfirst line` and so on, as read_file returns it.
    * @param {string} content @returns {{start: number, lines: string[]} | null}
    */
-  function numbered(content) {
+  function parseNumberedLines(content) {
     const lines = content.split('\n')
     const start = Number(NUMBERED.exec(lines[0])?.[1] ?? NaN)
     if (!(start >= 0)) return null
@@ -49,7 +49,7 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
   }
 
   /** grep's way of writing: `file:12: text`, `file-13- text`, `--`. @param {string} text @returns {FoundFile[]} */
-  function foundIn(text) {
+  function parseGrep(text) {
     /** @type {FoundFile[]} */
     const files = []
     let gap = false
@@ -112,7 +112,7 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
   }
 
   /** An output with a hole in it. @param {string} text @returns {{head: string, left: number, unit: string, tail: string}} */
-  function cutOf(text) {
+  function splitTruncated(text) {
     const hole = LEFT_OUT.exec(text)
     if (!hole) return { head: text, left: 0, unit: '', tail: '' }
     return { head: text.slice(0, hole.index), left: Number(hole[1]), unit: hole[2], tail: text.slice(hole.index + hole[0].length) }
@@ -131,5 +131,5 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
   /** @param {any} value @returns {value is string} */
   const isText = (value) => typeof value === 'string'
 
-  return { kindOf, numbered, foundIn, treeOf, tableOf, changeOf, cutOf, breachOf }
+  return { kindOf, parseNumberedLines, parseGrep, treeOf, tableOf, changeOf, splitTruncated, breachOf }
 })

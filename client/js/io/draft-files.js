@@ -35,7 +35,7 @@ yaa.define('io/draft-files', ['io/idb-transaction'], ({ transact }) => {
   const isFleeting = (draft) => draft.startsWith('~')
 
   /** @param {string} draft @param {any[]} all none takes it out */
-  async function keep(draft, all) {
+  async function save(draft, all) {
     own.set(draft, all)
     if (!isFleeting(draft)) await inFiles('readwrite', (files) => {
       const request = all.length ? files.put({ draft, files: all }) : files.delete(draft)
@@ -45,17 +45,17 @@ yaa.define('io/draft-files', ['io/idb-transaction'], ({ transact }) => {
   }
 
   /** @param {string} draft @returns {Promise<any[]>} */
-  async function of(draft) {
+  async function load(draft) {
     const known = own.get(draft)
     if (known || isFleeting(draft)) return known ?? []
     return (await inFiles('readonly', (files) => files.get(draft)))?.files ?? []
   }
 
   /** Forgets those of drafts that are no more. @param {(draft: string) => boolean} here */
-  async function sweep(here) {
+  async function removeUnused(here) {
     const all = await inFiles('readonly', (files) => files.getAllKeys()) ?? []
-    for (const draft of all) if (!here(draft)) await keep(draft, [])
+    for (const draft of all) if (!here(draft)) await save(draft, [])
   }
 
-  return { keep, of, sweep }
+  return { save, load, removeUnused }
 })

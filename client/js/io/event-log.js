@@ -33,7 +33,7 @@ yaa.define('io/event-log', ['core/event-recording', 'io/idb-transaction'], ({ pa
   }
 
   /** @param {string} session @param {string} run @param {{at: number, event: YaaEvent}[]} seen */
-  async function keep(session, run, seen) {
+  async function save(session, run, seen) {
     const at = seen[0]?.at ?? 0
     await inRuns('readwrite', (runs) => {
       runs.put({ session, run: run || String(at), at, recording: pack(run, seen) })
@@ -56,7 +56,7 @@ yaa.define('io/event-log', ['core/event-recording', 'io/idb-transaction'], ({ pa
   }
 
   /** @param {string} session @returns {Promise<Recording[]>} oldest first; none where nothing can be read */
-  async function of(session) {
+  async function load(session) {
     try {
       const all = await inRuns('readonly', (runs) => runs.getAll(rangeOf(session)))
       return all.sort((/** @type {any} */ a, /** @type {any} */ b) => a.at - b.at).map((/** @type {any} */ one) => one.recording)
@@ -66,14 +66,14 @@ yaa.define('io/event-log', ['core/event-recording', 'io/idb-transaction'], ({ pa
   }
 
   /** @param {string} session */
-  const forget = (session) => inRuns('readwrite', (runs) => runs.delete(rangeOf(session))).catch(() => {})
+  const remove = (session) => inRuns('readwrite', (runs) => runs.delete(rangeOf(session))).catch(() => {})
 
   /** Forget the runs of sessions that are no longer here; where none is, they may not have been read. @param {Set<string>} here ids */
-  async function sweep(here) {
+  async function removeUnused(here) {
     if (!here.size) return
     const keys = await inRuns('readonly', (runs) => runs.getAllKeys())
     const gone = new Set(keys.map((/** @type {[string, string]} */ key) => key[0]).filter((/** @type {string} */ id) => !here.has(id)))
-    for (const id of gone) await forget(id)
+    for (const id of gone) await remove(id)
   }
 
   const clear = () => inRuns('readwrite', (runs) => runs.clear())
@@ -81,5 +81,5 @@ yaa.define('io/event-log', ['core/event-recording', 'io/idb-transaction'], ({ pa
   /** @param {string} session */
   const rangeOf = (session) => IDBKeyRange.bound([session], [session, []])
 
-  return { keep, of, forget, sweep, clear }
+  return { save, load, remove, removeUnused, clear }
 })

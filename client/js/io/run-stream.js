@@ -8,7 +8,7 @@
 // the document itself once it is unknown what happened.
 
 yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ fold, digest }, sessions, { Decoder }, { failure }) => {
-  const { writeAhead, keep } = sessions
+  const { writeAhead, applyMarks } = sessions
   const DELAYS = [500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]
   /** Tries when nothing was ever received. */
   const FIRST_TRIES = 2
@@ -153,7 +153,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
 
     /** Marks approved calls as started in the document. */
     settleMarks() {
-      const { calls } = keep(this.session, this.marks)
+      const { calls } = applyMarks(this.session, this.marks)
       if (calls) this.session.calls = calls
       this.marks = {}
     }

@@ -16,7 +16,7 @@ interface Slots {
 interface Modules {
   'core/backup': {
     reminder(known: { now: number; heads: Head[]; copied?: number; snoozed?: number; persisted: boolean; folder: boolean }): Reminder
-    expired(known: { now: number; heads: Head[]; keep?: Set<string>; archive?: number; remove?: number }): { archive: Head[]; remove: Head[] }
+    expiredSessions(known: { now: number; heads: Head[]; keep?: Set<string>; archive?: number; remove?: number }): { archive: Head[]; remove: Head[] }
     backup(sessions: Session[], now: number): { yaa_backup: 1; made: string; sessions: Session[] }
     readBackup(value: any): { sessions: Session[]; broken: number } | null
     isLater(incoming: Session, here: Session | null): boolean
@@ -36,6 +36,6 @@ interface Modules {
   }
   'io/store-migration': {
     nameOf(name: string, layout: number): string
-    bring(to: IDBDatabase, options: { name: string; layout: number; indexedDB: IDBFactory; convert: (table: string, record: any) => any; names?: () => Promise<string[]> }): Promise<number>
+    migrate(to: IDBDatabase, options: { name: string; layout: number; indexedDB: IDBFactory; convert: (table: string, record: any) => any; names?: () => Promise<string[]> }): Promise<number>
   }
 }

@@ -6,7 +6,7 @@
 // The rule of the file: what fails is reported once through `onError`, and stops neither the run it belongs to nor what
 // is done with other sessions.
 
-yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/idb-transaction'], ({ fold }, { keep }, memory, { transact }) => {
+yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/idb-transaction'], ({ fold }, { applyMarks }, memory, { transact }) => {
   const VERSION = 1
   /** Of what is stored: another one gets another database, and io/store-migration copies into it. */
   const LAYOUT = 1
@@ -24,7 +24,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       const database = await connect()
       if (layout > 1) {
         await yaa.later('migrate')
-        await yaa.use('io/store-migration').bring(database, { name, layout, indexedDB, convert, names })
+        await yaa.use('io/store-migration').migrate(database, { name, layout, indexedDB, convert, names })
       }
       return storeOf(database, connect, onError, makeRoom)
     } catch (error) {
@@ -138,7 +138,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       /** @type {YaaEvent[]} */
       const events = batches.flatMap((/** @type {any} */ batch) => batch.events)
       for (const event of events) fold(body.session, event)
-      return events.some((event) => ENDS.has(event.type)) ? body.session : keep(body.session, body.marks)
+      return events.some((event) => ENDS.has(event.type)) ? body.session : applyMarks(body.session, body.marks)
     }
 
     /** @param {Session} session @param {Marks} [marks] */

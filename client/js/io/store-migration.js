@@ -15,7 +15,7 @@ yaa.define('io/store-migration', [], () => {
    *   names?: () => Promise<string[]>}} options `convert`: a record as it is in the new layout; null leaves it out
    * @returns {Promise<number>} sessions that were copied
    */
-  async function bring(to, { name, layout, indexedDB, convert, names = () => namesIn(indexedDB) }) {
+  async function migrate(to, { name, layout, indexedDB, convert, names = () => namesIn(indexedDB) }) {
     const there = await names()
     const older = Array.from({ length: layout - 1 }, (_, i) => nameOf(name, layout - 1 - i)).filter((one) => there.includes(one))
     const mark = (await read(to, 'bodies')).find((record) => record.id === MARK)
@@ -57,5 +57,5 @@ yaa.define('io/store-migration', [], () => {
     return (await indexedDB.databases()).map(({ name }) => name ?? '')
   }
 
-  return { nameOf, bring }
+  return { nameOf, migrate }
 })

@@ -5,8 +5,8 @@ yaa.define('ui/app', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection-checks',
   'ui/commands', 'ui/composer-notices', 'ui/view-state',
 ], (
-  { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer }, { markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { notesView, queueOf }, { stateOf, NARROW },
+  { h, fill, attr }, words, { toast, say }, { openSessionStore, isActive }, { openServer }, { markOf, announce },
+  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { noticesView, queueOf }, { stateOf, NARROW },
 ) => {
   /** @typedef {import('./types').App} App */
   /** @typedef {import('./types').How} How */
@@ -20,7 +20,7 @@ yaa.define('ui/app', [
    */
   function startApp({ root, settings, store, guest }) {
     const server = openServer({ settings, onChange: () => draw() })
-    const book = openBook({
+    const book = openSessionStore({
       store, api: server.api, onChange,
       prepare: async (session) => (await yaa.later('session-defaults'), yaa.use('core/session-defaults').prepare(session, settings, server.info())),
       onEnd: (entry) => {
@@ -73,7 +73,7 @@ yaa.define('ui/app', [
       // what a key opens should be open before the keys that are meant for it
       idle(() => Promise.all(['search', 'branches', 'attachments', 'settings'].map((group) => yaa.later(group))).then(() => {
         app.views.composer.bringBack()
-        if (store.kind === 'idb' && book.heads().length) yaa.use('io/draft-files').sweep((/** @type {string} */ draft) => draft === 'new' || book.heads().some(({ id }) => id === draft))
+        if (store.kind === 'idb' && book.heads().length) yaa.use('io/draft-files').removeUnused((/** @type {string} */ draft) => draft === 'new' || book.heads().some(({ id }) => id === draft))
       }, console.warn))
     }
 
@@ -95,7 +95,7 @@ yaa.define('ui/app', [
       const thread = threadView(actions)
       const views = {
         thread, side: sidebarView(actions), header: headerView(actions), composer: composerView(actions), failure: failurePanel(actions),
-        settings: /** @type {any} */ (null), notes: notesView(actions),
+        settings: /** @type {any} */ (null), notes: noticesView(actions),
       }
       app.views = views
       fill(root,
@@ -214,7 +214,7 @@ yaa.define('ui/app', [
     /** @param {string} id */
     async function remove(id) {
       const session = await book.remove(id)
-      journal((events) => events.forget(id))
+      journal((events) => events.remove(id))
       if (app.current.session.id === id) show(book.fresh())
       if (!session) return
       const undo = async () => {
@@ -227,7 +227,7 @@ yaa.define('ui/app', [
     /** What changes and judges a session comes with its first use. @param {string} name @param {any[]} rest */
     async function branch(name, ...rest) {
       await yaa.later('branches')
-      await yaa.use('ui/branch-actions').deeds(app, actions)[name](...rest)
+      await yaa.use('ui/branch-actions').branchActions(app, actions)[name](...rest)
     }
 
     /** For new sessions and the open one. @param {string} what @param {any[]} rest */
@@ -358,7 +358,7 @@ yaa.define('ui/app', [
    */
   function keepEvents({ session, run }, store) {
     if (!run?.events.length || session.ext?.temporary || store.kind === 'memory') return
-    journal((events) => events.keep(session.id, String(session.run?.id ?? ''), run.events))
+    journal((events) => events.save(session.id, String(session.run?.id ?? ''), run.events))
   }
 
   /** @param {(events: Modules['io/event-log']) => Promise<any>} work nobody waits for, and that may fail */

@@ -15,7 +15,7 @@ yaa.define('ui/appearance', ['ui/dom', 'ui/i18n', 'ui/commands', 'css/settings',
   ]
 
   /** @param {import('./types').Actions} actions */
-  function lookPanel(actions) {
+  function appearancePanel(actions) {
     const words = (/** @type {any[][]} */ options) => options.map(([value, key]) => [value, t(key)])
     const fields = {
       language: segments('settings.language', [['', t('settings.languageSystem')], ...LANGUAGES], (language) => actions.set({ language })),
@@ -65,5 +65,5 @@ yaa.define('ui/appearance', ['ui/dom', 'ui/i18n', 'ui/commands', 'css/settings',
     return { el, write: (/** @type {string} */ value) => inputs.forEach((input) => { input.checked = input.value === String(value) }) }
   }
 
-  return { lookPanel }
+  return { appearancePanel }
 })

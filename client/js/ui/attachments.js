@@ -16,7 +16,7 @@ yaa.define('ui/attachments', [
    * @param {'' | '~'} mark of a page that leaves no traces @param {string} draft @param {() => void} onchange @returns {Promise<any>}
    */
   async function tray(mark, draft, onchange) {
-    /** @type {Attached[]} */ let all = (await unsent.of(mark + draft)).map((/** @type {Attached} */ one) => ({ ...one, key: `file ${++serial}`, image: attach.imageOf(one.part) }))
+    /** @type {Attached[]} */ let all = (await unsent.load(mark + draft)).map((/** @type {Attached} */ one) => ({ ...one, key: `file ${++serial}`, image: attach.imageOf(one.part) }))
     const el = h('ul.tray', { 'aria-label': t('attach.label'), hidden: true })
 
     /** @param {File[]} files */
@@ -43,7 +43,7 @@ yaa.define('ui/attachments', [
     }
 
     function changed() {
-      unsent.keep(mark + draft, all.map(({ name, part, size }) => ({ name, part, size })))
+      unsent.save(mark + draft, all.map(({ name, part, size }) => ({ name, part, size })))
       draw()
     }
 
@@ -67,7 +67,7 @@ yaa.define('ui/attachments', [
 
     /** The same files, of a draft with another name. @param {string} next */
     function rename(next) {
-      unsent.keep(mark + draft, [])
+      unsent.save(mark + draft, [])
       draft = next
       changed()
     }
@@ -128,7 +128,7 @@ yaa.define('ui/attachments', [
   }
 
   /** @returns {Promise<File[]>} */
-  function pick() {
+  function pickFiles() {
     const input = h('input', { type: 'file' })
     input.multiple = true
     return new Promise((resolve) => {
@@ -164,5 +164,5 @@ yaa.define('ui/attachments', [
     return h('details.sent-file', null, line, h('pre', { tabIndex: 0 }, text))
   }
 
-  return { tray, pick, filesView, words: (/** @type {any} */ content) => attach.split(content).words }
+  return { tray, pickFiles, filesView, words: (/** @type {any} */ content) => attach.split(content).words }
 })

@@ -6,7 +6,7 @@ yaa.define('ui/branch-actions', [
   'i18n/branches',
 ], ({ t }, { openMenu, toast, say }, { parseArgs }, editing, { openTree }, limits, attach, edit, tree, sessions) => {
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
-  function deeds(app, actions) {
+  function branchActions(app, actions) {
     const { book } = app
     const session = () => app.current.session
     const article = (/** @type {string} */ id) => document.getElementById(`message-${id}`)
@@ -168,10 +168,10 @@ yaa.define('ui/branch-actions', [
 
     return {
       edit: editWords, editArguments, editResult, rerun, retry, fork, forkOut, character, switchTo, remove, removeBranch, back, goOn, continueHere: run,
-      label: (/** @type {string | null} */ id, /** @type {any} */ changes) => change((one) => { tree.label(one, id, changes) }),
+      label: (/** @type {string | null} */ id, /** @type {any} */ changes) => change((one) => { tree.labelBranch(one, id, changes) }),
       tree: () => openTree(app, actions),
       menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown) => openMenu(anchor, entriesOf(actions, shown)),
-      ...limits.deeds(app, actions),
+      ...limits.limitActions(app, actions),
     }
   }
 
@@ -199,5 +199,5 @@ yaa.define('ui/branch-actions', [
     return attach.content(words, content.filter((part) => attach.fileOf(part) || (typeof part !== 'string' && part?.type !== 'text')))
   }
 
-  return { deeds }
+  return { branchActions }
 })

@@ -14,7 +14,7 @@ yaa.define('ui/branch-list', ['ui/dom', 'ui/i18n', 'ui/dialog', 'ui/message', 'c
 
     function draw() {
       const { session } = app.current
-      const all = tree.walk(session)
+      const all = tree.listBranches(session)
       none.hidden = all.length > 1
       lead.hidden = !none.hidden
       list(rows, all.map((row) => ({ ...row, session })), (row) => row.id ?? '', () => rowView({ choose, change }))

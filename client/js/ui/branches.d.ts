@@ -4,17 +4,17 @@ declare global {
   interface Modules {
     'i18n/branches': { en: Record<string, string>; zh: Record<string, string> }
     'ui/message-actions': {
-      barView(actions: import('./types').Actions, words: (message: Message) => string): import('./types').View
+      actionBar(actions: import('./types').Actions, words: (message: Message) => string): import('./types').View
       callEdits(actions: import('./types').Actions): import('./types').View
-      ghostView(actions: import('./types').Actions): { el: any; update(session: Session, live: boolean): void }
+      setAsideView(actions: import('./types').Actions): { el: any; update(session: Session, live: boolean): void }
     }
     'i18n/limits': { en: Record<string, string>; zh: Record<string, string> }
     'ui/limits': {
-      deeds(app: import('./types').App, actions: import('./types').Actions): Record<string, (...rest: any[]) => any>
+      limitActions(app: import('./types').App, actions: import('./types').Actions): Record<string, (...rest: any[]) => any>
       setLimits(session: Session, own: Record<string, number>): boolean
     }
     'ui/composer-notices': {
-      notesView(actions: import('./types').Actions): import('./types').View<import('./types').State>
+      noticesView(actions: import('./types').Actions): import('./types').View<import('./types').State>
       queueOf(app: import('./types').App, send: (entry: import('./types').Entry, words: any) => void): {
         of(session: Session): { id: string; text: string; content: any }[]
         add(content: any, session?: Session): void
@@ -32,7 +32,7 @@ declare global {
       valueField(value: any, object: boolean): { el: any; read(): { ok: boolean; value?: any }; focus(): void; write(words: string): void }
     }
     'ui/branch-list': { openTree(app: import('./types').App, actions: import('./types').Actions): void }
-    'ui/branch-actions': { deeds(app: import('./types').App, actions: import('./types').Actions): Record<string, (...rest: any[]) => any> }
+    'ui/branch-actions': { branchActions(app: import('./types').App, actions: import('./types').Actions): Record<string, (...rest: any[]) => any> }
   }
 }
 export {}

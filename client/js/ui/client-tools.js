@@ -14,7 +14,7 @@ yaa.define('ui/client-tools', [
     const { settings, book, server } = app
     const enabled = () => settings.get('pageTools') ?? {}
     const taken = () => (server.info()?.tools ?? []).map((/** @type {any} */ { name }) => name)
-    const desk = tools.openDesk({
+    const desk = tools.openCallRunner({
       enabled,
       going: (entry) => entry.going,
       save: (entry) => (entry ? store.put(entry.session) : store.flush()),
@@ -46,7 +46,7 @@ yaa.define('ui/client-tools', [
     const run = () => desk.run(app.current, interrupt)
     const words = h('p.hint')
     const place = h('div')
-    const decline = asks.declining(answer, () => { place.hidden = false })
+    const decline = asks.declineForm(answer, () => { place.hidden = false })
     const deny = () => { decline.show(); place.hidden = true }
     const label = here?.label?.() ?? t('page.run')
     const go = () => h('button.button.primary', { type: 'button', onclick: run }, label)

@@ -1,7 +1,7 @@
 // A block of code: language, wrap and copy buttons, text. Only what is on the screen is coloured, with a span for each
 // token: text with ranges of the CSS Custom Highlight API is painted anew with every key (docs/design/page-speed.md).
 
-yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibility'], (dom, { t }, popup, { whenSeen }) => {
+yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibility'], (dom, { t }, popup, { whenRendered }) => {
   const { h, text, attr, iconButton } = dom
   /** More than this is shown without colours: tokenizing it would take more than a frame. */
   const COLOUR_MAX = 100_000
@@ -17,7 +17,7 @@ yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibil
   /** A block that changed is painted when it is on the screen. @param {Element} el @param {() => void} paint */
   async function soon(el, paint) {
     if (!highlight) await yaa.later('code').then(() => { highlight = yaa.use('core/highlight') }, () => {})
-    if (highlight) whenSeen(el, paint)
+    if (highlight) whenRendered(el, paint)
   }
 
   /**
@@ -28,7 +28,7 @@ yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibil
     const label = h('span.lang')
     const pre = h('pre', { tabIndex: 0 }, code)
     const bar = options.plain ? null : h('div.code-bar', null, label)
-    if (bar) whenSeen(bar, addButtons)
+    if (bar) whenRendered(bar, addButtons)
     /** @type {any} */ let show = null
     const el = h('div.code', options.plain ? { 'data-plain': 'true' } : null, bar, pre)
     /** What `code` holds: a piece without a kind is a text, any other a span. @type {{kind: string, text: string}[]} */

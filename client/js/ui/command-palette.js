@@ -71,7 +71,7 @@ yaa.define('ui/command-palette', [
       const el = h('li', { role: 'option', id: uid('option'), onclick: () => choose(choice), onpointermove: here },
         icon(choice.icon), name, choice.note ? h('span.hint', null, choice.note) : null, choice.keys.slice(0, 1).map(keyView))
       const update = (/** @type {any} */ next) => (
-        fill(name, search.marked(next.name, next.words).map(([part, hit]) => (hit ? h('mark', null, part) : part)))
+        fill(name, search.splitMatches(next.name, next.words).map(([part, hit]) => (hit ? h('mark', null, part) : part)))
       )
       return { el, update }
     }

@@ -14,7 +14,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
   /** @param {CommandContext} context */
   async function attach({ app }) {
     await yaa.later('attachments')
-    app.views.composer.attach(await yaa.use('ui/attachments').pick())
+    app.views.composer.attach(await yaa.use('ui/attachments').pickFiles())
   }
 
   /** @param {CommandContext} context */
@@ -63,16 +63,16 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
     { id: 'session.archive', title: 'deed.archive', icon: 'folder', menu: 'session', when: hasMessages, run: by('dialogs', 'ui/manage-sessions', 'archive') },
     {
       id: 'session.export', title: 'deed.export', icon: 'download', keys: 'e', slash: 'export', menu: 'session',
-      when: hasMessages, run: by('dialogs', 'ui/import-export', 'save'),
+      when: hasMessages, run: by('dialogs', 'ui/import-export', 'exportSession'),
     },
-    { id: 'sessions.export', title: 'deed.exportAll', icon: 'download', when: hasSessions, run: by('dialogs', 'ui/import-export', 'saveAll') },
-    { id: 'sessions.import', title: 'deed.import', icon: 'upload', slash: 'import', run: by('dialogs', 'ui/import-export', 'bring') },
+    { id: 'sessions.export', title: 'deed.exportAll', icon: 'download', when: hasSessions, run: by('dialogs', 'ui/import-export', 'exportSessions') },
+    { id: 'sessions.import', title: 'deed.import', icon: 'upload', slash: 'import', run: by('dialogs', 'ui/import-export', 'importFiles') },
     { id: 'palette', title: 'palette.label', icon: 'search', keys: ['Mod+K', ':'], run: by('dialogs', 'ui/command-palette', 'open') },
     { id: 'keys', title: 'keys.title', icon: 'keyboard', keys: '?', slash: 'keys', run: by('dialogs', 'ui/command-palette', 'keys') },
     { id: 'prompts', title: 'prompts.title', icon: 'book', keys: 'p', slash: 'prompts', run: by('dialogs', 'ui/prompt-library', 'open') },
     {
       id: 'prompts.keep', title: 'prompts.keep', icon: 'book',
-      when: ({ app }) => Boolean(app.views.composer.read().trim()), run: by('dialogs', 'ui/prompt-library', 'keep'),
+      when: ({ app }) => Boolean(app.views.composer.read().trim()), run: by('dialogs', 'ui/prompt-library', 'saveFromComposer'),
     },
     { id: 'prompts.insert', ...never, run: by('dialogs', 'ui/prompt-library', 'insert') },
     { id: 'slash', ...never, run: by('dialogs', 'ui/slash-menu', 'open') },
@@ -96,7 +96,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
     },
     { id: 'thread.end', title: 'thread.toEnd', icon: 'down', keys: 'g e', when: hasMessages, run: ({ app }) => app.views.thread.follow() },
     { id: 'side.toggle', title: 'deed.side', icon: 'panel', keys: 'b', run: ({ actions }) => actions.toggleSide() },
-    { id: 'servers', title: 'deed.servers', icon: 'key', run: by('storage', 'ui/server-list', 'choose') },
+    { id: 'servers', title: 'deed.servers', icon: 'key', run: by('storage', 'ui/server-list', 'chooseServer') },
     { id: 'settings', title: 'settings.title', icon: 'tune', keys: 'g s', run: ({ actions }) => actions.openSettings() },
   ]
 

@@ -6,7 +6,7 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
   const FILE = /^<file name="([^"]*)/
 
   /** @param {import('./types').Actions} actions @returns {import('./types').View<import('./types').State>} */
-  function notesView(actions) {
+  function noticesView(actions) {
     const chips = h('ul.queue', { 'aria-label': t('queue.label') })
     const paused = note('hand', t('pause.on'), t('pause.end'), () => actions.set({ paused: false }))
     const fleeting = note('clock', t('temporary.on'), t('temporary.keep'), () => actions.setTemporary(false))
@@ -140,7 +140,7 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
       const wanted = next.get(id)
       next.delete(id)
       if (wanted) return take(entry, wanted)
-      const well = entry.state?.phase === 'done' && entry.state.reason === 'completed' && !sessions.open(entry.session).length
+      const well = entry.state?.phase === 'done' && entry.state.reason === 'completed' && !sessions.openInterrupts(entry.session).length
       if (well) take(entry, of(entry.session)[0]?.id)
     }
 
@@ -174,5 +174,5 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
     }
   }
 
-  return { notesView, queueOf }
+  return { noticesView, queueOf }
 })

@@ -1,7 +1,7 @@
 // The composer: a field that grows, Enter to send, files beside it, the model, and one round button that sends or
 // stops.
 
-yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/form', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid, fromRight }, { t }, { sends }, commands) => {
+yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/form', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid, fromRight }, { t }, { isSendKey }, commands) => {
   /** What is being written is kept when the hand rests this long, or never did for so long: it is more work than a key should be. */
   const [REST_MS, LATEST_MS] = [300, 5000]
   /** Files of drafts can be brought back: what does it is here. */
@@ -162,7 +162,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/form', 'ui/commands'], ({ h,
     function onkeydown(event) {
       if (event.isComposing || event.keyCode === 229) return
       if (slash?.onkeydown(event) || history.onkeydown(event)) return
-      if (!sends(event)) return
+      if (!isSendKey(event)) return
       event.preventDefault()
       send()
     }

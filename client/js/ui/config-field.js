@@ -97,7 +97,7 @@ yaa.define('ui/config-field', ['ui/dom', 'ui/i18n', 'core/config-form', 'core/re
     /** @param {any} value */
     function write(value) {
       if (input === document.activeElement) return
-      const words = form.typed(value, field)
+      const words = form.formatValue(value, field)
       if (input.value !== words) input.value = words
       if (offers) fill(offers, offersOf(field, context().app.server.info()).map((one) => h('option', { value: one })))
     }
@@ -188,7 +188,7 @@ yaa.define('ui/config-field', ['ui/dom', 'ui/i18n', 'core/config-form', 'core/re
     /** @param {any} value */
     function write(value) {
       if (input === document.activeElement) return
-      const words = form.typed(value, field)
+      const words = form.formatValue(value, field)
       if (input.value !== words) input.value = words
       draw()
     }

@@ -6,17 +6,17 @@ yaa.define('ui/config-file', [
 ], ({ h }, { t }, { toast }, { openDialog, button }, { context }, prompts, form, { defaultsOf, keepDefaults }, { scan, redact }, download) => {
   const MOST_BYTES = 4_000_000
 
-  function save() {
+  function exportSettings() {
     const { settings } = context().app
-    const made = form.together(settings.all(), defaultsOf(settings), prompts.all(settings))
+    const made = form.settingsFile(settings.all(), defaultsOf(settings), prompts.all(settings))
     const secrets = scan(made)
     download.json('yaa-settings.json', redact(made, secrets))
     toast(t('config.exported', { n: secrets.length }))
   }
 
   /** @param {File} file @param {import('./types').Actions} actions @param {() => void} then */
-  async function bring(file, actions, then) {
-    const found = file.size > MOST_BYTES ? null : form.readFile(await file.text().then(JSON.parse).catch(() => null))
+  async function importSettings(file, actions, then) {
+    const found = file.size > MOST_BYTES ? null : form.readSettingsFile(await file.text().then(JSON.parse).catch(() => null))
     if (!found) return toast(t('config.notSettings'), { bad: true })
     const { config, page, risks } = found
     const texts = found.prompts.filter((one) => typeof one?.name === 'string' && typeof one?.text === 'string')
@@ -44,7 +44,7 @@ yaa.define('ui/config-file', [
       else if (ofSessions && old.tool) next.tool = old.tool
       if (prompt) next.prompt = risks.prompt
       else if (ofSessions && old.prompt) next.prompt = old.prompt
-      keepDefaults(settings, form.pruned(next))
+      keepDefaults(settings, form.prune(next))
       const tools = { ...(ofPage ? page.tools : settings.get('tools')), ...(allowed ? Object.fromEntries(risks.allowed.map((name) => [name, 'allow'])) : {}) }
       if (library) prompts.add(settings, { format: 'yaa.prompts', prompts: texts })
       el.close()
@@ -68,12 +68,12 @@ yaa.define('ui/config-file', [
     const file = h('input.sr-only', { type: 'file', 'aria-label': t('config.import'), tabIndex: -1, onchange })
     file.accept = '.json,application/json'
     async function onchange() {
-      if (file.files?.[0]) await bring(file.files[0], actions, then)
+      if (file.files?.[0]) await importSettings(file.files[0], actions, then)
       file.value = ''
     }
     return h('section.stack', null, h('h3', null, t('config.files')), h('p.hint', null, t('config.filesHint')),
-      h('div.button-row', null, button(t('config.export'), save, 'small'), button(t('config.import'), () => file.click(), 'small'), file))
+      h('div.button-row', null, button(t('config.export'), exportSettings, 'small'), button(t('config.import'), () => file.click(), 'small'), file))
   }
 
-  return { filesPart, save, bring }
+  return { filesPart, exportSettings, importSettings }
 })

@@ -3,7 +3,7 @@
 
 yaa.define('ui/config-form', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/form', 'ui/commands', 'ui/config-field', 'ui/config-file', 'core/config-form', 'core/session-defaults', 'core/session', 'i18n/config-form', 'css/config-form',
-], ({ h, icon, text, attr, fill, uid }, { t, language }, { say }, { jsonField }, { context }, { fieldView, wordsOf }, { filesPart }, form, { defaultsOf, keepDefaults }, { release }) => {
+], ({ h, icon, text, attr, fill, uid }, { t, language }, { say }, { jsonField }, { context }, { fieldView, wordsOf }, { filesPart }, form, { defaultsOf, keepDefaults }, { releaseApprovals }) => {
   /** Stands in JSON where the key of a provider would. */
   const KEPT = '(kept)'
 
@@ -30,7 +30,7 @@ yaa.define('ui/config-form', [
       const { app } = context()
       if (scope === 'default') return defaultsOf(app.settings)
       const session = structuredClone({ config: app.current.session.config ?? {}, ext: app.current.session.ext, messages: [], id: '' })
-      release(/** @type {any} */ (session))
+      releaseApprovals(/** @type {any} */ (session))
       for (const work of app.current.later ?? []) work(/** @type {any} */ (session))
       return session.config
     }
@@ -46,9 +46,9 @@ yaa.define('ui/config-form', [
     function save(work, title) {
       const { app } = context()
       const waits = scope === 'session' && Boolean(app.current.going || app.current.elsewhere)
-      if (scope === 'default') keepDefaults(app.settings, form.pruned(work(defaultsOf(app.settings))))
+      if (scope === 'default') keepDefaults(app.settings, form.prune(work(defaultsOf(app.settings))))
       else app.book.amend(app.current, (session) => {
-        release(session)
+        releaseApprovals(session)
         const before = session.config?.limits ?? {}
         session.config = work(session.config)
         withoutOwnLimits(session, before)

@@ -50,7 +50,7 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
     function onkeydown(event) {
       if (event.isComposing || event.keyCode === 229) return
       if (event.key === 'Escape') leave()
-      else if (event.key === 'Enter' && (sends ? form.sends(event) : event.ctrlKey || event.metaKey)) done()
+      else if (event.key === 'Enter' && (sends ? form.isSendKey(event) : event.ctrlKey || event.metaKey)) done()
       else return
       event.preventDefault()
       event.stopPropagation()

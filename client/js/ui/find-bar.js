@@ -114,7 +114,7 @@ yaa.define('ui/find-bar', ['ui/dom', 'ui/i18n', 'ui/popup', 'core/search', 'css/
   async function unfolded(article, id, query) {
     const words = search.terms(query)
     const closed = () => /** @type {HTMLDetailsElement[]} */ ([...article.querySelectorAll('details:not([open])')])
-    const has = (/** @type {Element} */ one) => words.some((word) => search.fold(one.textContent).includes(word))
+    const has = (/** @type {Element} */ one) => words.some((word) => search.foldCase(one.textContent).includes(word))
     closed().filter(has).forEach((one) => { one.open = true })
     if (places(id, query).length) return places(id, query)
     const opened = closed()

@@ -12,7 +12,7 @@ yaa.define('ui/form', ['ui/dom', 'ui/i18n'], ({ h, text, attr, uid }, { t }) => 
    * late). Where keys are on the screen Enter begins a new line, and a button sends, or a real keyboard's Ctrl+Enter.
    * @param {KeyboardEvent} event
    */
-  const sends = (event) => (
+  const isSendKey = (event) => (
     event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229 &&
     (!TOUCH?.matches || event.ctrlKey || event.metaKey)
   )
@@ -153,5 +153,5 @@ yaa.define('ui/form', ['ui/dom', 'ui/i18n'], ({ h, text, attr, uid }, { t }) => 
     return { value }
   }
 
-  return { jsonField, schemaForm, isFlat, sends }
+  return { jsonField, schemaForm, isFlat, isSendKey }
 })

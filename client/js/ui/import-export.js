@@ -8,7 +8,7 @@ yaa.define('ui/import-export', [
   'io/download', 'io/clipboard', 'io/unzip', 'ui/removed-permissions',
 ], (
   dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, convert, { page }, { scan, redact },
-  { markdown, focused }, download, clipboard, unzip, foreign,
+  { markdown, condense }, download, clipboard, unzip, foreign,
 ) => {
   const { h, icon, uid } = dom
   const { t } = words
@@ -23,7 +23,7 @@ yaa.define('ui/import-export', [
   const read = async ({ app }, id = app.current.session.id) => app.book.entry(id)?.session ?? await app.store.get(id)
 
   /** Ask how, show what it would give away, save. @param {CommandContext} context @param {string} [id] */
-  async function save(context, id) {
+  async function exportSession(context, id) {
     const session = await read(context, id)
     if (!session) return
     const form = exportForm(session, context.app.settings.get('exportAs'))
@@ -43,7 +43,7 @@ yaa.define('ui/import-export', [
 
   /** @param {Session} session @param {'page' | 'markdown' | 'json'} format @param {boolean} short */
   async function contentOf(session, format, short) {
-    const shown = short ? focused(session, (left) => `[… ${t('export.left', { n: left })} …]`) : session
+    const shown = short ? condense(session, (left) => `[… ${t('export.left', { n: left })} …]`) : session
     if (format === 'json') return `${JSON.stringify(shown, null, 2)}\n`
     if (format === 'markdown') return markdown(shown, { words: headings(), tools: !short })
     await yaa.later()
@@ -101,8 +101,8 @@ yaa.define('ui/import-export', [
   }
 
   /** Several sessions, or all, in one document. @param {CommandContext} context @param {string[]} [ids] */
-  async function saveAll(context, ids) {
-    if (ids?.length === 1) return save(context, ids[0])
+  async function exportSessions(context, ids) {
+    if (ids?.length === 1) return exportSession(context, ids[0])
     const { app } = context
     const wanted = ids ?? app.book.heads().map((head) => head.id)
     /** @type {Session[]} */ const all = []
@@ -111,7 +111,7 @@ yaa.define('ui/import-export', [
       if (session) all.push(session)
     }
     const day = new Date().toISOString()
-    download.json(`yaa-${day.slice(0, 10)}.yaa.json`, convert.together(all, ids ? [] : prompts.all(app.settings), day))
+    download.json(`yaa-${day.slice(0, 10)}.yaa.json`, convert.exportDocument(all, ids ? [] : prompts.all(app.settings), day))
     if (!ids) app.settings.set('exportedAt', Date.now())
     toast(t('export.done', { n: all.length }))
   }
@@ -119,7 +119,7 @@ yaa.define('ui/import-export', [
   // -- in -----------------------------------------------------------------------------------------
 
   /** @param {CommandContext} context @param {File[]} [files] none: ask for them */
-  async function bring(context, files) {
+  async function importFiles(context, files) {
     const chosen = files ?? await pick()
     if (!chosen.length) return
     /** @type {{added: Session[], same: number, copies: number, failed: string[]}} */
@@ -132,7 +132,7 @@ yaa.define('ui/import-export', [
       let why = ''
       try {
         for await (const { name, text } of textsIn(file)) {
-          const { sessions, removed, prompts: more = [] } = convert.read(text, name, defaults)
+          const { sessions, removed, prompts: more = [] } = convert.readSessions(text, name, defaults)
           known ||= sessions.length + more.length > 0
           found += prompts.add(context.app.settings, more)
           const both = sessions.map((session, i) => ({ session, removed: removed[i] }))
@@ -148,7 +148,7 @@ yaa.define('ui/import-export', [
     await context.app.book.changed(...result.added.map(({ id }) => id))
     context.actions.draw()
     report(context, result, found)
-    foreign.show(context.app, brought)
+    foreign.showRemoved(context.app, brought)
   }
 
   /** An export is often a ZIP file: of what is in it, all that may be sessions. @param {File} file */
@@ -206,5 +206,5 @@ yaa.define('ui/import-export', [
     })
   }
 
-  return { save, saveAll, bring }
+  return { exportSession, exportSessions, importFiles }
 })

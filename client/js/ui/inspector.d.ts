@@ -19,12 +19,12 @@ declare global {
     'ui/tools/diff': { diffView(): ToolPicture; drawRows(table: any, rows: DiffRow[]): void }
     'ui/tools/lists': { searchView(): ToolPicture; treeView(): ToolPicture; tableView(): ToolPicture }
     'ui/tools/file': { fileView(): ToolPicture; pageView(): ToolPicture }
-    'ui/tools/result-files': { attachedView(fetched: (path: string) => Promise<Blob>): { el: any; update(attachments: any[]): void } }
+    'ui/tools/result-files': { resultFilesView(fetched: (path: string) => Promise<Blob>): { el: any; update(attachments: any[]): void } }
     'io/event-log': {
-      keep(session: string, run: string, seen: { at: number; event: YaaEvent }[]): Promise<void>
-      of(session: string): Promise<Recording[]>
-      forget(session: string): Promise<any>
-      sweep(here: Set<string>): Promise<void>
+      save(session: string, run: string, seen: { at: number; event: YaaEvent }[]): Promise<void>
+      load(session: string): Promise<Recording[]>
+      remove(session: string): Promise<any>
+      removeUnused(here: Set<string>): Promise<void>
       clear(): Promise<void>
     }
     'ui/tools/card-body': { toolBody(body: any): { update(item: any): void; destroy(): void }; previewOf(name: string, args: any): any }

@@ -1,7 +1,7 @@
 // What a run can wait for, one card body per reason. A card knows only its interrupt: it reads `answer` from it and
 // hands a new one to `actions.answer`. The session keeps both, so cards survive a reload, another tab, another device.
 
-yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'], (dom, { t, count, language }, { jsonField, schemaForm, isFlat, sends }, { money }) => {
+yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'], (dom, { t, count, language }, { jsonField, schemaForm, isFlat, isSendKey }, { money }) => {
   const { h, icon, iconButton, fill, attr } = dom
   /** @typedef {(payload: any, status?: 'resolved' | 'cancelled') => void} Give */
   /** @typedef {import('./types').Field} Field */
@@ -31,7 +31,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'],
    * @param {any} [call] the tool call it belongs to
    * @returns {import('./types').View}
    */
-  function askView(interrupt, actions, call) {
+  function interruptCard(interrupt, actions, call) {
     /** @type {Give} */
     const answer = (payload, status = 'resolved') => actions.answer(interrupt.id, { status, payload })
     const el = h('div.ask', { id: `ask-${interrupt.id}`, role: 'group', tabIndex: -1 })
@@ -97,7 +97,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'],
 
     /** Names and values; a change of a file as what goes and what comes, once that can be drawn. @param {any} value */
     async function draw(value) {
-      const plain = isObject(value) ? argsList(value) : h('pre.mono', null, plainly(String(value)))
+      const plain = isObject(value) ? argsList(value) : h('pre.mono', null, escapeControls(String(value)))
       fill(shown, plain)
       const picture = await does.picture?.(tool, value)
       if (picture && plain.isConnected) fill(shown, picture)
@@ -222,7 +222,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'],
     const send = () => input.value.trim() && give(input.value.trim())
     /** @param {KeyboardEvent} event */
     function onkeydown(event) {
-      if (!sends(event)) return
+      if (!isSendKey(event)) return
       event.preventDefault()
       send()
     }
@@ -252,7 +252,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'],
     const tool = interrupt.tool ?? call?.function.name ?? interrupt.reason
     const input = h('textarea.input.mono', { 'aria-label': t('question.send'), placeholder: t('question.send'), spellcheck: false })
     const send = (/** @type {boolean} */ bad) => answer({ content: input.value, ...(bad ? { is_error: true } : {}) })
-    const decline = declining(answer, () => { actions.hidden = false })
+    const decline = declineForm(answer, () => { actions.hidden = false })
     const actions = h('div.ask-actions', null,
       button('client.send', '.primary', () => send(false)), button('client.error', '', () => send(true)),
       button('question.decline', '.danger', () => { decline.show(); actions.hidden = true }))
@@ -261,7 +261,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'],
   }
 
   /** A call that is left undone, with a reason for the model. @param {(payload: any, status?: string) => void} answer @param {() => void} back */
-  const declining = (answer, back) => denial((reason) => answer(reason ? { reason } : undefined, 'cancelled'), back, 'question.decline')
+  const declineForm = (answer, back) => denial((reason) => answer(reason ? { reason } : undefined, 'cancelled'), back, 'question.decline')
 
   /** @param {any} interrupt @param {any} call */
   function callArgs(interrupt, call) {
@@ -318,14 +318,14 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'],
   const button = (key, classes, onclick) => h(`button.button${classes}`, { type: 'button', onclick }, t(key))
 
   /** What turns the direction of the words behind it would have one thing read and another allowed. @param {string} words */
-  const plainly = (words) => words.replace(/(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
+  const escapeControls = (words) => words.replace(/(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
 
   /** Arguments as names and values. @param {Record<string, any>} args */
   function argsList(args) {
     const entries = Object.entries(args)
     if (!entries.length) return h('p.args-none', null, t('tool.noArguments'))
-    const shown = (/** @type {any} */ value) => plainly(typeof value === 'string' ? value : JSON.stringify(value, null, 2))
-    return h('dl.args', null, entries.map(([name, value]) => [h('dt', null, plainly(name)), h('dd', null, shown(value))]))
+    const shown = (/** @type {any} */ value) => escapeControls(typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+    return h('dl.args', null, entries.map(([name, value]) => [h('dt', null, escapeControls(name)), h('dd', null, shown(value))]))
   }
 
   /** @param {any} source @returns {any} an object, or the text itself where it isn't JSON */
@@ -340,5 +340,5 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'],
   /** @param {any} value */
   const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-  return { askView, argsList, parseArgs, plainly, bodies: BODIES, declining, callArgs, button }
+  return { interruptCard, argsList, parseArgs, escapeControls, bodies: BODIES, declineForm, callArgs, button }
 })

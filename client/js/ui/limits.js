@@ -12,7 +12,7 @@ yaa.define('ui/limits', [
   const RULES = ['', 'allow', 'ask', 'deny']
 
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
-  function deeds(app, actions) {
+  function limitActions(app, actions) {
     const paused = () => Boolean(app.settings.get('paused'))
 
     /**
@@ -184,7 +184,7 @@ yaa.define('ui/limits', [
 
     function draw() {
       const grant = { tool, match: matchOf() }
-      const all = rules.earlier(session, grant, interrupt.call_id)
+      const all = rules.earlierCalls(session, grant, interrupt.call_id)
       problem.hidden = rules.covers(grant, tool, args)
       text(told, Object.keys(grant.match).length ? t('rule.earlier', { n: all.length }) : t('rule.every', { tool, n: all.length }))
     }
@@ -207,5 +207,5 @@ yaa.define('ui/limits', [
     return { key, el, on: () => box.checked, pattern: () => field.value, focus: () => field.focus() }
   }
 
-  return { deeds, setLimits }
+  return { limitActions, setLimits }
 })

@@ -1,7 +1,7 @@
 // What a message offers under it: copy, edit, another answer, and the way through its branches. Only the buttons are
 // here; what they do is in ui/branch-actions, which comes with the first press.
 
-yaa.define('ui/message-actions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibility'], (dom, { t }, popup, { whenSeen }) => {
+yaa.define('ui/message-actions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibility'], (dom, { t }, popup, { whenRendered }) => {
   const { h, icon, iconButton, text, attr, hide, list } = dom
 
   /**
@@ -15,13 +15,13 @@ yaa.define('ui/message-actions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-vi
    * @param {import('./types').Actions} actions @param {(message: Message) => string} words what copying takes
    * @returns {import('./types').View<Shown>}
    */
-  function barView(actions, words) {
+  function actionBar(actions, words) {
     /** @type {any} */ let shown = null
     /** @type {any} */ let buttons = null
     /** @type {any} */ let marks = null
     const el = h('span.message-bar')
     // of thousands of messages few are looked at: the others have no buttons
-    whenSeen(el, () => {
+    whenRendered(el, () => {
       buttons = buttonsView(actions, words)
       el.append(buttons.el)
       if (shown) update(shown)
@@ -137,7 +137,7 @@ yaa.define('ui/message-actions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-vi
   }
 
   /** What an edit has set aside, until something goes on from there. @param {import('./types').Actions} actions */
-  function ghostView(actions) {
+  function setAsideView(actions) {
     const words = h('span')
     const go = h('button.button.small.primary', { type: 'button', onclick: () => actions.branch('continueHere') }, t('branch.continue'))
     const back = h('button.button.small', { type: 'button', onclick: () => actions.branch('back') }, t('branch.back'))
@@ -160,5 +160,5 @@ yaa.define('ui/message-actions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-vi
     return { el, update }
   }
 
-  return { barView, callEdits, ghostView }
+  return { actionBar, callEdits, setAsideView }
 })

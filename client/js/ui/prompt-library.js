@@ -168,7 +168,7 @@ yaa.define('ui/prompt-library', [
   }
 
   /** Keep what is in the composer. @param {CommandContext} context */
-  const keep = (context) => edit(context, null, () => toast(t('prompts.kept')), context.app.views.composer.read())
+  const saveFromComposer = (context) => edit(context, null, () => toast(t('prompts.kept')), context.app.views.composer.read())
 
-  return { all, add, insert, open, keep, slug }
+  return { all, add, insert, open, saveFromComposer, slug }
 })

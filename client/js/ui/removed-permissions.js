@@ -1,7 +1,7 @@
 // What sessions from elsewhere wanted to allow: shown once they are in, without it. What a person ticks is put back.
 
 yaa.define('ui/removed-permissions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/interrupt-cards', 'core/sanitize', 'core/patch', 'i18n/removed-permissions', 'css/dialogs'], (
-  { h }, { t }, { toast }, { openDialog, button }, { plainly }, { canTakeOver, takeOver }, { parsePointer },
+  { h }, { t }, { toast }, { openDialog, button }, { escapeControls }, { canTakeOver, takeOver }, { parsePointer },
 ) => {
   /** More are counted, and can be set in the session itself. */
   const MOST_SESSIONS = 20
@@ -13,7 +13,7 @@ yaa.define('ui/removed-permissions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialo
    * What is told: the page chooses the provider itself, so the name of one asks for nothing.
    * @param {Removed[]} removed
    */
-  const told = (removed) => removed.filter(({ kind, value }) => kind !== 'provider' || Object.keys(value).some((key) => key !== 'name' && key !== 'model_name'))
+  const reportable = (removed) => removed.filter(({ kind, value }) => kind !== 'provider' || Object.keys(value).some((key) => key !== 'name' && key !== 'model_name'))
 
   /**
    * Show what was left out of these sessions, which are stored. Nothing is shown where there is nothing.
@@ -21,8 +21,8 @@ yaa.define('ui/removed-permissions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialo
    * @param {{own?: () => Promise<any>, onclose?: () => void}} [more] own: take back everything, since it is the person's own copy
    * @returns {boolean} whether there was anything
    */
-  function show(app, brought, { own, onclose } = {}) {
-    const all = brought.map((one) => ({ ...one, removed: told(one.removed) })).filter(({ removed, beside }) => removed.length || beside)
+  function showRemoved(app, brought, { own, onclose } = {}) {
+    const all = brought.map((one) => ({ ...one, removed: reportable(one.removed) })).filter(({ removed, beside }) => removed.length || beside)
     if (!all.length) {
       onclose?.()
       return false
@@ -72,20 +72,20 @@ yaa.define('ui/removed-permissions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialo
   /** What it would have done, in a line. @param {Removed} item @returns {string} */
   function wordsOf({ kind, path, value }) {
     const place = parsePointer(path) ?? []
-    const name = plainly(String(place[place.length - 1] ?? ''))
+    const name = escapeControls(String(place[place.length - 1] ?? ''))
     switch (kind) {
-      case 'grant': return t('foreign.run', { tool: plainly(String(value.tool)) })
+      case 'grant': return t('foreign.run', { tool: escapeControls(String(value.tool)) })
       case 'tool': return t(value.auto_approve === true ? 'foreign.run' : 'foreign.tool', { tool: name })
-      case 'agent': return t(value.definition ? 'foreign.ownAgent' : 'foreign.agent', { name: plainly(value.name) })
+      case 'agent': return t(value.definition ? 'foreign.ownAgent' : 'foreign.agent', { name: escapeControls(value.name) })
       case 'agent_policy': return t('foreign.agentPolicy', { tool: name })
-      case 'instructions': return t('foreign.instructions', { place: plainly(place.filter((one) => one !== 'config').join('.')) })
-      case 'limit': return t(value === null ? 'foreign.noLimit' : 'foreign.limit', { name: plainly(place.slice(2).join('.')), value: plainly(shortOf(value)) })
-      case 'provider': return t('foreign.provider', { url: plainly(shortOf(value.api_url ?? value.name ?? '')) })
-      case 'tool_choice': return t('foreign.toolChoice', { tool: plainly(shortOf(value)) })
-      case 'tools': return t('foreign.tools', { names: plainly(shortOf(value.join(', '))) })
-      case 'answer': return t('foreign.answer', { tool: plainly(shortOf(value.tool ?? value.reason ?? '')) })
-      case 'call': return t('foreign.call', { tool: plainly(shortOf(value.name ?? '')) })
-      case 'unknown': return t('foreign.unknown', { path: plainly(shortOf(place.join('.'))) })
+      case 'instructions': return t('foreign.instructions', { place: escapeControls(place.filter((one) => one !== 'config').join('.')) })
+      case 'limit': return t(value === null ? 'foreign.noLimit' : 'foreign.limit', { name: escapeControls(place.slice(2).join('.')), value: escapeControls(shortOf(value)) })
+      case 'provider': return t('foreign.provider', { url: escapeControls(shortOf(value.api_url ?? value.name ?? '')) })
+      case 'tool_choice': return t('foreign.toolChoice', { tool: escapeControls(shortOf(value)) })
+      case 'tools': return t('foreign.tools', { names: escapeControls(shortOf(value.join(', '))) })
+      case 'answer': return t('foreign.answer', { tool: escapeControls(shortOf(value.tool ?? value.reason ?? '')) })
+      case 'call': return t('foreign.call', { tool: escapeControls(shortOf(value.name ?? '')) })
+      case 'unknown': return t('foreign.unknown', { path: escapeControls(shortOf(place.join('.'))) })
       default: return t(`foreign.${kind}`)
     }
   }
@@ -94,8 +94,8 @@ yaa.define('ui/removed-permissions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialo
   function detail({ kind, value }) {
     const words = detailOf(kind, value)
     if (!words) return null
-    if (words.length <= SHORT && !words.includes('\n')) return h('p.hint.mono', null, plainly(words))
-    return h('details.foreign-more', null, h('summary', null, t('foreign.read')), h('pre.mono', { tabIndex: 0 }, plainly(words)))
+    if (words.length <= SHORT && !words.includes('\n')) return h('p.hint.mono', null, escapeControls(words))
+    return h('details.foreign-more', null, h('summary', null, t('foreign.read')), h('pre.mono', { tabIndex: 0 }, escapeControls(words)))
   }
 
   /** @param {string} kind @param {any} value @returns {string} */
@@ -113,5 +113,5 @@ yaa.define('ui/removed-permissions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialo
     return text.length > SHORT ? `${text.slice(0, SHORT).toWellFormed()}…` : text
   }
 
-  return { show, told }
+  return { showRemoved, reportable }
 })

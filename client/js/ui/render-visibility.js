@@ -14,7 +14,7 @@ yaa.define('ui/render-visibility', [], () => {
    * What is in no article counts as seen.
    * @param {Element} el @param {() => void} work
    */
-  function whenSeen(el, work) {
+  function whenRendered(el, work) {
     if (!asked.size) requestAnimationFrame(sort)
     asked.set(el, work)
   }
@@ -47,5 +47,5 @@ yaa.define('ui/render-visibility', [], () => {
     for (const work of due?.values() ?? []) work()
   }, true)
 
-  return { whenSeen }
+  return { whenRendered }
 })

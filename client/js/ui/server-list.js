@@ -18,7 +18,7 @@ yaa.define('ui/server-list', [
   const keep = (urls) => ground.context().app.settings.set('servers', [...new Set(urls)])
 
   /** In the server tab of the settings. @param {import('./types').Actions} actions */
-  function part(actions) {
+  function settingsPart(actions) {
     const rows = h('ul.servers')
     const url = h('input.input', { type: 'url', inputmode: 'url', 'aria-label': t('servers.url'), placeholder: 'http://' })
     const key = h('input.input', { type: 'password', autocomplete: 'off', 'aria-label': t('servers.key'), placeholder: t('servers.key') })
@@ -49,7 +49,7 @@ yaa.define('ui/server-list', [
           actions.draw()
         }
         const end = i
-          ? [button(t('servers.move'), () => move(one, actions), 'small'), iconButton('x', t('servers.remove', { name }), { onclick: remove })]
+          ? [button(t('servers.move'), () => moveSession(one, actions), 'small'), iconButton('x', t('servers.remove', { name }), { onclick: remove })]
           : [h('span.badge', null, t('servers.current'))]
         return h('li', null, h('span.server-name', { title: one }, name), end)
       }))
@@ -59,7 +59,7 @@ yaa.define('ui/server-list', [
   }
 
   /** Asks the other server, says what would be different, and goes on there if that is wanted. @param {string} url @param {import('./types').Actions} actions */
-  async function move(url, actions) {
+  async function moveSession(url, actions) {
     const { app } = ground.context()
     const name = nameOf(url)
     const body = h('div.stack', { 'aria-live': 'polite' }, h('p', null, t('servers.checking')))
@@ -95,16 +95,16 @@ yaa.define('ui/server-list', [
   }
 
   /** The command: choose one of the others, or add one in the settings. @param {import('./types').CommandContext} context */
-  function choose({ actions }) {
+  function chooseServer({ actions }) {
     const others = known().slice(1)
     if (!others.length) return actions.openSettings('server')
-    if (others.length === 1) return move(others[0], actions)
+    if (others.length === 1) return moveSession(others[0], actions)
     const pick = (/** @type {string} */ url) => () => {
       dialog.close()
-      move(url, actions)
+      moveSession(url, actions)
     }
     const dialog = openDialog({ title: t('servers.title'), body: h('div.button-row', null, others.map((url) => button(nameOf(url), pick(url)))) })
   }
 
-  return { part, move, choose }
+  return { settingsPart, moveSession, chooseServer }
 })

@@ -13,7 +13,7 @@ yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'
   ])
 
   /** In the reader's language, or in the server's words: a newer one says more, and a document may hold anything. @param {Remark} remark */
-  function inWords({ code, message, ...rest }) {
+  function warningText({ code, message, ...rest }) {
     const [key, names] = KNOWN.get(code) ?? ['', []]
     const facts = names.map((name) => [name, factOf(rest[name])])
     return key && facts.every(([, words]) => words) ? t(key, Object.fromEntries(facts)) : message
@@ -45,7 +45,7 @@ yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'
       } })
       fill(el, h('details', null,
         h('summary', null, icon('question'), h('span', null, t('warn.lead', { n: all.length })), icon('chevron', 'chevron')),
-        h('ul', null, all.map((one) => h('li', null, inWords(one))))), close)
+        h('ul', null, all.map((one) => h('li', null, warningText(one))))), close)
     }
 
     app.watchers.add(update)
@@ -59,5 +59,5 @@ yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'
     return found.map((one) => (typeof one === 'string' ? { message: one } : one)).filter((one) => one?.message && typeof one.message === 'string')
   }
 
-  return { start, inWords, remarks }
+  return { start, warningText, remarks }
 })

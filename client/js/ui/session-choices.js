@@ -3,7 +3,7 @@
 
 yaa.define('ui/session-choices', [
   'ui/i18n', 'ui/popup', 'core/session-defaults', 'core/session', 'i18n/commands',
-], ({ t }, { toast }, { defaultsOf, keepDefaults, withRule, isOwn }, { release }) => {
+], ({ t }, { toast }, { defaultsOf, keepDefaults, withRule, isOwn }, { releaseApprovals }) => {
   /** @param {any} object @param {string} name @param {any} value undefined takes it out */
   function withEntry(object, name, value) {
     const { [name]: _, ...rest } = object ?? {}
@@ -32,7 +32,7 @@ yaa.define('ui/session-choices', [
     const more = what === 'provider' ? [rest[0], settings.get('model')] : rest
     keepDefaults(settings, CHANGES[what](defaultsOf(settings), ...more))
     book.amend(entry, (session) => {
-      release(session)
+      releaseApprovals(session)
       const config = CHANGES[what](session.config, ...more)
       const own = what === 'limit' ? session.ext?.limits?.[rest[0]] : undefined // said for this session alone
       session.config = own === undefined ? config : within(config, 'limits', rest[0], own)
@@ -44,7 +44,7 @@ yaa.define('ui/session-choices', [
   function chooseTool({ settings, book }, entry, name, rule) {
     settings.set('tools', withEntry(settings.get('tools'), name, rule || undefined))
     book.amend(entry, (session) => {
-      release(session)
+      releaseApprovals(session)
       const config = (session.config ??= {})
       config.tool = { ...config.tool, [name]: withRule(config.tool?.[name], rule) }
       if (!Object.keys(config.tool[name]).length) delete config.tool[name]

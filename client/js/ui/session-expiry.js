@@ -11,13 +11,13 @@ yaa.define('ui/session-expiry', [
   /** @type {ReturnType<typeof locks.create> | null} */ let lock = null
 
   /** What is due, as the settings say. */
-  function due() {
+  function dueSessions() {
     const { app } = context()
     const { settings, book, current } = app
     const heads = book.heads()
     const busy = heads.filter(({ id }) => book.entry(id)?.going || book.entry(id)?.elsewhere || book.entry(id)?.session.ext?.temporary)
     const keep = new Set([current.session.id, ...busy.map(({ id }) => id)])
-    return { heads, ...keeping.expired({ now: Date.now(), heads, keep, ...settings.get('expiry') }) }
+    return { heads, ...keeping.expiredSessions({ now: Date.now(), heads, keep, ...settings.get('expiry') }) }
   }
 
   /** Another tab may run it: then its lock is taken. @param {Head[]} heads @returns {Promise<string[]>} ids of those that nobody runs */
@@ -45,7 +45,7 @@ yaa.define('ui/session-expiry', [
     const more = heads.length > NAMED ? h('p.hint', null, t('expiry.more', { n: heads.length - NAMED })) : null
     const go = async () => {
       el.close()
-      const still = new Map(due().remove.map((head) => [head.id, head])) // of what was listed, what is due yet
+      const still = new Map(dueSessions().remove.map((head) => [head.id, head])) // of what was listed, what is due yet
       const ids = await free(heads.filter(({ id }) => still.has(id)))
       await manage.removeAll(context(), ids)
     }
@@ -63,7 +63,7 @@ yaa.define('ui/session-expiry', [
       const { app } = context()
       if (document.hidden || Date.now() - looked < HOUR || app.store.kind === 'memory') return
       looked = Date.now()
-      const { archive: old, remove } = due()
+      const { archive: old, remove } = dueSessions()
       if (old.length) await archive(old)
       if (!remove.length || Date.now() - (app.settings.get('expirySnoozed') ?? 0) < SNOOZE) return
       const days = app.settings.get('expiry')?.remove
@@ -73,7 +73,7 @@ yaa.define('ui/session-expiry', [
       }
       const show = () => {
         gone('expiry')
-        ask(due().remove)
+        ask(dueSessions().remove)
       }
       notice({
         key: 'expiry', tone: 'note', words: t('expiry.due', { n: remove.length, days }),
@@ -85,16 +85,16 @@ yaa.define('ui/session-expiry', [
   }
 
   /** In the storage panel. @param {import('./types').Actions} actions */
-  function part(actions) {
+  function settingsPart(actions) {
     const fields = /** @type {const} */ (['archive', 'remove']).map((name) => daysField(name, actions, update))
     const counts = h('p', { role: 'status' })
-    const now = { archive: button('', () => archive(due().archive).then(update), 'small'), remove: button('', () => ask(due().remove), 'small') }
+    const now = { archive: button('', () => archive(dueSessions().archive).then(update), 'small'), remove: button('', () => ask(dueSessions().remove), 'small') }
     const el = h('section.stack', null, h('h3', null, t('expiry.heading')), counts, fields.map((field) => field.el),
       h('p.hint', null, t('expiry.hint')), h('div.button-row', null, now.archive, now.remove))
 
     function update() {
       const { settings } = context().app
-      const found = due()
+      const found = dueSessions()
       const archived = found.heads.filter((head) => head.archived).length
       text(counts, t('expiry.counts', { n: found.heads.length, archived, pinned: found.heads.filter((head) => head.pinned).length }))
       for (const field of fields) field.write(settings.get('expiry'))
@@ -128,5 +128,5 @@ yaa.define('ui/session-expiry', [
     return { el, write: (/** @type {any} */ value) => { if (input !== document.activeElement && problem.hidden) input.value = String(value?.[name] ?? '') } }
   }
 
-  return { start, part, due }
+  return { start, settingsPart, dueSessions }
 })

@@ -65,8 +65,8 @@ yaa.define('ui/session-search', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/find-bar',
     function draw() {
       const { found, query, words } = looked
       const best = [...found].sort((a, b) => b.score - a.score || b.updated - a.updated).slice(0, shown)
-      for (const one of best) one.hits ??= search.look(one.in, words)?.hits
-      list(rows, best.map((one) => ({ ...one, query, title: search.marked(one.in.title, words) })), (one) => one.id, () => foundView(context))
+      for (const one of best) one.hits ??= search.searchSession(one.in, words)?.hits
+      list(rows, best.map((one) => ({ ...one, query, title: search.splitMatches(one.in.title, words) })), (one) => one.id, () => foundView(context))
       hide(rest, best.length === found.length)
       text(rest, t('search.more', { n: Math.min(SHOWN, found.length - best.length) }))
       here()
@@ -84,7 +84,7 @@ yaa.define('ui/session-search', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/find-bar',
     async function lookIn(head, words) {
       const title = head.title || t('session.untitled')
       const all = { title, pages: await pagesOf(head) }
-      const found = search.look(all, words, 0)
+      const found = search.searchSession(all, words, 0)
       return found && { score: found.score, in: all, id: head.id, updated: head.updated }
     }
 

@@ -21,7 +21,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
    *   onEnd: (entry: Entry) => void, onElsewhere: () => void, onUnsaid: (entry: Entry, words: any) => void}} options
    *   `prepare` writes the person's settings into a session before it is sent; `whole`: more than its last turn changed
    */
-  function openBook({ store, api, prepare, onChange, onEnd, onElsewhere, onUnsaid }) {
+  function openSessionStore({ store, api, prepare, onChange, onEnd, onElsewhere, onUnsaid }) {
     /** @type {Map<string, Entry>} */ const entries = new Map()
     /** @type {Head[]} */ let heads = []
     /** What others do when a run begins, at each of its events, and when it has come to rest. @type {import('./types').Hooks[]} */
@@ -100,7 +100,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       if (entry.going) return
       const taken = answers.filter(([id, one]) => sessions.answer(entry.session, id, one))
       onChange(entry.session.id, true)
-      if (!sessions.open(entry.session).length && taken.some(([, one]) => one)) return run(entry)
+      if (!sessions.openInterrupts(entry.session).length && taken.some(([, one]) => one)) return run(entry)
       await save(entry.session)
     }
 
@@ -124,7 +124,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       if (!release) return null
       try {
         await takeOver(entry)
-        sessions.continued(entry.session)
+        sessions.markContinued(entry.session)
         settle(entry)
         await prepare(entry.session)
         for (const hook of hooks) hook.begins(entry)
@@ -157,7 +157,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       if (!session) return
       const last = mine.messages.at(-1)
       if (last?.role === 'user' && session.messages.every(({ id }) => id !== last.id)) session.messages.push(last)
-      for (const { id, answer } of sessions.answered(mine)) sessions.answer(session, id, answer ?? null)
+      for (const { id, answer } of sessions.answeredInterrupts(mine)) sessions.answer(session, id, answer ?? null)
       entry.session = session
     }
 
@@ -186,7 +186,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
     async function slot(entry) {
       const { session } = entry
       const waiting = slots.take({
-        urgent: sessions.answered(session).length > 0,
+        urgent: sessions.answeredInterrupts(session).length > 0,
         onWait: () => {
           onState(entry, { ...BEGUN, reason: 'queued' })
           save(session).then(() => changed(session.id)) // a stream saves before it sends; this one may wait for long
@@ -214,7 +214,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
     /** An answer the server did not take is open again, so that it can be given anew. @param {Entry} entry */
     function takeBackRefused({ session, state }) {
       if (state?.reason !== 'refused' || state.error?.code !== 'answer_invalid') return
-      for (const one of sessions.answered(session)) sessions.answer(session, one.id, null)
+      for (const one of sessions.answeredInterrupts(session)) sessions.answer(session, one.id, null)
     }
 
     /** @param {Entry} entry */
@@ -367,5 +367,5 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
     }
   }
 
-  return { openBook, isActive }
+  return { openSessionStore, isActive }
 })

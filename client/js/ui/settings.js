@@ -1,7 +1,7 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'i18n/settings', 'i18n/config-form', 'css/dialogs'], (dom, { t }, { toneOf, wordsOf }, { lookPanel }, { switches }, { linkOf }) => {
+yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'i18n/settings', 'i18n/config-form', 'css/dialogs'], (dom, { t }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
   const TABS = ['server', 'model', 'tools', 'limits', 'config', 'look', 'storage']
   const LIMITS = [
@@ -15,7 +15,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     /** @type {Record<string, import('./types').View>} */
     const panels = {
       server: serverPanel(actions), model: modelPanel(actions), tools: toolsPanel(actions), limits: limitsPanel(actions),
-      config: laterView('config', 'ui/config-form', 'panel', actions), look: lookPanel(actions), storage: laterView('storage', 'ui/storage-notices', 'storagePanel', actions),
+      config: laterView('config', 'ui/config-form', 'panel', actions), look: appearancePanel(actions), storage: laterView('storage', 'ui/storage-notices', 'storagePanel', actions),
     }
     const panel = h('div.panel', { role: 'tabpanel', tabIndex: -1 })
     const tab = (/** @type {string} */ name) => (

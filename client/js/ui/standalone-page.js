@@ -17,7 +17,7 @@ yaa.define('ui/standalone-page', [
   let met = false
 
   /** The session in this page, if it is a page in one file whose session was not kept. @returns {any} */
-  function given() {
+  function embeddedSession() {
     const element = document.getElementById(ID)
     const data = element && JSON.parse(element.textContent ?? '')
     if (!data?.session) return null
@@ -37,7 +37,7 @@ yaa.define('ui/standalone-page', [
     }
   }
 
-  /** @param {HTMLElement} root @param {any} data what `given` gave */
+  /** @param {HTMLElement} root @param {any} data what `embeddedSession` gave */
   async function start(root, { session, removed, saved }) {
     const store = memory.open()
     await store.put(session)
@@ -51,15 +51,15 @@ yaa.define('ui/standalone-page', [
     const connected = (app, actions, act) => join(app, actions, () => {
       joined()
       const brought = untold.splice(0)
-      foreign.show(app, brought, { onclose: () => act?.() })
+      foreign.showRemoved(app, brought, { onclose: () => act?.() })
       for (const one of waiting.splice(0)) one()
     })
     /** @type {import('./types').Guest} */
     const guest = {
       id: session.id,
       foot(app, actions, composer) {
-        const n = foreign.told(removed).length
-        const tell = n ? () => foreign.show(app, [{ id: session.id, title: session.title, removed }]) : null
+        const n = foreign.reportable(removed).length
+        const tell = n ? () => foreign.showRemoved(app, [{ id: session.id, title: session.title, removed }]) : null
         const foot = footView(app, composer, saved, { go: () => connected(app, actions), tell, n })
         joined = foot.show
         return foot.el
@@ -171,5 +171,5 @@ yaa.define('ui/standalone-page', [
     location.reload()
   }
 
-  return { given, start }
+  return { embeddedSession, start }
 })

@@ -23,7 +23,7 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
 
   /** How the last run ended, told by the session alone: after a reload there is no run to ask. @param {Session} session */
   function pastLine(session) {
-    const { kind } = sessions.why(session, { live: false })
+    const { kind } = sessions.stopReason(session, { live: false })
     if (kind === 'cancelled') return stoppedLine(session)
     const unfinished = kind === 'cut' || kind === 'ready' || kind === 'running'
     return unfinished ? { text: t('run.unfinished'), icon: 'alert', tone: 'ask', action: t('run.resume') } : null
@@ -53,14 +53,14 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
   /** @param {{session: Session, state: RunState | null}} entry @returns {'' | 'busy' | 'asking' | 'failed'} */
   function markOf({ session, state }) {
     if (state && ['posting', 'streaming', 'lost'].includes(state.phase)) return 'busy'
-    if (sessions.open(session).length) return 'asking'
+    if (sessions.openInterrupts(session).length) return 'asking'
     return state?.reason === 'failed' || state?.reason === 'gave_up' ? 'failed' : ''
   }
 
   /** One sentence for a screen reader; only failures interrupt. @param {{session: Session, state: RunState | null}} entry */
   function announce({ session, state }) {
     // what the page has begun by itself asks nobody
-    const [first] = sessions.open(session).filter((one) => session.calls?.[one.call_id ?? '']?.state !== 'started')
+    const [first] = sessions.openInterrupts(session).filter((one) => session.calls?.[one.call_id ?? '']?.state !== 'started')
     if (first?.reason === 'tool_call') say(t('say.approval', { tool: first.tool ?? '' }))
     else if (first?.reason === 'limit') say(t('say.limit'))
     else if (first) say(t('say.question'))

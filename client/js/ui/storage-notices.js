@@ -6,7 +6,7 @@ yaa.define('ui/storage-notices', [
   'i18n/storage', 'css/storage',
 ], ({ h, icon, list, attr }, { t }, { toast, say }, { context }, keeping, download, vaults, folders, convert, { uuid }, foreign) => {
   /** @typedef {{key: string, tone: string, words: string, next?: string, buttons: any[], form?: any}} Notice */
-  const vault = vaultOf()
+  const keyStorage = vaultOf()
   const folder = folders.open()
   /** @type {Map<string, Notice>} */
   const notices = new Map()
@@ -28,10 +28,10 @@ yaa.define('ui/storage-notices', [
       event.preventDefault()
       troubled(/** @type {any} */ (event).detail)
     })
-    addEventListener('yaa-saved', (event) => saved(/** @type {any} */ (event).detail))
+    addEventListener('yaa-saved', (event) => copyToFolder(/** @type {any} */ (event).detail))
     app.watchers.add(place)
     if (app.store.kind === 'memory') troubled({ code: 'blocked', message: '' })
-    if (vault.possible && vault.exists() && !app.settings.key()) notice(locked())
+    if (keyStorage.possible && keyStorage.exists() && !app.settings.key()) notice(locked())
     remind()
     yaa.use(/** @type {any} */ ('ui/session-expiry')).start(notice, (/** @type {string} */ key) => put(key, null))
     place()
@@ -75,7 +75,7 @@ yaa.define('ui/storage-notices', [
 
   // -- copies -------------------------------------------------------------------------------------
 
-  async function promised() {
+  async function isPersistent() {
     return await navigator.storage?.persisted?.() ?? false
   }
 
@@ -85,7 +85,7 @@ yaa.define('ui/storage-notices', [
     const heads = app.book.heads()
     const kept = { copied: settings.get('copied'), snoozed: settings.get('snoozed') }
     const folderOn = folder.possible && (await folder.state()).state === 'ready'
-    const { due, days, changed } = keeping.reminder({ now: Date.now(), heads, persisted: await promised(), folder: folderOn, ...kept })
+    const { due, days, changed } = keeping.reminder({ now: Date.now(), heads, persisted: await isPersistent(), folder: folderOn, ...kept })
     if (!due || app.store.kind === 'memory') return
     const later = () => {
       settings.set('snoozed', Date.now())
@@ -119,7 +119,7 @@ yaa.define('ui/storage-notices', [
     /** @type {(import('./types').Brought & {raw: Session})[]} */ const brought = []
     for (const raw of found.sessions) {
       const here = await app.store.get(raw.id)
-      const made = keeping.isLater(raw, here) ? convert.bring(raw, '', app.server.info()?.defaults) : null
+      const made = keeping.isLater(raw, here) ? convert.importSession(raw, '', app.server.info()?.defaults) : null
       if (!made) continue
       const { session, removed } = made
       if (here) session.id = uuid()
@@ -127,7 +127,7 @@ yaa.define('ui/storage-notices', [
     }
     await app.book.changed(...brought.map(({ id }) => id))
     toast(t('keep.restored', { taken: brought.length, kept: found.sessions.length - brought.length }))
-    foreign.show(app, brought, { own: () => takeBack(brought) })
+    foreign.showRemoved(app, brought, { own: () => takeBack(brought) })
   }
 
   /** The person's own copy: as it was, in the place of what came in without its permissions. @param {{id: string, raw: Session}[]} brought */
@@ -141,11 +141,11 @@ yaa.define('ui/storage-notices', [
   }
 
   /** A session that has changed goes into the folder too. @param {Session} session */
-  function saved(session) {
+  function copyToFolder(session) {
     if (folder.possible && !session.ext?.temporary) folder.write(session).catch((error) => troubled({ code: 'failed', message: error.message }))
   }
 
-  // -- the vault ----------------------------------------------------------------------------------
+  // -- keys under a passphrase ----------------------------------------------------------------------------------
 
   /** @returns {Notice} */
   function locked() {
@@ -153,7 +153,7 @@ yaa.define('ui/storage-notices', [
     const input = h('input.input', { type: 'password', autocomplete: 'off', 'aria-label': label, placeholder: label })
     async function onsubmit(/** @type {Event} */ event) {
       event.preventDefault()
-      const keys = await vault.unseal(input.value)
+      const keys = await keyStorage.unseal(input.value)
       input.value = ''
       if (!keys) return toast(t('keep.vaultWrong'), { bad: true })
       context().app.settings.takeKeys(keys)
@@ -165,13 +165,13 @@ yaa.define('ui/storage-notices', [
   }
 
   /** The keys leave the open storage with it. @param {string} passphrase */
-  async function seal(passphrase) {
+  async function sealKeys(passphrase) {
     const { settings } = context().app
-    await vault.seal(passphrase, settings.keys())
+    await keyStorage.seal(passphrase, settings.keys())
     settings.setKey(settings.key(), { remember: false })
   }
 
-  return { start, context, copyAll, restore, saved, promised, seal, vault, folder, storagePanel, serversPart }
+  return { start, context, copyAll, restore, copyToFolder, isPersistent, sealKeys, keyStorage, folder, storagePanel, serversPart }
 
   /** @param {import('./types').Actions} actions */
   function storagePanel(actions) {
@@ -180,6 +180,6 @@ yaa.define('ui/storage-notices', [
 
   /** @param {import('./types').Actions} actions */
   function serversPart(actions) {
-    return yaa.use(/** @type {any} */ ('ui/server-list')).part(actions)
+    return yaa.use(/** @type {any} */ ('ui/server-list')).settingsPart(actions)
   }
 })

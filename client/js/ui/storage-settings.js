@@ -15,7 +15,7 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
   /** @param {import('./types').Actions} actions */
   function panel(actions) {
     const place = placePart()
-    const old = expiry.part(actions)
+    const old = expiry.settingsPart(actions)
     const copies = copiesPart()
     const folder = folderPart()
     const vault = vaultPart(actions)
@@ -47,7 +47,7 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
       const { usage = 0, quota = 0 } = (await navigator.storage?.estimate?.().catch(() => null)) ?? /** @type {StorageEstimate} */ ({})
       const used = quota ? t('keep.used', { used: size(usage), quota: size(quota) }) : ''
       text(where, app.guest ? t('keep.guest') : app.store.kind === 'memory' ? t('keep.memory') : t('keep.here', { n: app.book.heads().length, used }))
-      const kept = await ground.promised()
+      const kept = await ground.isPersistent()
       promise.hidden = app.store.kind === 'memory'
       text(promise, t(kept ? 'keep.persisted' : 'keep.evictable'))
       ask.hidden = kept || !navigator.storage?.persist || app.store.kind === 'memory'
@@ -86,7 +86,7 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
     const then = (work) => async () => {
       await work()
       const { app } = ground.context()
-      if ((await folder.state()).state === 'ready') for (const head of await app.store.list()) ground.saved(await app.store.get(head.id))
+      if ((await folder.state()).state === 'ready') for (const head of await app.store.list()) ground.copyToFolder(await app.store.get(head.id))
       update()
     }
 
@@ -106,12 +106,12 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
 
   /** @param {import('./types').Actions} actions */
   function vaultPart(actions) {
-    const { vault } = ground
+    const { keyStorage } = ground
     const label = t('keep.vaultPass')
     const input = h('input.input', { type: 'password', autocomplete: 'new-password', 'aria-label': label, placeholder: label })
     const sealed = h('p', null, icon('check'), ' ', t('keep.vaultSealed'))
     const forget = button(t('keep.vaultForget'), () => {
-      vault.forget()
+      keyStorage.forget()
       actions.draw()
     })
     const form = h('form.inline-row', { onsubmit }, input, h('button.button.small', { type: 'submit' }, t('keep.vaultSeal')))
@@ -121,15 +121,15 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
     async function onsubmit(event) {
       event.preventDefault()
       if (!ground.context().app.settings.key()) return toast(t('keep.vaultNoKey'), { bad: true })
-      if (input.value) await ground.seal(input.value)
+      if (input.value) await ground.sealKeys(input.value)
       input.value = ''
       actions.draw()
     }
 
     /** @param {import('./types').State} state */
     function update({ onDisk }) {
-      el.hidden = !onDisk || !vault.possible
-      const exists = vault.exists()
+      el.hidden = !onDisk || !keyStorage.possible
+      const exists = keyStorage.exists()
       sealed.hidden = forget.hidden = !exists
       form.hidden = exists
     }

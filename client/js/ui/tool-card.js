@@ -86,7 +86,7 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
       }
       if (!next.interrupt) return
       if (!ask) {
-        ask = { id: next.interrupt.id, view: asks.askView(next.interrupt, actions, next.call) }
+        ask = { id: next.interrupt.id, view: asks.interruptCard(next.interrupt, actions, next.call) }
         el.append(ask.view.el)
       }
       ask.view.update(next.interrupt)

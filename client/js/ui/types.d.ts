@@ -256,22 +256,22 @@ declare global {
       jsonField(options: { label: string; value?: any; object?: boolean }): Field & { write(value: any): void }
       schemaForm(schema: any): Field<Record<string, any>>
       isFlat(schema: any): boolean
-      sends(event: KeyboardEvent): boolean
+      isSendKey(event: KeyboardEvent): boolean
     }
     'ui/code-block': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
     'ui/markdown-view': { markdownView(): View<string> }
     'ui/interrupt-cards': {
-      askView(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
+      interruptCard(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any
       /** an object, or the text itself where it isn't JSON */
       parseArgs(source: any): any
       /** words in which nothing turns the direction of what follows */
-      plainly(words: string): string
+      escapeControls(words: string): string
       /** the inside of a card by the reason of its interrupt */
       bodies: Record<string, (interrupt: any, answer: (payload: any, status?: string) => void, call?: any, does?: any) => {
         icon: string; title: string; text?: string; content: any[]; update?(interrupt: any): void
       }>
-      declining(answer: (payload: any, status?: string) => void, back: () => void): { el: any; show(): void }
+      declineForm(answer: (payload: any, status?: string) => void, back: () => void): { el: any; show(): void }
       callArgs(interrupt: any, call: any): any
       button(key: string, classes: string, onclick: () => void): any
     }
@@ -291,14 +291,14 @@ declare global {
     'ui/builtin-tools': Record<never, never>
     'ui/focus-recovery': { start(context: CommandContext): void }
     'ui/mode-picker': { start(context: CommandContext): void }
-    'ui/server-warnings': { start(context: CommandContext): void; inWords(remark: Remark): string; remarks(session: Session): Remark[] }
+    'ui/server-warnings': { start(context: CommandContext): void; warningText(remark: Remark): string; remarks(session: Session): Remark[] }
     'ui/status-line': {
       statusLine(entry: Entry): Line | null
       markOf(entry: Entry): '' | 'busy' | 'asking' | 'failed'
       announce(entry: Entry): void
     }
     'ui/session-store': {
-      openBook(options: {
+      openSessionStore(options: {
         store: Store
         api: () => Api
         prepare: (session: Session) => any

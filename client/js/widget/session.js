@@ -67,7 +67,7 @@ yaa.define('widget/session', ['core/session', 'io/api', 'io/run-stream'], (sessi
     /** What may have run counts as started there. @returns {boolean} false: full or forbidden, it is there for as long as the page is */
     function keep(marks = run?.marks ?? {}) {
       try {
-        sessionStorage.setItem(name, JSON.stringify(sessions.keep(session, marks)))
+        sessionStorage.setItem(name, JSON.stringify(sessions.applyMarks(session, marks)))
         return true
       } catch {
         return false
@@ -86,7 +86,7 @@ yaa.define('widget/session', ['core/session', 'io/api', 'io/run-stream'], (sessi
     /** @param {string} id @param {Answer} answer */
     function answer(id, answer) {
       sessions.answer(session, id, answer)
-      return sessions.open(session).length ? onChange() : go()
+      return sessions.openInterrupts(session).length ? onChange() : go()
     }
 
     async function go() {
@@ -119,14 +119,14 @@ yaa.define('widget/session', ['core/session', 'io/api', 'io/run-stream'], (sessi
       }
       if (serving !== wait) return // it was reset meanwhile
       serving = null
-      if (!wait.signal.aborted && !sessions.open(session).length) return go()
+      if (!wait.signal.aborted && !sessions.openInterrupts(session).length) return go()
       if (wait.signal.aborted) state = { ...state, phase: 'interrupted', reason: 'stopped' }
       keep()
       onChange()
     }
 
     /** @param {Session} one */
-    const toolsOf = (one) => sessions.open(one).filter(({ reason }) => reason === 'client_tool')
+    const toolsOf = (one) => sessions.openInterrupts(one).filter(({ reason }) => reason === 'client_tool')
 
     /** The page is left: if something goes on, the next one of this tab goes on with it. A page that came back may have ended it since. */
     function leave() {
@@ -148,7 +148,7 @@ yaa.define('widget/session', ['core/session', 'io/api', 'io/run-stream'], (sessi
         return
       }
       for (const { id } of toolsOf(session)) sessions.answer(session, id, { status: 'resolved', payload: LEFT })
-      if (!sessions.open(session).length) go()
+      if (!sessions.openInterrupts(session).length) go()
     }
 
     /** @param {Interrupt} interrupt */
@@ -188,7 +188,7 @@ yaa.define('widget/session', ['core/session', 'io/api', 'io/run-stream'], (sessi
 
     return {
       send, answer, go, goOn, leave, reset, stop: () => (serving ? serving.abort() : run?.stop()), close,
-      session: () => session, state: () => state, live: () => Boolean(run ?? serving), open: () => sessions.open(session).filter((one) => one.reason !== 'client_tool'),
+      session: () => session, state: () => state, live: () => Boolean(run ?? serving), open: () => sessions.openInterrupts(session).filter((one) => one.reason !== 'client_tool'),
     }
   }
 

@@ -1,11 +1,11 @@
 // The approval desk: what waits for a person in any session of this browser, with the same cards as in the thread. An
 // answer is written into its session, which then goes on in the background.
 
-yaa.define('ui/inspector/approvals-board', ['ui/dom', 'ui/inspector/i18n', 'ui/interrupt-cards'], (dom, { t, moment }, { askView }) => {
+yaa.define('ui/inspector/approvals-board', ['ui/dom', 'ui/inspector/i18n', 'ui/interrupt-cards'], (dom, { t, moment }, { interruptCard }) => {
   const { h, list, text, fill, icon } = dom
 
   /** @param {import('../types').CommandContext} context @param {any} calls */
-  function deskView(context, calls) {
+  function approvalsBoard(context, calls) {
     const { app, actions } = context
     const groups = h('div.desk')
     const none = h('p.desk-none', { hidden: true }, icon('check'), h('span', null, t('desk.none')))
@@ -75,11 +75,11 @@ yaa.define('ui/inspector/approvals-board', ['ui/dom', 'ui/inspector/i18n', 'ui/i
 
   /** @param {Interrupt} interrupt @param {ToolCall | undefined} call @param {any} answers */
   function cardView(interrupt, call, answers) {
-    const ask = askView(interrupt, answers, call)
+    const ask = interruptCard(interrupt, answers, call)
     const card = h('section.card.wait', { 'data-tone': interrupt.reason === 'model_error' ? 'bad' : 'ask' })
     fill(card, ask.el)
     return { el: card, update: ask.update, destroy: ask.destroy }
   }
 
-  return { deskView }
+  return { approvalsBoard }
 })

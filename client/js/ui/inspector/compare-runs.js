@@ -39,7 +39,7 @@ yaa.define('ui/inspector/compare-runs', ['ui/dom', 'ui/inspector/i18n', 'core/ru
 
     /** Branches of this session first, then the other sessions, newest first. @param {Session} session @returns {[string, string][]} */
     function choicesFor(session) {
-      const branches = tree.walk(session).filter((one) => one.id)
+      const branches = tree.listBranches(session).filter((one) => one.id)
       const others = app.book.heads().filter((head) => head.id !== session.id && head.messages)
       return [
         .../** @type {[string, string][]} */ (branches

@@ -33,7 +33,7 @@ yaa.define('ui/inspector/context-gauge', ['ui/dom', 'ui/inspector/i18n', 'core/c
       if (!state.whole || (!state.live && before?.every((one, i) => one === seen?.[i]))) return
       session = state.session
       const info = app.server.info()
-      gauge = contexts.gauge(session, { window: contexts.windowFrom(info, session), tools: info?.tools ?? [] })
+      gauge = contexts.contextUsage(session, { window: contexts.windowFrom(info, session), tools: info?.tools ?? [] })
       button.hidden = !session.messages.length
       const key = JSON.stringify([gauge, session.run, session.usage, language()])
       if (key === drawn) return
@@ -85,7 +85,7 @@ yaa.define('ui/inspector/context-gauge', ['ui/dom', 'ui/inspector/i18n', 'core/c
       h('dl.figures', null, rows),
       h('p.hint', null, [t(gauge.measured ? 'gauge.measured' : 'gauge.estimated'), gauge.window ? '' : t('gauge.noWindow')]
         .filter(Boolean).join(' ')),
-      h('h3', null, t('gauge.run')), limitsOf(session, (name) => contexts.allowed(session, info, name)),
+      h('h3', null, t('gauge.run')), limitsOf(session, (name) => contexts.limitOf(session, info, name)),
       h('h3', null, t('gauge.session')), totalsOf(session),
     ]
   }

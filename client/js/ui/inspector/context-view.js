@@ -8,7 +8,7 @@ yaa.define('ui/inspector/context-view', [
   const MAX_WORDS = 120
 
   /** @param {import('../types').CommandContext} context @param {(id: string) => void} go */
-  function lensView({ app }, go) {
+  function contextView({ app }, go) {
     const lead = h('p.hint', null, t('lens.lead'))
     const sum = h('p.lens-sum')
     const rows = h('ol.lens')
@@ -18,9 +18,9 @@ yaa.define('ui/inspector/context-view', [
 
     /** @param {import('../types').State} state */
     function update({ session }) {
-      const all = contexts.lens(session)
+      const all = contexts.messageViews(session)
       const info = app.server.info()
-      const gauge = contexts.gauge(session, { window: contexts.windowFrom(info, session), tools: info?.tools ?? [] })
+      const gauge = contexts.contextUsage(session, { window: contexts.windowFrom(info, session), tools: info?.tools ?? [] })
       const hidden = all.reduce((total, row) => total + row.full - row.sent, 0)
       text(sum, [
         gauge.window ? t('gauge.label', { used: count(gauge.used), window: count(gauge.window) })
@@ -106,5 +106,5 @@ yaa.define('ui/inspector/context-view', [
     return `${who}: ${[words, calls, message.role === 'tool' ? message.name : ''].filter(Boolean).join(' · ')}`
   }
 
-  return { lensView }
+  return { contextView }
 })

@@ -3,7 +3,7 @@
 
 yaa.define('ui/inspector/launcher', [
   'ui/dom', 'ui/inspector/i18n', 'ui/commands', 'ui/popup', 'ui/inspector/context-gauge', 'ui/inspector/compaction-markers', 'ui/inspector/pending-calls', 'css/gauge',
-], ({ h, icon, text, attr }, { t, language }, commands, { toast }, { gaugeView }, { placeMarkers }, { waitingCalls }) => {
+], ({ h, icon, text, attr }, { t, language }, commands, { toast }, { gaugeView }, { placeMarkers }, { pendingCalls }) => {
   /** @typedef {import('../types').CommandContext} CommandContext */
   /** Parts of the inspector, with the keys that open them. */
   const TABS = /** @type {const} */ ([
@@ -17,7 +17,7 @@ yaa.define('ui/inspector/launcher', [
     /** @type {any} the panel and the slider, once they are loaded */ let made = null
     const open = (/** @type {string} */ tab, /** @type {string} */ what = '') => load().then((one) => one?.panel.open(tab, what))
     let views = makeViews()
-    const calls = waitingCalls(context, (/** @type {number} */ n) => views.desk.update(n))
+    const calls = pendingCalls(context, (/** @type {number} */ n) => views.desk.update(n))
 
     function makeViews() {
       return { language: language(), gauge: gaugeView(context, () => open('context')), desk: deskButton(() => open('desk')) }
@@ -60,7 +60,7 @@ yaa.define('ui/inspector/launcher', [
     app.draw()
     // what deleted sessions left behind
     const here = new Set(app.book.heads().map((head) => head.id))
-    if (app.store.kind === 'idb') yaa.later('event-log').then(() => yaa.use('io/event-log').sweep(here)).catch(console.warn)
+    if (app.store.kind === 'idb') yaa.later('event-log').then(() => yaa.use('io/event-log').removeUnused(here)).catch(console.warn)
   }
 
   /** Put where it belongs again after the page was made anew. @param {any} el @param {string} beside @param {boolean} [before] */

@@ -7,7 +7,7 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
   /**
    * @param {import('../types').CommandContext} context @param {(n: number) => void} onCount
    */
-  function waitingCalls({ app }, onCount) {
+  function pendingCalls({ app }, onCount) {
     let count = 0
     let flash = 0
     let shown = ''
@@ -18,7 +18,7 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
     function look(state) {
       const own = app.current.session
       const others = app.book.heads().filter((head) => head.id !== own.id)
-      const here = state.live ? 0 : sessions.open(own).length
+      const here = state.live ? 0 : sessions.openInterrupts(own).length
       const next = here + others.reduce((sum, head) => sum + waitingIn(head), 0)
       const more = next > count
       count = next
@@ -33,7 +33,7 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
     /** @param {Head} head */
     function waitingIn(head) {
       const session = app.book.entry(head.id)?.session
-      return session ? sessions.open(session).length : head.waiting ?? 0
+      return session ? sessions.openInterrupts(session).length : head.waiting ?? 0
     }
 
     /** The app writes the title; the count goes before it. */
@@ -80,7 +80,7 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
         const known = id === app.current.session.id || waitingIn(/** @type {Head} */ (head)) > 0
         const entry = known ? app.book.entry(id) ?? await app.book.open(id) : null
         const open = entry ? (entry.session.interrupts ?? []).filter((one) => one && typeof one === 'object') : []
-        if (entry && open.length && sessions.open(entry.session).length) found.push({ entry, open })
+        if (entry && open.length && sessions.openInterrupts(entry.session).length) found.push({ entry, open })
       }
       return found
     }
@@ -88,5 +88,5 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
     return { look, all, listen: (/** @type {() => void} */ listener) => void listeners.add(listener) }
   }
 
-  return { waitingCalls }
+  return { pendingCalls }
 })

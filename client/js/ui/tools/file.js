@@ -20,7 +20,7 @@ yaa.define('ui/tools/file', ['ui/dom', 'ui/tools/i18n', 'ui/code-block', 'core/t
 
     /** @param {ToolShown} shown */
     function update({ args, result, done }) {
-      const found = done ? shape.numbered(result?.content ?? '') : null
+      const found = done ? shape.parseNumberedLines(result?.content ?? '') : null
       el.hidden = !found
       if (!found) return
       words = found.lines.join('\n')

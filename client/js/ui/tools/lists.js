@@ -36,7 +36,7 @@ yaa.define('ui/tools/lists', ['ui/dom', 'ui/tools/i18n', 'core/tool-call-kind', 
   }
 
   const searchView = () => listView(t('search.title'), ({ result }) => {
-    const files = shape.foundIn(result.lines)
+    const files = shape.parseGrep(result.lines)
     const passed = result.passed_over ? t('search.passedOver', { n: count(result.passed_over) }) : ''
     return {
       rows: files, make: fileOfHits, none: t('search.none'),

@@ -3,7 +3,7 @@
 
 yaa.define('ui/tools/result-files', [
   'ui/dom', 'ui/tools/i18n', 'io/download', 'ui/tools/parts', 'ui/interrupt-cards', 'css/tools',
-], (dom, { t }, download, parts, { plainly }) => {
+], (dom, { t }, download, parts, { escapeControls }) => {
   const { h, icon, list, text, attr, fill } = dom
   const { size } = parts
   /** `asked`: a person has pressed for it. @typedef {(path: string, asked?: boolean) => Promise<Blob>} Fetched */
@@ -25,7 +25,7 @@ yaa.define('ui/tools/result-files', [
   })
 
   /** @param {Fetched} fetched @returns {{el: any, update: (attachments: any[]) => void}} */
-  function attachedView(fetched) {
+  function resultFilesView(fetched) {
     const el = h('ul.handed', { 'aria-label': t('attached.title') })
     /** @param {any[]} all */
     function update(all) {
@@ -46,7 +46,7 @@ yaa.define('ui/tools/result-files', [
       icon('download'), t('attached.save'))
     const shows = kind === 'text' || (kind === 'picture' && bytes > MAX_PICTURE)
     const show = shows ? h('button.button.small.ghost', { type: 'button', 'aria-expanded': 'false', onclick: toggle }, t('attached.show')) : null
-    const row = h('div.handed-row', null, icon(kind === 'picture' ? 'image' : 'file'), h('span.path', { title: plainly(path) }, plainly(label)), note, show, save)
+    const row = h('div.handed-row', null, icon(kind === 'picture' ? 'image' : 'file'), h('span.path', { title: escapeControls(path) }, escapeControls(label)), note, show, save)
     const el = h('li', null, row, place)
     /** @type {Promise<Blob | null> | null} */ let coming = null
     let here = false
@@ -112,5 +112,5 @@ yaa.define('ui/tools/result-files', [
     return { el, update: () => {}, destroy: () => { seen.unobserve(row); waiting.delete(row) } }
   }
 
-  return { attachedView }
+  return { resultFilesView }
 })

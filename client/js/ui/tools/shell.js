@@ -54,7 +54,7 @@ yaa.define('ui/tools/shell', [
 
     /** @param {string} words */
     function update(words) {
-      const cut = shape.cutOf(words)
+      const cut = shape.splitTruncated(words)
       head.update(cut.head)
       tail.el.hidden = gap.hidden = !cut.left
       if (!cut.left) return
