@@ -105,7 +105,7 @@ await main(async (walk, job) => {
     await page.waitForSelector("article.message");
     const id = await current();
     const tagsOf = () => page.evaluate(async (one) => (await yaa.use("ui/commands").context().app.store.get(one)).ext?.tags ?? [], id);
-    const before = await page.evaluate(() => yaa.use("ui/commands").context().app.book.heads()[0].updated);
+    const before = await page.evaluate(() => yaa.use("ui/commands").context().app.sessionStore.heads()[0].updated);
     for (const [words, wanted] of [["", []], ["zoo", ["zoo"]]]) {
       await page.keyboard.press("Escape");
       await page.evaluate(() => { yaa.use("ui/commands").run("session.tags"); });
@@ -119,7 +119,7 @@ await main(async (walk, job) => {
       await page.waitForSelector("dialog[open]", { hidden: true });
       if (words) await walk.sees(".row-tags", "#zoo");
       expect(await tagsOf(), wanted, "tags");
-      if (!words) expect(await page.evaluate(() => yaa.use("ui/commands").context().app.book.heads()[0].updated), before, "nothing was switched, nothing written");
+      if (!words) expect(await page.evaluate(() => yaa.use("ui/commands").context().app.sessionStore.heads()[0].updated), before, "nothing was switched, nothing written");
     }
   });
 

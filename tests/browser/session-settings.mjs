@@ -23,7 +23,7 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => yaa.use("ui/commands").context().app.server.info());
     await page.evaluate(() => {
       const begins = ({ session }) => { globalThis.sentWith = structuredClone(session.config); };
-      yaa.use("ui/commands").context().app.book.hooks.push({ begins, hears() {}, rests() {} });
+      yaa.use("ui/commands").context().app.sessionStore.hooks.push({ begins, hears() {}, rests() {} });
     });
     await tab(walk, "model");
     await page.waitForFunction(() => [...document.querySelectorAll("dialog[open] .panel input[type=checkbox]")].some((one) => one.checked));
@@ -188,7 +188,7 @@ await main(async (walk, job) => {
         request.onsuccess = () => { heads.put({ ...request.result, updated: Date.now() - days * day }).onsuccess = resolve; };
       })));
       database.close();
-      await app.book.refresh();
+      await app.sessionStore.refresh();
       app.draw();
     }, DAY);
     await tab(walk, "storage");
@@ -210,10 +210,10 @@ await main(async (walk, job) => {
     await walk.sees(".expiring", "Old ancient");
     await walk.shot("6-delete");
     await walk.press("Delete it", ".dialog-foot button");
-    await page.waitForFunction(() => !yaa.use("ui/commands").context().app.book.heads().some(({ id }) => id === "ancient"));
+    await page.waitForFunction(() => !yaa.use("ui/commands").context().app.sessionStore.heads().some(({ id }) => id === "ancient"));
     await close(page);
     await page.evaluate(() => [...document.querySelectorAll(".toast")].find((one) => one.innerText.includes("Deleted")).querySelector("button").click());
-    await page.waitForFunction(() => yaa.use("ui/commands").context().app.book.heads().some(({ id }) => id === "ancient"));
+    await page.waitForFunction(() => yaa.use("ui/commands").context().app.sessionStore.heads().some(({ id }) => id === "ancient"));
     const listed = await page.$$eval(".side .row-title", (all) => all.map((one) => one.textContent));
     if (listed.includes("Old a") || !listed.includes("Old pinned")) throw new Error(listed.join());
     await walk.press("Archived (2)", ".chips button");
@@ -303,7 +303,7 @@ async function ask(walk, words, n) {
 async function put(walk, session) {
   await walk.page.evaluate(async (given) => {
     const { app, actions } = yaa.use("ui/commands").context();
-    await app.book.restore(given);
+    await app.sessionStore.restore(given);
     await actions.open(given.id);
   }, session);
   await walk.page.waitForFunction((id) => yaa.use("ui/commands").context().app.current.session.id === id, {}, session.id);

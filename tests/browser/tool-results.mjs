@@ -114,7 +114,7 @@ await main(async (walk, job) => {
   await walk.step("a file that has gone says so", async () => {
     await page.evaluate(async () => {
       const { app } = yaa.use("ui/commands").context();
-      const copy = await app.store.get(app.book.heads().at(-1).id); // the oldest
+      const copy = await app.store.get(app.sessionStore.heads().at(-1).id); // the oldest
       copy.id = "elsewhere";
       await app.store.put(copy);
     });

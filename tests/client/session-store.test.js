@@ -1,5 +1,5 @@
 // Runs as the page has them: whatever a person does in any moment in which a run comes to rest is done, and done once.
-// The moments are all calls that the book makes, both ends of what is stored, and the turns of the event loop between.
+// The moments are all calls that the session store makes, both ends of what is stored, and the turns of the event loop between.
 'use strict'
 
 const test = require('node:test')
@@ -24,7 +24,7 @@ const no = { status: 'resolved', payload: { approved: false } }
 const spoken = ({ messages }) => messages.filter((message) => !message.open).map((message) => `${message.role}: ${message.content}`)
 const WHOLE = ['user: list the files', 'assistant: Let me look.', 'tool: a.txt\nb.txt', 'assistant: There are two files. 你好']
 
-/** A page with a book and one session in it; `moment()` is called in every moment. */
+/** A page with a session store and one session in it; `moment()` is called in every moment. */
 async function page({ moment = () => {}, prepare = () => {} } = {}) {
   const kept = new Map()
   const heard = []
@@ -51,13 +51,13 @@ async function page({ moment = () => {}, prepare = () => {} } = {}) {
   const calls = { begins: 0, rests: 0, ends: 0, elsewhere: 0 }
   const count = (name) => { calls[name] += 1; moment() }
   const api = apis.create({ base: 'http://yaa.test', key: 'k', fetch: server.fetch })
-  const book = openSessionStore({
+  const sessionStore = openSessionStore({
     store, api: () => api, prepare, onChange: (id) => { drawn.push(id); moment() }, onEnd: () => count('ends'), onElsewhere: () => count('elsewhere'),
     onUnsaid: (entry, words) => unsaid.push(words),
   })
-  book.hooks.push({ begins: () => count('begins'), hears: () => moment(), rests: () => count('rests') })
+  sessionStore.hooks.push({ begins: () => count('begins'), hears: () => moment(), rests: () => count('rests') })
   const tell = (message) => Promise.all(heard.map((callback) => callback({ data: message })))
-  return { book, store, server, calls, kept, said, unsaid, drawn, tell, entry: book.fresh() }
+  return { sessionStore, store, server, calls, kept, said, unsaid, drawn, tell, entry: sessionStore.fresh() }
 }
 
 /** @param {() => any} wanted */
@@ -103,7 +103,7 @@ function atRest({ calls, kept, entry, server }, runs, name) {
 const open = ({ entry }) => sessions.openInterrupts(entry.session)
 const asks = (page) => !isActive(page.entry) && open(page).length > 0
 const isDone = ({ entry }) => !isActive(entry) && entry.state?.phase === 'done'
-const begin = ({ book, entry }) => book.send(entry, 'list the files')
+const begin = ({ sessionStore, entry }) => sessionStore.send(entry, 'list the files')
 
 test('an answer given in any moment since it is asked for is taken, once; the first of several counts', async () => {
   for (const given of [[yes], [yes, yes], [yes, no]]) {
@@ -111,7 +111,7 @@ test('an answer given in any moment since it is asked for is taken, once; the fi
       begin, can: (page) => open(page).length,
       act: (page) => {
         const { id } = open(page)[0]
-        for (const one of given) page.book.answer(page.entry, [[id, one]])
+        for (const one of given) page.sessionStore.answer(page.entry, [[id, one]])
       },
       over: isDone,
       check: (page, name) => {
@@ -129,12 +129,12 @@ test('an answer that comes when it has been given by another hand begins nothing
   begin(here)
   await until(() => asks(here))
   const [{ id }] = open(here)
-  here.book.answer(here.entry, [[id, yes]])
+  here.sessionStore.answer(here.entry, [[id, yes]])
   await until(() => here.entry.state.phase === 'streaming')
-  await here.book.answer(here.entry, [[id, yes]])
+  await here.sessionStore.answer(here.entry, [[id, yes]])
   await until(() => isDone(here))
   atRest(here, 2, 'the second')
-  await here.book.answer(here.entry, [[id, yes]])
+  await here.sessionStore.answer(here.entry, [[id, yes]])
   atRest(here, 2, 'the third')
 })
 
@@ -145,7 +145,7 @@ test('an answer to a run that is still on is shown as given at once, and no long
     begin, can: (page) => isActive(page.entry) && open(page).length,
     act: (page) => {
       const [{ id }] = open(page)
-      for (const one of [yes, no]) page.book.answer(page.entry, [[id, one]])
+      for (const one of [yes, no]) page.sessionStore.answer(page.entry, [[id, one]])
       seen.push([given(page), open(page).length])
     },
     over: isDone,
@@ -174,7 +174,7 @@ test('a run that is stopped before it has its session is not sent', async () => 
   here.entry.run.stop()
   await until(() => !isActive(here.entry))
   assert.deepStrictEqual([here.entry.state.reason, here.server.posted.length], ['stopped', 0])
-  here.book.retry(here.entry)
+  here.sessionStore.retry(here.entry)
   await until(() => asks(here))
   assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
 })
@@ -186,7 +186,7 @@ test('a stopped run goes on in any moment in which that is offered', async () =>
       await until(() => page.entry.state.phase === 'streaming')
       page.entry.run.stop()
     },
-    can: ({ entry }) => entry.state?.phase === 'interrupted', act: ({ book, entry }) => book.retry(entry), over: asks,
+    can: ({ entry }) => entry.state?.phase === 'interrupted', act: ({ sessionStore, entry }) => sessionStore.retry(entry), over: asks,
     check: (page, name) => {
       atRest(page, 2, name)
       assert.deepStrictEqual(spoken(page.entry.session), WHOLE.slice(0, 2), name)
@@ -197,9 +197,9 @@ test('a stopped run goes on in any moment in which that is offered', async () =>
 test('what is said, and what is changed, in any moment in which nothing runs is kept and sent', async () => {
   await everywhere({
     begin, can: asks,
-    act: ({ book, entry }) => {
-      assert.strictEqual(book.edit(entry, (session) => { session.agent = 'other'; return true }), true)
-      book.send(entry, 'more')
+    act: ({ sessionStore, entry }) => {
+      assert.strictEqual(sessionStore.edit(entry, (session) => { session.agent = 'other'; return true }), true)
+      sessionStore.send(entry, 'more')
     },
     over: (page) => page.server.posted.length === 2 && asks(page),
     check: (page, name) => {
@@ -224,7 +224,7 @@ test('a run that is stopped while it waits for a connection rests like any other
   assert.deepStrictEqual([here.entry.state.phase, here.entry.state.reason], ['interrupted', 'stopped'])
   assert.deepStrictEqual([here.calls, here.kept.get('yaa.running'), here.server.posted.length], [{ begins: 1, rests: 1, ends: 1, elsewhere: 0 }, '[]', 0])
   await free()
-  here.book.retry(here.entry)
+  here.sessionStore.retry(here.entry)
   await until(() => asks(here))
   assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
 })
@@ -239,14 +239,14 @@ test('a run that is stopped while a server that hangs is asked whether it is the
     signal.onabort = () => gone(signal.reason)
   })
   const [{ id, call_id: call }] = open(here)
-  here.book.answer(here.entry, [[id, yes]])
+  here.sessionStore.answer(here.entry, [[id, yes]])
   await until(() => asked)
   here.entry.run.stop()
   await until(() => !isActive(here.entry))
   assert.deepStrictEqual([isActive(here.entry), here.entry.state?.reason, here.server.posted.length], [false, 'stopped', 1])
   assert.strictEqual(here.entry.session.calls[call].state, 'asking')
   here.server.health = () => Response.json({})
-  here.book.retry(here.entry)
+  here.sessionStore.retry(here.entry)
   await until(() => isDone(here))
   assert.deepStrictEqual([spoken(here.entry.session), here.server.executions], [WHOLE, 1])
 })
@@ -258,7 +258,7 @@ test('what another tab has stored does not come under a run that begins meanwhil
   begin(here)
   await until(() => asks(here))
   store.get = (id) => {
-    here.book.answer(entry, [[open(here)[0].id, yes]])
+    here.sessionStore.answer(entry, [[open(here)[0].id, yes]])
     return get(id)
   }
   await here.tell({ changed: [entry.session.id], running: false })
@@ -283,23 +283,23 @@ test('a session that another tab runs is said to be there, and can be tried agai
 })
 
 test('a session that is opened twice at once is one', async () => {
-  const { book, store } = await page()
+  const { sessionStore, store } = await page()
   await store.put(sessions.create({ id: 'stored' }))
-  const [one, two] = await Promise.all([book.open('stored'), book.open('stored')])
+  const [one, two] = await Promise.all([sessionStore.open('stored'), sessionStore.open('stored')])
   assert.strictEqual(one, two)
-  assert.strictEqual(book.entry('stored'), one)
+  assert.strictEqual(sessionStore.entry('stored'), one)
 })
 
 test('a session that is named under its run is still known to have begun what was allowed', async () => {
   const here = await page()
-  const { book, store, server, entry } = here
+  const { sessionStore, store, server, entry } = here
   begin(here)
   await until(() => asks(here))
   const [{ id, call_id: call }] = open(here)
   server.instead.push(({ options: { signal } }) => new Promise((_, gone) => { signal.onabort = () => gone(signal.reason) })) // sent, and nothing heard
-  book.answer(entry, [[id, yes]])
+  sessionStore.answer(entry, [[id, yes]])
   await until(() => !server.instead.length)
-  await book.rename(entry.session.id, 'A name')
+  await sessionStore.rename(entry.session.id, 'A name')
   const { title, calls } = await store.get(entry.session.id)
   entry.run.stop()
   await until(() => !isActive(entry))
@@ -308,7 +308,7 @@ test('a session that is named under its run is still known to have begun what wa
 
 test('a session that another tab runs is named by that tab: what is stored here is older than its run', async (context) => {
   const here = await page()
-  const { book, store, server, entry, said, tell } = here
+  const { sessionStore, store, server, entry, said, tell } = here
   begin(here)
   await until(() => asks(here) && !isActive(entry))
   const { id } = entry.session
@@ -316,7 +316,7 @@ test('a session that another tab runs is named by that tab: what is stored here 
   const before = await stored()
   const release = await locks.create().acquire(`session ${id}`)
   context.after(release)
-  await book.rename(id, 'From here')
+  await sessionStore.rename(id, 'From here')
   const told = said.find((message) => message.says)
   assert.deepStrictEqual([told.says, told.about.title, entry.session.title, await stored()], [id, 'From here', 'From here', before])
   await tell({ says: id, about: { title: 'Nobody runs it here' } })
@@ -325,7 +325,7 @@ test('a session that another tab runs is named by that tab: what is stored here 
 
   const [{ id: question, call_id: call }] = open(here)
   server.instead.push(({ options: { signal } }) => new Promise((_, gone) => { signal.onabort = () => gone(signal.reason) }))
-  book.answer(entry, [[question, yes]])
+  sessionStore.answer(entry, [[question, yes]])
   await until(() => !server.instead.length)
   await tell({ says: id, about: { title: 'From there', ext: { tags: ['x'] } } })
   const { title, ext, calls } = await store.get(id)
@@ -338,19 +338,19 @@ test('a session that another tab runs is named by that tab: what is stored here 
 test('what is deleted under its run stays deleted, also when another tab deletes it', async () => {
   for (const other of [false, true]) {
     const here = await page()
-    const { book, store, server, entry, said, tell } = here
+    const { sessionStore, store, server, entry, said, tell } = here
     begin(here)
     await until(() => asks(here) && !isActive(entry))
     const { id } = entry.session
     const [{ id: question }] = open(here)
     server.instead.push(({ options: { signal } }) => new Promise((_, gone) => { signal.onabort = () => gone(signal.reason) }))
-    book.answer(entry, [[question, yes]])
+    sessionStore.answer(entry, [[question, yes]])
     await until(() => !server.instead.length)
     if (other) await tell({ removed: id })
-    else assert.strictEqual((await book.remove(id)).id, id)
+    else assert.strictEqual((await sessionStore.remove(id)).id, id)
     await until(() => !isActive(entry))
     for (let n = 0; n < TURNS; n++) await turn()
-    assert.deepStrictEqual([await store.get(id), book.heads(), server.posted.length], [null, [], 1], String(other))
+    assert.deepStrictEqual([await store.get(id), sessionStore.heads(), server.posted.length], [null, [], 1], String(other))
     assert.strictEqual(said.filter((message) => message.removed).length, 1)
   }
 })
@@ -364,23 +364,23 @@ test('a mistake of ours as a run begins leaves nothing running, and it can be tr
   begin(here)
   await until(() => said.length && !isActive(here.entry))
   assert.deepStrictEqual([said, here.entry.state.reason, here.kept.get('yaa.running')], [['a mistake'], 'stopped', '[]'])
-  here.book.retry(here.entry)
+  here.sessionStore.retry(here.entry)
   await until(() => asks(here))
   assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
 })
 
 test('what is brought back takes the place of what is open, but not under a run', async () => {
   const here = await page()
-  const { book, entry, store } = here
+  const { sessionStore, entry, store } = here
   begin(here)
   const { id } = entry.session
   const later = () => ({ ...structuredClone(entry.session), rev: 9, title: 'from the copy' })
-  assert.strictEqual(await book.restore(later()), false)
+  assert.strictEqual(await sessionStore.restore(later()), false)
   await until(() => asks(here))
   assert.deepStrictEqual([entry.session.title, (await store.get(id)).title], [undefined, undefined])
-  assert.strictEqual(await book.restore(later()), true)
+  assert.strictEqual(await sessionStore.restore(later()), true)
   assert.deepStrictEqual([entry.session.title, entry.state, (await store.get(id)).title], ['from the copy', null, 'from the copy'])
-  await book.rename(id, 'mine')
+  await sessionStore.rename(id, 'mine')
   assert.deepStrictEqual([entry.session.rev, (await store.get(id)).rev], [9, 9], 'what is changed next is what came back')
 })
 
@@ -389,41 +389,41 @@ test('all that is stored is told of, as a folder is written by it, and a tempora
   /** @type {string[]} */ const saved = []
   globalThis.dispatchEvent = ({ type, detail }) => saved.push(`${type} ${detail.title}`)
   context.after(() => { delete globalThis.dispatchEvent })
-  const { book, entry } = here
-  await book.restore({ ...entry.session, title: 'one' })
-  await book.rename(entry.session.id, 'two')
-  book.edit(entry, (session) => { session.title = 'three' })
+  const { sessionStore, entry } = here
+  await sessionStore.restore({ ...entry.session, title: 'one' })
+  await sessionStore.rename(entry.session.id, 'two')
+  sessionStore.edit(entry, (session) => { session.title = 'three' })
   await until(() => saved.length > 2)
   entry.session.ext = { temporary: true }
-  await book.rename(entry.session.id, 'four')
+  await sessionStore.rename(entry.session.id, 'four')
   assert.deepStrictEqual(saved, ['yaa-saved one', 'yaa-saved two', 'yaa-saved three'])
 })
 
 test('of many that come, change and go at once the list is made once, and other tabs hear of them together', async () => {
   const here = await page()
-  const { book, said, store, drawn } = here
+  const { sessionStore, said, store, drawn } = here
   let lists = 0
   const { list } = store
   store.list = () => { lists += 1; return list() }
   const many = Array.from({ length: 20 }, (_, i) => ({ ...sessions.create({ id: `s${i}` }), messages: [{ id: `m${i}`, role: 'user', content: 'x' }] }))
   const ids = many.map(({ id }) => id)
-  for (const one of many) await book.restore(one, true)
-  for (const id of ids) await book.change(id, (one) => { one.title = 'T' }, true)
-  for (const id of ids.slice(5)) await book.remove(id, true)
-  assert.deepStrictEqual([lists, book.heads().length, said.filter((one) => one.changed)], [0, 0, []])
-  book.entry('s0').session.ext = { temporary: true }
-  await book.changed(...ids)
+  for (const one of many) await sessionStore.restore(one, true)
+  for (const id of ids) await sessionStore.change(id, (one) => { one.title = 'T' }, true)
+  for (const id of ids.slice(5)) await sessionStore.remove(id, true)
+  assert.deepStrictEqual([lists, sessionStore.heads().length, said.filter((one) => one.changed)], [0, 0, []])
+  sessionStore.entry('s0').session.ext = { temporary: true }
+  await sessionStore.changed(...ids)
   assert.deepStrictEqual([lists, said.filter((one) => one.changed)], [1, [{ changed: ids.slice(1), running: false }]])
-  assert.deepStrictEqual([book.heads().filter((head) => head.title === 'T').length, drawn.slice(-20)], [6, ids], 'five that are stored, and the temporary one')
+  assert.deepStrictEqual([sessionStore.heads().filter((head) => head.title === 'T').length, drawn.slice(-20)], [6, ids], 'five that are stored, and the temporary one')
   await store.put({ ...many[1], title: 'from there' })
   await here.tell({ changed: ids.slice(0, 3), running: false })
-  assert.deepStrictEqual([lists, book.entry('s1').session.title, book.entry('s2').session.title], [2, 'from there', 'T'])
+  assert.deepStrictEqual([lists, sessionStore.entry('s1').session.title, sessionStore.entry('s2').session.title], [2, 'from there', 'T'])
 })
 
 test('what another tab ran until it was closed goes on from where that tab came to, with what is said or named here', async () => {
   for (const act of ['retry', 'send', 'rename']) {
     const here = await page()
-    const { book, store, server, entry: { session: { id } } } = here
+    const { sessionStore, store, server, entry: { session: { id } } } = here
     const asked = { ...here.entry.session, messages: [{ id: 'u1', role: 'user', content: 'list the files', at: 1 }] }
     await store.put(asked)
     await here.tell({ changed: [id], running: true })
@@ -434,9 +434,9 @@ test('what another tab ran until it was closed goes on from where that tab came 
     ]
     for (const event of there) store.append(id, event)
     await store.flush()
-    if (act === 'retry') book.retry(here.entry)
-    if (act === 'send') book.send(here.entry, 'and then?')
-    if (act === 'rename') await book.rename(id, 'T')
+    if (act === 'retry') sessionStore.retry(here.entry)
+    if (act === 'send') sessionStore.send(here.entry, 'and then?')
+    if (act === 'rename') await sessionStore.rename(id, 'T')
     else await until(() => server.posted.length)
     const expected = ['user: list the files', 'assistant: I did it.', ...(act === 'send' ? ['user: and then?'] : [])]
     assert.deepStrictEqual(spoken(act === 'rename' ? await store.get(id) : server.posted[0]), expected, act)
@@ -453,6 +453,6 @@ test('where a tab may store nothing, sessions run and open all the same', async 
   await until(() => asks(here))
   assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
   await here.store.put({ ...here.entry.session, id: 'other' })
-  assert.strictEqual((await here.book.open('other')).session.id, 'other')
+  assert.strictEqual((await here.sessionStore.open('other')).session.id, 'other')
   delete globalThis.sessionStorage
 })

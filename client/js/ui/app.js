@@ -20,7 +20,7 @@ yaa.define('ui/app', [
    */
   function startApp({ root, settings, store, guest }) {
     const server = openServer({ settings, onChange: () => draw() })
-    const book = openSessionStore({
+    const sessionStore = openSessionStore({
       store, api: server.api, onChange,
       prepare: async (session) => (await yaa.later('session-defaults'), yaa.use('core/session-defaults').prepare(session, settings, server.info())),
       onEnd: (entry) => {
@@ -30,8 +30,8 @@ yaa.define('ui/app', [
       }, onElsewhere: () => toast(t('run.elsewhere')), onUnsaid: (entry, words) => app.queue.add(words, entry.session),
     })
     /** @type {App} */
-    const app = { settings, server, book, store, guest, current: book.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
-    app.queue = queueOf(app, (entry, words) => book.send(entry, words))
+    const app = { settings, server, sessionStore, store, guest, current: sessionStore.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
+    app.queue = queueOf(app, (entry, words) => sessionStore.send(entry, words))
     const own = presentOnly(app, actionsOf(app))
     const actions = guest ? guest.hold(app, own) : own
     let frame = 0
@@ -55,7 +55,7 @@ yaa.define('ui/app', [
         server.connect()
         addEventListener('popstate', arrive)
       }
-      await book.refresh()
+      await sessionStore.refresh()
       if (wanted) await actions.open(wanted, 'replaceState')
       else address(app.current.session)
       draw()
@@ -73,7 +73,7 @@ yaa.define('ui/app', [
       // what a key opens should be open before the keys that are meant for it
       idle(() => Promise.all(['search', 'branches', 'attachments', 'settings'].map((group) => yaa.later(group))).then(() => {
         app.views.composer.bringBack()
-        if (store.kind === 'idb' && book.heads().length) yaa.use('io/draft-files').removeUnused((/** @type {string} */ draft) => draft === 'new' || book.heads().some(({ id }) => id === draft))
+        if (store.kind === 'idb' && sessionStore.heads().length) yaa.use('io/draft-files').removeUnused((/** @type {string} */ draft) => draft === 'new' || sessionStore.heads().some(({ id }) => id === draft))
       }, console.warn))
     }
 
@@ -81,7 +81,7 @@ yaa.define('ui/app', [
     function arrive() {
       const wanted = sessionInHash()
       if (wanted) return actions.open(wanted, 'replaceState')
-      if (!location.hash) return show(book.entry(history.state) ?? book.fresh(), 'replaceState')
+      if (!location.hash) return show(sessionStore.entry(history.state) ?? sessionStore.fresh(), 'replaceState')
       if (!settings.takeKeyFromHash()) return
       say(t('toast.signedIn'))
       address(app.current.session)
@@ -186,7 +186,7 @@ yaa.define('ui/app', [
 
   /** @param {App} app @returns {import('./types').Actions} */
   function actionsOf(app) {
-    const { settings, server, book, show, draw } = app
+    const { settings, server, sessionStore, show, draw } = app
 
     /** @param {Record<string, any>} changes */
     function set(changes) {
@@ -199,13 +199,13 @@ yaa.define('ui/app', [
 
     /** @param {string} id @param {How} [how] */
     async function open(id, how) {
-      const [entry, before] = [await book.open(id), app.current]
+      const [entry, before] = [await sessionStore.open(id), app.current]
       try {
         if (entry) return show(entry, how)
         toast(t('session.gone'))
       } catch (error) { // nothing that is stored keeps the page from its work
         console.warn(error)
-        show(before === entry ? book.fresh() : before, how)
+        show(before === entry ? sessionStore.fresh() : before, how)
         toast(t('session.broken', { detail: /** @type {any} */ (error).message }), { bad: true })
       }
       address(app.current.session)
@@ -213,12 +213,12 @@ yaa.define('ui/app', [
 
     /** @param {string} id */
     async function remove(id) {
-      const session = await book.remove(id)
+      const session = await sessionStore.remove(id)
       journal((events) => events.remove(id))
-      if (app.current.session.id === id) show(book.fresh())
+      if (app.current.session.id === id) show(sessionStore.fresh())
       if (!session) return
       const undo = async () => {
-        await book.restore(session)
+        await sessionStore.restore(session)
         open(id)
       }
       toast(t('side.deleted', { title: titleOf(session) }), { label: t('side.undo'), action: undo })
@@ -251,29 +251,29 @@ yaa.define('ui/app', [
       },
       setTemporary(on) {
         if (on && app.current.session.messages.length) return
-        book.setTemporary(app.current, on)
+        sessionStore.setTemporary(app.current, on)
         address(app.current.session)
       },
       send(text) {
         app.views.thread.follow()
         if (isActive(app.current)) app.queue.add(text)
-        else book.send(app.current, text)
+        else sessionStore.send(app.current, text)
       },
       stop: () => app.current.run?.stop(),
-      goOn: () => book.retry(app.current),
-      answer: (id, answer) => book.answer(app.current, [[id, answer]]),
-      answerAll: (answers) => book.answer(app.current, answers),
+      goOn: () => sessionStore.retry(app.current),
+      answer: (id, answer) => sessionStore.answer(app.current, [[id, answer]]),
+      answerAll: (answers) => sessionStore.answer(app.current, answers),
       newSession() {
-        show(app.current.session.messages.length ? book.fresh() : app.current)
+        show(app.current.session.messages.length ? sessionStore.fresh() : app.current)
         app.views.composer.focus()
       },
-      rename: (id, title) => book.rename(id, title),
+      rename: (id, title) => sessionStore.rename(id, title),
       draft: (text, draft) => settings.setDraft(draft, text),
       connect: () => server.connect(),
       signIn: (key) => set({ key }),
       choose,
       setProvider: (name) => choose('provider', name),
-      setAgent: (name) => { book.edit(app.current, (one) => { one.agent = name }), set({ agent: name }) },
+      setAgent: (name) => { sessionStore.edit(app.current, (one) => { one.agent = name }), set({ agent: name }) },
       setTool: (name, rule) => choose('tool', name, rule),
       setLimit: (name, value) => choose('limit', name, value),
       async openSettings(tab) {

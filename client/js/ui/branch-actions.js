@@ -7,7 +7,7 @@ yaa.define('ui/branch-actions', [
 ], ({ t }, { openMenu, toast, say }, { parseArgs }, editing, { openTree }, limits, attach, edit, tree, sessions) => {
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
   function branchActions(app, actions) {
-    const { book } = app
+    const { sessionStore } = app
     const session = () => app.current.session
     const article = (/** @type {string} */ id) => document.getElementById(`message-${id}`)
 
@@ -16,12 +16,12 @@ yaa.define('ui/branch-actions', [
      * @template T @param {(session: Session) => T} work @returns {T | null}
      */
     function change(work) {
-      const done = book.edit(app.current, work)
+      const done = sessionStore.edit(app.current, work)
       if (done === null) toast(t('branch.busy'))
       return done
     }
 
-    const run = () => book.retry(app.current)
+    const run = () => sessionStore.retry(app.current)
 
     /** The message as it is now: of a result, its tool message. @param {string} id */
     const messageOf = (id) => session().messages.find((message) => message.id === id)
@@ -98,7 +98,7 @@ yaa.define('ui/branch-actions', [
     async function forkOut(id) {
       const title = t('branch.copyTitle', { title: session().title || t('session.untitled') })
       const made = edit.forkSession(session(), id, { title })
-      await book.restore(made)
+      await sessionStore.restore(made)
       actions.open(made.id)
       toast(t('branch.forkedOut'))
     }
@@ -147,7 +147,7 @@ yaa.define('ui/branch-actions', [
     /** @param {Branch[]} branches @param {string} active which of them to go back to */
     function offerUndo(branches, active) {
       const entry = app.current
-      const action = () => book.edit(entry, (one) => {
+      const action = () => sessionStore.edit(entry, (one) => {
         tree.restore(one, branches)
         if (active) tree.switchTo(one, active)
       })

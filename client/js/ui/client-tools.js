@@ -11,18 +11,18 @@ yaa.define('ui/client-tools', [
 
   /** Once, when the page starts. @param {import('./types').App} app @param {Store} store */
   function open(app, store) {
-    const { settings, book, server } = app
+    const { settings, sessionStore, server } = app
     const enabled = () => settings.get('pageTools') ?? {}
     const taken = () => (server.info()?.tools ?? []).map((/** @type {any} */ { name }) => name)
     const desk = tools.openCallRunner({
       enabled,
       going: (entry) => entry.going,
       save: (entry) => (entry ? store.put(entry.session) : store.flush()),
-      answer: (entry, answers) => book.answer(entry, answers),
+      answer: (entry, answers) => sessionStore.answer(entry, answers),
       changed: () => app.draw(),
       failed: (tool, why) => toast(t('page.actionFailed', { tool: tool.name, detail: why }), { bad: true }),
     })
-    book.hooks.push({ ...desk, begins })
+    sessionStore.hooks.push({ ...desk, begins })
     const byHand = asks.bodies.client_tool
     asks.bodies.client_tool = (interrupt, answer, call, does) => (
       desk.toolFor(interrupt) ? cardBody(desk, app, interrupt, answer, call) : byHand(interrupt, answer, call, does)

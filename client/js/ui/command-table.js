@@ -9,7 +9,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
   const hasMessages = ({ app }) => app.current.session.messages.length > 0
 
   /** @param {CommandContext} context */
-  const hasSessions = ({ app }) => app.book.heads().length > 0
+  const hasSessions = ({ app }) => app.sessionStore.heads().length > 0
 
   /** @param {CommandContext} context */
   async function attach({ app }) {

@@ -47,7 +47,7 @@ yaa.define('ui/config-form', [
       const { app } = context()
       const waits = scope === 'session' && Boolean(app.current.going || app.current.elsewhere)
       if (scope === 'default') keepDefaults(app.settings, form.prune(work(defaultsOf(app.settings))))
-      else app.book.amend(app.current, (session) => {
+      else app.sessionStore.amend(app.current, (session) => {
         releaseApprovals(session)
         const before = session.config?.limits ?? {}
         session.config = work(session.config)

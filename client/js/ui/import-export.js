@@ -20,7 +20,7 @@ yaa.define('ui/import-export', [
   // -- out ----------------------------------------------------------------------------------------
 
   /** @param {CommandContext} context @param {string} [id] */
-  const read = async ({ app }, id = app.current.session.id) => app.book.entry(id)?.session ?? await app.store.get(id)
+  const read = async ({ app }, id = app.current.session.id) => app.sessionStore.entry(id)?.session ?? await app.store.get(id)
 
   /** Ask how, show what it would give away, save. @param {CommandContext} context @param {string} [id] */
   async function exportSession(context, id) {
@@ -104,7 +104,7 @@ yaa.define('ui/import-export', [
   async function exportSessions(context, ids) {
     if (ids?.length === 1) return exportSession(context, ids[0])
     const { app } = context
-    const wanted = ids ?? app.book.heads().map((head) => head.id)
+    const wanted = ids ?? app.sessionStore.heads().map((head) => head.id)
     /** @type {Session[]} */ const all = []
     for (const id of wanted) {
       const session = await read(context, id)
@@ -145,7 +145,7 @@ yaa.define('ui/import-export', [
       }
       if (why || !known) result.failed.push(file.name + why)
     }
-    await context.app.book.changed(...result.added.map(({ id }) => id))
+    await context.app.sessionStore.changed(...result.added.map(({ id }) => id))
     context.actions.draw()
     report(context, result, found)
     foreign.showRemoved(context.app, brought)
@@ -163,7 +163,7 @@ yaa.define('ui/import-export', [
    * @returns {Promise<boolean>} false: it was here already
    */
   async function keep({ app }, session, result) {
-    const known = app.book.entry(session.id)?.session ?? await app.store.get(session.id)
+    const known = app.sessionStore.entry(session.id)?.session ?? await app.store.get(session.id)
     if (known?.messages.length) {
       if (equal(known.messages, session.messages)) {
         result.same += 1
@@ -172,7 +172,7 @@ yaa.define('ui/import-export', [
       session.id = uuid()
       result.copies += 1
     }
-    await app.book.restore(session, true)
+    await app.sessionStore.restore(session, true)
     result.added.push(session)
     return true
   }

@@ -57,7 +57,7 @@ yaa.define('ui/limits', [
         const wrong = read.findIndex((one) => !one.ok)
         if (wrong >= 0) return fields[wrong].focus()
         const own = Object.fromEntries(read.flatMap((one) => (one.value === undefined ? [] : [[one.name, one.value]])))
-        const done = app.book.edit(app.current, (one) => setLimits(one, own))
+        const done = app.sessionStore.edit(app.current, (one) => setLimits(one, own))
         if (done === null) return toast(t('branch.busy'))
         el.close()
       }
@@ -98,7 +98,7 @@ yaa.define('ui/limits', [
 
     /** @param {any} grant @param {any} row */
     function forget(grant, row) {
-      const done = app.book.edit(app.current, (one) => {
+      const done = app.sessionStore.edit(app.current, (one) => {
         one.grants = (one.grants ?? []).filter((/** @type {any} */ other) => other !== grant)
         if (one.ext?.held) one.ext.held.grants = one.ext.held.grants.filter((/** @type {any} */ other) => other !== grant)
         return true

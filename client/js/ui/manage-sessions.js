@@ -9,7 +9,7 @@ yaa.define('ui/manage-sessions', [
 
   /** @param {CommandContext} context @param {string} [id] */
   async function pin({ app }, id = app.current.session.id) {
-    await app.book.change(id, (session) => {
+    await app.sessionStore.change(id, (session) => {
       const { pinned, ...ext } = session.ext ?? {}
       session.ext = pinned ? ext : { ...ext, pinned: true }
     })
@@ -20,15 +20,15 @@ yaa.define('ui/manage-sessions', [
    * @param {CommandContext} context @param {string[]} [ids] @param {boolean} [old] it was not a person who chose them
    */
   async function archive({ app }, ids = [app.current.session.id], old = false) {
-    const used = new Map(app.book.heads().map((head) => [head.id, head.archived || head.updated]))
-    const out = !old && ids.every((id) => app.book.heads().find((head) => head.id === id)?.archived)
+    const used = new Map(app.sessionStore.heads().map((head) => [head.id, head.archived || head.updated]))
+    const out = !old && ids.every((id) => app.sessionStore.heads().find((head) => head.id === id)?.archived)
     /** @param {boolean} into */
     async function put(into) {
-      for (const id of ids) await app.book.change(id, (session) => {
+      for (const id of ids) await app.sessionStore.change(id, (session) => {
         const { archived: _, ...ext } = session.ext ?? {}
         session.ext = into ? { ...ext, archived: used.get(id) ?? Date.now() } : ext
       }, true)
-      await app.book.changed(...ids)
+      await app.sessionStore.changed(...ids)
       app.draw()
     }
     await put(!out)
@@ -89,8 +89,8 @@ yaa.define('ui/manage-sessions', [
 
     async function keep() {
       if ([...known].every((tag) => chosen.has(tag) === before.has(tag))) return
-      for (const id of ids) await app.book.change(id, (session) => retag(session, before, chosen), true)
-      await app.book.changed(...ids)
+      for (const id of ids) await app.sessionStore.change(id, (session) => retag(session, before, chosen), true)
+      await app.sessionStore.changed(...ids)
     }
   }
 
@@ -146,15 +146,15 @@ yaa.define('ui/manage-sessions', [
   async function removeAll({ app, actions }, ids) {
     /** @type {Session[]} */ const gone = []
     for (const id of ids) {
-      const session = await app.book.remove(id, true)
+      const session = await app.sessionStore.remove(id, true)
       if (session) gone.push(session)
       yaa.later('event-log').then(() => yaa.use('io/event-log').remove(id)).catch(console.warn)
     }
-    await app.book.changed(...ids)
-    if (ids.includes(app.current.session.id)) app.show(app.book.fresh())
+    await app.sessionStore.changed(...ids)
+    if (ids.includes(app.current.session.id)) app.show(app.sessionStore.fresh())
     const undo = async () => {
-      for (const session of gone) await app.book.restore(session, true)
-      await app.book.changed(...gone.map(({ id }) => id))
+      for (const session of gone) await app.sessionStore.restore(session, true)
+      await app.sessionStore.changed(...gone.map(({ id }) => id))
       actions.draw()
     }
     toast(t('select.deleted', { n: gone.length }), { label: t('side.undo'), action: undo })

@@ -39,7 +39,7 @@ yaa.define('ui/removed-permissions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialo
       let count = 0
       for (const { id, read } of parts) {
         const items = read()
-        if (items.length) await app.book.change(id, (session) => items.forEach((item) => takeOver(session, item)))
+        if (items.length) await app.sessionStore.change(id, (session) => items.forEach((item) => takeOver(session, item)))
         count += items.length
       }
       toast(t('foreign.taken', { n: count }))

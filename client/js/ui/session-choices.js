@@ -26,12 +26,12 @@ yaa.define('ui/session-choices', [
    * @param {string} what one of `CHANGES`, or `tool` @param {any[]} rest
    */
   function choose(app, entry, what, ...rest) {
-    const { settings, book } = app
+    const { settings, sessionStore } = app
     if (what === 'tool') return chooseTool(app, entry, rest[0], rest[1])
     const before = entry.session.config?.llm_api?.provider
     const more = what === 'provider' ? [rest[0], settings.get('model')] : rest
     keepDefaults(settings, CHANGES[what](defaultsOf(settings), ...more))
-    book.amend(entry, (session) => {
+    sessionStore.amend(entry, (session) => {
       releaseApprovals(session)
       const config = CHANGES[what](session.config, ...more)
       const own = what === 'limit' ? session.ext?.limits?.[rest[0]] : undefined // said for this session alone
@@ -41,9 +41,9 @@ yaa.define('ui/session-choices', [
   }
 
   /** @param {import('./types').App} app @param {import('./types').Entry} entry @param {string} name @param {string} rule '' for the server's */
-  function chooseTool({ settings, book }, entry, name, rule) {
+  function chooseTool({ settings, sessionStore }, entry, name, rule) {
     settings.set('tools', withEntry(settings.get('tools'), name, rule || undefined))
-    book.amend(entry, (session) => {
+    sessionStore.amend(entry, (session) => {
       releaseApprovals(session)
       const config = (session.config ??= {})
       config.tool = { ...config.tool, [name]: withRule(config.tool?.[name], rule) }
@@ -52,8 +52,8 @@ yaa.define('ui/session-choices', [
   }
 
   /** The provider of its own that a session has lost by a choice, given back. @param {import('./types').App} app @param {import('./types').Entry} entry @param {any} provider */
-  function giveBack({ book }, entry, provider) {
-    book.amend(entry, (session) => { session.config = within(session.config, 'llm_api', 'provider', provider) })
+  function giveBack({ sessionStore }, entry, provider) {
+    sessionStore.amend(entry, (session) => { session.config = within(session.config, 'llm_api', 'provider', provider) })
   }
 
   return { choose }

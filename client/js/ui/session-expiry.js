@@ -13,9 +13,9 @@ yaa.define('ui/session-expiry', [
   /** What is due, as the settings say. */
   function dueSessions() {
     const { app } = context()
-    const { settings, book, current } = app
-    const heads = book.heads()
-    const busy = heads.filter(({ id }) => book.entry(id)?.going || book.entry(id)?.elsewhere || book.entry(id)?.session.ext?.temporary)
+    const { settings, sessionStore, current } = app
+    const heads = sessionStore.heads()
+    const busy = heads.filter(({ id }) => sessionStore.entry(id)?.going || sessionStore.entry(id)?.elsewhere || sessionStore.entry(id)?.session.ext?.temporary)
     const keep = new Set([current.session.id, ...busy.map(({ id }) => id)])
     return { heads, ...keeping.expiredSessions({ now: Date.now(), heads, keep, ...settings.get('expiry') }) }
   }

@@ -37,7 +37,7 @@ yaa.define('ui/session-search', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/find-bar',
       /** @type {any[]} */ const found = []
       looked = { found, query, words }
       shown = SHOWN
-      const heads = context.app.book.heads()
+      const heads = context.app.sessionStore.heads()
       let [since, drawn] = [performance.now(), 0]
       for (let at = 0; at < heads.length; at += TOGETHER) {
         const some = await Promise.all(heads.slice(at, at + TOGETHER).map((head) => lookIn(head, words).catch(console.warn))) // one that is odd hides no other
@@ -92,7 +92,7 @@ yaa.define('ui/session-search', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/find-bar',
     async function pagesOf({ id, updated }) {
       const known = read.get(id)
       if (known?.updated === updated) return known.pages
-      const session = context.app.book.entry(id)?.session ?? await context.app.store.get(id)
+      const session = context.app.sessionStore.entry(id)?.session ?? await context.app.store.get(id)
       const pages = session ? search.allPages(session) : []
       read.set(id, { updated, pages })
       return pages

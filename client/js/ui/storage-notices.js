@@ -82,7 +82,7 @@ yaa.define('ui/storage-notices', [
   async function remind() {
     const { app } = context()
     const { settings } = app
-    const heads = app.book.heads()
+    const heads = app.sessionStore.heads()
     const kept = { copied: settings.get('copied'), snoozed: settings.get('snoozed') }
     const folderOn = folder.possible && (await folder.state()).state === 'ready'
     const { due, days, changed } = keeping.reminder({ now: Date.now(), heads, persisted: await isPersistent(), folder: folderOn, ...kept })
@@ -123,21 +123,21 @@ yaa.define('ui/storage-notices', [
       if (!made) continue
       const { session, removed } = made
       if (here) session.id = uuid()
-      if (await app.book.restore(session, true)) brought.push({ id: session.id, title: session.title, removed, beside: Boolean(here), raw })
+      if (await app.sessionStore.restore(session, true)) brought.push({ id: session.id, title: session.title, removed, beside: Boolean(here), raw })
     }
-    await app.book.changed(...brought.map(({ id }) => id))
+    await app.sessionStore.changed(...brought.map(({ id }) => id))
     toast(t('keep.restored', { taken: brought.length, kept: found.sessions.length - brought.length }))
     foreign.showRemoved(app, brought, { own: () => takeBack(brought) })
   }
 
   /** The person's own copy: as it was, in the place of what came in without its permissions. @param {{id: string, raw: Session}[]} brought */
   async function takeBack(brought) {
-    const { book } = context().app
+    const { sessionStore } = context().app
     for (const { id, raw } of brought) {
-      if (!await book.restore(raw, true)) continue // it runs: both stay
-      if (id !== raw.id) await book.remove(id, true)
+      if (!await sessionStore.restore(raw, true)) continue // it runs: both stay
+      if (id !== raw.id) await sessionStore.remove(id, true)
     }
-    await book.changed(...brought.flatMap(({ id, raw }) => [id, raw.id]))
+    await sessionStore.changed(...brought.flatMap(({ id, raw }) => [id, raw.id]))
   }
 
   /** A session that has changed goes into the folder too. @param {Session} session */

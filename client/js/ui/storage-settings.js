@@ -46,7 +46,7 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
       if (state) disk.hidden = !state.onDisk
       const { usage = 0, quota = 0 } = (await navigator.storage?.estimate?.().catch(() => null)) ?? /** @type {StorageEstimate} */ ({})
       const used = quota ? t('keep.used', { used: size(usage), quota: size(quota) }) : ''
-      text(where, app.guest ? t('keep.guest') : app.store.kind === 'memory' ? t('keep.memory') : t('keep.here', { n: app.book.heads().length, used }))
+      text(where, app.guest ? t('keep.guest') : app.store.kind === 'memory' ? t('keep.memory') : t('keep.here', { n: app.sessionStore.heads().length, used }))
       const kept = await ground.isPersistent()
       promise.hidden = app.store.kind === 'memory'
       text(promise, t(kept ? 'keep.persisted' : 'keep.evictable'))

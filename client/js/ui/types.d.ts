@@ -165,7 +165,7 @@ export interface Hooks {
   rests(entry: Entry): void
 }
 
-export interface Book {
+export interface SessionStore {
   refresh(): Promise<void>
   open(id: string): Promise<Entry | null>
   fresh(): Entry
@@ -196,7 +196,7 @@ export interface ServerLink {
 export interface App {
   settings: Settings
   server: ServerLink
-  book: Book
+  sessionStore: SessionStore
   store: Store
   current: Entry
   /** an earlier moment of the session that is looked at, instead of how it is */
@@ -306,7 +306,7 @@ declare global {
         onEnd: (entry: Entry) => void
         onElsewhere: () => void
         onUnsaid: (entry: Entry, words: any) => void
-      }): Book
+      }): SessionStore
       isActive(entry?: Entry): boolean
     }
     'ui/server-state': {

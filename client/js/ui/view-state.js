@@ -23,7 +23,7 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
   }
 
   /** @param {import('./types').App} app @param {Session} session @param {boolean} live */
-  function around({ settings, server, book, current, queue }, session, live) {
+  function around({ settings, server, sessionStore, current, queue }, session, live) {
     const info = server.info()
     const offered = modelsOf(info)
     const first = offered.find((one) => one.first) ?? offered[0]
@@ -39,7 +39,7 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
       queue: queue.of(session),
       server: server.state(),
       sideOpen: !NARROW.matches && settings.get('side') !== 'closed',
-      sessions: book.heads().map((head) => rowOf(head, session.id, book.entry(head.id))),
+      sessions: sessionStore.heads().map((head) => rowOf(head, session.id, sessionStore.entry(head.id))),
       demo: Boolean((models.find((one) => one.name === provider) ?? models[0])?.demo),
       tools: toolsOf(info),
       info,

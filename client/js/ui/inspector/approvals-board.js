@@ -36,10 +36,10 @@ yaa.define('ui/inspector/approvals-board', ['ui/dom', 'ui/inspector/i18n', 'ui/i
       /** @type {import('../types').Entry} */ let entry
       const answers = {
         answer: async (/** @type {string} */ id, /** @type {any} */ answer) => {
-          await app.book.answer(entry, [[id, answer]])
+          await app.sessionStore.answer(entry, [[id, answer]])
           draw()
         },
-        goOn: () => app.book.retry(entry),
+        goOn: () => app.sessionStore.retry(entry),
         asking: {
           ...actions.asking,
           costUnit: () => entry.session.usage?.cost_unit ?? '',

@@ -40,7 +40,7 @@ yaa.define('ui/inspector/compare-runs', ['ui/dom', 'ui/inspector/i18n', 'core/ru
     /** Branches of this session first, then the other sessions, newest first. @param {Session} session @returns {[string, string][]} */
     function choicesFor(session) {
       const branches = tree.listBranches(session).filter((one) => one.id)
-      const others = app.book.heads().filter((head) => head.id !== session.id && head.messages)
+      const others = app.sessionStore.heads().filter((head) => head.id !== session.id && head.messages)
       return [
         .../** @type {[string, string][]} */ (branches
           .map((one, n) => [`branch ${one.id}`, one.name || t('compare.branch', { n: n + 1, words: wordsOf(one.messages) })])),
@@ -88,7 +88,7 @@ yaa.define('ui/inspector/compare-runs', ['ui/dom', 'ui/inspector/i18n', 'core/ru
     async function otherOf(session) {
       const [kind, ...rest] = select.value.split(' ')
       const id = rest.join(' ')
-      if (kind === 'session') return app.book.entry(id)?.session ?? app.store.get(id)
+      if (kind === 'session') return app.sessionStore.entry(id)?.session ?? app.store.get(id)
       const messages = kind === 'branch' ? tree.pathOf(session, id) : null
       return messages && { ...session, messages }
     }

@@ -37,7 +37,7 @@ yaa.define('ui/inspector/context-view', [
 
     /** Never under a run, nor in the past. @param {(session: Session) => void} work */
     function change(work) {
-      if (!app.past) app.book.edit(app.current, work)
+      if (!app.past) app.sessionStore.edit(app.current, work)
     }
 
     function rowView() {

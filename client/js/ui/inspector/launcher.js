@@ -59,7 +59,7 @@ yaa.define('ui/inspector/launcher', [
     app.watchers.add(update)
     app.draw()
     // what deleted sessions left behind
-    const here = new Set(app.book.heads().map((head) => head.id))
+    const here = new Set(app.sessionStore.heads().map((head) => head.id))
     if (app.store.kind === 'idb') yaa.later('event-log').then(() => yaa.use('io/event-log').removeUnused(here)).catch(console.warn)
   }
 
@@ -93,7 +93,7 @@ yaa.define('ui/inspector/launcher', [
    */
   async function compare({ app, actions }, ids, open) {
     if (!Array.isArray(ids) || ids.length !== 2) return open('compare')
-    const at = (/** @type {string} */ id) => app.book.heads().findIndex((head) => head.id === id)
+    const at = (/** @type {string} */ id) => app.sessionStore.heads().findIndex((head) => head.id === id)
     const [later, earlier] = at(ids[0]) <= at(ids[1]) ? ids : [ids[1], ids[0]]
     await actions.open(later)
     await open('compare', `session ${earlier}`)

@@ -17,7 +17,7 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
     /** Heads say how many questions a stored session has; an open one knows better. @param {import('../types').State} state */
     function look(state) {
       const own = app.current.session
-      const others = app.book.heads().filter((head) => head.id !== own.id)
+      const others = app.sessionStore.heads().filter((head) => head.id !== own.id)
       const here = state.live ? 0 : sessions.openInterrupts(own).length
       const next = here + others.reduce((sum, head) => sum + waitingIn(head), 0)
       const more = next > count
@@ -32,7 +32,7 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
 
     /** @param {Head} head */
     function waitingIn(head) {
-      const session = app.book.entry(head.id)?.session
+      const session = app.sessionStore.entry(head.id)?.session
       return session ? sessions.openInterrupts(session).length : head.waiting ?? 0
     }
 
@@ -73,12 +73,12 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
      * @returns {Promise<{entry: import('../types').Entry, open: Interrupt[]}[]>}
      */
     async function all() {
-      const ids = [app.current.session.id, ...app.book.heads().map((head) => head.id).filter((id) => id !== app.current.session.id)]
+      const ids = [app.current.session.id, ...app.sessionStore.heads().map((head) => head.id).filter((id) => id !== app.current.session.id)]
       const found = []
       for (const id of ids) {
-        const head = app.book.heads().find((one) => one.id === id)
+        const head = app.sessionStore.heads().find((one) => one.id === id)
         const known = id === app.current.session.id || waitingIn(/** @type {Head} */ (head)) > 0
-        const entry = known ? app.book.entry(id) ?? await app.book.open(id) : null
+        const entry = known ? app.sessionStore.entry(id) ?? await app.sessionStore.open(id) : null
         const open = entry ? (entry.session.interrupts ?? []).filter((one) => one && typeof one === 'object') : []
         if (entry && open.length && sessions.openInterrupts(entry.session).length) found.push({ entry, open })
       }

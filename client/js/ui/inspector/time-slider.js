@@ -155,7 +155,7 @@ yaa.define('ui/inspector/time-slider', ['ui/dom', 'ui/inspector/i18n', 'ui/popup
       const id = past?.messages.at(-1)?.id
       if (!past || !id) return
       const made = edits.forkSession(past, id, { title: t('time.forkTitle', { title: past.title ?? t('session.untitled'), at }) })
-      await app.book.restore(made)
+      await app.sessionStore.restore(made)
       close()
       await context.actions.open(made.id)
       toast(t('time.forked'))
