@@ -217,9 +217,9 @@ interface PageTool {
   enabled?: () => void
 }
 interface Outcome { content?: Json; is_error?: boolean; gesture?: boolean }
-interface DeskEntry { session: Session; state?: RunState | null }
-interface Doing { session: string; interrupt: string; controller: AbortController; running: boolean; outcome?: Outcome }
-interface DeskOptions {
+interface CallRunnerEntry { session: Session; state?: RunState | null }
+interface RunningCall { session: string; interrupt: string; controller: AbortController; running: boolean; outcome?: Outcome }
+interface CallRunnerOptions {
   enabled(): Record<string, boolean>
   /** the run of this session, until it rests */
   going(entry: any): Promise<any> | null
@@ -231,13 +231,13 @@ interface DeskOptions {
   /** an action went wrong */
   failed(tool: PageTool, why: string): void
 }
-interface Desk {
-  begins(entry: DeskEntry): void
-  hears(entry: DeskEntry, event: YaaEvent): void
-  rests(entry: DeskEntry): void
-  run(entry: DeskEntry, interrupt: Interrupt): Promise<void>
-  stop(entry: DeskEntry, interrupt: Interrupt): void
-  status(entry: DeskEntry, interrupt: Interrupt): 'running' | 'waiting' | 'click' | 'begun'
+interface CallRunner {
+  onStart(entry: CallRunnerEntry): void
+  onEvent(entry: CallRunnerEntry, event: YaaEvent): void
+  onRest(entry: CallRunnerEntry): void
+  run(entry: CallRunnerEntry, interrupt: Interrupt): Promise<void>
+  stop(entry: CallRunnerEntry, interrupt: Interrupt): void
+  status(entry: CallRunnerEntry, interrupt: Interrupt): 'running' | 'waiting' | 'click' | 'begun'
   toolFor(interrupt: { tool?: string }): PageTool | null
 }
 
@@ -263,7 +263,7 @@ interface Modules {
     declare(enabled: Record<string, boolean>, taken: Iterable<string>): Json[]
     perform(tool: PageTool, args: Json, signal: AbortSignal): Promise<Outcome>
     gestureNeeded(): Error
-    openCallRunner(options: DeskOptions): Desk
+    openCallRunner(options: CallRunnerOptions): Desk
   }
   'core/config-form': {
     fields(schema: Json): ConfigField[]

@@ -8,9 +8,9 @@ yaa.define('main', [
     if (!root) return
     // the page in one file holds a session of its own
     if (document.getElementById('yaa-session')) {
-      const guest = yaa.use('ui/standalone-page')
-      const data = guest.embeddedSession()
-      if (data) return guest.start(root, data)
+      const standalone = yaa.use('ui/standalone-page')
+      const data = standalone.embeddedSession()
+      if (data) return standalone.start(root, data)
     }
     const store = await stores.open({ onError: troubled, makeRoom })
     await startApp({ root, settings: settings.open(), store }).start()

@@ -184,15 +184,15 @@ await main(async (walk, job) => {
     await page.waitForFunction((css) => document.querySelector(css)?.value === "Hello moon", {}, AREA);
   });
 
-  await walk.step("the saved page opens as a guest", async () => {
+  await walk.step("the saved page opens as a standalone page", async () => {
     const before = await page.evaluate(stored);
     await page.goto(pathToFileURL(join(job.folder, "saved.html")).href);
-    await page.waitForSelector(".guest");
+    await page.waitForSelector(".standalone");
     // Far up in the thread: there, but not drawn.
     const said = await page.$eval(".bubble", (bubble) => bubble.textContent);
     if (said !== "My key is [redacted key], what now?") throw new Error(said);
-    await walk.clean("guest");
-    await walk.shot("3-guest");
+    await walk.clean("standalone");
+    await walk.shot("3-standalone");
     // What keys start comes when the page is idle, part by part: until then they do nothing.
     await page.waitForFunction(() => ["find", "inspect.time"].every((id) => yaa.use("ui/commands").table().some((one) => one.id === id)));
     await page.keyboard.press("/");
@@ -215,13 +215,13 @@ await main(async (walk, job) => {
     await escape(page);
     // In Chromium every page from disk shares one storage, in Firefox this one has its own.
     const after = await page.evaluate(stored);
-    if (after !== before && after !== "{}{}") throw new Error(`a guest wrote: ${after}`);
+    if (after !== before && after !== "{}{}") throw new Error(`the standalone page wrote: ${after}`);
   });
 
   await walk.step("and goes on", async () => {
     // What the file was asked is asked again, by the server that goes on with it.
     if (await page.$(".ask")) throw new Error("a question out of a file");
-    await walk.press("Continue", ".guest button");
+    await walk.press("Continue", ".standalone button");
     await walk.sees(DIALOG, "Server address");
     await walk.fill(`${DIALOG} input[type=url]`, job.server);
     await walk.fill(`${DIALOG} input[type=password]`, "wrong");
@@ -263,18 +263,18 @@ await main(async (walk, job) => {
   await walk.step("files beside what is not sent yet leave no traces there", async () => {
     const left = await page.evaluate(async () => {
       const tray = await yaa.use("ui/commands").run("attach.tray", "new", () => {});
-      tray.rename("guest"); // the new session has its first message
+      tray.rename("standalone"); // the new session has its first message
       await tray.add([new File(["words"], "a.txt")]);
       await yaa.use("io/draft-files").save("other", []); // what was written before it is there then
       const database = await new Promise((resolve) => { indexedDB.open("yaa-unsent", 1).onsuccess = ({ target }) => resolve(target.result); });
-      return new Promise((resolve) => { database.transaction("files").objectStore("files").get("guest").onsuccess = ({ target }) => resolve(target.result); });
+      return new Promise((resolve) => { database.transaction("files").objectStore("files").get("standalone").onsuccess = ({ target }) => resolve(target.result); });
     });
     if (left) throw new Error(JSON.stringify(left));
   });
 
   await walk.step("and stays, when it is told to", async () => {
     await walk.press("Keep in this browser");
-    await page.waitForFunction(() => !document.querySelector(".guest") && document.querySelector(".card.tool[data-state=denied]"));
+    await page.waitForFunction(() => !document.querySelector(".standalone") && document.querySelector(".card.tool[data-state=denied]"));
     await walk.sees(".row-title", "My key is [redacted key]");
   });
 });

@@ -150,14 +150,14 @@ await main(async (walk, job) => {
 
   await walk.step("open the saved page", async () => {
     await page.goto(pathToFileURL(join(job.folder, "saved.html")).href);
-    await page.waitForSelector(".guest");
+    await page.waitForSelector(".standalone");
     const said = await page.$$eval(".bubble", (all) => all.map((one) => one.textContent).join());
     if (!said.includes("tokens=150")) throw new Error(said);
     await walk.shot("9-saved");
   });
 
   await walk.step("continue there, on a second server", async () => {
-    await walk.press("Continue …", ".guest button");
+    await walk.press("Continue …", ".standalone button");
     await page.waitForSelector(`${DIALOG} input[type=url]`);
     await walk.fill(`${DIALOG} input[type=url]`, job.second.url);
     await walk.fill(`${DIALOG} input[type=password]`, job.second.key);

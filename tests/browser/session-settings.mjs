@@ -22,8 +22,8 @@ await main(async (walk, job) => {
     await page.waitForSelector(COMPOSER, { visible: true });
     await page.waitForFunction(() => yaa.use("ui/commands").context().app.server.info());
     await page.evaluate(() => {
-      const begins = ({ session }) => { globalThis.sentWith = structuredClone(session.config); };
-      yaa.use("ui/commands").context().app.sessionStore.hooks.push({ begins, hears() {}, rests() {} });
+      const onStart = ({ session }) => { globalThis.sentWith = structuredClone(session.config); };
+      yaa.use("ui/commands").context().app.sessionStore.hooks.push({ onStart, onEvent() {}, onRest() {} });
     });
     await tab(walk, "model");
     await page.waitForFunction(() => [...document.querySelectorAll("dialog[open] .panel input[type=checkbox]")].some((one) => one.checked));

@@ -86,10 +86,10 @@ await main(async (walk, job) => {
     const lens = () => page.$$eval(".lens li", (all) => all.map((one) => one.dataset.lens).join());
     await page.evaluate(async () => { (await yaa.later("inspector"), yaa.use("ui/commands").run("inspect.context")); });
     await page.waitForSelector('.lens li[data-lens="preview"]');
-    await page.focus('.lens li[data-lens="preview"] .lens-deeds button');
+    await page.focus('.lens li[data-lens="preview"] .lens-actions button');
     await walk.clean();
     await walk.shot("3-lens");
-    await page.$eval('.lens li[data-lens="preview"] .lens-deeds button', (one) => one.click());
+    await page.$eval('.lens li[data-lens="preview"] .lens-actions button', (one) => one.click());
     await page.waitForFunction(() => !document.querySelector('.lens li[data-lens="preview"]'));
     if ((await lens()) !== "whole,whole,whole,whole") throw new Error(await lens());
     await page.$eval(".lens li:nth-child(3) [aria-pressed=false]", (one) => one.click());

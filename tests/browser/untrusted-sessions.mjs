@@ -128,7 +128,7 @@ await main(async (walk, job) => {
   await walk.step("a saved page calls nobody, whatever is opened in it", async () => {
     const picture = { path: "plot.png", name: "plot.png", media_type: "image/png", bytes: 100 };
     const result = { id: "t1", role: "tool", tool_call_id: "c1", name: "shell", content: "done", result: { status: "ok", result: "done", attachments: [picture, { path: "a.txt", name: "a.txt", media_type: "text/plain", bytes: 9 }] } };
-    const saved = of("guest", { messages: [ask, calls, result, said], grants: [{ tool: "shell", decision: "allow" }], calls: { c1: { name: "shell", state: "done" } } });
+    const saved = of("standalone", { messages: [ask, calls, result, said], grants: [{ tool: "shell", decision: "allow" }], calls: { c1: { name: "shell", state: "done" } } });
     const html = await page.evaluate(async (session) => {
       await yaa.later();
       const svg = new XMLSerializer().serializeToString(document.querySelector("svg:has(> symbol)"));
@@ -138,7 +138,7 @@ await main(async (walk, job) => {
     const asked = [];
     page.on("request", (request) => { if (/^https?:/.test(request.url())) asked.push(`${request.method()} ${request.url()}`); });
     await page.goto(pathToFileURL(join(job.folder, "saved.html")).href);
-    await page.waitForSelector(".guest");
+    await page.waitForSelector(".standalone");
     await page.waitForSelector(".handed li");
     await page.$eval(".handed", (list) => list.scrollIntoView());
     await page.$$eval(".card.tool details, details.tool", (all) => all.forEach((one) => { one.open = true; }));
@@ -149,7 +149,7 @@ await main(async (walk, job) => {
     await walk.sees(DIALOG, "Run shell without asking");
     await page.keyboard.press("Escape");
     await page.waitForSelector(DIALOG, { hidden: true });
-    await walk.shot("6-guest");
+    await walk.shot("6-standalone");
     await walk.press("Save", ".handed button");
     await walk.sees(DIALOG, "Server address");
     if (asked.length) throw new Error(asked.join());

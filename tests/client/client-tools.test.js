@@ -80,7 +80,7 @@ test('a tool that never ends is given up, and told so', async () => {
   assert.strictEqual(aborted, 2, 'the last one was never heard of by its tool')
 })
 
-// -- the desk -------------------------------------------------------------------------------------
+// -- the runner -------------------------------------------------------------------------------------
 
 const call = (id, name) => ({ id, type: 'function', function: { name, arguments: '{}' } })
 
@@ -95,8 +95,8 @@ function waiting(...calls) {
   }
 }
 
-/** A desk with everything around it written down in `log`, in order. */
-function desk(options = {}) {
+/** A runner with everything around it written down in `log`, in order. */
+function runner(options = {}) {
   const log = []
   const found = {
     log,
@@ -105,7 +105,7 @@ function desk(options = {}) {
     active: null,
     on: { weather: true, notify: true, asked: true, slow: true, click: true },
   }
-  found.desk = tools.openCallRunner({
+  found.runner = tools.openCallRunner({
     enabled: () => found.on,
     going: () => found.active,
     save: async (entry) => {
@@ -129,7 +129,7 @@ const settle = async () => { for (let n = 0; n < 20; n++) await null }
 const rest = (session) => ({ session, state: { phase: 'interrupted', reason: 'awaiting' } })
 
 test('three calls at once, each kept as started before it runs, each answered once', async (t) => {
-  const found = desk()
+  const found = runner()
   const seen = []
   const run = ({ id }) => {
     seen.push([id, found.stored.calls[id].state, found.stored.calls[id].attempt])
@@ -137,15 +137,15 @@ test('three calls at once, each kept as started before it runs, each answered on
   }
   given(t, plain({ run }))
   const entry = rest(waiting(['c1', 'weather'], ['c2', 'weather'], ['c3', 'weather'], ['c4', 'shell']))
-  found.desk.rests(entry)
-  found.desk.rests(entry)
+  found.runner.onRest(entry)
+  found.runner.onRest(entry)
   await settle()
   assert.deepStrictEqual(seen, [['c1', 'started', 1], ['c2', 'started', 1], ['c3', 'started', 1]])
   assert.deepStrictEqual(found.answers, ['c1', 'c2', 'c3'].map((id) => [`int-${id}`, { content: `did ${id}` }]))
-  found.desk.rests(entry)
+  found.runner.onRest(entry)
   await settle()
   assert.strictEqual(seen.length, 3)
-  assert.strictEqual(found.desk.status(entry, entry.session.interrupts[3]), 'waiting', 'nobody here has that tool')
+  assert.strictEqual(found.runner.status(entry, entry.session.interrupts[3]), 'waiting', 'nobody here has that tool')
 })
 
 test('what is not begun by itself', async (t) => {
@@ -163,28 +163,28 @@ test('what is not begun by itself', async (t) => {
     ['opened, not run', ['c1', 'weather'], { state: null }, 'waiting'],
   ]
   for (const [name, made, { on, state }, status] of rows) {
-    const found = desk()
+    const found = runner()
     if (on) found.on = on
     const entry = { ...rest(waiting(made)), ...(state === undefined ? {} : { state }) }
-    found.desk.rests(entry)
+    found.runner.onRest(entry)
     await settle()
     assert.deepStrictEqual([ran, found.answers, found.log], [[], [], []], name)
-    assert.strictEqual(found.desk.status(entry, entry.session.interrupts[0]), status, name)
+    assert.strictEqual(found.runner.status(entry, entry.session.interrupts[0]), status, name)
   }
 })
 
 test('by a click it runs, also again', async (t) => {
   const ran = []
   given(t, plain({ run: ({ id }) => { ran.push(id) } }))
-  const found = desk()
+  const found = runner()
   const entry = rest(waiting(['c1', 'weather', 'started']))
   const [interrupt] = entry.session.interrupts
-  found.desk.run(entry, interrupt)
-  found.desk.run(entry, interrupt)
+  found.runner.run(entry, interrupt)
+  found.runner.run(entry, interrupt)
   await settle()
   assert.deepStrictEqual([ran, found.answers], [['c1'], [['int-c1', { content: 'done' }]]])
   assert.strictEqual(found.stored.calls.c1.attempt, 2)
-  found.desk.run(entry, interrupt)
+  found.runner.run(entry, interrupt)
   await settle()
   assert.strictEqual(ran.length, 1, 'an answered call is over')
 })
@@ -195,21 +195,21 @@ test('a tool that needs a click is called within it; one that finds out asks for
   given(t,
     plain({ name: 'click', gesture: true, run: () => { ran.push(clicked) } }),
     plain({ run: () => { ran.push(clicked); if (!clicked) throw tools.gestureNeeded() } }))
-  const found = desk({ saving: new Promise((resolve) => setTimeout(resolve, 5)) })
+  const found = runner({ saving: new Promise((resolve) => setTimeout(resolve, 5)) })
   const entry = rest(waiting(['c1', 'click']))
   clicked = true
-  found.desk.run(entry, entry.session.interrupts[0])
+  found.runner.run(entry, entry.session.interrupts[0])
   clicked = false
   assert.deepStrictEqual(ran, [true], 'before anything is waited for')
   await new Promise((resolve) => setTimeout(resolve, 20))
 
   const other = rest({ ...waiting(['c1', 'weather']), id: 'other' })
-  found.desk.rests(other)
+  found.runner.onRest(other)
   await new Promise((resolve) => setTimeout(resolve, 20))
-  assert.strictEqual(found.desk.status(other, other.session.interrupts[0]), 'click')
+  assert.strictEqual(found.runner.status(other, other.session.interrupts[0]), 'click')
   assert.deepStrictEqual(found.stored.calls.c1, { name: 'weather', state: 'waiting', attempt: 0 }, 'nothing has happened')
   clicked = true
-  found.desk.run(other, other.session.interrupts[0])
+  found.runner.run(other, other.session.interrupts[0])
   clicked = false
   await settle()
   assert.deepStrictEqual(ran, [true, false, true])
@@ -221,32 +221,32 @@ test('what ends during a run is answered after it; what the person left behind i
   let aborted = false
   const run = (_args, { signal }) => new Promise((resolve) => { finish = resolve; signal.addEventListener('abort', () => { aborted = true }) })
   given(t, plain({ name: 'slow', run }))
-  const found = desk()
+  const found = runner()
   const entry = rest(waiting(['c1', 'slow']))
-  found.desk.rests(entry)
+  found.runner.onRest(entry)
   await settle()
-  assert.strictEqual(found.desk.status(entry, entry.session.interrupts[0]), 'running')
+  assert.strictEqual(found.runner.status(entry, entry.session.interrupts[0]), 'running')
   found.active = new Promise(() => {})
   finish('late')
   await settle()
   assert.deepStrictEqual(found.answers, [])
   found.active = null
-  found.desk.rests(entry)
+  found.runner.onRest(entry)
   assert.deepStrictEqual(found.answers, [['int-c1', { content: 'late' }]])
 
   const left = rest({ ...waiting(['c1', 'slow']), id: 'left' })
-  found.desk.rests(left)
+  found.runner.onRest(left)
   await settle()
   left.session.messages.push({ id: 'r', role: 'tool', tool_call_id: 'c1', content: 'superseded' })
   left.session.interrupts = []
-  found.desk.rests(left)
+  found.runner.onRest(left)
   await settle()
   assert.deepStrictEqual([aborted, found.answers.length], [true, 1])
 
   const stopped = rest({ ...waiting(['c1', 'slow']), id: 'stopped' })
-  found.desk.rests(stopped)
+  found.runner.onRest(stopped)
   await settle()
-  found.desk.stop(stopped, stopped.session.interrupts[0])
+  found.runner.stop(stopped, stopped.session.interrupts[0])
   await settle()
   assert.deepStrictEqual(found.answers[1], ['int-c1', { content: 'The user stopped it.', is_error: true }])
 })
@@ -254,13 +254,13 @@ test('what ends during a run is answered after it; what the person left behind i
 test('a button that is pressed under a run waits for its rest, and marks nothing before', async (t) => {
   const ran = []
   given(t, plain({ run: ({ id }) => { ran.push(id) } }))
-  const found = desk()
+  const found = runner()
   const entry = rest(waiting(['c1', 'weather', 'started']))
   const before = structuredClone(entry.session)
   const ends = []
   const running = () => new Promise((resolve) => { ends.push(resolve) })
   found.active = running()
-  found.desk.run(entry, entry.session.interrupts[0])
+  found.runner.run(entry, entry.session.interrupts[0])
   await settle()
   assert.deepStrictEqual([entry.session, ran, found.log], [before, [], []])
   found.active = running() // it has gone on by itself
@@ -281,22 +281,22 @@ test('an action is done once, after what was heard is kept, and only where it wa
   const sent = (text) => ({ status: 'sent', args: { text } })
   const hear = (found, entry, id, name, result) => {
     entry.session.messages.push(message(id, name, result))
-    found.desk.hears(entry, event(id, name, result))
+    found.runner.onEvent(entry, event(id, name, result))
   }
-  const found = desk()
+  const found = runner()
   const entry = rest(waiting())
   entry.session.messages.push(message('old', 'notify', sent('old')))
-  found.desk.hears(entry, event('old', 'notify', sent('old')))
-  found.desk.begins(entry)
-  found.desk.hears(entry, event('old', 'notify', sent('old')))
+  found.runner.onEvent(entry, event('old', 'notify', sent('old')))
+  found.runner.onStart(entry)
+  found.runner.onEvent(entry, event('old', 'notify', sent('old')))
   hear(found, entry, 'c1', 'notify', sent('one'))
-  found.desk.hears(entry, event('c1', 'notify', sent('again')))
+  found.runner.onEvent(entry, event('c1', 'notify', sent('again')))
   assert.deepStrictEqual([done, found.log], [[], ['save']], 'not before it is kept')
   await settle()
   assert.deepStrictEqual(done, ['one'])
   hear(found, entry, 'c2', 'weather', sent('a tool that waits'))
   hear(found, entry, 'c3', 'notify', { status: 'denied' })
-  found.desk.hears(entry, event('c9', 'notify', sent('a result that was not folded')))
+  found.runner.onEvent(entry, event('c9', 'notify', sent('a result that was not folded')))
   found.on = {}
   hear(found, entry, 'c4', 'notify', sent('switched off'))
   found.on = { notify: true }
@@ -306,8 +306,8 @@ test('an action is done once, after what was heard is kept, and only where it wa
   assert.deepStrictEqual(done, ['one'])
   entry.session.tools = [{ name: 'notify', wait: false }]
   entry.session.messages.push(message('c6', 'notify', sent('two')), message('c7', 'notify', sent('bad')))
-  found.desk.hears(entry, { type: 'yaa.reset' })
-  found.desk.hears(entry, { type: 'yaa.reset' })
+  found.runner.onEvent(entry, { type: 'yaa.reset' })
+  found.runner.onEvent(entry, { type: 'yaa.reset' })
   await settle()
   assert.deepStrictEqual(done, ['one', 'two', 'bad'])
   assert.strictEqual(found.log.at(-1), 'notify failed: no')

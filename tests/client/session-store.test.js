@@ -55,7 +55,7 @@ async function page({ moment = () => {}, prepare = () => {} } = {}) {
     store, api: () => api, prepare, onChange: (id) => { drawn.push(id); moment() }, onEnd: () => count('ends'), onElsewhere: () => count('elsewhere'),
     onUnsaid: (entry, words) => unsaid.push(words),
   })
-  sessionStore.hooks.push({ begins: () => count('begins'), hears: () => moment(), rests: () => count('rests') })
+  sessionStore.hooks.push({ onStart: () => count('begins'), onEvent: () => moment(), onRest: () => count('rests') })
   const tell = (message) => Promise.all(heard.map((callback) => callback({ data: message })))
   return { sessionStore, store, server, calls, kept, said, unsaid, drawn, tell, entry: sessionStore.fresh() }
 }

@@ -113,9 +113,9 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
 
   // -- the calls of all sessions ------------------------------------------------------------------
 
-  /** @param {DeskOptions} options @returns {Desk} */
+  /** @param {CallRunnerOptions} options @returns {CallRunner} */
   function openCallRunner({ enabled, going, save, answer, changed, failed }) {
-    /** What is going on in this page, by session and interrupt. @type {Map<string, Doing>} */
+    /** What is going on in this page, by session and interrupt. @type {Map<string, RunningCall>} */
     const doings = new Map()
     /** Calls with a result when a session was sent last, and since. @type {Map<string, Set<string>>} */
     const known = new Map()
@@ -125,13 +125,13 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
       return enabled()[tool] === true ? tools.get(tool) ?? null : null
     }
 
-    /** Before a session is sent. @param {DeskEntry} entry */
-    function begins({ session }) {
+    /** Before a session is sent. @param {CallRunnerEntry} entry */
+    function onStart({ session }) {
       known.set(session.id, new Set(session.messages.flatMap((message) => message.tool_call_id ?? [])))
     }
 
-    /** An event of a run, after it was folded. @param {DeskEntry} entry @param {YaaEvent} event */
-    function hears({ session }, event) {
+    /** An event of a run, after it was folded. @param {CallRunnerEntry} entry @param {YaaEvent} event */
+    function onEvent({ session }, event) {
       if (event.type === 'TOOL_CALL_RESULT' && event.metadata?.yaa?.result?.status === 'sent') take(session, event.toolCallId)
       if (event.type === 'yaa.reset') for (const message of session.messages) take(session, message.tool_call_id)
     }
@@ -155,8 +155,8 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
       if (bad) failed(tool, typeof content === 'string' ? content : JSON.stringify(content))
     }
 
-    /** A run has come to rest: what waits for this page is done, what was done meanwhile is answered. @param {DeskEntry} entry */
-    function rests(entry) {
+    /** A run has come to rest: what waits for this page is done, what was done meanwhile is answered. @param {CallRunnerEntry} entry */
+    function onRest(entry) {
       const open = calls(entry)
       const ids = new Set(open.map((interrupt) => key(entry, interrupt)))
       for (const [id, doing] of doings) {
@@ -176,7 +176,7 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
      * Run the tool of an interrupt, here and now. By a click a tool that needs one is called at once: the click would
      * be over when the session is saved, and the person sees what happens. A run that is on would not hear of it: it
      * comes to rest first.
-     * @param {DeskEntry} entry @param {any} interrupt
+     * @param {CallRunnerEntry} entry @param {any} interrupt
      */
     async function run(entry, interrupt) {
       while (going(entry)) await going(entry)
@@ -199,7 +199,7 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
       changed(entry)
     }
 
-    /** Answers that are ready. During a run they wait: it would not hear them. @param {DeskEntry} entry */
+    /** Answers that are ready. During a run they wait: it would not hear them. @param {CallRunnerEntry} entry */
     function give(entry) {
       if (going(entry)) return
       /** @type {[string, Answer][]} */ const answers = []
@@ -216,7 +216,7 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
     /**
      * How a call stands: it may be `running` here, `waiting` for somebody to begin, wanting a `click`, or `begun` by a
      * page that is gone.
-     * @param {DeskEntry} entry @param {any} interrupt @returns {'running' | 'waiting' | 'click' | 'begun'}
+     * @param {CallRunnerEntry} entry @param {any} interrupt @returns {'running' | 'waiting' | 'click' | 'begun'}
      */
     function status(entry, interrupt) {
       const doing = doings.get(key(entry, interrupt))
@@ -225,19 +225,19 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
       return stateOf(entry, interrupt) === 'started' ? 'begun' : 'waiting'
     }
 
-    /** @param {DeskEntry} entry @param {any} interrupt */
+    /** @param {CallRunnerEntry} entry @param {any} interrupt */
     const stop = (entry, interrupt) => doings.get(key(entry, interrupt))?.controller.abort()
 
-    return { begins, hears, rests, run, stop, status, toolFor }
+    return { onStart, onEvent, onRest, run, stop, status, toolFor }
   }
 
-  /** @param {DeskEntry} entry calls that wait for the page, without an answer */
+  /** @param {CallRunnerEntry} entry calls that wait for the page, without an answer */
   const calls = ({ session }) => sessions.openInterrupts(session).filter(({ reason }) => reason === 'client_tool')
 
-  /** @param {DeskEntry} entry @param {any} interrupt */
+  /** @param {CallRunnerEntry} entry @param {any} interrupt */
   const key = ({ session }, { id }) => `${session.id} ${id}`
 
-  /** @param {DeskEntry} entry @param {any} interrupt */
+  /** @param {CallRunnerEntry} entry @param {any} interrupt */
   const stateOf = ({ session }, { call_id: id }) => session.calls?.[id]?.state ?? 'waiting'
 
   /** The page's write-ahead mark in the ledger. @param {Session} session @param {any} interrupt @param {string} state */

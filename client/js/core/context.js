@@ -38,14 +38,14 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   const idsOf = (op) => [op.ids ?? op.id ?? []].flat()
 
   /**
-   * How each message is sent. @param {Session} session @returns {LensRow[]} one for each message
+   * How each message is sent. @param {Session} session @returns {MessageView[]} one for each message
    */
   function messageViews(session) {
     const messages = messagesOf(session)
     const rows = messages.map((message) => {
       const full = estimateOf(message)
       const never = message.role === 'error' || message.open === true
-      return /** @type {LensRow} */ ({ message, state: never ? 'never' : 'whole', full, sent: never ? 0 : full, pinned: false })
+      return /** @type {MessageView} */ ({ message, state: never ? 'never' : 'whole', full, sent: never ? 0 : full, pinned: false })
     })
     const at = new Map(messages.map((message, index) => [message.id, index]))
     const ops = opsOf(session)
@@ -57,7 +57,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     return rows
   }
 
-  /** Only the last so many runs are sent. @param {Session} session @param {LensRow[]} rows */
+  /** Only the last so many runs are sent. @param {Session} session @param {MessageView[]} rows */
   function hideEarlier(session, rows) {
     const runs = session.config?.context?.window_runs
     if (!Number.isInteger(runs) || runs < 1) return
@@ -89,7 +89,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     return objectsOf(content).reduce((sum, part) => sum + (typeof part.text === 'string' ? estimate(part.text) : MEDIA), 0)
   }
 
-  /** Of several operations the last counts, but nothing is less than one line. @param {LensRow | undefined} row @param {any} op */
+  /** Of several operations the last counts, but nothing is less than one line. @param {MessageView | undefined} row @param {any} op */
   function shrink(row, op) {
     const kind = kindOf(op)
     if (!row || row.state === 'never') return
@@ -101,7 +101,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     else if (kind === 'args') set(row, kind, Math.min(row.full, contentTokens(row.message.content) + STUB), op)
   }
 
-  /** @param {LensRow} row @param {LensRow['state']} state @param {number} sent @param {any} op */
+  /** @param {MessageView} row @param {MessageView['state']} state @param {number} sent @param {any} op */
   const set = (row, state, sent, op) => Object.assign(row, { state, sent, op })
 
   /**
@@ -119,7 +119,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
 
   /**
    * The room taken, by kind. `measured`: the provider counted it; otherwise it is an estimate.
-   * @param {Session} session @param {{window?: number | null, tools?: any[]}} [known] @returns {Gauge}
+   * @param {Session} session @param {{window?: number | null, tools?: any[]}} [known] @returns {ContextUsage}
    */
   function contextUsage(session, { window = null, tools = [] } = {}) {
     const rows = messageViews(session)
@@ -142,7 +142,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   /**
    * What is known of the request so far: what the provider counted last, or what the last compaction left if it came
    * later. Thoughts are not sent again.
-   * @param {Session} session @param {LensRow[]} rows @returns {{tokens: number, upto: number}} `upto`: how many messages are in it
+   * @param {Session} session @param {MessageView[]} rows @returns {{tokens: number, upto: number}} `upto`: how many messages are in it
    */
   function anchor(session, rows) {
     const record = recordsOf(session).at(-1)

@@ -31,10 +31,10 @@ declare global {
   interface Finding { rule: string; level: 'bad' | 'warn' | 'note'; message?: string; call?: string; detail?: string; shown?: string }
 
   /** How a message is sent: `never` is for errors and what was cut off. */
-  interface LensRow {
+  interface MessageView {
     message: Message; state: 'whole' | 'preview' | 'stub' | 'args' | 'summary' | 'fold' | 'never'; full: number; sent: number; pinned: boolean; op?: any
   }
-  interface Gauge { used: number; window: number | null; free: number | null; parts: Record<string, number>; measured: boolean; share: number | null }
+  interface ContextUsage { used: number; window: number | null; free: number | null; parts: Record<string, number>; measured: boolean; share: number | null }
   interface Marker {
     id: string; after: string; trigger: string; before: number | null; to: number | null
     ops: { kind: string; known: boolean; text: string; count: number; op: any }[]
@@ -46,8 +46,8 @@ declare global {
     'core/session-checks': { checkSession(session: Session, options?: { live?: boolean }): Finding[] }
     'core/context': {
       estimate(value: any): number
-      messageViews(session: Session): LensRow[]
-      contextUsage(session: Session, known?: { window?: number | null; tools?: any[] }): Gauge
+      messageViews(session: Session): MessageView[]
+      contextUsage(session: Session, known?: { window?: number | null; tools?: any[] }): ContextUsage
       windowFrom(info: any, session: Session): number | null
       limitOf(session: Session, info: any, name: string): number | null
       markers(session: Session): Marker[]

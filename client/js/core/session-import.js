@@ -3,7 +3,7 @@
 
 yaa.define('core/session-import', [
   'core/ids', 'core/session', 'core/standalone-page', 'core/import-message-trees', 'core/import-chat-apps', 'core/sanitize',
-], ({ id: newId }, sessions, { extract }, foreign, apps, { sanitize }) => {
+], ({ id: newId }, sessions, { extract }, trees, apps, { sanitize }) => {
   const MAX_ID = 256
   /** What is nested deeper no server takes (server/jsontext.py), and no browser writes down again. */
   const MAX_DEPTH = 100
@@ -14,9 +14,9 @@ yaa.define('core/session-import', [
   const ROLES = new Set(['system', 'user', 'assistant', 'tool', 'error'])
   /** By what is in it, a conversation is told from that of another program. @type {[string, (one: any) => any, (one: any) => any][]} */
   const FORMS = [
-    ['chatgpt', (one) => isObject(one.mapping), foreign.chatgpt],
+    ['chatgpt', (one) => isObject(one.mapping), trees.chatgpt],
     ['claude', (one) => Array.isArray(one.chat_messages), apps.claude],
-    ['llama', (one) => isObject(one.conv) && Array.isArray(one.messages), foreign.llama],
+    ['llama', (one) => isObject(one.conv) && Array.isArray(one.messages), trees.llama],
     ['openwebui', (one) => isObject((one.chat ?? one).history?.messages) || Array.isArray(one.chat?.messages), apps.openWebUi],
     ['librechat', (one) => 'conversationId' in one && Array.isArray(one.messages ?? one.messagesTree), apps.libreChat],
     ['lmstudio', (one) => Array.isArray(one.messages) && one.messages.some((/** @type {any} */ each) => Array.isArray(each?.versions)), apps.lmStudio],
@@ -68,7 +68,7 @@ yaa.define('core/session-import', [
     if (value?.format === 'yaa.sessions' || value?.yaa_backup) return { kind: 'all', all: arrayOf(value.sessions), prompts: arrayOf(value.prompts) }
     if (lines?.[0]?.type === 'session') {
       const isLlama = lines.some((line) => line?.harness || line?.message?.convId)
-      const all = isLlama ? foreign.llamaLines(lines).map(safe(foreign.llama)) : [safe(foreign.pi)(lines)]
+      const all = isLlama ? trees.llamaLines(lines).map(safe(trees.llama)) : [safe(trees.pi)(lines)]
       return { kind: isLlama ? 'llama' : 'pi', all }
     }
     const all = (Array.isArray(value) ? value : [value]).filter(isObject)

@@ -15,10 +15,10 @@ yaa.define('ui/app', [
   const KEYBOARD = matchMedia('(hover: hover)')
 
   /**
-   * @param {{root: HTMLElement, settings: Settings, store: Store, guest?: import('./types').Guest}} given
-   *   `guest`: the page holds one session of its own, and calls no server until it is asked to
+   * @param {{root: HTMLElement, settings: Settings, store: Store, standalone?: import('./types').StandalonePage}} given
+   *   `standalone`: the page holds one session of its own, and calls no server until it is asked to
    */
-  function startApp({ root, settings, store, guest }) {
+  function startApp({ root, settings, store, standalone }) {
     const server = openServer({ settings, onChange: () => draw() })
     const sessionStore = openSessionStore({
       store, api: server.api, onChange,
@@ -30,10 +30,10 @@ yaa.define('ui/app', [
       }, onElsewhere: () => toast(t('run.elsewhere')), onUnsaid: (entry, words) => app.queue.add(words, entry.session),
     })
     /** @type {App} */
-    const app = { settings, server, sessionStore, store, guest, current: sessionStore.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
+    const app = { settings, server, sessionStore, store, standalone, current: sessionStore.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
     app.queue = queueOf(app, (entry, words) => sessionStore.send(entry, words))
     const own = presentOnly(app, actionsOf(app))
-    const actions = guest ? guest.hold(app, own) : own
+    const actions = standalone ? standalone.hold(app, own) : own
     let frame = 0
     let timer = 0
     let tick = 0
@@ -43,15 +43,15 @@ yaa.define('ui/app', [
       look(settings)
       const missing = await words.use(settings.get('language') ?? '')
       const signedIn = settings.takeKeyFromHash()
-      const wanted = guest?.id ?? sessionInHash()
+      const wanted = standalone?.id ?? sessionInHash()
       const more = () => yaa.later('commands').then(() => yaa.use('ui/command-table'))
       const context = { app, actions, state: () => stateOf(app, true), more }
       commands.bind(context)
       mount()
       lacking(missing)
       if (signedIn) say(t('toast.signedIn'))
-      if (KEYBOARD.matches && !guest) app.views.composer.focus()
-      if (!guest) {
+      if (KEYBOARD.matches && !standalone) app.views.composer.focus()
+      if (!standalone) {
         server.connect()
         addEventListener('popstate', arrive)
       }
@@ -66,9 +66,9 @@ yaa.define('ui/app', [
       addEventListener('storage', ({ key }) => { if (key === 'yaa.settings') look(settings), draw() })
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
-      else if (!guest) idle(() => pageTools(app))
+      else if (!standalone) idle(() => pageTools(app))
       idle(() => Promise.all([more(), yaa.later('session-defaults')]).then(() => { for (const name of ['ui/file-drop', 'ui/focus-recovery', 'ui/mode-picker', 'ui/server-warnings']) yaa.use(name).start(context) }, console.warn))
-      if (!guest) idle(() => Promise.all([yaa.later('storage'), yaa.later('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
+      if (!standalone) idle(() => Promise.all([yaa.later('storage'), yaa.later('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
       idle(() => yaa.later('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
       idle(() => Promise.all(['search', 'branches', 'attachments', 'settings'].map((group) => yaa.later(group))).then(() => {
@@ -103,7 +103,7 @@ yaa.define('ui/app', [
         views.side.el,
         h('button.scrim', { type: 'button', 'aria-label': t('side.hide'), onclick: actions.toggleSide }),
         h('main.main', { 'aria-label': t('app.main') }, h('h1.sr-only', null, t('app.name')), views.header.el, thread.el,
-          h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), guest ? guest.foot(app, actions, views.composer.el) : views.composer.el)))
+          h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), standalone ? standalone.foot(app, actions, views.composer.el) : views.composer.el)))
       views.composer.write(typed ?? settings.draft(draftOf(app.current.session)))
       draw()
       return settingsOpen ? actions.openSettings('look') : undefined

@@ -2,9 +2,9 @@
 
 yaa.define('ui/attachments', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'core/attachments', 'core/safe-urls', 'io/draft-files', 'css/attachments', 'i18n/attachments',
-], (dom, { t, count }, { toast, say }, attach, urlsafe, unsent) => {
+], (dom, { t, count }, { toast, say }, attachments, safeUrls, draftFiles) => {
   const { h, icon, iconButton, list } = dom
-  const { LIMITS } = attach
+  const { LIMITS } = attachments
   /** So many refusals are said, of the others their number. */
   const SAID = 3
   let serial = 0
@@ -16,7 +16,7 @@ yaa.define('ui/attachments', [
    * @param {'' | '~'} mark of a page that leaves no traces @param {string} draft @param {() => void} onchange @returns {Promise<any>}
    */
   async function tray(mark, draft, onchange) {
-    /** @type {Attached[]} */ let all = (await unsent.load(mark + draft)).map((/** @type {Attached} */ one) => ({ ...one, key: `file ${++serial}`, image: attach.imageOf(one.part) }))
+    /** @type {Attached[]} */ let all = (await draftFiles.load(mark + draft)).map((/** @type {Attached} */ one) => ({ ...one, key: `file ${++serial}`, image: attachments.imageOf(one.part) }))
     const el = h('ul.tray', { 'aria-label': t('attach.label'), hidden: true })
 
     /** @param {File[]} files */
@@ -43,7 +43,7 @@ yaa.define('ui/attachments', [
     }
 
     function changed() {
-      unsent.save(mark + draft, all.map(({ name, part, size }) => ({ name, part, size })))
+      draftFiles.save(mark + draft, all.map(({ name, part, size }) => ({ name, part, size })))
       draw()
     }
 
@@ -67,7 +67,7 @@ yaa.define('ui/attachments', [
 
     /** The same files, of a draft with another name. @param {string} next */
     function rename(next) {
-      unsent.save(mark + draft, [])
+      draftFiles.save(mark + draft, [])
       draft = next
       changed()
     }
@@ -91,23 +91,23 @@ yaa.define('ui/attachments', [
   async function attachedOf(file) {
     const { name, size } = file
     const base = { key: `file ${++serial}`, name: name || t('attach.pasted'), size }
-    if (attach.isImage(file)) {
+    if (attachments.isImage(file)) {
       const url = await imageUrl(file)
       if (!url) return t('attach.broken', { name })
       if (url.length > LIMITS.image * 1.4) return t('attach.large', { name, max: sizeOf(LIMITS.image) })
-      return { ...base, size: Math.round(url.length * 0.75), part: attach.imagePart(url), image: url }
+      return { ...base, size: Math.round(url.length * 0.75), part: attachments.imagePart(url), image: url }
     }
     if (size > LIMITS.text) return t('attach.large', { name, max: sizeOf(LIMITS.text) })
-    const text = attach.decode(new Uint8Array(await file.arrayBuffer()))
-    return text === null ? t('attach.binary', { name }) : { ...base, part: attach.filePart(base.name, text), image: null }
+    const text = attachments.decode(new Uint8Array(await file.arrayBuffer()))
+    return text === null ? t('attach.binary', { name }) : { ...base, part: attachments.filePart(base.name, text), image: null }
   }
 
   /** A picture as a data: address, no larger than models look at it. @param {File} file */
   async function imageUrl(file) {
     try {
       const bitmap = await createImageBitmap(file)
-      const { width, height, whole } = attach.fit(bitmap.width, bitmap.height)
-      if (whole && attach.isPlainImage(file.type) && file.size < LIMITS.image / 4) return await asIs(file)
+      const { width, height, whole } = attachments.fit(bitmap.width, bitmap.height)
+      if (whole && attachments.isPlainImage(file.type) && file.size < LIMITS.image / 4) return await asIs(file)
       const canvas = document.createElement('canvas')
       Object.assign(canvas, { width, height })
       canvas.getContext('2d')?.drawImage(bitmap, 0, 0, width, height)
@@ -140,14 +140,14 @@ yaa.define('ui/attachments', [
 
   /** The files of a message in the thread; null where there are none. @param {any} content */
   function filesView(content) {
-    const { files, images } = attach.split(content)
+    const { files, images } = attachments.split(content)
     if (!files.length && !images.length) return null
     return h('div.sent-files', null, images.map(imageView), files.map(fileView))
   }
 
   /** @param {string} url */
   function imageView(url) {
-    const safe = urlsafe.image(url)
+    const safe = safeUrls.image(url)
     if (!safe || safe.remote) return h('span.attached', null, icon('image'), h('span', null, safe?.host ?? t('image.alt')))
     const img = h('img', { src: safe.src, alt: t('image.alt'), loading: 'lazy' })
     const el = h('button.sent-image', { type: 'button', 'aria-pressed': 'false', 'aria-label': t('attach.enlarge'), onclick: enlarge }, img)
@@ -164,5 +164,5 @@ yaa.define('ui/attachments', [
     return h('details.sent-file', null, line, h('pre', { tabIndex: 0 }, text))
   }
 
-  return { tray, pickFiles, filesView, words: (/** @type {any} */ content) => attach.split(content).words }
+  return { tray, pickFiles, filesView, words: (/** @type {any} */ content) => attachments.split(content).words }
 })

@@ -1,10 +1,10 @@
-// What happens to the branches of the open session: the deeds behind the buttons of ui/message-actions. Each is one change of
+// What happens to the branches of the open session: the actions behind the buttons of ui/message-actions. Each is one change of
 // core/branch-tree or core/message-edits, saved at once, with the way back in a toast where something is taken away.
 
 yaa.define('ui/branch-actions', [
   'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'ui/editors', 'ui/branch-list', 'ui/limits', 'core/attachments', 'core/message-edits', 'core/branch-tree', 'core/session',
   'i18n/branches',
-], ({ t }, { openMenu, toast, say }, { parseArgs }, editing, { openTree }, limits, attach, edit, tree, sessions) => {
+], ({ t }, { openMenu, toast, say }, { parseArgs }, editors, { openTree }, limits, attachments, edits, tree, sessions) => {
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
   function branchActions(app, actions) {
     const { sessionStore } = app
@@ -38,11 +38,11 @@ yaa.define('ui/branch-actions', [
       /** @param {string} words */
       const save = (words) => {
         const content = withWords(message.content, words)
-        if (!change((one) => edit.editMessage(one, id, content))) return
+        if (!change((one) => edits.editMessage(one, id, content))) return
         if (sends) run()
         else focusGhost()
       }
-      editing.editInline(place, { value: attach.split(message.content).words, sends, save })
+      editors.editInline(place, { value: attachments.split(message.content).words, sends, save })
     }
 
     /** @param {string} callId */
@@ -50,8 +50,8 @@ yaa.define('ui/branch-actions', [
       const call = callOf(callId)
       if (!call) return
       const args = session().calls?.[callId]?.args ?? parseArgs(call.function.arguments)
-      editing.editValue({ title: t('branch.argsOf', { tool: call.function.name }), hint: t('branch.argsHint'), value: args, object: true,
-        save: ({ value }) => { if (change((one) => edit.editArguments(one, callId, value))) focusGhost() } })
+      editors.editValue({ title: t('branch.argsOf', { tool: call.function.name }), hint: t('branch.argsHint'), value: args, object: true,
+        save: ({ value }) => { if (change((one) => edits.editArguments(one, callId, value))) focusGhost() } })
     }
 
     /** The same call once more, in a branch: as it was written, for what is read here may lose digits. @param {string} callId */
@@ -59,7 +59,7 @@ yaa.define('ui/branch-actions', [
       const call = callOf(callId)
       if (!call) return
       const args = session().calls?.[callId]?.args ?? call.function.arguments
-      if (change((one) => edit.editArguments(one, callId, args))) run()
+      if (change((one) => edits.editArguments(one, callId, args))) run()
     }
 
     /** @param {string} callId */
@@ -68,13 +68,13 @@ yaa.define('ui/branch-actions', [
       if (!result) return
       const isError = result.is_error === true
       const value = (isError ? undefined : result.result?.result) ?? result.content
-      editing.editValue({ title: t('branch.resultOf', { tool: result.name ?? '' }), hint: t('branch.resultHint'), value, isError,
-        save: (made) => { if (change((one) => edit.editResult(one, callId, made))) focusGhost() } })
+      editors.editValue({ title: t('branch.resultOf', { tool: result.name ?? '' }), hint: t('branch.resultHint'), value, isError,
+        save: (made) => { if (change((one) => edits.editResult(one, callId, made))) focusGhost() } })
     }
 
     /** Who the assistant is in this session. It holds for every branch, from the next run on. */
     function character() {
-      editing.editValue({ title: t('character.title'), hint: t('character.hint'), value: session().character ?? '',
+      editors.editValue({ title: t('character.title'), hint: t('character.hint'), value: session().character ?? '',
         save: ({ value }) => { change((one) => { one.character = value.trim() }) } })
     }
 
@@ -86,18 +86,18 @@ yaa.define('ui/branch-actions', [
 
     /** @param {string} id */
     function retry(id) {
-      if (change((one) => edit.retry(one, id))) run()
+      if (change((one) => edits.retry(one, id))) run()
     }
 
     /** @param {string} id of a message behind which to say something else */
     function fork(id) {
-      if (change((one) => edit.fork(one, id))) app.views.composer.focus()
+      if (change((one) => edits.fork(one, id))) app.views.composer.focus()
     }
 
     /** @param {string} id */
     async function forkOut(id) {
       const title = t('branch.copyTitle', { title: session().title || t('session.untitled') })
-      const made = edit.forkSession(session(), id, { title })
+      const made = edits.forkSession(session(), id, { title })
       await sessionStore.restore(made)
       actions.open(made.id)
       toast(t('branch.forkedOut'))
@@ -196,7 +196,7 @@ yaa.define('ui/branch-actions', [
   /** Other words in a content that may have other parts too: the files of a message go along again. @param {any} content @param {string} words */
   function withWords(content, words) {
     if (!Array.isArray(content)) return words
-    return attach.content(words, content.filter((part) => attach.fileOf(part) || (typeof part !== 'string' && part?.type !== 'text')))
+    return attachments.content(words, content.filter((part) => attachments.fileOf(part) || (typeof part !== 'string' && part?.type !== 'text')))
   }
 
   return { branchActions }

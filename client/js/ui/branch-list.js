@@ -27,7 +27,7 @@ yaa.define('ui/branch-list', ['ui/dom', 'ui/i18n', 'ui/dialog', 'ui/message', 'c
       app.views.thread.follow()
     }
 
-    /** @param {string} name of a deed @param {any[]} rest */
+    /** @param {string} name of a branch action @param {any[]} rest */
     async function change(name, ...rest) {
       await actions.branch(name, ...rest)
       draw()

@@ -3,9 +3,9 @@
 
 yaa.define('ui/client-tools', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'core/client-tools', 'ui/builtin-tools', 'i18n/client-tools',
-], (dom, { t }, { toast }, asks, tools) => {
+], (dom, { t }, { toast }, cards, tools) => {
   const { h, list, text, fill } = dom
-  const { button } = asks
+  const { button } = cards
   /** What is over sooner is not shown at all: a card that comes and goes is only noise. */
   const BRIEF_MS = 300
 
@@ -14,7 +14,7 @@ yaa.define('ui/client-tools', [
     const { settings, sessionStore, server } = app
     const enabled = () => settings.get('pageTools') ?? {}
     const taken = () => (server.info()?.tools ?? []).map((/** @type {any} */ { name }) => name)
-    const desk = tools.openCallRunner({
+    const runner = tools.openCallRunner({
       enabled,
       going: (entry) => entry.going,
       save: (entry) => (entry ? store.put(entry.session) : store.flush()),
@@ -22,37 +22,37 @@ yaa.define('ui/client-tools', [
       changed: () => app.draw(),
       failed: (tool, why) => toast(t('page.actionFailed', { tool: tool.name, detail: why }), { bad: true }),
     })
-    sessionStore.hooks.push({ ...desk, begins })
-    const byHand = asks.bodies.client_tool
-    asks.bodies.client_tool = (interrupt, answer, call, does) => (
-      desk.toolFor(interrupt) ? cardBody(desk, app, interrupt, answer, call) : byHand(interrupt, answer, call, does)
+    sessionStore.hooks.push({ ...runner, onStart })
+    const byHand = cards.bodies.client_tool
+    cards.bodies.client_tool = (interrupt, answer, call, does) => (
+      runner.toolFor(interrupt) ? cardBody(runner, app, interrupt, answer, call) : byHand(interrupt, answer, call, does)
     )
 
     /** The session says what this page can do; what another one could does not count here. @param {import('./types').Entry} entry */
-    function begins(entry) {
+    function onStart(entry) {
       const declared = tools.declare(enabled(), taken())
       if (declared.length || entry.session.tools?.length) entry.session.tools = declared
-      desk.begins(entry)
+      runner.onStart(entry)
     }
   }
 
   /**
-   * @param {Desk} desk @param {import('./types').App} app @param {any} interrupt
+   * @param {CallRunner} runner @param {import('./types').App} app @param {any} interrupt
    * @param {(payload: any, status?: string) => void} answer @param {any} call
    */
-  function cardBody(desk, app, interrupt, answer, call) {
+  function cardBody(runner, app, interrupt, answer, call) {
     const { tool, confirm } = interrupt
-    const here = desk.toolFor(interrupt)
-    const run = () => desk.run(app.current, interrupt)
+    const here = runner.toolFor(interrupt)
+    const run = () => runner.run(app.current, interrupt)
     const words = h('p.hint')
     const place = h('div')
-    const decline = asks.declineForm(answer, () => { place.hidden = false })
+    const decline = cards.declineForm(answer, () => { place.hidden = false })
     const deny = () => { decline.show(); place.hidden = true }
     const label = here?.label?.() ?? t('page.run')
     const go = () => h('button.button.primary', { type: 'button', onclick: run }, label)
     /** @type {Record<string, () => any[]>} */
     const buttons = {
-      running: () => [h('span.spinner'), button('page.stop', '.danger', () => desk.stop(app.current, interrupt))],
+      running: () => [h('span.spinner'), button('page.stop', '.danger', () => runner.stop(app.current, interrupt))],
       waiting: () => [go(), button('question.decline', '.danger', deny)],
       click: () => [go(), button('question.decline', '.danger', deny)],
       begun: () => [button('page.again', '', run), button('question.decline', '.danger', deny)],
@@ -60,7 +60,7 @@ yaa.define('ui/client-tools', [
     let drawn = ''
 
     function update() {
-      const now = desk.status(app.current, interrupt)
+      const now = runner.status(app.current, interrupt)
       if (now === drawn) return
       appear(words.closest('.ask'), now === 'running' && !drawn)
       drawn = now
@@ -68,7 +68,7 @@ yaa.define('ui/client-tools', [
       fill(place, h('div.ask-actions', null, buttons[now]()))
     }
 
-    const content = [asks.callArgs(interrupt, call), words, place, decline.el]
+    const content = [cards.callArgs(interrupt, call), words, place, decline.el]
     return { icon: 'tool', title: t('page.title', { tool }), text: confirm ?? here?.about?.(), content, update }
   }
 

@@ -7,8 +7,8 @@ yaa.define('ui/import-export', [
   'core/transcript',
   'io/download', 'io/clipboard', 'io/unzip', 'ui/removed-permissions',
 ], (
-  dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, convert, { page }, { scan, redact },
-  { markdown, condense }, download, clipboard, unzip, foreign,
+  dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, importer, { page }, { scan, redact },
+  { markdown, condense }, download, clipboard, unzip, removedPermissions,
 ) => {
   const { h, icon, uid } = dom
   const { t } = words
@@ -111,7 +111,7 @@ yaa.define('ui/import-export', [
       if (session) all.push(session)
     }
     const day = new Date().toISOString()
-    download.json(`yaa-${day.slice(0, 10)}.yaa.json`, convert.exportDocument(all, ids ? [] : prompts.all(app.settings), day))
+    download.json(`yaa-${day.slice(0, 10)}.yaa.json`, importer.exportDocument(all, ids ? [] : prompts.all(app.settings), day))
     if (!ids) app.settings.set('exportedAt', Date.now())
     toast(t('export.done', { n: all.length }))
   }
@@ -132,7 +132,7 @@ yaa.define('ui/import-export', [
       let why = ''
       try {
         for await (const { name, text } of textsIn(file)) {
-          const { sessions, removed, prompts: more = [] } = convert.readSessions(text, name, defaults)
+          const { sessions, removed, prompts: more = [] } = importer.readSessions(text, name, defaults)
           known ||= sessions.length + more.length > 0
           found += prompts.add(context.app.settings, more)
           const both = sessions.map((session, i) => ({ session, removed: removed[i] }))
@@ -148,7 +148,7 @@ yaa.define('ui/import-export', [
     await context.app.sessionStore.changed(...result.added.map(({ id }) => id))
     context.actions.draw()
     report(context, result, found)
-    foreign.showRemoved(context.app, brought)
+    removedPermissions.showRemoved(context.app, brought)
   }
 
   /** An export is often a ZIP file: of what is in it, all that may be sessions. @param {File} file */

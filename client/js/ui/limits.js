@@ -3,7 +3,7 @@
 
 yaa.define('ui/limits', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'core/grant-patterns', 'core/usage', 'i18n/branches', 'i18n/limits', 'i18n/settings', 'css/branches', 'css/limits',
-], (dom, { t, count, language }, { openMenu, toast, say }, { openDialog }, rules, { money }) => {
+], (dom, { t, count, language }, { openMenu, toast, say }, { openDialog }, patterns, { money }) => {
   const { h, icon, iconButton, text, fill, uid } = dom
   /** name, the counter of the run it is measured on, and how many of these a person's unit is */
   const LIMITS = /** @type {const} */ ([
@@ -158,7 +158,7 @@ yaa.define('ui/limits', [
    */
   function builder(place, session, { interrupt, tool, args, answer }) {
     place.querySelector('.rule')?.remove()
-    const offered = rules.suggest(args)
+    const offered = patterns.suggest(args)
     const told = h('p.hint', { role: 'status' })
     const rows = offered.map((one) => ruleRow(one, args, draw))
     const problem = h('p.problem', { hidden: true }, t('rule.misses'))
@@ -167,7 +167,7 @@ yaa.define('ui/limits', [
       place.querySelector('.ask-actions .button')?.focus()
     }
     const give = (/** @type {boolean} */ approved) => () => {
-      if (!rules.covers({ tool, match: matchOf() }, tool, args)) return rows[0]?.focus()
+      if (!patterns.covers({ tool, match: matchOf() }, tool, args)) return rows[0]?.focus()
       answer({ approved, remember: 'session', ...(rows.length ? { match: matchOf() } : {}) })
     }
     const el = h('section.rule', { 'aria-label': t('rule.title', { tool }) }, h('h4', null, t('rule.title', { tool })),
@@ -184,8 +184,8 @@ yaa.define('ui/limits', [
 
     function draw() {
       const grant = { tool, match: matchOf() }
-      const all = rules.earlierCalls(session, grant, interrupt.call_id)
-      problem.hidden = rules.covers(grant, tool, args)
+      const all = patterns.earlierCalls(session, grant, interrupt.call_id)
+      problem.hidden = patterns.covers(grant, tool, args)
       text(told, Object.keys(grant.match).length ? t('rule.earlier', { n: all.length }) : t('rule.every', { tool, n: all.length }))
     }
 

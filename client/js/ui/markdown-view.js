@@ -2,7 +2,7 @@
 // that did not change keep their nodes (measured: 238 ms instead of 5,750 ms for an answer of 61 KB).
 
 yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/markdown', 'core/markdown-reconcile', 'core/safe-urls'], (
-  dom, { t }, { codeBlock }, markdown, { piecesOf, refill }, urlsafe,
+  dom, { t }, { codeBlock }, markdown, { piecesOf, refill }, safeUrls,
 ) => {
   const { h, attr, fill, fromRight, grow, icon, list } = dom
 
@@ -109,13 +109,13 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
 
   /** An unsafe address stays what it is: words. @param {any} node */
   function linkOf({ href, title }) {
-    const safe = urlsafe.link(href)
+    const safe = safeUrls.link(href)
     return safe ? h('a', { href: safe, title: title || safe }) : h('span', { title: href })
   }
 
   /** A remote image is loaded only when the reader asks: its address could carry words of the session away. @param {any} node */
   function imageOf({ src, title, alt }) {
-    const image = urlsafe.image(src)
+    const image = safeUrls.image(src)
     if (!image) return alt || src
     if (!image.remote) return h('img', { src: image.src, alt: alt ?? '', title: title || undefined, loading: 'lazy' })
     const words = [alt || t('image.alt'), t('image.load', { host: image.host })].join(' · ')

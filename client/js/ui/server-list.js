@@ -3,19 +3,19 @@
 
 yaa.define('ui/server-list', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-notices', 'ui/dialog', 'core/compare-server', 'io/api', 'io/settings',
-], ({ h, icon, iconButton, fill, text }, { t }, { toast }, ground, { openDialog, button }, { compare }, apis, { linkOf }) => {
+], ({ h, icon, iconButton, fill, text }, { t }, { toast }, storage, { openDialog, button }, { compare }, apis, { linkOf }) => {
   /** @param {string} url */
   const nameOf = (url) => url.replace(/^https?:\/\//, '')
 
   /** @returns {string[]} addresses, the one in use first */
   function known() {
-    const { settings } = ground.context().app
+    const { settings } = storage.context().app
     const list = /** @type {string[]} */ (settings.get('servers') ?? [])
     return [settings.base(), ...list.filter((url) => url !== settings.base())]
   }
 
   /** @param {string[]} urls */
-  const keep = (urls) => ground.context().app.settings.set('servers', [...new Set(urls)])
+  const keep = (urls) => storage.context().app.settings.set('servers', [...new Set(urls)])
 
   /** In the server tab of the settings. @param {import('./types').Actions} actions */
   function settingsPart(actions) {
@@ -31,7 +31,7 @@ yaa.define('ui/server-list', [
       const { address, key: brought } = linkOf(url.value)
       const given = key.value.trim() || brought
       if (!/^https?:\/\/[^\s/]+/.test(address)) return url.focus()
-      if (given) ground.context().app.settings.keepKey(address, given)
+      if (given) storage.context().app.settings.keepKey(address, given)
       keep([...known(), address])
       url.value = key.value = ''
       actions.draw()
@@ -60,7 +60,7 @@ yaa.define('ui/server-list', [
 
   /** Asks the other server, says what would be different, and goes on there if that is wanted. @param {string} url @param {import('./types').Actions} actions */
   async function moveSession(url, actions) {
-    const { app } = ground.context()
+    const { app } = storage.context()
     const name = nameOf(url)
     const body = h('div.stack', { 'aria-live': 'polite' }, h('p', null, t('servers.checking')))
     const go = button(t('servers.go'), onGo, 'primary')

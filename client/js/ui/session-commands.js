@@ -18,7 +18,7 @@ yaa.define('ui/session-commands', ['ui/commands', 'core/session'], ({ register }
     return all.find((message) => message.id === focused && fits(message)) ?? all.findLast(fits)
   }
 
-  /** @param {string} name of a deed @param {(message: Message) => boolean} fits @returns {Command['run']} */
+  /** @param {string} name of a branch action @param {(message: Message) => boolean} fits @returns {Command['run']} */
   const at = (name, fits) => (context) => {
     const message = target(context, fits)
     if (message) context.actions.branch(name, message.id)
@@ -39,19 +39,19 @@ yaa.define('ui/session-commands', ['ui/commands', 'core/session'], ({ register }
   const branched = (context) => idle(context) && siblings(context.app.current.session).size > 0
 
   /** @type {Command[]} */
-  const DEEDS = [
-    { id: 'message.edit', title: 'deed.edit', icon: 'pencil', keys: 'm', when: idle, run: at('edit', said) },
+  const COMMANDS = [
+    { id: 'message.edit', title: 'command.edit', icon: 'pencil', keys: 'm', when: idle, run: at('edit', said) },
     { id: 'message.retry', title: 'branch.retry', icon: 'retry', keys: 'a', slash: 'retry', when: idle, run: at('retry', (message) => message.role === 'assistant') },
     { id: 'message.fork', title: 'branch.fork', icon: 'branch', when: idle, run: at('fork', said) },
     { id: 'message.forkOut', title: 'branch.forkOut', icon: 'plus', when: idle, run: at('forkOut', said) },
     { id: 'branch.previous', title: 'branch.previous', icon: 'left', keys: ',', when: branched, run: turn(-1) },
     { id: 'branch.next', title: 'branch.next', icon: 'chevron', keys: '.', when: branched, run: turn(1) },
     { id: 'session.tree', title: 'branch.tree', icon: 'tree', keys: 'g b', slash: 'branches', menu: 'session', when: idle, run: ({ actions }) => actions.branch('tree') },
-    { id: 'session.limits', title: 'deed.limits', icon: 'limit', keys: 'g l', slash: 'limits', menu: 'session', run: ({ actions }) => actions.branch('limits') },
-    { id: 'session.character', title: 'deed.character', icon: 'spark', slash: 'character', menu: 'session', when: idle, run: ({ actions }) => actions.branch('character') },
-    { id: 'session.pause', title: 'deed.pause', icon: 'hand', slash: 'pause', run: ({ actions }) => actions.branch('pause') },
+    { id: 'session.limits', title: 'command.limits', icon: 'limit', keys: 'g l', slash: 'limits', menu: 'session', run: ({ actions }) => actions.branch('limits') },
+    { id: 'session.character', title: 'command.character', icon: 'spark', slash: 'character', menu: 'session', when: idle, run: ({ actions }) => actions.branch('character') },
+    { id: 'session.pause', title: 'command.pause', icon: 'hand', slash: 'pause', run: ({ actions }) => actions.branch('pause') },
     {
-      id: 'session.temporary', title: 'deed.temporary', icon: 'clock', slash: 'temporary',
+      id: 'session.temporary', title: 'command.temporary', icon: 'clock', slash: 'temporary',
       run: ({ actions }) => {
         actions.newSession()
         actions.setTemporary(true)
@@ -59,6 +59,6 @@ yaa.define('ui/session-commands', ['ui/commands', 'core/session'], ({ register }
     },
   ]
 
-  for (const deed of DEEDS) register(deed)
+  for (const command of COMMANDS) register(command)
   return {}
 })

@@ -3,7 +3,7 @@
 
 yaa.define('ui/session-expiry', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'ui/dialog', 'ui/manage-sessions', 'core/backup', 'io/lock', 'io/tab-channel', 'i18n/storage',
-], ({ h, text, uid }, { t }, { toast }, { context }, { openDialog, button }, manage, keeping, locks, channels) => {
+], ({ h, text, uid }, { t }, { toast }, { context }, { openDialog, button }, manage, backup, locks, channels) => {
   const HOUR = 3_600_000
   const SNOOZE = 7 * 24 * HOUR
   /** So many titles are named; the others are counted. */
@@ -17,7 +17,7 @@ yaa.define('ui/session-expiry', [
     const heads = sessionStore.heads()
     const busy = heads.filter(({ id }) => sessionStore.entry(id)?.going || sessionStore.entry(id)?.elsewhere || sessionStore.entry(id)?.session.ext?.temporary)
     const keep = new Set([current.session.id, ...busy.map(({ id }) => id)])
-    return { heads, ...keeping.expiredSessions({ now: Date.now(), heads, keep, ...settings.get('expiry') }) }
+    return { heads, ...backup.expiredSessions({ now: Date.now(), heads, keep, ...settings.get('expiry') }) }
   }
 
   /** Another tab may run it: then its lock is taken. @param {Head[]} heads @returns {Promise<string[]>} ids of those that nobody runs */

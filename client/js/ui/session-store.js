@@ -127,14 +127,14 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
         sessions.markContinued(entry.session)
         settle(entry)
         await prepare(entry.session)
-        for (const hook of hooks) hook.begins(entry)
+        for (const hook of hooks) hook.onStart(entry)
         if (!isTemporary(entry.session)) remember(id, true)
         const free = !stopped && await slot(entry)
         if (!free) return STOPPED
         entry.run = stream.start(entry.session, {
           api: api(), store: isTemporary(entry.session) ? undefined : store, wake,
           onEvent: (event) => {
-            for (const hook of hooks) hook.hears(entry, event)
+            for (const hook of hooks) hook.onEvent(entry, event)
             onChange(id, TURNS.has(event.type))
           },
           onState: (state) => onState(entry, state),
@@ -171,7 +171,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
         settle(entry)
         takeBackRefused(entry)
         // at once: what goes on by itself is not drawn as a question first
-        for (const hook of hooks) hook.rests(entry)
+        for (const hook of hooks) hook.onRest(entry)
         onEnd(entry)
         changed(entry.session.id)
       } else onElsewhere()

@@ -1,4 +1,4 @@
-// The page in one file: one session and the whole client. It is a guest in this browser: it calls no server and writes
+// The page in one file: one session and the whole client. It is a visitor in this browser: it calls no server and writes
 // nothing until the person asks it to. "Continue" asks for a server and its key; "Keep" moves the session into the
 // storage of this browser, after which the file opens as an ordinary client. The session in it is somebody else's, until
 // the person takes over what it wanted to allow.
@@ -7,11 +7,11 @@ yaa.define('ui/standalone-page', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/connection-checks', 'ui/app', 'core/sanitize', 'ui/removed-permissions', 'core/standalone-page', 'io/settings',
   'io/store-idb', 'io/store-memory', 'i18n/commands', 'i18n/settings',
 ], (
-  { h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { sanitize }, foreign, { ID }, settings,
+  { h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { sanitize }, removedPermissions, { ID }, settings,
   stores, memory,
 ) => {
   const { t } = words
-  /** Sessions that were kept: their file is no guest any more. */
+  /** Sessions that were kept: their file opens as the ordinary client. */
   const KEPT = 'yaa.kept'
   /** There was a server once: when it does not answer, that is said as in any client. A dialog would take what was written. */
   let met = false
@@ -51,22 +51,22 @@ yaa.define('ui/standalone-page', [
     const connected = (app, actions, act) => join(app, actions, () => {
       joined()
       const brought = untold.splice(0)
-      foreign.showRemoved(app, brought, { onclose: () => act?.() })
+      removedPermissions.showRemoved(app, brought, { onclose: () => act?.() })
       for (const one of waiting.splice(0)) one()
     })
-    /** @type {import('./types').Guest} */
-    const guest = {
+    /** @type {import('./types').StandalonePage} */
+    const standalone = {
       id: session.id,
       foot(app, actions, composer) {
-        const n = foreign.reportable(removed).length
-        const tell = n ? () => foreign.showRemoved(app, [{ id: session.id, title: session.title, removed }]) : null
+        const n = removedPermissions.reportable(removed).length
+        const tell = n ? () => removedPermissions.showRemoved(app, [{ id: session.id, title: session.title, removed }]) : null
         const foot = footView(app, composer, saved, { go: () => connected(app, actions), tell, n })
         joined = foot.show
         return foot.el
       },
       hold: (app, actions) => holdOf(app, actions, waiting, (act) => connected(app, actions, act)),
     }
-    await startApp({ root, settings: own, store, guest }).start()
+    await startApp({ root, settings: own, store, standalone }).start()
   }
 
   /**
@@ -103,15 +103,15 @@ yaa.define('ui/standalone-page', [
   function footView(app, composer, saved, { go: connect, tell, n }) {
     const date = Number.isFinite(Date.parse(saved)) ? ` (${words.moment(Date.parse(saved))})` : ''
     const note = h('p')
-    const go = h('button.button.primary', { type: 'button', onclick: connect }, icon('send'), t('guest.continue'))
-    const keepIt = h('button.button', { type: 'button', onclick: () => keep(app) }, icon('download'), t('guest.keep'))
+    const go = h('button.button.primary', { type: 'button', onclick: connect }, icon('send'), t('standalone.continue'))
+    const keepIt = h('button.button', { type: 'button', onclick: () => keep(app) }, icon('download'), t('standalone.keep'))
     const more = tell ? h('button.button.ghost', { type: 'button', onclick: tell }, icon('hand'), t('foreign.open', { n })) : null
-    const bar = h('section.guest', { 'aria-label': t('guest.label') }, note, h('div.inline-row', null, go, keepIt, more))
+    const bar = h('section.standalone', { 'aria-label': t('standalone.label') }, note, h('div.inline-row', null, go, keepIt, more))
     const el = h('div', null, h('div.column', null, bar), composer)
 
     function show() {
       const joined = app.server.state().ok
-      text(note, joined ? t('guest.joined') : t('guest.note', { date }))
+      text(note, joined ? t('standalone.joined') : t('standalone.note', { date }))
       attr(bar, 'data-joined', joined)
       go.hidden = joined
       composer.hidden = !joined
@@ -132,11 +132,11 @@ yaa.define('ui/standalone-page', [
     const key = h('input.input', { id: ids[1], type: 'password', value: app.settings.key(), ...plain })
     const problem = h('p.problem', { role: 'alert', hidden: true })
     const form = h('form.group', { onsubmit: connect },
-      h('p.hint', null, t('guest.joinHint')),
+      h('p.hint', null, t('standalone.joinHint')),
       h('div.field', null, h('label', { htmlFor: ids[0] }, t('settings.url')), url),
-      h('div.field', null, h('label', { htmlFor: ids[1] }, t('settings.key')), key, h('p.hint', null, t('guest.keyHint'))),
-      problem, h('div.form-end', null, h('button.button.primary', { type: 'submit' }, t('guest.connect'))))
-    const dialog = openDialog({ title: t('guest.continue'), body: form })
+      h('div.field', null, h('label', { htmlFor: ids[1] }, t('settings.key')), key, h('p.hint', null, t('standalone.keyHint'))),
+      problem, h('div.form-end', null, h('button.button.primary', { type: 'submit' }, t('standalone.connect'))))
+    const dialog = openDialog({ title: t('standalone.continue'), body: form })
     const first = key.value ? url : key
     first.focus()
 
@@ -162,7 +162,7 @@ yaa.define('ui/standalone-page', [
   /** Into the storage of this browser; from now on the file is a client like any other. @param {import('./types').App} app */
   async function keep(app) {
     const store = await stores.open()
-    if (store.kind === 'memory') return toast(t('guest.keepFailed'), { bad: true })
+    if (store.kind === 'memory') return toast(t('standalone.keepFailed'), { bad: true })
     await app.current.run?.done // what is being said belongs to it
     const { session } = app.current
     await store.put(session)

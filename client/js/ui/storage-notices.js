@@ -4,7 +4,7 @@
 yaa.define('ui/storage-notices', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'core/backup', 'io/download', 'io/key-storage', 'io/session-folder', 'core/session-import', 'core/ids', 'ui/removed-permissions',
   'i18n/storage', 'css/storage',
-], ({ h, icon, list, attr }, { t }, { toast, say }, { context }, keeping, download, vaults, folders, convert, { uuid }, foreign) => {
+], ({ h, icon, list, attr }, { t }, { toast, say }, { context }, backups, download, keyStorages, folders, importer, { uuid }, removedPermissions) => {
   /** @typedef {{key: string, tone: string, words: string, next?: string, buttons: any[], form?: any}} Notice */
   const keyStorage = vaultOf()
   const folder = folders.open()
@@ -15,13 +15,13 @@ yaa.define('ui/storage-notices', [
   /** Even looking at localStorage throws where cookies are off. */
   function vaultOf() {
     try {
-      return vaults.open()
+      return keyStorages.open()
     } catch {
-      return vaults.open({ storage: /** @type {any} */ ({ getItem: () => null }) })
+      return keyStorages.open({ storage: /** @type {any} */ ({ getItem: () => null }) })
     }
   }
 
-  /** What the page of a guest never does; the settings may be open before. */
+  /** What the page of a standalone never does; the settings may be open before. */
   function start() {
     const { app } = context()
     addEventListener('yaa-storage', (event) => {
@@ -85,7 +85,7 @@ yaa.define('ui/storage-notices', [
     const heads = app.sessionStore.heads()
     const kept = { copied: settings.get('copied'), snoozed: settings.get('snoozed') }
     const folderOn = folder.possible && (await folder.state()).state === 'ready'
-    const { due, days, changed } = keeping.reminder({ now: Date.now(), heads, persisted: await isPersistent(), folder: folderOn, ...kept })
+    const { due, days, changed } = backups.reminder({ now: Date.now(), heads, persisted: await isPersistent(), folder: folderOn, ...kept })
     if (!due || app.store.kind === 'memory') return
     const later = () => {
       settings.set('snoozed', Date.now())
@@ -101,7 +101,7 @@ yaa.define('ui/storage-notices', [
     const heads = await app.store.list()
     const all = (await Promise.all(heads.map((/** @type {Head} */ head) => app.store.get(head.id)))).filter((one) => one !== null)
     const now = Date.now()
-    download.json(`yaa-${new Date(now).toISOString().slice(0, 10)}.yaa.json`, keeping.backup(all, now))
+    download.json(`yaa-${new Date(now).toISOString().slice(0, 10)}.yaa.json`, backups.backup(all, now))
     app.settings.set('copied', now)
     put('nag', null)
     toast(t('keep.copyDone', { n: all.length }))
@@ -114,12 +114,12 @@ yaa.define('ui/storage-notices', [
    */
   async function restore(file) {
     const { app } = context()
-    const found = keeping.readBackup(await file.text().then(JSON.parse).catch(() => null))
+    const found = backups.readBackup(await file.text().then(JSON.parse).catch(() => null))
     if (!found) return toast(t('keep.notACopy'), { bad: true })
     /** @type {(import('./types').Brought & {raw: Session})[]} */ const brought = []
     for (const raw of found.sessions) {
       const here = await app.store.get(raw.id)
-      const made = keeping.isLater(raw, here) ? convert.importSession(raw, '', app.server.info()?.defaults) : null
+      const made = backups.isLater(raw, here) ? importer.importSession(raw, '', app.server.info()?.defaults) : null
       if (!made) continue
       const { session, removed } = made
       if (here) session.id = uuid()
@@ -127,7 +127,7 @@ yaa.define('ui/storage-notices', [
     }
     await app.sessionStore.changed(...brought.map(({ id }) => id))
     toast(t('keep.restored', { taken: brought.length, kept: found.sessions.length - brought.length }))
-    foreign.showRemoved(app, brought, { own: () => takeBack(brought) })
+    removedPermissions.showRemoved(app, brought, { own: () => takeBack(brought) })
   }
 
   /** The person's own copy: as it was, in the place of what came in without its permissions. @param {{id: string, raw: Session}[]} brought */

@@ -1,6 +1,6 @@
 // The storage tab of the settings: where sessions are, copies of them, a folder, the key under a passphrase.
 
-yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-notices', 'ui/session-expiry'], ({ h, icon, text, fill }, { t }, { toast }, ground, expiry) => {
+yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-notices', 'ui/session-expiry'], ({ h, icon, text, fill }, { t }, { toast }, notices, expiry) => {
   const DAY = 86_400_000
 
   /** @param {number} bytes */
@@ -42,12 +42,12 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
 
     /** @param {import('./types').State | null} state */
     async function update(state) {
-      const { app } = ground.context()
+      const { app } = notices.context()
       if (state) disk.hidden = !state.onDisk
       const { usage = 0, quota = 0 } = (await navigator.storage?.estimate?.().catch(() => null)) ?? /** @type {StorageEstimate} */ ({})
       const used = quota ? t('keep.used', { used: size(usage), quota: size(quota) }) : ''
-      text(where, app.guest ? t('keep.guest') : app.store.kind === 'memory' ? t('keep.memory') : t('keep.here', { n: app.sessionStore.heads().length, used }))
-      const kept = await ground.isPersistent()
+      text(where, app.standalone ? t('keep.standalone') : app.store.kind === 'memory' ? t('keep.memory') : t('keep.here', { n: app.sessionStore.heads().length, used }))
+      const kept = await notices.isPersistent()
       promise.hidden = app.store.kind === 'memory'
       text(promise, t(kept ? 'keep.persisted' : 'keep.evictable'))
       ask.hidden = kept || !navigator.storage?.persist || app.store.kind === 'memory'
@@ -60,15 +60,15 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
     const age = h('p.hint')
     const file = h('input.sr-only', { type: 'file', 'aria-label': t('keep.restore'), tabIndex: -1, onchange })
     const el = section(t('keep.copyTitle'), age,
-      h('div.button-row', null, button(t('keep.copy'), ground.copyAll), button(t('keep.restore'), () => file.click()), file))
+      h('div.button-row', null, button(t('keep.copy'), notices.copyAll), button(t('keep.restore'), () => file.click()), file))
 
     async function onchange() {
-      if (file.files?.[0]) await ground.restore(file.files[0])
+      if (file.files?.[0]) await notices.restore(file.files[0])
       file.value = ''
     }
 
     function update() {
-      const copied = ground.context().app.settings.get('copied')
+      const copied = notices.context().app.settings.get('copied')
       text(age, copied ? t('keep.copied', { days: Math.floor((Date.now() - copied) / DAY) }) : t('keep.never'))
     }
 
@@ -76,7 +76,7 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
   }
 
   function folderPart() {
-    const { folder } = ground
+    const { folder } = notices
     const words = h('p.hint')
     const buttons = h('div.button-row')
     const el = section(t('keep.folderTitle'), h('p.hint', null, t('keep.folderLead')), words, buttons)
@@ -85,8 +85,8 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
     /** @param {() => Promise<any>} work */
     const then = (work) => async () => {
       await work()
-      const { app } = ground.context()
-      if ((await folder.state()).state === 'ready') for (const head of await app.store.list()) ground.copyToFolder(await app.store.get(head.id))
+      const { app } = notices.context()
+      if ((await folder.state()).state === 'ready') for (const head of await app.store.list()) notices.copyToFolder(await app.store.get(head.id))
       update()
     }
 
@@ -106,7 +106,7 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
 
   /** @param {import('./types').Actions} actions */
   function vaultPart(actions) {
-    const { keyStorage } = ground
+    const { keyStorage } = notices
     const label = t('keep.vaultPass')
     const input = h('input.input', { type: 'password', autocomplete: 'new-password', 'aria-label': label, placeholder: label })
     const sealed = h('p', null, icon('check'), ' ', t('keep.vaultSealed'))
@@ -120,8 +120,8 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
     /** @param {Event} event */
     async function onsubmit(event) {
       event.preventDefault()
-      if (!ground.context().app.settings.key()) return toast(t('keep.vaultNoKey'), { bad: true })
-      if (input.value) await ground.sealKeys(input.value)
+      if (!notices.context().app.settings.key()) return toast(t('keep.vaultNoKey'), { bad: true })
+      if (input.value) await notices.sealKeys(input.value)
       input.value = ''
       actions.draw()
     }

@@ -1,7 +1,7 @@
 // One tool call: a line at rest, its arguments, live output and result when opened, and the question it waits for.
 // What is shown follows from the session alone (call, ledger entry, result, interrupt), so a reload shows the same.
 
-yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-cards', 'ui/message-actions'], (dom, { t, duration }, { codeBlock }, asks, { callEdits }) => {
+yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-cards', 'ui/message-actions'], (dom, { t, duration }, { codeBlock }, cards, { callEdits }) => {
   const { h, icon, text, attr, fill } = dom
   const BAD = new Set(['failed', 'denied'])
   const WAITS = new Set(['asking', 'waiting', 'indeterminate'])
@@ -86,7 +86,7 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
       }
       if (!next.interrupt) return
       if (!ask) {
-        ask = { id: next.interrupt.id, view: asks.interruptCard(next.interrupt, actions, next.call) }
+        ask = { id: next.interrupt.id, view: cards.interruptCard(next.interrupt, actions, next.call) }
         el.append(ask.view.el)
       }
       ask.view.update(next.interrupt)

@@ -103,7 +103,7 @@ export interface Actions {
   toggleSide(): void
   /** a file that a tool of the open session made, from the server that has it; `asked`: a person has pressed for it */
   file(path: string, asked?: boolean): Promise<Blob>
-  /** a deed of ui/branch-actions, by name */
+  /** an action of ui/branch-actions, by name */
   branch(name: string, ...rest: any[]): Promise<void>
   asking: Asking
   queue: { add(content: any): void; change(id: string, words: string): void; sendNow(id: string): void }
@@ -128,7 +128,7 @@ export interface Asking {
 /** A session from elsewhere, once it is stored, and what was taken out of it; `beside`: another state of it was here. */
 export interface Brought { id: string; title?: string; removed: Removed[]; beside?: boolean }
 
-export interface Guest { id: string; foot(app: App, actions: Actions, composer: any): any; hold(app: App, actions: Actions): Actions }
+export interface StandalonePage { id: string; foot(app: App, actions: Actions, composer: any): any; hold(app: App, actions: Actions): Actions }
 
 /** What a command works on. `state()` is made when it is asked for. */
 export interface CommandContext {
@@ -160,9 +160,9 @@ export interface Command {
 
 /** What others do at the turns of a run. */
 export interface Hooks {
-  begins(entry: Entry): void
-  hears(entry: Entry, event: YaaEvent): void
-  rests(entry: Entry): void
+  onStart(entry: Entry): void
+  onEvent(entry: Entry, event: YaaEvent): void
+  onRest(entry: Entry): void
 }
 
 export interface SessionStore {
@@ -205,7 +205,7 @@ export interface App {
   watchers: Set<(state: State) => void>
   queue: ReturnType<Modules['ui/composer-notices']['queueOf']>
   /** the page holds one session of its own */
-  guest?: Guest
+  standalone?: StandalonePage
   /** is the side panel open on a narrow screen? */
   drawer: boolean
   views: any
@@ -332,7 +332,7 @@ declare global {
       choose(app: App, entry: Entry, what: string, ...rest: any[]): void
     }
     'ui/view-state': { stateOf(app: App, whole: boolean): State; NARROW: MediaQueryList }
-    'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store; guest?: Guest }): { start(): Promise<void> } }
+    'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store; standalone?: StandalonePage }): { start(): Promise<void> } }
     'main': { main(): Promise<void> }
   }
 }

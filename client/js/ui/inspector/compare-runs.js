@@ -2,7 +2,7 @@
 // they part, the words that differ are marked.
 
 yaa.define('ui/inspector/compare-runs', ['ui/dom', 'ui/inspector/i18n', 'core/run-diff', 'core/branch-tree', 'core/diff', 'core/usage'], (
-  dom, texts, rundiff, tree, diff, usage,
+  dom, texts, runDiff, tree, diff, usage,
 ) => {
   const { h, list, icon, text } = dom
   const { t, count, duration, language } = texts
@@ -53,7 +53,7 @@ yaa.define('ui/inspector/compare-runs', ['ui/dom', 'ui/inspector/i18n', 'core/ru
       const session = app.past ?? app.current.session
       const other = await otherOf(session)
       if (mine !== turn) return
-      shown = other && rundiff.compare(other, session)
+      shown = other && runDiff.compare(other, session)
       list(result, shown ? [...partsOf(shown)] : [], ([key]) => key, ([, make]) => make())
     }
 

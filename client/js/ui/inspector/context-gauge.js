@@ -20,7 +20,7 @@ yaa.define('ui/inspector/context-gauge', ['ui/dom', 'ui/inspector/i18n', 'core/c
     const more = h('button.button.small', { type: 'button', onclick: () => (panel.hidePopover(), inspect()) }, t('gauge.more'))
     const panel = h('div.gauge-panel', { id, popover: 'auto', role: 'dialog', 'aria-label': t('gauge.title'), ontoggle: place }, figures, more)
     const el = h('span.gauge-place', null, button, panel)
-    /** @type {Gauge | null} */ let gauge = null
+    /** @type {ContextUsage | null} */ let gauge = null
     /** @type {Session | null} */ let session = null
     let drawn = ''
     /** @type {any[] | null} what the last figures were made from */ let seen = null
@@ -42,7 +42,7 @@ yaa.define('ui/inspector/context-gauge', ['ui/dom', 'ui/inspector/i18n', 'core/c
       if (panel.matches(':popover-open')) fill(figures, contentOf(session, gauge, app.server.info()))
     }
 
-    /** @param {Gauge} now */
+    /** @param {ContextUsage} now */
     function draw(now) {
       const share = now.share ?? 0
       attr(button, 'data-tone', share >= FULL ? 'bad' : share >= NEARLY ? 'ask' : null)
@@ -74,7 +74,7 @@ yaa.define('ui/inspector/context-gauge', ['ui/dom', 'ui/inspector/i18n', 'core/c
     return el
   }
 
-  /** @param {Session} session @param {Gauge} gauge @param {any} info */
+  /** @param {Session} session @param {ContextUsage} gauge @param {any} info */
   function contentOf(session, gauge, info) {
     const whole = gauge.window ?? gauge.used
     const rows = PARTS.filter((part) => gauge.parts[part]).map((part) => row(part, gauge.parts[part], whole))

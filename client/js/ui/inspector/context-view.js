@@ -48,11 +48,11 @@ yaa.define('ui/inspector/context-view', [
       const button = h('button', { type: 'button', onclick: () => go(id) }, state, words, tokens)
       const pinning = h('button.button.small.ghost', { type: 'button', onclick: () => change((session) => contexts.pin(session, own, !pinned)) })
       const whole = h('button.button.small.ghost', { type: 'button', onclick: () => change((session) => contexts.restore(session, own)) }, t('lens.restore'))
-      const inner = h('li', null, button, h('span.lens-deeds', null, whole, pinning))
+      const inner = h('li', null, button, h('span.lens-actions', null, whole, pinning))
       let own = ''
       let pinned = false
 
-      /** @param {LensRow} row */
+      /** @param {MessageView} row */
       function draw({ message, state: how, full, sent, pinned: kept, op }) {
         id = placeOf(message, owners)
         own = message.id ?? ''
@@ -76,7 +76,7 @@ yaa.define('ui/inspector/context-view', [
 
   /**
    * The mark at the left of each article; a result that is not sent whole marks the one of its call.
-   * @param {LensRow[]} all @param {Map<any, string>} owners
+   * @param {MessageView[]} all @param {Map<any, string>} owners
    */
   function rails(all, owners) {
     for (const article of document.querySelectorAll('article.message[data-lens]')) article.removeAttribute('data-lens')

@@ -3,7 +3,7 @@
 // that lead to the same document.
 
 yaa.define('ui/inspector/time-slider', ['ui/dom', 'ui/inspector/i18n', 'ui/popup', 'core/replay', 'core/message-edits', 'core/event-recording', 'io/event-log'], (
-  dom, texts, { toast, say }, { replay, sessionAfter }, edits, recordings, journal,
+  dom, texts, { toast, say }, { replay, sessionAfter }, edits, recordings, eventLog,
 ) => {
   const { h, iconButton, text, attr, fill, icon } = dom
   const { t, moment, count } = texts
@@ -50,7 +50,7 @@ yaa.define('ui/inspector/time-slider', ['ui/dom', 'ui/inspector/i18n', 'ui/popup
     async function read() {
       const { session, run } = app.current
       madeFor = markOf(session)
-      const kept = await journal.load(session.id)
+      const kept = await eventLog.load(session.id)
       const live = run?.events.length ? [recordings.pack(String(session.run?.id ?? 'now'), [...run.events])] : []
       replayed = replay(session, [...kept.filter((/** @type {Recording} */ one) => one.run !== live[0]?.run), ...live])
       openId = session.id

@@ -4,7 +4,7 @@
 yaa.define('ui/tools/card-body', [
   'ui/dom', 'ui/tools/i18n', 'ui/interrupt-cards', 'core/tool-call-kind', 'ui/tools/parts', 'ui/tools/shell', 'ui/tools/diff', 'ui/tools/lists', 'ui/tools/file',
   'css/tools',
-], (dom, { t }, asks, shape, parts, { shellView }, { diffView }, lists, files) => {
+], (dom, { t }, cards, toolCalls, parts, { shellView }, { diffView }, lists, files) => {
   const { h, fill, attr, text } = dom
   const { part, notice, textPart } = parts
   /** @type {Partial<Record<ToolKind, () => ToolPicture>>} */
@@ -32,15 +32,15 @@ yaa.define('ui/tools/card-body', [
       item = next
       const { call, entry, result, output } = next
       const envelope = result?.result
-      const args = entry?.args ?? asks.parseArgs(call.function.arguments)
+      const args = entry?.args ?? cards.parseArgs(call.function.arguments)
       const value = envelope ? envelope.result : result?.content
       const failed = Boolean(envelope?.error) || Boolean(result?.is_error)
-      choose(raw ? 'generic' : shape.kindOf({ name: call.function.name, args, result: failed ? undefined : value }))
+      choose(raw ? 'generic' : toolCalls.kindOf({ name: call.function.name, args, result: failed ? undefined : value }))
       switcher.parentElement.hidden = switcher.hidden = !raw && kind === 'generic'
       const covers = new Set(picture?.covers ?? [])
       picture?.update({ name: call.function.name, args, result: value, live: output, done: Boolean(result) && !failed })
       put('breach', breachText(envelope), breachPart)
-      put('error', shape.breachOf(envelope) ? undefined : errorText(result), (view) => view ?? errorPart())
+      put('error', toolCalls.breachOf(envelope) ? undefined : errorText(result), (view) => view ?? errorPart())
       const bare = picture && isFlatObject(args) && !Object.keys(args).length
       put('args', bare || covers.has('args') ? undefined : args,
         (view) => view ?? valuePart(t(entry?.args ? 'tool.editedArguments' : 'tool.arguments')))
@@ -96,7 +96,7 @@ yaa.define('ui/tools/card-body', [
 
   /** @param {any} envelope */
   function breachText(envelope) {
-    const breach = shape.breachOf(envelope)
+    const breach = toolCalls.breachOf(envelope)
     if (!breach) return undefined
     const name = LIMITS.has(breach.limit) ? t(`breach.${breach.limit}`) : breach.limit
     return t('breach.text', { name, limit: breach.limit, allowed: String(breach.allowed), observed: String(breach.observed) })
@@ -149,7 +149,7 @@ yaa.define('ui/tools/card-body', [
       value = next
       if (isFlatObject(next)) {
         block = null
-        return fill(holder, asks.argsList(next))
+        return fill(holder, cards.argsList(next))
       }
       if (!block) {
         block = parts.block()
@@ -170,11 +170,11 @@ yaa.define('ui/tools/card-body', [
 
   /** What a call would do to a file, for whoever has to allow it; null for all other calls. @param {string} name @param {any} args */
   function previewOf(name, args) {
-    if (shape.kindOf({ name, args }) !== 'diff') return null
+    if (toolCalls.kindOf({ name, args }) !== 'diff') return null
     const view = diffView()
     view.update({ name, args, result: undefined, done: false })
     const { path, content, old, new: next, ...rest } = args
-    return h('div.picture', null, view.el, Object.keys(rest).length ? asks.argsList(rest) : null)
+    return h('div.picture', null, view.el, Object.keys(rest).length ? cards.argsList(rest) : null)
   }
 
   return { toolBody, previewOf }
