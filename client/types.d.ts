@@ -12,7 +12,7 @@ declare var yaa: {
   source(): string
 }
 
-// -- the session document (docs/reference/session.md); unknown keys are kept, so every type is open -----------------
+// -- the session document (docs/reference/session.md); unknown keys are kept, so every type is open --
 
 type Json = any
 interface Session { id: string; messages: Message[]; calls?: Record<string, Entry>; interrupts?: Interrupt[]; [key: string]: Json }
@@ -37,7 +37,7 @@ interface Tree {
 /** An AG-UI event. */
 interface YaaEvent { type: string; [key: string]: Json }
 
-// -- core -----------------------------------------------------------------------------------------------------------
+// -- core --
 
 interface CallItem { call: ToolCall; entry?: Entry; result?: Message; interrupt?: Interrupt }
 interface Item { message: Message; cut: boolean; calls: CallItem[] }
@@ -91,7 +91,7 @@ interface Totals {
   cost_micro: number; cost_unit: string; calls: number; ms: number; first_ms: number; estimated: boolean
 }
 
-// -- io -------------------------------------------------------------------------------------------------------------
+// -- io --
 
 interface Failure {
   name: 'ApiError'; kind: 'network' | 'http' | 'aborted' | 'protocol'; status: number; code: string; message: string
@@ -189,7 +189,7 @@ interface Settings {
   takeKeyFromHash(): string
 }
 
-// -- tools of the page ----------------------------------------------------------------------------------------------
+// -- tools of the page --
 
 /** A tool that runs in this page (docs/howto/page-tools.md). */
 interface PageTool {
@@ -241,7 +241,7 @@ interface CallRunner {
   toolFor(interrupt: { tool?: string }): PageTool | null
 }
 
-// -- the registry ---------------------------------------------------------------------------------------------------
+// -- the registry --
 
 interface Modules {
   'core/ids': { uuid(): string; id(kind: string): string }

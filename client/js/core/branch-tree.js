@@ -13,7 +13,7 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
   const BRANCH_KEYS = ['status', 'finish_reason', 'run', 'context', 'plan', 'output', 'interrupts']
   const { hasOwn } = Object
 
-  // -- setting aside ------------------------------------------------------------------------------
+  // -- setting aside --
 
   /**
    * Begin a branch: what follows `index` is set aside, `messages` take its place.
@@ -101,7 +101,7 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
     return messages.flatMap(callsOf).map((call) => call.id).filter((callId) => !results.has(callId))
   }
 
-  // -- switching ----------------------------------------------------------------------------------
+  // -- switching --
 
   /** Make a branch the active path. @param {Session} session @param {string} id @returns {boolean} false: it can't be reached */
   function switchTo(session, id) {
@@ -173,7 +173,7 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
     }
   }
 
-  // -- letting go and naming ----------------------------------------------------------------------
+  // -- letting go and naming --
 
   /**
    * Take a branch away, with those that hang on it.
@@ -231,7 +231,7 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
     if (!Object.keys(session.ext).length) delete session.ext
   }
 
-  // -- reading ------------------------------------------------------------------------------------
+  // -- reading --
 
   /** @param {Session} session @param {string} id @returns {Message[] | null} the whole path that the branch is the end of */
   function pathOf(session, id) {

@@ -61,7 +61,7 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
   /** @param {boolean | ((args: any) => boolean) | undefined} rule @param {any} interrupt */
   const holds = (rule, { args }) => (typeof rule === 'function' ? rule(args ?? {}) : rule === true)
 
-  // -- one call -----------------------------------------------------------------------------------
+  // -- one call --
 
   /**
    * Run a tool; never rejects. `gesture`: it could not without a click, and nothing has happened.
@@ -111,7 +111,7 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
     return more > 0 ? `${text.slice(0, MAX_CONTENT).toWellFormed()}\n… ${more} more characters` : text.toWellFormed()
   }
 
-  // -- the calls of all sessions ------------------------------------------------------------------
+  // -- the calls of all sessions --
 
   /** @param {CallRunnerOptions} options @returns {CallRunner} */
   function openCallRunner({ enabled, going, save, answer, changed, failed }) {

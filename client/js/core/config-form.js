@@ -191,7 +191,7 @@ yaa.define('core/config-form', ['core/patch', 'core/session-defaults'], ({ parse
     return { text, unknown: [...unknown] }
   }
 
-  // -- files ----------------------------------------------------------------------------------------
+  // -- files --
 
   /** @param {Record<string, any>} values of the page @param {any} config for new sessions @param {any[]} prompts @returns {any} no key of a provider */
   function settingsFile(values, config, prompts) {

@@ -37,7 +37,7 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
     if (typeof before === 'string') target[field] = before + event.delta
   }
 
-  // -- run ----------------------------------------------------------------------------------------
+  // -- run --
 
   /** @param {Session} session @param {YaaEvent} event */
   function runStarted(session, event) {
@@ -66,7 +66,7 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
     copy(session, details, ['rev'])
   }
 
-  // -- session ------------------------------------------------------------------------------------
+  // -- session --
 
   /** @param {Session} session @param {YaaEvent} event */
   function stateSnapshot(session, event) {
@@ -117,7 +117,7 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
     }
   }
 
-  // -- the assistant's message --------------------------------------------------------------------
+  // -- the assistant's message --
 
   /** @param {Session} session @param {YaaEvent} event */
   function textStart(session, event) {
@@ -158,7 +158,7 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
     return message.reasoning
   }
 
-  // -- tool calls ---------------------------------------------------------------------------------
+  // -- tool calls --
 
   /** @param {Session} session @param {YaaEvent} event */
   function toolStart(session, event) {
@@ -201,7 +201,7 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
     }
   }
 
-  // -- finding ------------------------------------------------------------------------------------
+  // -- finding --
 
   /** @param {Session} session @param {any} id @returns {Message | undefined} */
   function findMessage(session, id) {
@@ -257,7 +257,7 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
   /** What Python calls false. @param {any} value */
   const isBlank = (value) => !value || (typeof value === 'object' && Object.keys(value).length === 0)
 
-  // -- the tables ---------------------------------------------------------------------------------
+  // -- the tables --
 
   /** @typedef {(value: any) => boolean} Check */
   const STRING = (/** @type {any} */ value) => typeof value === 'string'

@@ -14,7 +14,7 @@ yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ sessionFro
   /** @param {any} id @param {any} content @param {any} [failed] */
   const resultOf = (id, content, failed) => ({ result: { tool_call_id: id ?? undefined, content, ...(failed === true ? { is_error: true } : {}) } })
 
-  // -- Claude.ai ----------------------------------------------------------------------------------
+  // -- Claude.ai --
 
   /** @param {any} conversation */
   function claude({ uuid, name, created_at: began, chat_messages: said, current_leaf_message_uuid: last }) {
@@ -46,7 +46,7 @@ yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ sessionFro
     }
   }
 
-  // -- Open WebUI ---------------------------------------------------------------------------------
+  // -- Open WebUI --
 
   /** @param {any} one a chat, in what the list of chats keeps of it or without */
   function openWebUi(one) {
@@ -113,7 +113,7 @@ yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ sessionFro
   /** @param {string} text */
   const plain = (text) => text.replace(ENTITY, (sign) => SIGNS.get(sign) ?? sign)
 
-  // -- LibreChat ----------------------------------------------------------------------------------
+  // -- LibreChat --
 
   /** @param {any} conversation its messages in a list, or each with its `children` */
   function libreChat({ conversationId, title, messages, messagesTree }) {
@@ -152,7 +152,7 @@ yaa.define('core/import-chat-apps', ['core/import-message-trees'], ({ sessionFro
     return [made, ...(result === undefined || result === null ? [] : [resultOf(call.id, wordsOf(result))])]
   }
 
-  // -- LM Studio ----------------------------------------------------------------------------------
+  // -- LM Studio --
 
   /** @param {any} conversation messages in versions, of which one was gone on from */
   function lmStudio({ name, createdAt, systemPrompt, messages }) {

@@ -39,7 +39,7 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
   /** @param {unknown} ms */
   const isoOf = (ms) => (typeof ms === 'number' && Number.isFinite(ms) && Math.abs(ms) < 8e15 ? new Date(ms).toISOString() : undefined)
 
-  // -- trees --------------------------------------------------------------------------------------
+  // -- trees --
 
   /**
    * A session out of a tree.
@@ -176,7 +176,7 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
     }
   }
 
-  // -- messages -----------------------------------------------------------------------------------
+  // -- messages --
 
   /**
    * What an assistant thought, said and did, piece by piece, as messages: what follows a result begins a new one.
@@ -222,7 +222,7 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
     }))
   }
 
-  // -- ChatGPT ------------------------------------------------------------------------------------
+  // -- ChatGPT --
 
   /** What ChatGPT tells its model about the person. */
   const HIDDEN = new Set(['model_editable_context', 'user_editable_context'])
@@ -272,7 +272,7 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
     return text.replace(MARK, (mark) => links.get(mark) ?? '')
   }
 
-  // -- pi -----------------------------------------------------------------------------------------
+  // -- pi --
 
   /** @param {any[]} lines a line of JSON each; the first is the session */
   function pi([head, ...rest]) {
@@ -304,7 +304,7 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
     return [{ ...base, role: 'assistant', content: text, ...reasoning, ...(calls.length ? { tool_calls: calls } : {}) }]
   }
 
-  // -- llama.cpp ----------------------------------------------------------------------------------
+  // -- llama.cpp --
 
   /** One JSONL of several conversations, each with a line of its own before its messages. @param {any[]} lines */
   function llamaLines(lines) {

@@ -80,7 +80,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
     return { session: found, removed }
   }
 
-  // -- what a run goes by -------------------------------------------------------------------------
+  // -- what a run goes by --
 
   /** @param {any} text @param {Place} place @param {any} standard @param {Removed[]} removed */
   function instructions(text, place, standard, removed) {
@@ -187,7 +187,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
     return found
   }
 
-  // -- how far it came ----------------------------------------------------------------------------
+  // -- how far it came --
 
   /**
    * What is kept of how one path stands. Questions go: the server asks them again, with the arguments that the calls
@@ -256,7 +256,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
     return { ...only(one, BRANCH), messages: one.messages, state, calls }
   }
 
-  // -- taking over --------------------------------------------------------------------------------
+  // -- taking over --
 
   /** What a person can have back, one by one. The rest is asked anew, or is the page's or the server's to say. @param {Removed} item */
   const canTakeOver = ({ kind }) => ['instructions', 'agent', 'grant', 'tool', 'limit', 'model_settings', 'tool_choice'].includes(kind)
@@ -289,7 +289,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
     put(node, place[place.length - 1], own(value))
   }
 
-  // -- reading ------------------------------------------------------------------------------------
+  // -- reading --
 
   /** @param {any} document @returns {any[]} the messages of every path */
   const paths = (document) => [document.messages, ...list(object(object(document.ext).tree).branches).filter(isBranch).map((one) => one.messages)]

@@ -30,7 +30,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return message
   }
 
-  // -- interrupts ---------------------------------------------------------------------------------
+  // -- interrupts --
 
   /** Questions that wait for a person. @param {Session} session */
   const openInterrupts = (session) => standing(session).filter((interrupt) => !interrupt.answer)
@@ -102,7 +102,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return session.calls || Object.keys(calls).length ? { ...session, calls } : { ...session }
   }
 
-  // -- reading ------------------------------------------------------------------------------------
+  // -- reading --
 
   /**
    * The conversation for display: messages in order, with each call's ledger entry, result and question beside it.
@@ -164,7 +164,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   /** Whether sending the session as it is would go on with something. @param {Session} session */
   const canResume = (session) => ['ready', 'cut', 'cancelled', 'failed'].includes(stopReason(session).kind)
 
-  // -- approvals that are held back ---------------------------------------------------------------
+  // -- approvals that are held back --
 
   /**
    * Let nothing be approved by itself: grants wait in `ext.held`, each of these tools asks.
@@ -190,7 +190,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     if (!Object.keys(session.ext).length) delete session.ext
   }
 
-  // -- branches: core/branch-tree writes them, a page without any needs only these ------------------------
+  // -- branches: core/branch-tree writes them, a page without any needs only these --
 
   /** @param {Session} session @returns {Tree} as far as it is one: a document may come from anywhere */
   function treeOf(session) {
@@ -255,7 +255,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     if (active) delete active.fresh
   }
 
-  // -- finding ------------------------------------------------------------------------------------
+  // -- finding --
 
   /** @param {Message | undefined} message @returns {ToolCall[]} */
   const callsOf = (message) => list(message?.tool_calls)

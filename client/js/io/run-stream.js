@@ -96,7 +96,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
       this.wakeUp()
     }
 
-    // -- one attempt ------------------------------------------------------------------------------
+    // -- one attempt --
 
     /** @returns {Promise<{ms: number, error: Failure} | null>} how long to wait before the next attempt; null: there is none */
     async post() {
@@ -173,7 +173,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
       await over
     }
 
-    // -- the stream -------------------------------------------------------------------------------
+    // -- the stream --
 
     /** @param {Response} response */
     async read(response) {
@@ -278,7 +278,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
       guard(() => this.onEvent({ type: 'yaa.reset' }, this.session))
     }
 
-    // -- state ------------------------------------------------------------------------------------
+    // -- state --
 
     /** @param {Partial<RunState>} end */
     finish(end) {

@@ -72,7 +72,7 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
     return { el, update }
   }
 
-  // -- the queue ----------------------------------------------------------------------------------
+  // -- the queue --
 
   /**
    * What waits to be said, by session; it outlives a reload of the tab.

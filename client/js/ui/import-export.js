@@ -17,7 +17,7 @@ yaa.define('ui/import-export', [
   const EXTENSIONS = { page: 'html', markdown: 'md', json: 'yaa.json' }
   const TYPES = { page: 'text/html', markdown: 'text/markdown', json: 'application/json' }
 
-  // -- out ----------------------------------------------------------------------------------------
+  // -- out --
 
   /** @param {CommandContext} context @param {string} [id] */
   const read = async ({ app }, id = app.current.session.id) => app.sessionStore.entry(id)?.session ?? await app.store.get(id)
@@ -116,7 +116,7 @@ yaa.define('ui/import-export', [
     toast(t('export.done', { n: all.length }))
   }
 
-  // -- in -----------------------------------------------------------------------------------------
+  // -- in --
 
   /** @param {CommandContext} context @param {File[]} [files] none: ask for them */
   async function importFiles(context, files) {

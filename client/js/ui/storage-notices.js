@@ -73,7 +73,7 @@ yaa.define('ui/storage-notices', [
     notice({ key: 'store', tone: 'bad', words, next: t(`keep.${code}Next`), buttons })
   }
 
-  // -- copies -------------------------------------------------------------------------------------
+  // -- copies --
 
   async function isPersistent() {
     return await navigator.storage?.persisted?.() ?? false
@@ -145,7 +145,7 @@ yaa.define('ui/storage-notices', [
     if (folder.possible && !session.ext?.temporary) folder.write(session).catch((error) => troubled({ code: 'failed', message: error.message }))
   }
 
-  // -- keys under a passphrase ----------------------------------------------------------------------------------
+  // -- keys under a passphrase --
 
   /** @returns {Notice} */
   function locked() {

@@ -103,7 +103,7 @@ yaa.define('ui/inspector/time-slider', ['ui/dom', 'ui/inspector/i18n', 'ui/popup
       return t(`time.event.${KNOWN.has(key) ? key : 'other'}`, { type: event.type, name: event.toolCallName ?? '' })
     }
 
-    // -- playing ----------------------------------------------------------------------------------
+    // -- playing --
 
     function toggle() {
       if (timer) return pause()
@@ -147,7 +147,7 @@ yaa.define('ui/inspector/time-slider', ['ui/dom', 'ui/inspector/i18n', 'ui/popup
       event.preventDefault()
     }
 
-    // -- going on from here -----------------------------------------------------------------------
+    // -- going on from here --
 
     /** The moment that is looked at, as a session of its own. */
     async function forkHere() {

@@ -92,7 +92,7 @@ yaa.define('ui/tools/card-body', [
     return { update, destroy }
   }
 
-  // -- what can be missing ------------------------------------------------------------------------
+  // -- what can be missing --
 
   /** @param {any} envelope */
   function breachText(envelope) {
@@ -115,7 +115,7 @@ yaa.define('ui/tools/card-body', [
   /** @param {any} line a string, or an object with a message */
   const lineOf = (line) => (typeof line === 'string' ? line : line?.message ?? JSON.stringify(line))
 
-  // -- parts --------------------------------------------------------------------------------------
+  // -- parts --
 
   /** @param {'' | 'ask' | 'bad'} tone @param {string} sign */
   function noticePart(tone, sign) {
