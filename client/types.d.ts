@@ -8,7 +8,7 @@ declare var yaa: {
   define<N extends string, const D extends readonly string[]>(name: N, deps: D, factory: (...deps: Deps<D>) => Made<N>): void
   use<N extends string>(name: N): N extends keyof Modules ? Modules[N] : any
   /** Loads a group of scripts and styles that index.html keeps in a template, or all of them. */
-  later(group?: string): Promise<void>
+  load(group?: string): Promise<void>
   source(): string
 }
 

@@ -23,7 +23,7 @@ yaa.define('main', [
   }
 
   /** Recorded runs can be lost. */
-  const makeRoom = () => yaa.later('event-log').then(() => yaa.use('io/event-log').clear())
+  const makeRoom = () => yaa.load('event-log').then(() => yaa.use('io/event-log').clear())
 
   return { main }
 })

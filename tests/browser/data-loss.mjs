@@ -71,7 +71,7 @@ await main(async (walk, job) => {
 
   await walk.step("storage that refuses says what to do", async () => {
     const { page } = walk;
-    await page.evaluate(() => Promise.all([yaa.later("storage"), yaa.later("dialogs")]));
+    await page.evaluate(() => Promise.all([yaa.load("storage"), yaa.load("dialogs")]));
     await page.waitForFunction(() => document.querySelector(".notices"));
     await listen(page);
     await page.evaluate(() => dispatchEvent(new CustomEvent("yaa-storage", { detail: { code: "quota", message: "full" }, cancelable: true })));

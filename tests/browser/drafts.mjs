@@ -85,7 +85,7 @@ await main(async (walk, job) => {
     await page.evaluate(() => {
       const none = Object.assign(document.createElement("link"), { rel: "stylesheet" });
       none.setAttribute("href", "none.css");
-      document.querySelector("template[data-later=zh]").content.replaceChildren(none);
+      document.querySelector("template[data-group=zh]").content.replaceChildren(none);
       yaa.use("ui/commands").context().actions.openSettings("look");
     });
     await page.waitForSelector("dialog[open] .panel");

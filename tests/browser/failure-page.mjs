@@ -1,6 +1,6 @@
 /** The page that says what is wrong, for the walks that make it so: how to get there, and what it has to say. */
 const DIALOG = "dialog[open]";
-const GROUND = () => Promise.all(["storage", "dialogs"].map(yaa.later)).then(() => yaa.use("ui/storage-notices").context()?.actions);
+const STORAGE_NOTICES = () => Promise.all(["storage", "dialogs"].map(yaa.load)).then(() => yaa.use("ui/storage-notices").context()?.actions);
 export const FAILURE = "section.failure:not([hidden])";
 
 /** Another server, by its address in the settings. */
@@ -24,7 +24,7 @@ export async function checks(page, wanted) {
 /** Nobody is shut out, in either theme. */
 export async function clean(walk) {
   for (const theme of ["dark", "light"]) {
-    await walk.page.waitForFunction(GROUND);
+    await walk.page.waitForFunction(STORAGE_NOTICES);
     await walk.page.evaluate((wanted) => yaa.use("ui/storage-notices").context().actions.set({ theme: wanted }), theme);
     await walk.clean(theme);
   }

@@ -84,7 +84,7 @@ await main(async (walk, job) => {
   await walk.step("open", async () => {
     await page.goto(job.url);
     await page.waitForSelector("form.composer textarea", { visible: true });
-    await page.evaluate(() => Promise.all([yaa.later("math"), yaa.later("code")]));
+    await page.evaluate(() => Promise.all([yaa.load("math"), yaa.load("code")]));
   });
 
   await walk.step("words stay words", async () => {
@@ -238,7 +238,7 @@ await main(async (walk, job) => {
 
   await walk.step("no way out of the frame", async () => {
     const said = await page.evaluate(async (text) => {
-      await yaa.later("artifact");
+      await yaa.load("artifact");
       const heard = new Promise((resolve) => addEventListener("message", (event) => event.data?.said && resolve(event.data.said)));
       yaa.use("ui/artifact").open(text, "html");
       return heard;

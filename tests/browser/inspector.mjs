@@ -207,7 +207,7 @@ await main(async (walk, job) => {
     await atRest(page);
     await page.evaluate(() => document.activeElement?.blur());
     await page.waitForFunction(async () => {
-      await globalThis.yaa.later("event-log");
+      await globalThis.yaa.load("event-log");
       const id = new URLSearchParams(location.hash.slice(1)).get("s");
       return (await globalThis.yaa.use("io/event-log").load(id)).length >= 2;
     });
@@ -244,13 +244,13 @@ await main(async (walk, job) => {
 
   await walk.step("what deleted sessions leave behind is forgotten", async () => {
     await page.evaluate(async () => {
-      await globalThis.yaa.later("event-log");
+      await globalThis.yaa.load("event-log");
       await globalThis.yaa.use("io/event-log").save("ghost", "r", [{ at: 1, event: { type: "RUN_STARTED" } }]);
     });
     await page.reload();
     await page.waitForSelector(".gauge:not([hidden])");
     await page.waitForFunction(async () => {
-      await globalThis.yaa.later("event-log");
+      await globalThis.yaa.load("event-log");
       return !(await globalThis.yaa.use("io/event-log").load("ghost")).length;
     });
   });

@@ -197,7 +197,7 @@ await main(async (walk, job) => {
   await walk.step("open", async () => {
     await page.goto(job.url);
     await page.waitForSelector("form.composer textarea", { visible: true });
-    await page.evaluate(() => yaa.later("artifact"));
+    await page.evaluate(() => yaa.load("artifact"));
   });
 
   await walk.step("a page works", async () => {

@@ -84,7 +84,7 @@ await main(async (walk, job) => {
 
   await walk.step("sent whole again, and pinned", async () => {
     const lens = () => page.$$eval(".lens li", (all) => all.map((one) => one.dataset.lens).join());
-    await page.evaluate(async () => { (await yaa.later("inspector"), yaa.use("ui/commands").run("inspect.context")); });
+    await page.evaluate(async () => { (await yaa.load("inspector"), yaa.use("ui/commands").run("inspect.context")); });
     await page.waitForSelector('.lens li[data-lens="preview"]');
     await page.focus('.lens li[data-lens="preview"] .lens-actions button');
     await walk.clean();
@@ -101,7 +101,7 @@ await main(async (walk, job) => {
 
   await walk.step("an edit before it takes the mark back", async () => {
     const left = await page.evaluate(async () => {
-      await yaa.later("branches");
+      await yaa.load("branches");
       const { app } = yaa.use("ui/commands").context();
       yaa.use("core/message-edits").editMessage(app.current.session, app.current.session.messages[0].id, "something else");
       app.draw();

@@ -43,7 +43,7 @@ await main(async (walk, job) => {
     await page.goto(job.url);
     await page.waitForSelector(AREA, { visible: true });
     await page.waitForSelector(".side-foot .dot.good");
-    await page.evaluate(() => Promise.all([yaa.later("storage"), yaa.later("dialogs")]));
+    await page.evaluate(() => Promise.all([yaa.load("storage"), yaa.load("dialogs")]));
   });
 
   await walk.step("where nothing was left out nothing is shown", async () => {
@@ -130,7 +130,7 @@ await main(async (walk, job) => {
     const result = { id: "t1", role: "tool", tool_call_id: "c1", name: "shell", content: "done", result: { status: "ok", result: "done", attachments: [picture, { path: "a.txt", name: "a.txt", media_type: "text/plain", bytes: 9 }] } };
     const saved = of("standalone", { messages: [ask, calls, result, said], grants: [{ tool: "shell", decision: "allow" }], calls: { c1: { name: "shell", state: "done" } } });
     const html = await page.evaluate(async (session) => {
-      await yaa.later();
+      await yaa.load();
       const svg = new XMLSerializer().serializeToString(document.querySelector("svg:has(> symbol)"));
       return yaa.use("core/standalone-page").page({ source: yaa.source(), session, sprite: svg });
     }, saved);

@@ -23,7 +23,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       const connect = () => openDatabase(indexedDB, layout === 1 ? name : `${name}.${layout}`)
       const database = await connect()
       if (layout > 1) {
-        await yaa.later('migrate')
+        await yaa.load('migrate')
         await yaa.use('io/store-migration').migrate(database, { name, layout, indexedDB, convert, names })
       }
       return storeOf(database, connect, onError, makeRoom)

@@ -22,7 +22,7 @@ yaa.define('ui/app', [
     const server = openServer({ settings, onChange: () => draw() })
     const sessionStore = openSessionStore({
       store, api: server.api, onChange,
-      prepare: async (session) => (await yaa.later('session-defaults'), yaa.use('core/session-defaults').prepare(session, settings, server.info())),
+      prepare: async (session) => (await yaa.load('session-defaults'), yaa.use('core/session-defaults').prepare(session, settings, server.info())),
       onEnd: (entry) => {
         onEnd(entry, server)
         keepEvents(entry, store)
@@ -44,7 +44,7 @@ yaa.define('ui/app', [
       const missing = await words.use(settings.get('language') ?? '')
       const signedIn = settings.takeKeyFromHash()
       const wanted = standalone?.id ?? sessionInHash()
-      const more = () => yaa.later('commands').then(() => yaa.use('ui/command-table'))
+      const more = () => yaa.load('commands').then(() => yaa.use('ui/command-table'))
       const context = { app, actions, state: () => stateOf(app, true), more }
       commands.bind(context)
       mount()
@@ -67,11 +67,11 @@ yaa.define('ui/app', [
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!standalone) idle(() => pageTools(app))
-      idle(() => Promise.all([more(), yaa.later('session-defaults')]).then(() => { for (const name of ['ui/file-drop', 'ui/focus-recovery', 'ui/mode-picker', 'ui/server-warnings']) yaa.use(name).start(context) }, console.warn))
-      if (!standalone) idle(() => Promise.all([yaa.later('storage'), yaa.later('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
-      idle(() => yaa.later('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
+      idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/file-drop', 'ui/focus-recovery', 'ui/mode-picker', 'ui/server-warnings']) yaa.use(name).start(context) }, console.warn))
+      if (!standalone) idle(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
+      idle(() => yaa.load('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
-      idle(() => Promise.all(['search', 'branches', 'attachments', 'settings'].map((group) => yaa.later(group))).then(() => {
+      idle(() => Promise.all(['search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))).then(() => {
         app.views.composer.bringBack()
         if (store.kind === 'idb' && sessionStore.heads().length) yaa.use('io/draft-files').removeUnused((/** @type {string} */ draft) => draft === 'new' || sessionStore.heads().some(({ id }) => id === draft))
       }, console.warn))
@@ -226,14 +226,14 @@ yaa.define('ui/app', [
 
     /** What changes and judges a session comes with its first use. @param {string} name @param {any[]} rest */
     async function branch(name, ...rest) {
-      await yaa.later('branches')
+      await yaa.load('branches')
       await yaa.use('ui/branch-actions').branchActions(app, actions)[name](...rest)
     }
 
     /** For new sessions and the open one. @param {string} what @param {any[]} rest */
     async function choose(what, ...rest) {
       const entry = app.current
-      await yaa.later('session-defaults')
+      await yaa.load('session-defaults')
       yaa.use('ui/session-choices').choose(app, entry, what, ...rest)
       draw()
     }
@@ -243,9 +243,9 @@ yaa.define('ui/app', [
       set, open, remove, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path),
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
-        valueField: async (args) => yaa.later('branches').then(() => yaa.use('ui/editors').valueField(args, true)),
-        picture: async (tool, args) => yaa.later('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args), () => null),
-        largest: async (found) => yaa.later('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, found), () => null),
+        valueField: async (args) => yaa.load('branches').then(() => yaa.use('ui/editors').valueField(args, true)),
+        picture: async (tool, args) => yaa.load('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args), () => null),
+        largest: async (found) => yaa.load('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, found), () => null),
         limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'),
         costUnit: () => app.current.session.usage?.cost_unit ?? '',
       },
@@ -277,7 +277,7 @@ yaa.define('ui/app', [
       setTool: (name, rule) => choose('tool', name, rule),
       setLimit: (name, value) => choose('limit', name, value),
       async openSettings(tab) {
-        await Promise.all([yaa.later('settings'), yaa.later('commands'), pageTools(app)])
+        await Promise.all([yaa.load('settings'), yaa.load('commands'), pageTools(app)])
         if (!app.views.settings) {
           app.views.settings = yaa.use('ui/settings').settingsDialog(actions)
           app.views.side.el.after(app.views.settings.el)
@@ -321,7 +321,7 @@ yaa.define('ui/app', [
 
   /** Joins the tools of the page to its runs, once. @param {App} app */
   function pageTools(app) {
-    joined ??= yaa.later('client-tools').then(() => {
+    joined ??= yaa.load('client-tools').then(() => {
       yaa.use('ui/client-tools').open(app, app.store)
       app.draw()
     }, (error) => {
@@ -362,7 +362,7 @@ yaa.define('ui/app', [
   }
 
   /** @param {(events: Modules['io/event-log']) => Promise<any>} work nobody waits for, and that may fail */
-  const journal = (work) => yaa.later('event-log').then(() => work(yaa.use('io/event-log'))).catch(console.warn)
+  const journal = (work) => yaa.load('event-log').then(() => work(yaa.use('io/event-log'))).catch(console.warn)
 
   /** @param {Settings} settings */
   function look(settings) {

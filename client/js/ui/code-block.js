@@ -9,14 +9,14 @@ yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibil
   const NEAR_END = 40
 
   /** A page in one file has no artifact.html beside it. */
-  const SHOWS = document.querySelector('template[data-later="artifact"]') !== null
+  const SHOWS = document.querySelector('template[data-group="artifact"]') !== null
 
   /** @type {any} core/highlight, once there is code to colour */
   let highlight = null
 
   /** A block that changed is painted when it is on the screen. @param {Element} el @param {() => void} paint */
   async function soon(el, paint) {
-    if (!highlight) await yaa.later('code').then(() => { highlight = yaa.use('core/highlight') }, () => {})
+    if (!highlight) await yaa.load('code').then(() => { highlight = yaa.use('core/highlight') }, () => {})
     if (highlight) whenRendered(el, paint)
   }
 
@@ -53,7 +53,7 @@ yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibil
     }
 
     async function preview() {
-      await yaa.later('artifact')
+      await yaa.load('artifact')
       yaa.use('ui/artifact').open(shown.text, shown.lang.toLowerCase())
     }
 

@@ -13,7 +13,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
 
   /** @param {CommandContext} context */
   async function attach({ app }) {
-    await yaa.later('attachments')
+    await yaa.load('attachments')
     app.views.composer.attach(await yaa.use('ui/attachments').pickFiles())
   }
 
@@ -39,7 +39,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
    * @returns {(context: CommandContext, ...rest: any[]) => Promise<any>}
    */
   const by = (group, module, name) => async (context, ...rest) => {
-    await yaa.later(group)
+    await yaa.load(group)
     return yaa.use(/** @type {any} */ (module))[name](context, ...rest)
   }
 

@@ -27,7 +27,7 @@ yaa.define('ui/i18n', ['core/message-format', 'i18n/en'], ({ format }, en) => {
   /** @param {string} name */
   async function bring(name) {
     if (name === 'en') return
-    await yaa.later(name)
+    await yaa.load(name)
     Object.assign(LANGUAGES[name], yaa.use(`i18n/${name}`))
   }
 

@@ -46,7 +46,7 @@ yaa.define('ui/import-export', [
     const shown = short ? condense(session, (left) => `[… ${t('export.left', { n: left })} …]`) : session
     if (format === 'json') return `${JSON.stringify(shown, null, 2)}\n`
     if (format === 'markdown') return markdown(shown, { words: headings(), tools: !short })
-    await yaa.later()
+    await yaa.load()
     const language = document.documentElement.lang
     return page({ source: yaa.source(), session: shown, sprite: sprite(), language, saved: new Date().toISOString() })
   }

@@ -72,7 +72,7 @@ yaa.define('ui/message', [
 
   /** Pictures and files that went along; what draws them comes with the first. @param {any} el @param {any} bubble @param {any[]} content */
   async function drawFiles(el, bubble, content) {
-    await yaa.later('attachments')
+    await yaa.load('attachments')
     const { filesView, words } = yaa.use('ui/attachments')
     const files = filesView(content)
     el.querySelector('.sent-files')?.remove()

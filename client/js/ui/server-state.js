@@ -24,7 +24,7 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
         info = found
         publish({ ...state, checking: false, ok: true, version: found.version, tier: found.sandbox?.tier })
       } catch (error) {
-        await yaa.later('connection-diagnosis').catch(() => {})
+        await yaa.load('connection-diagnosis').catch(() => {})
         const { cause, checks, error: failure } = await explain(error, api)
         if (mine !== turn) return
         info = null

@@ -79,7 +79,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     /** @type {any} */ let last = null
     let coming = false
     async function come() {
-      await Promise.all([yaa.later(group), yaa.later('dialogs'), yaa.later('session-defaults')])
+      await Promise.all([yaa.load(group), yaa.load('dialogs'), yaa.load('session-defaults')])
       view = yaa.use(/** @type {any} */ (module))[name](actions)
       fill(el, view.el)
       view.update(last)

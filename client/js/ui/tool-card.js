@@ -202,7 +202,7 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
   /** @param {string} [part] @returns {Promise<any>} a module of ui/tools, null where it did not come */
   async function toolBodies(part = 'card-body') {
     try {
-      await yaa.later('tools')
+      await yaa.load('tools')
       return yaa.use(`ui/tools/${part}`)
     } catch (error) {
       console.warn(error)

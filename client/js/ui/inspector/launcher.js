@@ -33,7 +33,7 @@ yaa.define('ui/inspector/launcher', [
 
     async function load() {
       try {
-        await yaa.later('inspector')
+        await yaa.load('inspector')
         made ??= yaa.use('ui/inspector/panel').start(context, calls)
         return made
       } catch (error) {
@@ -60,7 +60,7 @@ yaa.define('ui/inspector/launcher', [
     app.draw()
     // what deleted sessions left behind
     const here = new Set(app.sessionStore.heads().map((head) => head.id))
-    if (app.store.kind === 'idb') yaa.later('event-log').then(() => yaa.use('io/event-log').removeUnused(here)).catch(console.warn)
+    if (app.store.kind === 'idb') yaa.load('event-log').then(() => yaa.use('io/event-log').removeUnused(here)).catch(console.warn)
   }
 
   /** Put where it belongs again after the page was made anew. @param {any} el @param {string} beside @param {boolean} [before] */
