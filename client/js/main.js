@@ -1,4 +1,4 @@
-// Where the client starts: storage, settings, then the page. Failures of storage are shown, never fatal.
+// Starts the client: storage, settings, page. Failures of storage are shown, never fatal.
 
 yaa.define('main', [
   'ui/app', 'ui/popup', 'ui/i18n', 'io/settings', 'io/store-idb', 'css/base', 'css/layout', 'css/thread', 'css/cards', 'css/composer',
@@ -16,13 +16,13 @@ yaa.define('main', [
     await startApp({ root, settings: settings.open(), store }).start()
   }
 
-  /** ui/storage-notices says what can be done; until it is here, what went wrong is said. @param {StoreError} error */
+  /** Report a storage failure: ui/storage-notices does, a toast until it is loaded. @param {StoreError} error */
   function troubled(error) {
     const heard = !dispatchEvent(new CustomEvent('yaa-storage', { detail: error, cancelable: true }))
     if (!heard) toast(t('toast.saveFailed', { detail: error.message }), { bad: true })
   }
 
-  /** Recorded runs can be lost. */
+  /** Recorded runs are expendable. */
   const makeRoom = () => yaa.load('event-log').then(() => yaa.use('io/event-log').clear())
 
   return { main }

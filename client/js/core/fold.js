@@ -20,7 +20,7 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
   }
 
   /**
-   * CRC-32 of the canonical JSON of messages, calls and interrupts: what RUN_FINISHED carries.
+   * Compute the CRC-32 of the canonical JSON of messages, calls and interrupts, as in RUN_FINISHED.
    * @param {Session} session
    */
   function digest(session) {

@@ -1,5 +1,5 @@
-// A tree of Markdown in pieces, each of which is one node of a page, and how a page that shows one tree comes to show
-// the next. What did not change keeps its element: with it the press that is on it, the focus in it, a selection.
+// Updates the nodes of a page from one Markdown tree to the next. An element that did not change is kept, and with it
+// a press, the focus or a selection in it.
 
 yaa.define('core/markdown-reconcile', [], () => {
   /** What goes into the element of a node, one piece for each of its children. @param {any} node @returns {any[]} */

@@ -1,5 +1,5 @@
-// Which addresses that a model, a tool or a file wrote may become a link or a picture. The result is the address as
-// the browser itself reads it, so that what was checked is what is followed.
+// Checks which untrusted addresses may become a link or a picture. The result is the address as the browser parses it,
+// so that what was checked is what is followed.
 
 yaa.define('core/safe-urls', [], () => {
   const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif)[;,]/i

@@ -1,5 +1,5 @@
-// What people do to a session: begin it, say something, answer a question; and what can be read off it. The server
-// changes a session through events only (core/fold); these functions are the client's own side of the document.
+// The client's own changes of a session (create, append, answer) and queries on it. The server changes a session
+// through events only (core/fold).
 
 yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) => {
   /** States of a call that may have had its effect already (server/session/calls.py). */
@@ -32,10 +32,10 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
 
   // -- interrupts --
 
-  /** Questions that wait for a person. @param {Session} session */
+  /** List interrupts without an answer. @param {Session} session */
   const openInterrupts = (session) => standing(session).filter((interrupt) => !interrupt.answer)
 
-  /** Questions with an answer whose effect is not recorded yet. @param {Session} session */
+  /** List interrupts whose answer has no recorded effect yet. @param {Session} session */
   const answeredInterrupts = (session) => standing(session).filter((interrupt) => interrupt.answer)
 
   /** Interrupts whose call has no result. @param {Session} session @returns {Interrupt[]} */
@@ -61,8 +61,8 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /**
-   * Write-ahead, the client's side (docs/reference/session.md, resume rule 5). From the moment an approval is sent, its
-   * call may run; so the copy that survives a crash (`applyMarks`) says `started`. What is sent doesn't, or nothing would run.
+   * Mark calls that may run once the approvals are sent (docs/reference/session.md, resume rule 5). The stored copy
+   * (`applyMarks`) says `started`, the copy that is sent does not, or nothing would run.
    * @param {Session} session @returns {Marks}
    */
   function writeAhead(session) {
@@ -88,8 +88,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /**
-   * The copy to keep while a run is under way: `session` with those marks whose approval the server has neither carried
-   * out nor refused yet, as far as has been heard.
+   * Copy the session for storage during a run, with the marks of approvals that the server has not yet acted on.
    * @param {Session} session @param {Marks} marks @returns {Session}
    */
   function applyMarks(session, marks) {
@@ -128,7 +127,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return found
   }
 
-  /** Why the session stands still. @param {Session} session @param {{live?: boolean}} [options] @returns {Why} */
+  /** Tell why the session does not run. @param {Session} session @param {{live?: boolean}} [options] @returns {Why} */
   function stopReason(session, { live = false } = {}) {
     if (live) return { kind: 'running' }
     const messages = list(session.messages)
@@ -148,8 +147,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /**
-   * What ended an answer before the model did, or that there is none: after long thoughts and results of tools some models
-   * stop without a word. Calls that it asked for say so themselves.
+   * Name what cut an answer off, or `empty`: after long thoughts or tool results some models stop without a word.
    * @param {Message} message @returns {'' | 'length' | 'filter' | 'broken' | 'empty'}
    */
   function endedBy({ role, meta, tool_calls, content }) {
@@ -223,8 +221,8 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /**
-   * For each message of the active path that has others in its place: these in order, null for itself. What hangs
-   * behind the last message is under the key ''.
+   * List the alternatives of each message of the active path: branch ids in order, null for the message itself. Those
+   * behind the last message have the key ''.
    * @param {Session} session @returns {Map<string, (string | null)[]>}
    */
   function siblings(session) {
@@ -249,7 +247,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return found
   }
 
-  /** A run writes the active path: from now on it isn't a fresh edit. @param {Session} session */
+  /** Note that a run writes the active path: it is no fresh edit any more. @param {Session} session */
   function markContinued(session) {
     const { active } = treeOf(session)
     if (active) delete active.fresh

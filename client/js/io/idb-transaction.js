@@ -1,6 +1,6 @@
-// One transaction of IndexedDB, in which a page that is left cannot be stuck. WebKit keeps such a page, and what it has
-// begun, for the way back, and whoever opens the same database meanwhile waits: the next page would find nothing stored.
-// So what is under way when the page is left is undone, and done when it is back, as is what it still wants to begin.
+// Runs a transaction of IndexedDB that does not outlive its page. WebKit keeps a page that is left, with its open
+// transactions, and the next page would wait for the database. So they are aborted when the page is left, and run again
+// when it is back.
 
 yaa.define('io/idb-transaction', [], () => {
   /** What is under way, and how to say that it was undone. @type {Map<IDBTransaction, () => void>} */

@@ -1,5 +1,5 @@
-// Short messages between the tabs of this client. Where there is no BroadcastChannel, or none is allowed, as by who takes
-// no cookies, a tab is on its own.
+// Short messages between the tabs of this client. Where BroadcastChannel is missing or forbidden (no cookies), they go
+// nowhere.
 
 yaa.define('io/tab-channel', [], () => {
   /** @param {string} [name] */

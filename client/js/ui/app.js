@@ -1,5 +1,5 @@
-// The page as a whole: one state object is put together from settings, server and sessions, and every view is
-// brought up to date from it, at most once a frame. What views can do is in `actionsOf`; nothing else changes anything.
+// The page as a whole: at most once a frame, all views are updated from one state object (ui/view-state). All that
+// views can do is in `actionsOf`.
 
 yaa.define('ui/app', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection-checks',
@@ -77,7 +77,7 @@ yaa.define('ui/app', [
       }, console.warn))
     }
 
-    /** A link that is opened where the page is open already, the one that a server prints or that of a session; or the way back. */
+    /** Follow a link that is opened in the open page (a server's or a session's), or the way back. */
     function arrive() {
       const wanted = sessionInHash()
       if (wanted) return actions.open(wanted, 'replaceState')
@@ -130,7 +130,7 @@ yaa.define('ui/app', [
       schedule(true)
     }
 
-    /** Before the next key: for what looks for something in the page that is only just coming. */
+    /** Draw before the next key, for callers that look for a new element. */
     function drawNow() {
       whole = true
       if (app.views) render()
@@ -175,7 +175,7 @@ yaa.define('ui/app', [
     document.title = [mark && t(`side.${mark}`), titleOf(state.session), t('app.name')].filter(Boolean).join(' – ')
   }
 
-  /** While an earlier moment is looked at, nothing is written: what would be, does nothing. @param {App} app @param {import('./types').Actions} actions */
+  /** Disable writing actions while an earlier moment is shown. @param {App} app @param {import('./types').Actions} actions */
   function presentOnly(app, actions) {
     const guarded = /** @type {any} */ ({ ...actions })
     for (const name of ['send', 'goOn', 'answer', 'answerAll', 'rename', 'branch']) {
@@ -224,13 +224,13 @@ yaa.define('ui/app', [
       toast(t('side.deleted', { title: titleOf(session) }), { label: t('side.undo'), action: undo })
     }
 
-    /** What changes and judges a session comes with its first use. @param {string} name @param {any[]} rest */
+    /** Load the branch actions with their first use. @param {string} name @param {any[]} rest */
     async function branch(name, ...rest) {
       await yaa.load('branches')
       await yaa.use('ui/branch-actions').branchActions(app, actions)[name](...rest)
     }
 
-    /** For new sessions and the open one. @param {string} what @param {any[]} rest */
+    /** Set a choice for new sessions and the open one. @param {string} what @param {any[]} rest */
     async function choose(what, ...rest) {
       const entry = app.current
       await yaa.load('session-defaults')
@@ -299,7 +299,7 @@ yaa.define('ui/app', [
     return actions
   }
 
-  /** What keys start is a table of commands; only Escape means whatever is open. @param {App} app @param {import('./types').Actions} actions */
+  /** Handle keys by the command table; Escape closes the drawer. @param {App} app @param {import('./types').Actions} actions */
   function shortcuts(app, actions) {
     return (/** @type {KeyboardEvent} */ event) => {
       if (event.key === 'Escape' && app.drawer) actions.toggleSide()
@@ -307,7 +307,7 @@ yaa.define('ui/app', [
     }
   }
 
-  /** What was pressed does nothing, because its scripts did not come: that is said. @param {PromiseRejectionEvent} event */
+  /** Report that scripts could not be loaded for what was pressed. @param {PromiseRejectionEvent} event */
   function notLoaded(event) {
     if (event.reason?.name !== 'NotLoaded') return
     event.preventDefault()
@@ -319,7 +319,7 @@ yaa.define('ui/app', [
 
   /** @type {Promise<void> | null} */ let joined = null
 
-  /** Joins the tools of the page to its runs, once. @param {App} app */
+  /** Connect the client tools to the runs, once. @param {App} app */
   function pageTools(app) {
     joined ??= yaa.load('client-tools').then(() => {
       yaa.use('ui/client-tools').open(app, app.store)
@@ -331,7 +331,7 @@ yaa.define('ui/app', [
     return joined
   }
 
-  /** Not before the page can be typed in; nor never, however busy it is. @param {() => void} run */
+  /** Run when the page can be typed in, or after two seconds. @param {() => void} run */
   const idle = (run) => ('requestIdleCallback' in window ? requestIdleCallback(run, { timeout: 2000 }) : setTimeout(run))
 
   /** @param {Settings} settings @param {string} name @param {any} value */
@@ -353,7 +353,7 @@ yaa.define('ui/app', [
   }
 
   /**
-   * The events of a run are kept beside its session, for the time slider: where sessions are kept, and only on this device.
+   * Store the events of a run for the time slider, only on this device.
    * @param {import('./types').Entry} entry @param {Store} store
    */
   function keepEvents({ session, run }, store) {
@@ -375,8 +375,8 @@ yaa.define('ui/app', [
   const sessionInHash = () => new URLSearchParams(location.hash.slice(1)).get('s')
 
   /**
-   * The open session is in the address, so that a reload opens it again, and going back the one before. One that is not kept
-   * is only in the state: going back opens it, a reload does not.
+   * Put the open session into the address, for reload and going back. One that is not stored is only in the state: going
+   * back opens it, a reload does not.
    * @param {Session} session @param {How} [how]
    */
   function address({ id, messages, ext }, how = 'replaceState') {

@@ -1,5 +1,5 @@
-// The notes over the composer: what waits to be sent, that a session is temporary, that nothing is approved by itself.
-// And the queue behind the first: what is written while a run is on is said when it has ended well.
+// Notices over the composer: queued messages, a temporary session, approvals on hold. And the message queue: what is
+// written during a run is sent when that has ended well.
 
 yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'core/session'], (dom, { t }, { toast }, { isActive }, sessions) => {
   const { h, icon, iconButton, list, text, attr } = dom
@@ -75,13 +75,13 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
   // -- the queue --
 
   /**
-   * What waits to be said, by session; it outlives a reload of the tab.
+   * Queue messages by session; the queue outlives a reload of the tab.
    * @param {import('./types').App} app @param {(entry: import('./types').Entry, words: any) => void} send
    */
   function queueOf(app, send) {
     /** By session: here alone those of a temporary one, and what is more than the browser keeps. @type {Map<string, any[]>} */
     const queues = new Map()
-    /** The one that is to follow as soon as the run it interrupts has stopped, by session. @type {Map<string, string>} */
+    /** The message to send once the run it interrupts has stopped, by session. @type {Map<string, string>} */
     const next = new Map()
     let serial = Date.now()
 
@@ -134,7 +134,7 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
       send(entry, found.content)
     }
 
-    /** A run has ended: what was to interrupt it follows, or the first that waits, if it ended well. @param {import('./types').Entry} entry */
+    /** Send the message that interrupted the run, or the first of the queue if it ended well. @param {import('./types').Entry} entry */
     function onEnd(entry) {
       const { id } = entry.session
       const wanted = next.get(id)

@@ -1,5 +1,5 @@
-// What stands between this page and the server, in words: one line when all is well, four checks when it isn't.
-// A browser tells a page only "failed", so io/api tries step by step and says which of the four it was.
+// The connection to the server: one line when it works, four checks when it does not. A browser tells a page only
+// "failed", so io/connection-diagnosis tries step by step.
 
 yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text, attr, fill }, { t }) => {
   /** In the order in which a person can do something about them. */

@@ -72,7 +72,7 @@ yaa.define('ui/dom', [], () => {
     if (el.hidden !== hidden) el.hidden = hidden
   }
 
-  /** Pieces of a long text, each up to the first gap behind so many characters: where it is cut does not depend on how it came. */
+  /** Cuts a long text at the first gap after so many characters, however it arrived. */
   const PIECE = /[^]{2000}[^\s，。]*[\s，。]|[^]+/g
 
   /**

@@ -1,5 +1,5 @@
-// Words and figures: looks texts up in the language in use and writes numbers, times and durations the way that
-// language does. Views call t() whenever they are made; changing the language makes them anew.
+// Translations: looks texts up in the current language and formats numbers, times and durations. Views call t() when
+// they are made; changing the language makes them anew.
 
 yaa.define('ui/i18n', ['core/message-format', 'i18n/en'], ({ format }, en) => {
   /** English is on the page; what it has for another language comes when that is used. @type {Record<string, Record<string, string>>} */

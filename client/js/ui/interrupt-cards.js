@@ -1,5 +1,5 @@
-// What a run can wait for, one card body per reason. A card knows only its interrupt: it reads `answer` from it and
-// hands a new one to `actions.answer`. The session keeps both, so cards survive a reload, another tab, another device.
+// Cards of the interrupts a run waits for, one body per reason. A card reads `answer` from its interrupt and gives a new
+// one to `actions.answer`. The session keeps both, so cards survive a reload, another tab, another device.
 
 yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'], (dom, { t, count, language }, { jsonField, schemaForm, isFlat, isSendKey }, { money }) => {
   const { h, icon, iconButton, fill, attr } = dom
@@ -40,7 +40,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'],
     /** @type {Body} */ let body
     /** @type {unknown} */ let made
 
-    /** What makes a card may come later than the card: the tools of the page are loaded last. */
+    /** Its body may come later: client tools are loaded last. */
     function build() {
       const make = Object.hasOwn(BODIES, interrupt.reason) ? BODIES[interrupt.reason] : clientTool
       if (make === made) return
@@ -185,8 +185,8 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'],
   }
 
   /**
-   * Ways not to answer. A tool in the middle of its work is told a no from nobody being there: it may have to undo
-   * something. To the tool that only asks, both are one.
+   * Ways not to answer. A tool in the middle of its work distinguishes a no from no answer: it may have to undo
+   * something. A tool that only asks does not.
    * @param {any} interrupt @param {Give} answer
    */
   function refusals({ tool }, answer) {
@@ -317,7 +317,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'ui/form', 'core/usage'],
   /** @param {string} key @param {string} classes @param {() => void} onclick */
   const button = (key, classes, onclick) => h(`button.button${classes}`, { type: 'button', onclick }, t(key))
 
-  /** What turns the direction of the words behind it would have one thing read and another allowed. @param {string} words */
+  /** Show control characters: one that turns the direction of text would have one thing read and another allowed. @param {string} words */
   const escapeControls = (words) => words.replace(/(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
 
   /** Arguments as names and values. @param {Record<string, any>} args */

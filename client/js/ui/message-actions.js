@@ -1,5 +1,5 @@
-// What a message offers under it: copy, edit, another answer, and the way through its branches. Only the buttons are
-// here; what they do is in ui/branch-actions, which comes with the first press.
+// The buttons under a message: copy, edit, another answer, its branches. Their work is in ui/branch-actions, loaded
+// with the first press.
 
 yaa.define('ui/message-actions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibility'], (dom, { t }, popup, { whenRendered }) => {
   const { h, icon, iconButton, text, attr, hide, list } = dom

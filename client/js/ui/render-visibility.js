@@ -1,17 +1,16 @@
-// What is on the screen: work on an article that nobody looks at waits until it is looked at. The browser says when
-// it begins to render one; asking it (checkVisibility) would have it style all the others.
+// Delays work on an article until the browser renders it. The browser reports that; to ask it (checkVisibility) would
+// style all other articles.
 
 yaa.define('ui/render-visibility', [], () => {
   /** Articles the browser renders. @type {WeakSet<Element>} */
   const rendered = new WeakSet()
   /** What is to be done in an article once it is rendered. @type {WeakMap<Element, Map<Element, () => void>>} */
   const onShow = new WeakMap()
-  /** What was asked for since the last frame: its article is known when it is in the page. @type {Map<Element, () => void>} */
+  /** Work since the last frame: its article is known once it is in the page. @type {Map<Element, () => void>} */
   let asked = new Map()
 
   /**
-   * Does `work` with the next frame if `el` is on the screen, and otherwise when it gets there; of several only the last.
-   * What is in no article counts as seen.
+   * Do `work` with the next frame once `el` is rendered; of several only the last. Outside of articles: at once.
    * @param {Element} el @param {() => void} work
    */
   function whenRendered(el, work) {

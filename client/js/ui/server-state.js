@@ -1,5 +1,5 @@
-// What is known about the server: whether it answers, what it offers, and if not, which of key, cross-origin access
-// or permission stands in the way. One object, replaced as a whole whenever it changes.
+// The state of the server: whether it answers, what it offers, and if not, whether key, cross-origin access or
+// permission is the cause. One object, replaced as a whole.
 
 yaa.define('ui/server-state', ['io/api'], (apis) => {
   /** @typedef {import('./types').ServerState} ServerState */

@@ -1,10 +1,10 @@
 // The sessions of this browser and their runs. Several may run at once; each is folded by its own stream and saved
-// as it grows. Views never touch a session: they call these, and are told when something changed.
+// as it grows. Views never change a session: they call these functions, and `onChange` redraws them.
 
 yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/tab-channel', 'io/store-memory'], (sessions, stream, locks, channels, { headOf }) => {
   /** Runs of this tab, remembered over a reload so that they go on by themselves. */
   const RUNNING = 'yaa.running'
-  /** What brings more than words: the page around the thread has something new to show. */
+  /** Events that change more than the thread. */
   const TURNS = new Set(['yaa.reset', 'STATE_DELTA', 'TOOL_CALL_RESULT'])
   /** @type {RunState} */ const BEGUN = { phase: 'posting', attempt: 0, resumed: 0 }
   /** @type {RunState} */ const STOPPED = { ...BEGUN, phase: 'interrupted', reason: 'stopped' }
@@ -24,7 +24,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
   function openSessionStore({ store, api, prepare, onChange, onEnd, onElsewhere, onUnsaid }) {
     /** @type {Map<string, Entry>} */ const entries = new Map()
     /** @type {Head[]} */ let heads = []
-    /** What others do when a run begins, at each of its events, and when it has come to rest. @type {import('./types').Hooks[]} */
+    /** Called when a run begins, at each of its events, and when it has ended. @type {import('./types').Hooks[]} */
     const hooks = []
     const channel = channels.open()
     const lock = locks.create({ channel })
@@ -78,7 +78,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       return hold(sessions.create())
     }
 
-    /** Say something. In a session that another tab writes it is not said, and not lost either. @param {Entry} entry @param {any} words */
+    /** Send a message. In a session that another tab writes, `onUnsaid` gets it back. @param {Entry} entry @param {any} words */
     async function send(entry, words) {
       if (isActive(entry)) return
       const said = sessions.append(entry.session, words)
@@ -104,7 +104,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       await save(entry.session)
     }
 
-    /** One thing from its first moment until it rests: `going`. Its state is for display. @param {Entry} entry */
+    /** Run once, from start to rest: `going`. The state is for display. @param {Entry} entry */
     const run = (entry) => (entry.going ??= perform(entry).catch(broken).then((end) => rest(entry, end)))
 
     /** A mistake of ours leaves nothing running. @param {Error} error */
@@ -147,8 +147,8 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
     }
 
     /**
-     * What another tab ran and then left, as a tab does that is closed: as it is stored, with what was said and answered
-     * here since. What this tab knew of it is older; tools may have run since. Only under its lock. @param {Entry} entry
+     * Read again what another tab ran and left, with messages and answers given here since. What this tab knew is older;
+     * tools may have run. Only under the session's lock. @param {Entry} entry
      */
     async function takeOver(entry) {
       const { session: mine, elsewhere } = entry

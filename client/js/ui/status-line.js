@@ -1,5 +1,5 @@
-// How a session stands, in words: the line above the composer, the mark in the list, and what a screen reader is
-// told when a run comes to rest.
+// The state of a session in words: the line above the composer, the mark in the list, and the announcement for screen
+// readers when a run ends.
 
 yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session'], (texts, { say }, { plainText }, sessions) => {
   const { t, duration, words } = texts
@@ -21,7 +21,7 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
     }
   }
 
-  /** How the last run ended, told by the session alone: after a reload there is no run to ask. @param {Session} session */
+  /** Tell from the session alone how the last run ended: after a reload there is no run. @param {Session} session */
   function pastLine(session) {
     const { kind } = sessions.stopReason(session, { live: false })
     if (kind === 'cancelled') return stoppedLine(session)

@@ -194,7 +194,7 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
       drawn = all
       const module = await toolBodies('result-files')
       if (!module || drawn !== all) return
-      if (!view) details.after((view = module.attachedView(actions.file)).el)
+      if (!view) details.after((view = module.resultFilesView(actions.file)).el)
       view.update(all)
     }
   }

@@ -1,4 +1,4 @@
-// What every view is drawn from: one object, put together from settings, server and sessions for each drawing.
+// The state that all views are drawn from, composed from settings, server and sessions for each drawing.
 
 yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'core/session'], (
   { t, language }, { isActive }, { modelsOf, agentsOf, toolsOf }, { statusLine, markOf }, sessions,
