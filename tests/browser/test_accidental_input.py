@@ -10,7 +10,7 @@ from ..tooling.child import Yaa
 from . import walks
 
 
-class Habits(walks.Both):
+class AccidentalInput(walks.Both):
     def check(self, browser: str) -> None:
         self.walk_served("accidental-input", browser)
 
@@ -22,12 +22,12 @@ class Habits(walks.Both):
             self.walk(name, browser, {"url": yaa.link, **more})
 
 
-class FromSessionToSession(Habits):
+class FromSessionToSession(AccidentalInput):
     def check(self, browser: str) -> None:
         self.walk_served("session-list", browser)
 
 
-class WithoutStorage(Habits):
+class WithoutStorage(AccidentalInput):
     def check(self, browser: str) -> None:
         self.walk_served("storage-forbidden", browser, forbidden=True)
 

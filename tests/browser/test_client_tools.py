@@ -21,7 +21,7 @@ REFUSED = (
 )
 
 
-class PageTools(walks.Both):
+class ClientTools(walks.Both):
     def check(self, browser: str) -> None:
         place = "file" if browser == "chromium" else "served"
         with ExitStack() as stack:

@@ -10,7 +10,7 @@ from ..tooling.child import Yaa
 from . import walks
 
 
-class Keep(walks.Both):
+class DataLoss(walks.Both):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             yaa = stack.enter_context(Yaa(peers.config(peers.start(stack, "tests.bench.provider"))))

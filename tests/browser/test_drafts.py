@@ -10,7 +10,7 @@ from ..tooling.child import Yaa
 from . import walks
 
 
-class Unsent(walks.Both):
+class Drafts(walks.Both):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             model = peers.start(stack, "tests.bench.provider")

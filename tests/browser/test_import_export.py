@@ -35,7 +35,7 @@ def export() -> str:
     return base64.b64encode(file.getvalue()).decode()
 
 
-class Moving(walks.Both):
+class ImportExport(walks.Both):
     def check(self, browser: str) -> None:
         with Yaa({"server": {"discover": False}}) as yaa, tempfile.TemporaryDirectory() as folder:
             job = {

@@ -46,7 +46,7 @@ class Sink:
         self._server.server_close()
 
 
-class Safety(walks.Both):
+class Injection(walks.Both):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             yaa = stack.enter_context(Yaa({"server": {"discover": False}}))

@@ -108,7 +108,7 @@ class ByName(Served):
     place = "name"
 
 
-class Tour(walks.Both):
+class FirstUse(walks.Both):
     """With the demo model and no settings at all, as on the first day."""
 
     def check(self, browser: str) -> None:

@@ -89,7 +89,7 @@ class Listeners:
             return 0
 
 
-class Leaks(walks.Both):
+class PreviewLeaks(walks.Both):
     def check(self, browser: str) -> None:
         for place in ("served", "from disk"):
             with self.subTest(place), ExitStack() as stack:

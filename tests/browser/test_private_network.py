@@ -23,7 +23,7 @@ PLAIN: dict[str, Any] = {"server": {"discover": False}}
 
 
 @unittest.skipUnless(shutil.which("openssl"), "needs openssl to make a certificate")
-class Reach(walks.Both):
+class PrivateNetwork(walks.Both):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-tls-")))

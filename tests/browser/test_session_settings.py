@@ -10,7 +10,7 @@ from ..tooling.child import Yaa
 from . import walks
 
 
-class Mission(walks.Both):
+class SessionSettings(walks.Both):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))

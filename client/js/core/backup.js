@@ -1,5 +1,4 @@
-// What keeps sessions from being lost, without a browser: when to remind of a copy, what a copy of everything is, and
-// which of two versions of a session is the later one.
+// Backups without a browser: when to remind of one, its format, and which of two versions of a session is later.
 
 yaa.define('core/backup', ['core/crc32'], ({ crc32 }) => {
   const DAY = 86_400_000

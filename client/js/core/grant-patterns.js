@@ -1,5 +1,5 @@
-// Rules that answer for a person: which calls a grant of the session is about, as server/tools/policy.py decides it,
-// and which pattern to offer for a call. The rule of the file: what is offered matches the call it was made from.
+// Grant patterns: which calls a grant of the session covers, as server/tools/policy.py decides it, and which pattern to
+// offer for a call. An offered pattern always matches its call.
 
 yaa.define('core/grant-patterns', [], () => {
   const SPECIAL = /[*?[]/g

@@ -1,7 +1,6 @@
-// Takes out of a session document from elsewhere whatever could permit something. An allow-list: a key that is not named
-// here goes. What was said, results, titles and branches stay; approvals, policies, agents, providers, hidden
-// instructions and limits above the defaults go. The server's command line has the same function
-// (server/session/foreign.py); tests/vectors/foreign.json holds for both.
+// Removes from an imported session whatever could permit something, by an allow-list of keys. Messages, results, titles and
+// branches stay; approvals, policies, agents, providers, hidden instructions and limits above the defaults go. The server
+// has the same function (server/session/sanitize.py); tests/vectors/foreign.json holds for both.
 
 yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }) => {
   /** Top-level keys that stay as they are, and those that are kept in part, or go. */

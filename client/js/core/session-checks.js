@@ -1,4 +1,4 @@
-// What is odd about a session: calls nobody answered, answers to nothing, keys in plain sight. Nothing is changed.
+// Lists irregularities of a session: calls without a result, results without a call, visible keys. Nothing is changed.
 
 yaa.define('core/session-checks', ['core/session', 'core/redact'], (sessions, { scan }) => {
   const MAX_RESULT = 40_000

@@ -1,5 +1,5 @@
-// What the person has set for new sessions, and how a session gets it. The rule of the file: what a session says already
-// stays as it is, and what nobody has set is left out, so that the server's owner says it. Pure.
+// Writes the person's defaults into a new session. What the session says stays; what nobody has set is left out, so that
+// the server decides it. Pure.
 
 yaa.define('core/session-defaults', ['core/session', 'core/patch'], (sessions, { put }) => {
   /** Limits that the settings keep under a name of their own. */

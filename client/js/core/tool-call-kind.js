@@ -1,6 +1,5 @@
-// What a tool call is about, read off its name, its arguments and its result: which picture suits it, and the parts
-// that picture needs. A tool of a stranger that returns the same form is shown the same way. Nothing here throws:
-// what does not fit is `generic`.
+// Tells the kind of a tool call from its name, arguments and result, and parses the parts its picture needs. Results of the
+// same form are shown the same way, whatever the tool. Nothing throws: what does not fit is `generic`.
 
 yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
   const NUMBERED = /^ {0,7}(\d+)\t/

@@ -1,5 +1,5 @@
-// Why a request got no answer, or no. A browser reports the same bare TypeError for a server that is down, an origin
-// that is not allowed, a permission that was not given and a page too secure for its server; probing tells them apart.
+// Finds out why a request failed. A browser reports the same TypeError for a server that is down, a refused origin, a missing
+// permission and mixed content; probing tells them apart.
 
 yaa.define('io/connection-diagnosis', ['io/api'], ({ failure }) => {
   const PROBE_MS = 5000

@@ -1,5 +1,5 @@
-// Files beside a message that is not sent yet: they outlive a reload, as its words do (io/settings). They are too large
-// for what keeps those, so they have a database of their own; where there is none, they are here until the page is closed.
+// Files attached to a draft: they outlive a reload, as its text does (io/settings). They have a database of their own; without
+// one they last until the page is closed.
 //
 //   files   draft → {draft, files}
 

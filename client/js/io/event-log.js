@@ -1,5 +1,5 @@
-// The events of runs, beside the sessions they made: what the time slider plays. They can be done without (a document
-// says what it is without them), so they have a database of their own, the oldest go first, and no failure matters.
+// Stores the events of runs for the time slider. The session is complete without them, so they have a database of their own,
+// the oldest are removed first, and failures are ignored.
 //
 //   runs    [session, run] → {session, run, at, recording}
 

@@ -1,6 +1,5 @@
-// Keys under a passphrase, for pages opened from disk: there every other page of this machine may read what is stored.
-// PBKDF2 makes a key of the passphrase, AES-GCM closes the box and notices when somebody changed it. Where the browser
-// has no crypto.subtle (plain http) there is no vault, and keys are not asked to be kept in one.
+// Keeps keys encrypted under a passphrase, for pages opened from disk, where every local page may read the storage: PBKDF2
+// and AES-GCM. Without crypto.subtle (plain http) it is not offered.
 
 yaa.define('io/key-storage', [], () => {
   const NAME = 'yaa.vault'

@@ -1,5 +1,5 @@
-// Sessions as files in a folder of the person's, written again after each change, where the browser can (Chromium's File
-// System Access). The handle is kept in a database of its own; after a restart the browser may want to be asked again.
+// Writes sessions as files into a folder of the person's after each change (Chromium's File System Access). The handle has a
+// database of its own; after a restart the browser may ask again.
 
 yaa.define('io/session-folder', ['core/backup'], ({ fileName }) => {
   const DATABASE = 'yaa-folder'

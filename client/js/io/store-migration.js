@@ -1,6 +1,5 @@
-// From an older layout of the storage to the one in use. Each layout has a database of its own: everything is copied, in
-// one transaction, and the old one stays until the new one was opened once more. So a page that dies half-way has lost
-// nothing, and where a new version turns out not to work, the old one finds all it left.
+// Copies sessions from an older storage layout, each of which has a database of its own, in one transaction. The old one stays
+// until the new one was opened once more, so a page that dies half-way loses nothing.
 
 yaa.define('io/store-migration', [], () => {
   const TABLES = ['heads', 'bodies', 'events']

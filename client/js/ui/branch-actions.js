@@ -1,5 +1,5 @@
-// What happens to the branches of the open session: the actions behind the buttons of ui/message-actions. Each is one change of
-// core/branch-tree or core/message-edits, saved at once, with the way back in a toast where something is taken away.
+// The actions behind the buttons of ui/message-actions. Each is one change of core/branch-tree or core/message-edits, saved
+// at once, with an undo toast where something is removed.
 
 yaa.define('ui/branch-actions', [
   'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'ui/editors', 'ui/branch-list', 'ui/limits', 'core/attachments', 'core/message-edits', 'core/branch-tree', 'core/session',

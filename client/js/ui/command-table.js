@@ -1,5 +1,5 @@
-// The commands of the app: one row each. The palette, the slash menu, the keys and the cheat sheet are all drawn from
-// here. A row is only a name and how to begin; what does the work is loaded when it is first wanted.
+// The table of the app's commands, for the palette, the slash menu, the keys and the cheat sheet. A row holds a name and
+// how to start; the code that does the work is loaded on first use.
 
 yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-commands', 'css/dialogs'], ({ register }) => {
   /** @typedef {import('./types').Command} Command */

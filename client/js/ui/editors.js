@@ -1,5 +1,5 @@
-// Editors for what was said and done: words in the place of the message, values (arguments, results) in a dialog that
-// offers a form where the value is flat, and JSON or plain text where it isn't.
+// Editors for messages, arguments and results: text in place of the message, values in a dialog with a form where the value
+// is flat, else JSON or plain text.
 
 yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'ui/form', 'ui/dialog', 'i18n/branches', 'css/branches'], (dom, { t }, { toast }, { parseArgs }, form, { openDialog }) => {
   const { jsonField, schemaForm, isFlat } = form

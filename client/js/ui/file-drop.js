@@ -1,5 +1,5 @@
-// Files that are let go over the page: over the list of sessions they are imported, anywhere else they go along with what
-// is written. Nobody else's are, and without this the page would be left for them.
+// Dropped files: over the list of sessions they are imported, elsewhere attached to the draft. Unhandled, a drop would make
+// the browser leave the page.
 
 yaa.define('ui/file-drop', ['ui/dom', 'ui/commands'], ({ attr }, commands) => {
   /** @param {import('./types').CommandContext} context */

@@ -1,6 +1,5 @@
-// The focus is never lost: where the element that has it goes away (a card is answered, a form has done its work, an edit
-// makes another branch), it moves to the nearest thing around it that can take it, at last to the message field. It moves
-// in the same task, so that the next key, however soon it comes, is not pressed on nothing.
+// Keeps the focus when its element is removed (an answered card, a form, an edit): it moves to the nearest focusable
+// ancestor or neighbour, at last to the message field, in the same task, so that no key is lost.
 
 yaa.define('ui/focus-recovery', [], () => {
   /** What takes an element away from who uses it, beside its removal; `open` is a dialog's. */

@@ -1,5 +1,5 @@
-// What is done to sessions in the list: pins, tags, and things done to several at once. Pins and tags are in the
-// session (ext.pinned, ext.tags), so they travel with it.
+// Actions on sessions of the list: pin, tag, and actions on several at once. Pins and tags are in the session (ext.pinned,
+// ext.tags), so they travel with it.
 
 yaa.define('ui/manage-sessions', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/commands',

@@ -1,4 +1,4 @@
-// What sessions from elsewhere wanted to allow: shown once they are in, without it. What a person ticks is put back.
+// Shows the permissions that were removed from an imported session; those that a person ticks are put back.
 
 yaa.define('ui/removed-permissions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/interrupt-cards', 'core/sanitize', 'core/patch', 'i18n/removed-permissions', 'css/dialogs'], (
   { h }, { t }, { toast }, { openDialog, button }, { escapeControls }, { canTakeOver, takeOver }, { parsePointer },

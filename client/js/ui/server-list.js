@@ -1,5 +1,5 @@
-// Several servers: a list of addresses, and going on at another one. Before a session moves, the other server is asked
-// what it has, and what would be different for this session is said.
+// Several servers: a list of addresses, and moving a session to another one. Before it moves, the differences between the
+// servers that concern it are shown.
 
 yaa.define('ui/server-list', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-notices', 'ui/dialog', 'core/compare-server', 'io/api', 'io/settings',

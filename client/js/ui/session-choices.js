@@ -1,5 +1,5 @@
-// What a person chooses beside the thread and in the settings: kept for new sessions, and written into the open one. It is
-// theirs to say; what merely is set never changes a session that says something else (core/session-defaults).
+// Applies a choice made beside the thread or in the settings: it becomes the default of new sessions and is written into
+// the open one. A default alone never changes what a session says (core/session-defaults).
 
 yaa.define('ui/session-choices', [
   'ui/i18n', 'ui/popup', 'core/session-defaults', 'core/session', 'i18n/commands',

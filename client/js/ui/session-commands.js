@@ -1,5 +1,5 @@
-// The commands of the open session: its branches, its limits, going on. The message they are about is the one that has
-// the focus, else the last one they fit.
+// The commands of the open session: branches, limits, continuing. They work on the focused message, else on the last one
+// they fit.
 
 yaa.define('ui/session-commands', ['ui/commands', 'core/session'], ({ register }, { siblings }) => {
   /** @typedef {import('./types').Command} Command */

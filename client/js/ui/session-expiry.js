@@ -1,5 +1,5 @@
-// Sessions that nobody has used for long: archived by themselves, which is undone by the toast, and deleted when the
-// person says so. What runs, is pinned, open or not kept at all is never among them.
+// Sessions unused for long: archived automatically (the toast undoes it), deleted after confirmation. Sessions that run, are
+// pinned, open or not stored are left alone.
 
 yaa.define('ui/session-expiry', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'ui/dialog', 'ui/manage-sessions', 'core/backup', 'io/lock', 'io/tab-channel', 'i18n/storage',

@@ -1,5 +1,5 @@
-// What opens with a slash at the beginning of a message: commands that have a word, and the prompts of the library.
-// The focus stays in the field; the list is pointed into, as a screen reader expects of a list of suggestions.
+// The menu of a slash at the beginning of a message: commands with a word, and the prompts of the library. The focus stays
+// in the field (aria-activedescendant).
 
 yaa.define('ui/slash-menu', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'ui/prompt-library', 'core/search', 'css/dialogs',

@@ -1,7 +1,6 @@
-// The page in one file: one session and the whole client. It is a visitor in this browser: it calls no server and writes
-// nothing until the person asks it to. "Continue" asks for a server and its key; "Keep" moves the session into the
-// storage of this browser, after which the file opens as an ordinary client. The session in it is somebody else's, until
-// the person takes over what it wanted to allow.
+// The exported page: one session and the whole client in one file. It calls no server and stores nothing until the person
+// asks for it: "Continue" asks for a server and its key, "Keep" moves the session into this browser's storage, after which
+// the file opens as the ordinary client. The session counts as imported until its permissions are taken over.
 
 yaa.define('ui/standalone-page', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/connection-checks', 'ui/app', 'core/sanitize', 'ui/removed-permissions', 'core/standalone-page', 'io/settings',

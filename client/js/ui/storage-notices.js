@@ -1,5 +1,5 @@
-// What is under the sessions: a bar over the composer that says when they are not safe (the browser refuses, nothing is
-// copied, a key is locked away), and the work behind the storage and server settings. Loaded once the page can be typed in.
+// Notices over the composer when sessions are not safe (storage fails, no backup, a locked key), and the functions behind the
+// storage and server settings. Loaded once the page can be typed in.
 
 yaa.define('ui/storage-notices', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'core/backup', 'io/download', 'io/key-storage', 'io/session-folder', 'core/session-import', 'core/ids', 'ui/removed-permissions',

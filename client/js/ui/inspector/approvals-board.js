@@ -1,5 +1,5 @@
-// The approval desk: what waits for a person in any session of this browser, with the same cards as in the thread. An
-// answer is written into its session, which then goes on in the background.
+// The approvals board: what waits for a person in any session of this browser, with the cards of the thread. An answered
+// session goes on in the background.
 
 yaa.define('ui/inspector/approvals-board', ['ui/dom', 'ui/inspector/i18n', 'ui/interrupt-cards'], (dom, { t, moment }, { interruptCard }) => {
   const { h, list, text, fill, icon } = dom

@@ -1,4 +1,4 @@
-// Why the session stands still, and what is odd about it.
+// The checks of a session: why it does not run, and its irregularities.
 
 yaa.define('ui/inspector/checks', [
   'ui/dom', 'ui/inspector/i18n', 'core/session-checks', 'core/session', 'core/usage', 'core/context',

@@ -1,5 +1,5 @@
-// Where the model's view was made smaller, a line in the thread says so and opens to what became of what. The marks are
-// put at the end of the article they follow: articles come and go in chunks, so they are looked for again when chunks do.
+// A line in the thread where the model's view was compacted; opened, it lists the operations. Articles come and go in
+// chunks, so the lines are placed again when chunks change.
 
 yaa.define('ui/inspector/compaction-markers', ['ui/dom', 'ui/inspector/i18n', 'core/context'], ({ h, icon }, { t, count, language }, contexts) => {
   /** @type {Session | null} */ let session = null

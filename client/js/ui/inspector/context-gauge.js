@@ -1,5 +1,5 @@
-// How full the model's window is: a bar under the composer, what it is made of when it is opened, and what the run may
-// still use. Figures the provider counted are told from those that are estimated.
+// The gauge under the composer: how full the model's window is, by what, and what the run may still use. Measured figures
+// and estimates look different.
 
 yaa.define('ui/inspector/context-gauge', ['ui/dom', 'ui/inspector/i18n', 'core/context', 'core/usage'], (dom, texts, contexts, usage) => {
   const { h, fill, text, attr, uid } = dom

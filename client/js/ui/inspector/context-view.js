@@ -1,5 +1,5 @@
-// The context lens: what of each message the model is sent, beside the message and as a list with its tokens. What was
-// really sent, byte for byte, only the server knows; what is here is what the session says.
+// The context view: how each message is sent to the model, with its tokens, as the session says. The exact request is known
+// to the server only.
 
 yaa.define('ui/inspector/context-view', [
   'ui/dom', 'ui/inspector/i18n', 'core/context', 'ui/message',

@@ -1,5 +1,5 @@
-// The session as it is: JSON, opened branch by branch, with a search over names and values. Only what is open is made,
-// so a session of some megabytes costs nothing until it is looked into.
+// The session as JSON, opened branch by branch, with a search over names and values. Only open branches are rendered, so a
+// session of megabytes costs nothing until then.
 
 yaa.define('ui/inspector/json-view', ['ui/dom', 'ui/inspector/i18n', 'ui/popup'], (dom, { t }, popup) => {
   const { h, list, grow, iconButton, text, attr } = dom

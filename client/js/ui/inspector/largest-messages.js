@@ -1,4 +1,4 @@
-// The messages that take the most room of a request that has too little of it, each one press away.
+// The largest messages of a request that does not fit, with a link to each.
 
 yaa.define('ui/inspector/largest-messages', ['ui/dom', 'ui/inspector/i18n', 'ui/message'], ({ h }, { t, count }, { plainText }) => {
   const MAX_WORDS = 60

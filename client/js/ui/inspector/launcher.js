@@ -1,5 +1,5 @@
-// What looks at the page from beside: the gauge under the composer, marks of compactions, the desk's count, and the
-// commands that open the inspector. It is loaded once the page can be used, and drawn after everything else.
+// Starts what stands beside the conversation: the gauge, compaction markers, the count of pending calls, and the commands
+// that open the inspector. Loaded once the page can be used.
 
 yaa.define('ui/inspector/launcher', [
   'ui/dom', 'ui/inspector/i18n', 'ui/commands', 'ui/popup', 'ui/inspector/context-gauge', 'ui/inspector/compaction-markers', 'ui/inspector/pending-calls', 'css/gauge',

@@ -1,5 +1,5 @@
-// What waits for a person, in all sessions of this browser. Whoever looks away is told: a count in the title, and a
-// notification where the browser was allowed to show one.
+// Counts what waits for a person in all sessions of this browser, in the title and as a notification where the browser
+// allows one.
 
 yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], ({ t }, sessions) => {
   const FLASH_MS = 1000
