@@ -2,7 +2,7 @@
 // through events only (core/fold).
 
 yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) => {
-  /** States of a call that may have had its effect already (server/session/calls.py). */
+  /** States of a call that may have had its effect already (server/agent/call_decisions.py). */
   const MAYBE_EXECUTED = new Set(['started', 'done', 'failed'])
   const { hasOwn } = Object
 

@@ -5,7 +5,7 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
   const NUMBERED = /^ {0,7}(\d+)\t/
   const HIT = /^(.+?):(\d+): ?(.*)$/s
   const AROUND = /^(.+?)-(\d+)- ?(.*)$/s
-  /** What the server writes where it left something out of the middle (server/tools/envelope.py, builtin/shell.py). */
+  /** What the server writes where it left something out of the middle (server/tools/result.py, builtin/shell.py). */
   const LEFT_OUT = /\n?… (\d+) (bytes|characters) left out …\n?/
   const MAX_COLUMNS = 12
 
