@@ -8,11 +8,11 @@ declare var yaa: {
   define<N extends string, const D extends readonly string[]>(name: N, deps: D, factory: (...deps: Deps<D>) => Made<N>): void
   use<N extends string>(name: N): N extends keyof Modules ? Modules[N] : any
   /** Loads a group of scripts and styles that index.html keeps in a template, or all of them. */
-  later(group?: string): Promise<void>
+  load(group?: string): Promise<void>
   source(): string
 }
 
-// -- the session document (docs/reference/session.md); unknown keys are kept, so every type is open -----------------
+// -- the session document (docs/reference/session.md); unknown keys are kept, so every type is open --
 
 type Json = any
 interface Session { id: string; messages: Message[]; calls?: Record<string, Entry>; interrupts?: Interrupt[]; [key: string]: Json }
@@ -22,7 +22,7 @@ interface Entry { name?: string; state: string; attempt?: number; args?: Json; [
 interface Answer { status: 'resolved' | 'cancelled'; payload?: Json }
 interface Interrupt { id: string; reason: string; call_id?: string; message?: string; answer?: Answer; [key: string]: Json }
 interface Marks { [callId: string]: Entry }
-/** A path that was set aside; what it is made of is told in core/tree. */
+/** A path that was set aside; what it is made of is told in core/branch-tree. */
 interface Branch {
   id: string; at: string; messages: Message[]; state: Record<string, Json>; calls: Record<string, Entry | null>
   name?: string; favourite?: boolean; fresh?: Fresh
@@ -37,7 +37,7 @@ interface Tree {
 /** An AG-UI event. */
 interface YaaEvent { type: string; [key: string]: Json }
 
-// -- core -----------------------------------------------------------------------------------------------------------
+// -- core --
 
 interface CallItem { call: ToolCall; entry?: Entry; result?: Message; interrupt?: Interrupt }
 interface Item { message: Message; cut: boolean; calls: CallItem[] }
@@ -91,7 +91,7 @@ interface Totals {
   cost_micro: number; cost_unit: string; calls: number; ms: number; first_ms: number; estimated: boolean
 }
 
-// -- io -------------------------------------------------------------------------------------------------------------
+// -- io --
 
 interface Failure {
   name: 'ApiError'; kind: 'network' | 'http' | 'aborted' | 'protocol'; status: number; code: string; message: string
@@ -189,7 +189,7 @@ interface Settings {
   takeKeyFromHash(): string
 }
 
-// -- tools of the page ----------------------------------------------------------------------------------------------
+// -- tools of the page --
 
 /** A tool that runs in this page (docs/howto/page-tools.md). */
 interface PageTool {
@@ -217,9 +217,9 @@ interface PageTool {
   enabled?: () => void
 }
 interface Outcome { content?: Json; is_error?: boolean; gesture?: boolean }
-interface DeskEntry { session: Session; state?: RunState | null }
-interface Doing { session: string; interrupt: string; controller: AbortController; running: boolean; outcome?: Outcome }
-interface DeskOptions {
+interface CallRunnerEntry { session: Session; state?: RunState | null }
+interface RunningCall { session: string; interrupt: string; controller: AbortController; running: boolean; outcome?: Outcome }
+interface CallRunnerOptions {
   enabled(): Record<string, boolean>
   /** the run of this session, until it rests */
   going(entry: any): Promise<any> | null
@@ -231,21 +231,21 @@ interface DeskOptions {
   /** an action went wrong */
   failed(tool: PageTool, why: string): void
 }
-interface Desk {
-  begins(entry: DeskEntry): void
-  hears(entry: DeskEntry, event: YaaEvent): void
-  rests(entry: DeskEntry): void
-  run(entry: DeskEntry, interrupt: Interrupt): Promise<void>
-  stop(entry: DeskEntry, interrupt: Interrupt): void
-  status(entry: DeskEntry, interrupt: Interrupt): 'running' | 'waiting' | 'click' | 'begun'
+interface CallRunner {
+  onStart(entry: CallRunnerEntry): void
+  onEvent(entry: CallRunnerEntry, event: YaaEvent): void
+  onRest(entry: CallRunnerEntry): void
+  run(entry: CallRunnerEntry, interrupt: Interrupt): Promise<void>
+  stop(entry: CallRunnerEntry, interrupt: Interrupt): void
+  status(entry: CallRunnerEntry, interrupt: Interrupt): 'running' | 'waiting' | 'click' | 'begun'
   toolFor(interrupt: { tool?: string }): PageTool | null
 }
 
-// -- the registry ---------------------------------------------------------------------------------------------------
+// -- the registry --
 
 interface Modules {
   'core/ids': { uuid(): string; id(kind: string): string }
-  'core/canon': { canonical(value: Json): string; equal(a: Json, b: Json): boolean }
+  'core/canonical-json': { canonical(value: Json): string; equal(a: Json, b: Json): boolean }
   'core/crc32': { crc32(input: string | Uint8Array): string }
   'core/sha256': { sha256(input: string | Uint8Array): string }
   'core/patch': {
@@ -256,73 +256,73 @@ interface Modules {
     own(value: Json): Json
   }
   'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session): string }
-  'core/clienttools': {
+  'core/client-tools': {
     register(tool: PageTool): () => void
     get(name: string): PageTool | undefined
     all(): PageTool[]
     declare(enabled: Record<string, boolean>, taken: Iterable<string>): Json[]
     perform(tool: PageTool, args: Json, signal: AbortSignal): Promise<Outcome>
     gestureNeeded(): Error
-    openDesk(options: DeskOptions): Desk
+    openCallRunner(options: CallRunnerOptions): Desk
   }
-  'core/configform': {
+  'core/config-form': {
     fields(schema: Json): ConfigField[]
     groups(schema: Json): { name: string; fields: ConfigField[] }[]
     read(config: Json, field: ConfigField): Json
     change(config: Json, field: ConfigField, value: Json): Json
-    pruned(value: Json): Json
+    prune(value: Json): Json
     parse(raw: string, field: ConfigField): { value?: Json; problem?: string; facts?: Json }
-    typed(value: Json, field: ConfigField): string
+    formatValue(value: Json, field: ConfigField): string
     preview(template: string, known: string[], facts: Record<string, string>): { text: string; unknown: string[] }
-    together(values: Record<string, Json>, config: Json, prompts: Json[]): Json
-    readFile(value: Json): { config: Json; page: Record<string, Json>; prompts: Json[]; risks: { provider: Json; allowed: string[]; tool: Json; prompt: Json } } | null
+    settingsFile(values: Record<string, Json>, config: Json, prompts: Json[]): Json
+    readSettingsFile(value: Json): { config: Json; page: Record<string, Json>; prompts: Json[]; risks: { provider: Json; allowed: string[]; tool: Json; prompt: Json } } | null
   }
-  'core/prepare': {
+  'core/session-defaults': {
     prepare(session: Session, settings: Pick<Settings, 'get' | 'keys'>, info: Json): void
     defaultsOf(settings: Pick<Settings, 'get' | 'keys'>, info?: Json): Json
     keepDefaults(settings: Pick<Settings, 'set' | 'keepKey'>, config: Json): void
     withRule(entry: Json, rule: string): Json
     isOwn(provider: Json): boolean
     secretOf(provider: Json): string
-    answers(config: Json, info: Json): boolean
+    hasRealModel(config: Json, info: Json): boolean
   }
   'core/session': {
     create(options?: { id?: string; title?: string; character?: string; agent?: string; config?: Json; tools?: Json[]; now?: number }): Session
     append(session: Session, content: Json, options?: { id?: string; now?: number }): Message
-    open(session: Session): Interrupt[]
-    answered(session: Session): Interrupt[]
+    openInterrupts(session: Session): Interrupt[]
+    answeredInterrupts(session: Session): Interrupt[]
     answer(session: Session, id: string, answer: Answer | null): boolean
     writeAhead(session: Session): Marks
-    keep(session: Session, marks: Marks): Session
+    applyMarks(session: Session, marks: Marks): Session
     items(session: Session, options?: { live?: boolean; given?: Map<string, Answer> }): Item[]
-    why(session: Session, options?: { live?: boolean }): Why
+    stopReason(session: Session, options?: { live?: boolean }): Why
     canResume(session: Session): boolean
     endedBy(message: Json): "" | "length" | "filter" | "broken" | "empty"
     treeOf(session: Session): Tree
     orderOf<T extends { messages: Message[] }>(branches: T[]): T[]
     siblings(session: Session): Map<string, (string | null)[]>
     callsOf(message: Message | undefined): ToolCall[]
-    continued(session: Session): void
-    hold(session: Session, tools: string[]): void
-    release(session: Session): void
+    markContinued(session: Session): void
+    holdApprovals(session: Session, tools: string[]): void
+    releaseApprovals(session: Session): void
   }
-  'core/tree': {
-    begin(session: Session, index: number, messages?: Message[], how?: { edits?: number }): { aside: number }
+  'core/branch-tree': {
+    beginBranch(session: Session, index: number, messages?: Message[], how?: { edits?: number }): { aside: number }
     switchTo(session: Session, id: string): boolean
     remove(session: Session, id: string): Branch[]
     restore(session: Session, branches: Branch[]): void
-    label(session: Session, id: string | null, changes: { name?: string; favourite?: boolean }): void
+    labelBranch(session: Session, id: string | null, changes: { name?: string; favourite?: boolean }): void
     pathOf(session: Session, id: string): Message[] | null
-    walk(session: Session): { id: string | null; depth: number; at: string; messages: Message[]; name: string; favourite: boolean; state: any }[]
+    listBranches(session: Session): { id: string | null; depth: number; at: string; messages: Message[]; name: string; favourite: boolean; state: any }[]
     BRANCH_KEYS: string[]
   }
-  'core/rules': {
-    fits(text: string, pattern: string): boolean
+  'core/grant-patterns': {
+    matches(text: string, pattern: string): boolean
     covers(grant: { tool: string; match?: Record<string, string> }, name: string, args: Json): boolean
     suggest(args: Json): { key: string; value: string; pattern: string; on: boolean }[]
-    earlier(session: Session, grant: { tool: string; match?: Record<string, string> }, except?: string): ToolCall[]
+    earlierCalls(session: Session, grant: { tool: string; match?: Record<string, string> }, except?: string): ToolCall[]
   }
-  'core/edit': {
+  'core/message-edits': {
     fork(session: Session, id: string): boolean
     retry(session: Session, id: string): boolean
     editMessage(session: Session, id: string, content: Json, when?: { now?: number }): boolean
@@ -364,7 +364,7 @@ interface Modules {
     node(tag: string, children: (MathNode | string)[], attrs?: Record<string, string>): MathNode; row(nodes: MathNode[]): MathNode
     operator(sign: string, attrs?: Record<string, string>): MathNode; space(em: number): MathNode; over(above: MathNode, below: MathNode, choose: boolean): MathNode
   }
-  'core/urlsafe': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
+  'core/safe-urls': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
   'core/highlight': { spans(text: string, lang: string): [SpanKind, number, number][]; languageOf(info: string): string }
   'core/usage': {
     ofMessage(message: Message): Totals
@@ -372,18 +372,18 @@ interface Modules {
     money(micro: number, unit?: string, language?: string): string
     short(n: number, language?: string): string
   }
-  'core/i18n': { format(pattern: string, values?: Record<string, any>, language?: string): string }
+  'core/message-format': { format(pattern: string, values?: Record<string, any>, language?: string): string }
   'io/api': { create(options: { base: string; key?: string; fetch?: typeof fetch }): Api; failure(error: any, url: string): Failure }
-  'io/explain': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
-  'io/stream': { start(session: Session, options: RunOptions): Run }
+  'io/connection-diagnosis': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
+  'io/run-stream': { start(session: Session, options: RunOptions): Run }
   'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
   'io/settings': {
     open(options?: { storage?: Storage | null; tab?: Storage | null; location?: Location }): Settings
     linkOf(words: string): { address: string; key: string }
   }
-  'io/channel': { open(name?: string): Channel & { close(): void } }
-  'io/transact': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]> }
+  'io/tab-channel': { open(name?: string): Channel & { close(): void } }
+  'io/idb-transaction': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]> }
   'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null; channel?: Channel }): { acquire(name: string): Promise<(() => any) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }
   'io/clipboard': { copy(text: string): Promise<boolean> }
   'io/unzip': { isZip(file: Blob): Promise<boolean>; texts(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; text: string }> }

@@ -8,9 +8,9 @@
 globalThis.YaaWidget = (function widget() {
   const FOLDER = new URL('.', /** @type {HTMLScriptElement | null} */ (document.currentScript)?.src || location.href).href
   const SCRIPTS = [
-    'kernel', 'core/canon', 'core/crc32', 'core/fold', 'core/i18n', 'core/ids', 'core/markdown-blocks', 'core/markdown-inline', 'core/markdown-links',
-    'core/markdown-nodes', 'core/markdown-pieces', 'core/markdown', 'core/patch', 'core/session', 'core/sse', 'core/urlsafe', 'io/api', 'io/stream',
-    'widget/texts', 'widget/style', 'widget/dom', 'widget/asks', 'widget/talk', 'widget/view',
+    'kernel', 'core/canonical-json', 'core/crc32', 'core/fold', 'core/message-format', 'core/ids', 'core/markdown-blocks', 'core/markdown-inline', 'core/markdown-links',
+    'core/markdown-nodes', 'core/markdown-reconcile', 'core/markdown', 'core/patch', 'core/session', 'core/sse', 'core/safe-urls', 'io/api', 'io/run-stream',
+    'widget/texts', 'widget/style', 'widget/dom', 'widget/interrupt-cards', 'widget/session', 'widget/view',
   ]
   /** @type {Promise<void> | null} */
   let loading = null

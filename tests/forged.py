@@ -13,7 +13,7 @@ tools, as one of PEOPLE; the model is scripted, and tools only record that they 
 
 Two tests want different things of the same corpus:
 
-- A document that came through an import (client/js/core/foreign.js, server/session/sanitize.py):
+- A document that came through an import (client/js/core/sanitize.js, server/session/sanitize.py):
   nothing runs unapproved, in any case, whatever the person does.
 - A document that is POSTed as it is: the same, except in cases with `own_word`. There the document
   itself holds an approval (a grant, `auto_approve`, an answer), and whoever POSTs a session with a

@@ -278,7 +278,7 @@ class Rules(unittest.TestCase):
         page = Path(self.enterContext(tempfile.TemporaryDirectory())) / "page.html"
         page.write_text(
             "<link rel=stylesheet href=a.css><script src=b.js></script>"
-            "<template data-later=x><script src=c.js></script></template><script src=d.js></script>"
+            "<template data-group=x><script src=c.js></script></template><script src=d.js></script>"
         )
         self.assertEqual(Listed.of(page), ["a.css", "b.js", "c.js", "d.js"])
         self.assertEqual(Listed.of(page, cold=True), ["a.css", "b.js", "d.js"])

@@ -1,6 +1,6 @@
 // The frame in which pages written by a model are shown. Loaded with js/ui/artifact.js.
 
-yaa.define('css/artifact', ['ui/h'], ({ css }) => css`
+yaa.define('css/artifact', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   .dialog.artifact[open] { grid-template-rows: auto minmax(0, 1fr) auto; }
   @media (min-width: 48.01rem) {

@@ -2,7 +2,7 @@
 // Colours are named by their job, never by their look; both themes live in one light-dark() each,
 // so a theme is nothing but color-scheme. Only --hue decides the accent.
 
-yaa.define('css/base', ['ui/h'], ({ css }) => css`
+yaa.define('css/base', ['ui/dom'], ({ css }) => css`
 @layer base, layout, thread, cards, dialogs, overrides;
 
 @layer base {

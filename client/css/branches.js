@@ -1,6 +1,6 @@
 // Editing and the list of branches; put on the page with the first edit.
 
-yaa.define('css/branches', ['ui/h'], ({ css }) => css`
+yaa.define('css/branches', ['ui/dom'], ({ css }) => css`
 @layer thread {
   .message[data-editing] > :not(.words-edit, .sr-only) { display: none; }
   /* room for the outline inside the box that containment cuts at */

@@ -1,7 +1,7 @@
 // Cards: a tool call and everything a run can wait for. A call at rest is one line; what needs the
 // reader is amber and open; what went wrong is red. Colour is never the only sign: each has words.
 
-yaa.define('css/cards', ['ui/h'], ({ css }) => css`
+yaa.define('css/cards', ['ui/dom'], ({ css }) => css`
 @layer cards {
   .card {
     border: 1px solid var(--line); border-radius: var(--r2); background: var(--raised); min-inline-size: 0;

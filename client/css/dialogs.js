@@ -1,69 +1,174 @@
-// The composer, menus and toasts: what floats over or sits under the thread.
+// What comes with the commands: dialogs, the palette, selecting sessions.
 
-yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
+yaa.define('css/dialogs', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
-  .composer {
-    border: 1px solid var(--edge); border-radius: var(--r3); background: var(--raised); box-shadow: var(--shadow);
-    display: grid; grid-template-columns: minmax(0, 1fr); transition: border-color 0.12s;
+  .dialog {
+    margin: auto; padding: 0; border: 1px solid var(--line); border-radius: var(--r3); background: var(--bg); color: var(--ink);
+    inline-size: min(44rem, 100vw - 2rem); block-size: min(42rem, 100dvh - 2rem); max-block-size: none; max-inline-size: none;
+    box-shadow: var(--shadow-up); overflow: clip;
   }
-  .composer:focus-within { border-color: var(--accent); box-shadow: var(--shadow), 0 0 0 3px var(--wash); }
-  .composer textarea {
-    border: 0; background: none; resize: none; outline: none; inline-size: 100%; field-sizing: content;
-    padding: var(--s3) var(--s4) var(--s1); min-block-size: 3rem; max-block-size: min(40dvh, 20rem); line-height: 1.5;
-    overflow-y: auto; scrollbar-width: thin; font-size: var(--t4);
+  .dialog[open] { display: grid; grid-template-rows: auto minmax(0, 1fr); animation: rise 0.14s ease-out; }
+  .dialog::backdrop { background: oklch(0 0 0 / 0.4); }
+  .dialog-head {
+    display: flex; align-items: center; gap: var(--s2); padding: var(--s3) var(--s3) var(--s3) var(--s5);
+    border-block-end: 1px solid var(--line);
   }
-  .composer-bar {
-    display: flex; align-items: center; gap: var(--s1); padding: var(--s1) var(--s2) var(--s2); min-inline-size: 0;
-    container: composer / inline-size;
+  .dialog-head h2 { flex: 1; font-size: var(--t5); }
+  @media (max-width: 48rem) {
+    .dialog { inline-size: 100vw; block-size: 100dvh; border: 0; border-radius: 0; }
+    .dialog-head { padding-inline-start: var(--s4); }
   }
-  .composer-bar .gap { flex: 1; }
-  .composer-bar .select { min-inline-size: 4rem; flex: 0 1 auto; }
-  .composer-bar .select + .select { flex-shrink: 3; } /* the agent's name is short, the model's is long */
-  /* of the composer, not of the screen: large letters need the room too, and what stands beside the session takes it */
-  @container composer (max-width: 21.5rem) {
-    .composer-bar .select { min-inline-size: 2.5rem; }
-  }
-  .send { flex: none; inline-size: 2.25rem; min-block-size: 2.25rem; padding: 0; border-radius: 50%; }
-  .send.stop { background: var(--ink); color: var(--bg); }
-  .send.stop:hover { background: var(--ink-2); }
-  .composer-note { text-align: center; font-size: var(--t1); color: var(--ink-3); line-height: 1.4; }
 
-  .menu {
-    position: fixed; inset: auto; margin: 0.25rem 0; padding: var(--s1); border: 1px solid var(--line);
-    border-radius: var(--r2);
-    background: var(--raised); color: var(--ink); box-shadow: var(--shadow-up); min-inline-size: 11rem; max-block-size: calc(100dvh - 2rem);
+  .small-dialog { inline-size: min(30rem, 100vw - 2rem); block-size: fit-content; max-block-size: calc(100dvh - 2rem); }
+  .small-dialog.wide { inline-size: min(46rem, 100vw - 2rem); }
+  .small-dialog[open] { grid-template-rows: auto minmax(0, 1fr) auto; }
+  .dialog-main {
+    padding: var(--s5); overflow-y: auto; display: grid; gap: var(--s4); align-content: start;
+    grid-template-columns: minmax(0, 1fr); scrollbar-width: thin;
   }
-  .menu:popover-open { display: grid; animation: rise 0.12s ease-out; }
-  .menu button {
-    display: flex; align-items: center; gap: var(--s3); min-block-size: 2.125rem; padding: 0 var(--s3); border: 0;
-    background: none;
-    border-radius: var(--r1); font-size: var(--t3); text-align: start; cursor: pointer;
+  .dialog-main .group { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); }
+  .dialog-foot {
+    display: flex; flex-wrap: wrap; justify-content: flex-end; gap: var(--s2); padding: var(--s3) var(--s5);
+    border-block-start: 1px solid var(--line);
   }
-  .menu button .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
-  .menu button:hover, .menu button:focus-visible { background: var(--hover); outline-offset: -2px; }
-  .menu button.danger, .menu button.danger .icon { color: var(--bad); }
+  .form-end { display: flex; justify-content: flex-end; gap: var(--s2); }
+  .hint.mono { font-family: var(--mono); font-size: var(--t1); overflow-wrap: anywhere; }
+  textarea.input.one-line { min-block-size: 2.25rem; }
 
-  .stack { display: grid; gap: var(--s1); grid-template-columns: minmax(0, 1fr); }
-  .inline-row { display: flex; gap: var(--s2); align-items: center; flex-wrap: wrap; }
-  .inline-row .input { flex: 1 1 12rem; inline-size: auto; min-inline-size: 0; }
-  .toasts {
-    position: fixed; inset: auto 0 8.5rem; margin-inline: auto; z-index: 30; display: grid; gap: var(--s2);
-    justify-items: center;
-    inline-size: min(26rem, 100vw - 1.5rem); pointer-events: none; border: 0; padding: 0; background: none; overflow: visible;
+  .choices { display: grid; gap: var(--s2); grid-template-columns: repeat(auto-fit, minmax(min(100%, 12rem), 1fr)); }
+  .choice { position: relative; cursor: pointer; }
+  .choice input { position: absolute; inset: 0; opacity: 0; cursor: pointer; }
+  .choice > span {
+    display: grid; align-content: start; gap: var(--s1); padding: var(--s3); block-size: 100%;
+    border: 1px solid var(--line); border-radius: var(--r2);
+    background: var(--raised); font-size: var(--t3); line-height: 1.4;
   }
-  .toast {
-    pointer-events: auto; display: flex; align-items: center; gap: var(--s3);
-    padding: var(--s2) var(--s2) var(--s2) var(--s4); min-block-size: 2.75rem;
-    border-radius: var(--r2); background: var(--ink); color: var(--bg); font-size: var(--t3);
-    box-shadow: var(--shadow-up); animation: rise 0.16s ease-out;
+  .choice .hint { font-size: var(--t1); }
+  .choice:hover > span { border-color: var(--edge); }
+  .choice input:checked + span { border-color: var(--accent); background: var(--wash); box-shadow: inset 0 0 0 1px var(--accent); }
+  .choice input:focus-visible + span { outline: 2px solid var(--accent); outline-offset: 2px; }
+  .secrets { list-style: none; display: grid; gap: var(--s2); margin-block-start: var(--s2); }
+  .secrets li {
+    padding: var(--s2) var(--s3); border: 1px solid var(--ask-line); background: var(--ask-wash);
+    border-radius: var(--r1); min-inline-size: 0;
   }
-  .toast > span { min-inline-size: 0; overflow-wrap: anywhere; }
-  .toast .button {
-    flex: none; white-space: nowrap; border-color: transparent; background: none; color: inherit; font-weight: 650;
-    text-decoration: underline; text-underline-offset: 0.2em;
+  .secrets .check { flex-wrap: wrap; min-block-size: 1.5rem; }
+  .foreign .check > span { flex: 1; min-inline-size: 0; overflow-wrap: anywhere; }
+  .foreign-gone { display: grid; gap: var(--s1); padding-inline-start: var(--s5); overflow-wrap: anywhere; }
+  .foreign-more summary { font-size: var(--t2); color: var(--ink-2); cursor: pointer; }
+  .foreign-more pre { max-block-size: 16rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+
+  .palette {
+    inline-size: min(38rem, 100vw - 2rem); block-size: fit-content; max-block-size: min(32rem, 100dvh - 4rem);
+    margin-block: max(10dvh, 1rem) auto;
   }
-  .toast .button.square { text-decoration: none; opacity: 0.7; }
-  .toast .button:hover { background: color-mix(in oklch, var(--bg) 18%, transparent); opacity: 1; }
-  .toast .button:focus-visible { outline-color: currentColor; }
+  .palette[open] { grid-template-rows: auto minmax(0, 1fr); }
+  .palette .field-icon { border-block-end: 1px solid var(--line); }
+  .palette .field-icon .icon { inset-inline-start: var(--s4); inline-size: 1.125rem; block-size: 1.125rem; }
+  .palette .input {
+    border: 0; min-block-size: 3rem; padding-inline: 2.75rem var(--s4); font-size: var(--t4); background: none;
+    border-radius: 0; outline: none;
+  }
+  .palette ul { list-style: none; overflow-y: auto; padding: var(--s2); scrollbar-width: thin; }
+  .palette li {
+    display: flex; align-items: center; gap: var(--s3); min-block-size: 2.375rem; padding: var(--s1) var(--s3);
+    border-radius: var(--r1); font-size: var(--t3); cursor: pointer;
+  }
+  .palette li .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
+  .palette li .name { flex: 1; min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+  .palette li[aria-selected="true"] { background: var(--wash); }
+  .palette mark { background: none; color: var(--accent); font-weight: 650; }
+  .palette .side-note { padding: 0 var(--s5) var(--s4); }
+  .keys { display: inline-flex; gap: var(--s1); }
+  kbd {
+    padding: 0.05rem 0.4rem; border: 1px solid var(--line); border-block-end-width: 2px; border-radius: var(--r1);
+    background: var(--raised);
+    font-size: var(--t1); color: var(--ink-2); white-space: nowrap;
+  }
+  .key-list {
+    list-style: none; display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 18rem), 1fr));
+    gap: 0 var(--s5); margin-block-start: var(--s2);
+  }
+  .key-list li {
+    display: flex; justify-content: space-between; align-items: center; gap: var(--s3); min-block-size: 2rem;
+    font-size: var(--t3); border-block-end: 1px solid var(--line);
+  }
+  .key-list li > :last-child { display: flex; gap: var(--s3); }
+
+  .prompts {
+    list-style: none; display: grid; border: 1px solid var(--line); border-radius: var(--r2); overflow: clip;
+    grid-template-columns: minmax(0, 1fr);
+  }
+  .prompts li { display: flex; align-items: center; gap: var(--s1); padding-inline-end: var(--s2); }
+  .prompts li + li { border-block-start: 1px solid var(--line); }
+  .prompts li:hover { background: var(--hover); }
+  .prompt-open {
+    flex: 1; min-inline-size: 0; display: grid; gap: 2px; padding: var(--s2) var(--s3); border: 0; background: none;
+    text-align: start; cursor: pointer; font-size: var(--t3);
+  }
+  .prompt-open:focus-visible { outline-offset: -2px; }
+  .prompt-open > span { display: flex; gap: var(--s2); align-items: baseline; min-inline-size: 0; }
+  .prompt-open b { font-weight: 550; } .prompt-open code { color: var(--ink-3); }
+  .prompt-open .hint { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+
+  .composer { position: relative; }
+  .slash {
+    position: absolute; inset: auto 0 calc(100% + 0.375rem); z-index: 5; list-style: none; padding: var(--s1);
+    max-block-size: 45dvh; overflow-y: auto;
+    border: 1px solid var(--line); border-radius: var(--r2); background: var(--raised); box-shadow: var(--shadow-up);
+  }
+  .slash li {
+    display: flex; align-items: center; gap: var(--s3); min-block-size: 2.25rem; padding: 0 var(--s3);
+    border-radius: var(--r1); font-size: var(--t3); cursor: pointer; min-inline-size: 0;
+  }
+  .slash code { flex: none; }
+  .slash li span { min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; color: var(--ink-2); }
+  .slash li .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
+  .slash li:hover { background: var(--hover); }
+  .slash li[aria-selected="true"] { background: var(--wash); }
+
+  .standalone {
+    display: grid; gap: var(--s3); padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r3);
+    background: var(--raised); box-shadow: var(--shadow); font-size: var(--t3); color: var(--ink-2);
+  }
+  .standalone[data-joined="true"] {
+    display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; padding: var(--s2) var(--s3);
+    box-shadow: none; margin-block-end: var(--s2);
+  }
+  .chips.wrap { flex-wrap: wrap; overflow: visible; }
+
+  .select-bar {
+    display: grid; gap: var(--s1); padding: var(--s2) var(--s3); border-block-start: 1px solid var(--line);
+    background: var(--raised); font-size: var(--t2);
+  }
+  .select-bar > div { display: flex; align-items: center; gap: var(--s1); }
+  .select-bar b { flex: 1; font-weight: 550; }
+
+  @media (max-width: 48rem) {
+    .small-dialog, .small-dialog.wide {
+      inline-size: 100vw; block-size: fit-content; max-block-size: 100dvh; margin: auto 0 0;
+      border-radius: var(--r3) var(--r3) 0 0; border: 1px solid var(--line);
+    }
+    .palette { border-radius: var(--r3); }
+    .dialog-main { padding: var(--s4); }
+    .dialog-foot { padding: var(--s3) var(--s4) max(var(--s3), env(safe-area-inset-bottom)); }
+  }
+}
+@layer overrides {
+  /* what is chosen is told by a background elsewhere, and here there is none */
+  @media (forced-colors: active) {
+    [aria-selected="true"], [aria-pressed="true"], .row[data-current="true"], .choice input:checked + span, .swatch input:checked + span {
+      outline: 2px solid Highlight; outline-offset: -2px;
+    }
+    :is(.gauge-bar, .gauge-stack, .figures, .legend, .track) i, .swatch > span { forced-color-adjust: none; }
+  }
+  /* the whole session on paper, and nothing that is pressed */
+  @media print {
+    :root { color-scheme: light; }
+    html, body, .app, .main, .scroll, .scroll > .column { display: block; height: auto; min-block-size: 0; overflow: visible; contain: none; }
+    .chunk, .message { content-visibility: visible; min-block-size: 0; }
+    .skip, .side, .scrim, .top-meter, .foot, .inspector, .toasts, .message-actions, .call-edits, .ask-actions, .all-bar, .aside, .code-bar .button, .handed .button { display: none; }
+    .code pre, .think-text, .args dd, .diff, .found, .tree, .grid { white-space: pre-wrap; overflow: visible; max-block-size: none; }
+  }
 }
 `)

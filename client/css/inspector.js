@@ -1,6 +1,6 @@
 // The inspector: a panel at the end of the page, over it where there is no room beside, and the time slider.
 
-yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
+yaa.define('css/inspector', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   .app[data-inspector="open"] { grid-template-columns: auto minmax(0, 1fr) minmax(0, min(32rem, 40vw)); }
   .app[data-inspector="open"] > .main { grid-column: 2; }
@@ -55,9 +55,9 @@ yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
   .lens li > button:hover, .bars button:hover { background: var(--hover); }
   .lens button:focus-visible, .bars button:focus-visible { outline-offset: -2px; }
   .lens li { position: relative; }
-  .lens-deeds { display: flex; gap: var(--s1); position: absolute; inset-block: 0; inset-inline-end: 0; align-items: center; background: var(--bg); opacity: 0; }
-  .lens li:is(:hover, :focus-within) .lens-deeds { opacity: 1; }
-  @media (hover: none) { .lens-deeds { position: static; opacity: 1; } }
+  .lens-actions { display: flex; gap: var(--s1); position: absolute; inset-block: 0; inset-inline-end: 0; align-items: center; background: var(--bg); opacity: 0; }
+  .lens li:is(:hover, :focus-within) .lens-actions { opacity: 1; }
+  @media (hover: none) { .lens-actions { position: static; opacity: 1; } }
   .lens-state { color: var(--ink-2); font-size: var(--t1); }
   .lens-words { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; color: var(--ink-2); }
   .lens-tokens { font-variant-numeric: tabular-nums; color: var(--ink-3); font-size: var(--t1); }

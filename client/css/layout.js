@@ -1,7 +1,7 @@
 // The shell: sessions at the side, one session in the middle, the composer at its foot.
 // Under 48rem the side panel becomes a drawer.
 
-yaa.define('css/layout', ['ui/h'], ({ css }) => css`
+yaa.define('css/layout', ['ui/dom'], ({ css }) => css`
 @layer layout {
   .app {
     display: grid; block-size: 100dvh; overflow: hidden;

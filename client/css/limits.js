@@ -1,6 +1,6 @@
 // Rules and limits; put on the page when they are first looked at.
 
-yaa.define('css/limits', ['ui/h'], ({ css }) => css`
+yaa.define('css/limits', ['ui/dom'], ({ css }) => css`
 @layer cards {
   .rule { display: grid; gap: var(--s3); grid-template-columns: minmax(0, 1fr); padding-block-start: var(--s3); border-block-start: 1px solid var(--ask-line); }
   .rule h4 { font-size: var(--t3); }

@@ -1,6 +1,6 @@
 // The mode picker's menu, and what the server remarks on.
 
-yaa.define('css/modes', ['ui/h'], ({ css }) => css`
+yaa.define('css/modes', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   .composer-bar .mode { flex: none; min-inline-size: 0; }
   .mode { overflow: hidden; white-space: nowrap; text-align: start; }

@@ -1,7 +1,7 @@
 // What was said: messages, Markdown, code. An assistant turn hangs on one thin rail on which
 // thinking, calls and words follow one another, so that what was done can be read at a glance.
 
-yaa.define('css/thread', ['ui/h'], ({ css }) => css`
+yaa.define('css/thread', ['ui/dom'], ({ css }) => css`
 @layer thread {
   /* Plain blocks, not a grid: with thousands of articles a grid is laid out whole for every word that arrives.
      The padding keeps outlines and shadows of cards inside the box that containment cuts at. */

@@ -1,6 +1,6 @@
 // Pictures of tool calls: programs, changes, findings, files, tables. Wide things scroll inside of themselves.
 
-yaa.define('css/tools', ['ui/h'], ({ css }) => css`
+yaa.define('css/tools', ['ui/dom'], ({ css }) => css`
 @layer cards {
   .tool-parts, .picture { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s3); }
   .tool-foot { display: flex; justify-content: flex-end; margin-block: calc(-1 * var(--s1)); }

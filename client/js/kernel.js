@@ -40,14 +40,13 @@ globalThis.yaa = (function kernel() {
   const added = new Map()
 
   /**
-   * Adds what the page needs only now: the scripts and styles in its `<template data-later="group">`, or in all of
-   * these templates where no group is named. Each file is added once; one that did not come is tried again at the
-   * next call. A page in one file has no such templates, and everything is there already.
+   * Load the scripts and styles of a `<template data-group="group">`, or of all of them. Each file is added once; one
+   * that failed is tried again at the next call. A page in one file has no templates: everything is there already.
    * @param {string} [group] @returns {Promise<void>}
    */
-  async function later(group) {
+  async function load(group) {
     const all = templates()
-    const wanted = all.filter((template) => group === undefined || template.dataset.later === group)
+    const wanted = all.filter((template) => group === undefined || template.dataset.group === group)
     if (!wanted.length && all.length) throw new Error(`${group}: the page has no template for this group`)
     const tags = wanted.flatMap((template) => [...template.content.querySelectorAll('script, link')])
     await Promise.all(tags.map(add))
@@ -60,7 +59,7 @@ globalThis.yaa = (function kernel() {
     if (known) return known
     /** @type {Promise<void>} */
     const coming = new Promise((resolve, reject) => {
-      // A copy of what the page itself holds; an address set from a script is what the policy forbids.
+      // A copy of the page's own tag: the policy forbids an address set from a script.
       const copy = document.importNode(tag, true)
       copy.addEventListener('load', () => resolve())
       copy.addEventListener('error', () => {
@@ -77,12 +76,12 @@ globalThis.yaa = (function kernel() {
   /** @type {HTMLTemplateElement[] | undefined} */
   let found
 
-  /** Looked for once: in a page of a long session that takes milliseconds. @returns {HTMLTemplateElement[]} none outside of a page */
+  /** Find them once: in a long session that takes milliseconds. @returns {HTMLTemplateElement[]} none outside of a page */
   function templates() {
-    return (found ??= globalThis.document ? /** @type {any} */ ([...document.querySelectorAll('template[data-later]')]) : [])
+    return (found ??= globalThis.document ? /** @type {any} */ ([...document.querySelectorAll('template[data-group]')]) : [])
   }
 
-  /** All of this as one script: the kernel and every module that is here, for a page in one file; see `later`. */
+  /** Write the kernel and every loaded module as one script, for a page in one file. */
   function source() {
     const texts = [...defined].map(([name, { deps, factory }]) => {
       return `yaa.define(${JSON.stringify(name)}, ${JSON.stringify(deps)}, ${factory})`
@@ -90,5 +89,5 @@ globalThis.yaa = (function kernel() {
     return [`globalThis.yaa = (${kernel})()`, ...texts].join('\n')
   }
 
-  return { define, use, later, source }
+  return { define, use, load, source }
 })()

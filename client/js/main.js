@@ -1,29 +1,29 @@
-// Where the client starts: storage, settings, then the page. Failures of storage are shown, never fatal.
+// Starts the client: storage, settings, page. Failures of storage are shown, never fatal.
 
 yaa.define('main', [
-  'ui/app', 'ui/popup', 'ui/text', 'io/settings', 'io/store-idb', 'css/base', 'css/layout', 'css/thread', 'css/cards', 'css/dialogs',
+  'ui/app', 'ui/popup', 'ui/i18n', 'io/settings', 'io/store-idb', 'css/base', 'css/layout', 'css/thread', 'css/cards', 'css/composer',
 ], ({ startApp }, { toast }, { t }, settings, stores) => {
   async function main() {
     const root = document.getElementById('app')
     if (!root) return
     // the page in one file holds a session of its own
     if (document.getElementById('yaa-session')) {
-      const guest = yaa.use('ui/guest')
-      const data = guest.given()
-      if (data) return guest.start(root, data)
+      const standalone = yaa.use('ui/standalone-page')
+      const data = standalone.embeddedSession()
+      if (data) return standalone.start(root, data)
     }
     const store = await stores.open({ onError: troubled, makeRoom })
     await startApp({ root, settings: settings.open(), store }).start()
   }
 
-  /** ui/ground says what can be done; until it is here, what went wrong is said. @param {StoreError} error */
+  /** Report a storage failure: ui/storage-notices does, a toast until it is loaded. @param {StoreError} error */
   function troubled(error) {
     const heard = !dispatchEvent(new CustomEvent('yaa-storage', { detail: error, cancelable: true }))
     if (!heard) toast(t('toast.saveFailed', { detail: error.message }), { bad: true })
   }
 
-  /** Recorded runs can be lost. */
-  const makeRoom = () => yaa.later('journal').then(() => yaa.use('io/journal').clear())
+  /** Recorded runs are expendable. */
+  const makeRoom = () => yaa.load('event-log').then(() => yaa.use('io/event-log').clear())
 
   return { main }
 })

@@ -2,7 +2,7 @@
 
 An allow-list: a key that is not named here is removed. Messages, results, titles and branches stay;
 approvals, policies, agents, providers, hidden instructions and limits above the defaults are
-removed. The web page has the same function (client/js/core/foreign.js); tests/vectors/foreign.json
+removed. The web page has the same function (client/js/core/sanitize.js); tests/vectors/foreign.json
 tests both.
 """
 

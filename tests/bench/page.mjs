@@ -42,7 +42,7 @@ await main(async (walk, job) => {
     const tab = (walk.page = await walk.newPage());
     await tab.goto(home);
     await tab.waitForSelector(COMPOSER, { visible: true });
-    await tab.waitForFunction(() => { try { return yaa.use("ui/ground").context() } catch { return false } });
+    await tab.waitForFunction(() => { try { return yaa.use("ui/storage-notices").context() } catch { return false } });
     await tab.evaluate(async (count) => {
       const words = "The **quick** brown fox jumps over `the lazy` dog.\n\n- one\n- two\n\n```js\nconst a = 1\n```\n";
       const messages = Array.from({ length: count }, (_, i) => (i % 2 ? { id: `m${i}`, role: "assistant", content: words } : { id: `m${i}`, role: "user", content: `Question ${i}` }));
@@ -50,7 +50,7 @@ await main(async (walk, job) => {
     }, LONG);
     const open_ms = await tab.evaluate(async () => {
       const begun = performance.now();
-      await yaa.use("ui/ground").context().actions.open("long");
+      await yaa.use("ui/storage-notices").context().actions.open("long");
       await new Promise((resolve) => { const look = () => (document.querySelectorAll("article.message").length > 100 ? requestAnimationFrame(() => setTimeout(resolve)) : requestAnimationFrame(look)); look(); });
       return performance.now() - begun;
     });

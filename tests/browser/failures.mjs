@@ -3,7 +3,7 @@
  * server does not allow. The page is opened from disk. The job: {url, server, key, strict, down}.
  */
 import { main } from "./driver.mjs";
-import { FAILURE, address, checks, clean, says } from "./wrong.mjs";
+import { FAILURE, address, checks, clean, says } from "./failure-page.mjs";
 
 await main(async (walk, job) => {
   const { page } = walk;
@@ -59,7 +59,7 @@ await main(async (walk, job) => {
 
   await walk.step("what this machine cannot produce has its words too", async () => {
     const shown = await page.evaluate(() => ["other"].map((kind) => {
-      const panel = yaa.use("ui/connection").failurePanel({});
+      const panel = yaa.use("ui/connection-checks").failurePanel({});
       panel.update({ server: { url: "http://h", failure: { kind, checks: { permission: "bad" } } } });
       return panel.el.textContent;
     }));

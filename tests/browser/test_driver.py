@@ -7,13 +7,13 @@ import unittest
 from ..tooling import tools
 from . import walks
 
-PAGE = tools.ROOT / "tests" / "browser" / "selftest.html"
+PAGE = tools.ROOT / "tests" / "browser" / "driver-selftest.html"
 
 
 class Driver(walks.Both):
     def check(self, browser: str) -> None:
         job = {"url": PAGE.as_uri(), "label": f"{browser}-driver"}
-        walked = walks.walk("selftest.mjs", browser, job, {"echo": lambda: "here"})
+        walked = walks.walk("driver-selftest.mjs", browser, job, {"echo": lambda: "here"})
         self.assertEqual(walked.error, "")
         steps = ("open", "type and press", "ask the test")
         pages = ("", "#broken", "#loud")

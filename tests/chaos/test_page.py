@@ -1,7 +1,7 @@
 """A conversation with tools of the page, cut everywhere: the stream after every event, with the
 server ahead of what arrived, and the page between any two of its own steps.
 
-The page is the plain rule of the documentation, as client/js/core/clienttools.js has it: it keeps
+The page is the plain rule of the documentation, as client/js/core/client-tools.js has it: it keeps
 a copy, marks a call `started` in it before it runs the tool, and acts on what was sent to it when
 the result is new to the copy it keeps. Whatever is cut, no call is run twice by the page on its
 own account, and none that the page survived is left out.

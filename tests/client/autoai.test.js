@@ -4,7 +4,7 @@
 const test = require('node:test')
 const assert = require('node:assert')
 const path = require('node:path')
-const { yaa, use, JS } = require('./load.js')
+const { yaa, use, JS } = require('./load-modules.js')
 
 const opened = []
 yaa.define('widget/view', [], () => ({ open(options) {

@@ -6,12 +6,12 @@ const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
 const vm = require('node:vm')
-const { JS } = require('./load.js')
+const { JS } = require('./load-modules.js')
 
 function open({ platform = 'Linux', settings = {} } = {}) {
   const context = vm.createContext({ navigator: { platform }, Date })
   vm.runInContext(fs.readFileSync(path.join(JS, 'kernel.js'), 'utf8'), context)
-  context.yaa.define('ui/text', [], () => ({ t: (key) => `<${key}>` }))
+  context.yaa.define('ui/i18n', [], () => ({ t: (key) => `<${key}>` }))
   vm.runInContext(fs.readFileSync(path.join(JS, 'ui', 'commands.js'), 'utf8'), context)
   const commands = context.yaa.use('ui/commands')
   const ran = []

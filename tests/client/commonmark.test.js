@@ -6,7 +6,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
-const { use, ROOT } = require('./load.js')
+const { use, ROOT } = require('./load-modules.js')
 
 const { parse } = use('core/markdown')
 const EXAMPLES = JSON.parse(fs.readFileSync(path.join(ROOT, 'tests/vectors/commonmark.json'), 'utf8'))

@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use } = require('./load.js')
+const { use } = require('./load-modules.js')
 
 const { compare } = use('core/compare-server')
 

@@ -3,9 +3,9 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use } = require('./load.js')
+const { use } = require('./load-modules.js')
 
-const { lens, gauge, windowFrom, allowed, markers, estimate, pin, restore } = use('core/context')
+const { messageViews, contextUsage, windowFrom, limitOf, markers, estimate, pin, restore } = use('core/context')
 
 const messages = () => [
   { id: 'u1', role: 'user', content: 'x'.repeat(400) },
@@ -15,7 +15,7 @@ const messages = () => [
   { id: 'e1', role: 'error', content: 'z' },
   { id: 'u2', role: 'user', content: '你好' },
 ]
-const states = (ops, all = messages()) => lens({ id: 's', messages: all, context: { ops } }).map((row) => row.state + (row.pinned ? '!' : ''))
+const states = (ops, all = messages()) => messageViews({ id: 's', messages: all, context: { ops } }).map((row) => row.state + (row.pinned ? '!' : ''))
 
 test('how each message is sent', () => {
   const whole = ['whole', 'whole', 'whole', 'whole', 'never', 'whole']
@@ -32,10 +32,10 @@ test('how each message is sent', () => {
     [[{ op: 'args', id: 'a1', fields: ['x'] }], whole.with(1, 'args')], [[{ op: 'stub', ids: ['none', 'm99', null, {}] }], whole], [[{ op: 'stub', ids: ['e1'] }], whole],
   ]
   for (const [ops, expected] of rows) assert.deepStrictEqual(states(ops), expected, JSON.stringify(ops))
-  const [row] = lens({ id: 's', messages: messages(), context: { ops: [{ op: 'stub', ids: ['t1'] }] } }).filter((one) => one.state === 'stub')
+  const [row] = messageViews({ id: 's', messages: messages(), context: { ops: [{ op: 'stub', ids: ['t1'] }] } }).filter((one) => one.state === 'stub')
   assert.deepStrictEqual([row.full, row.sent], [1004, 20])
-  assert.deepStrictEqual(lens({ id: 's', messages: null }), [])
-  const runs = (n) => lens({ id: 's', messages: messages(), config: { context: { window_runs: n } } }).map(({ state }) => state)
+  assert.deepStrictEqual(messageViews({ id: 's', messages: null }), [])
+  const runs = (n) => messageViews({ id: 's', messages: messages(), config: { context: { window_runs: n } } }).map(({ state }) => state)
   assert.deepStrictEqual([runs(1), runs(2)], [['never', 'never', 'never', 'never', 'never', 'whole'], whole])
   assert.deepStrictEqual([runs(0), runs('1')], [whole, whole])
 })
@@ -43,36 +43,36 @@ test('how each message is sent', () => {
 test('a picture counts as one, however many bytes it has', () => {
   const url = `data:image/png;base64,${'A'.repeat(400_000)}`
   const content = [{ type: 'text', text: 'look' }, { type: 'image_url', image_url: { url } }, { type: 'file', file: { data: url } }, null]
-  const [row] = lens({ id: 's', messages: [{ id: 'u1', role: 'user', content }] })
+  const [row] = messageViews({ id: 's', messages: [{ id: 'u1', role: 'user', content }] })
   assert.strictEqual(row.full, estimate('look') + 2000 + 4)
-  assert.ok(gauge({ id: 's', messages: [{ id: 'u1', role: 'user', content }] }).used < 2100)
+  assert.ok(contextUsage({ id: 's', messages: [{ id: 'u1', role: 'user', content }] }).used < 2100)
 })
 
 test('the room taken: what the provider counted, and what came since', () => {
   const all = messages()
-  const found = gauge({ id: 's', character: 'c'.repeat(80), messages: all, config: { yaa: { max_context: 4000 } } }, { window: 8000, tools: [] })
+  const found = contextUsage({ id: 's', character: 'c'.repeat(80), messages: all, config: { yaa: { max_context: 4000 } } }, { window: 8000, tools: [] })
   assert.strictEqual(found.used, 1600 + estimate('你好') + 4)
   assert.deepStrictEqual([found.measured, found.window, found.free], [true, 4000, 4000 - found.used])
   assert.strictEqual(Object.values(found.parts).reduce((sum, one) => sum + one, 0), found.used)
   assert.ok(found.parts.results >= 1000 && found.parts.history >= 100)
-  const guess = gauge({ id: 's', messages: all.slice(0, 1) })
+  const guess = contextUsage({ id: 's', messages: all.slice(0, 1) })
   assert.deepStrictEqual([guess.measured, guess.window, guess.free, guess.share, guess.used], [false, null, null, null, guess.parts.history + guess.parts.tools])
-  const less = gauge({ id: 's', messages: [{ id: 'u', role: 'user', content: 'x'.repeat(9000) }, { id: 'a', role: 'assistant', content: '', meta: { usage: { prompt_tokens: 900, completion_tokens: 100 } } }] })
+  const less = contextUsage({ id: 's', messages: [{ id: 'u', role: 'user', content: 'x'.repeat(9000) }, { id: 'a', role: 'assistant', content: '', meta: { usage: { prompt_tokens: 900, completion_tokens: 100 } } }] })
   assert.ok(Math.abs(Object.values(less.parts).reduce((sum, one) => sum + one, 0) - 1000) <= 5)
-  const sums = gauge({ id: 's', messages: all.slice(0, 3), context: { ops: [{ op: 'fold', from: 'u1', to: 't1', text: 'k'.repeat(400) }] } })
+  const sums = contextUsage({ id: 's', messages: all.slice(0, 3), context: { ops: [{ op: 'fold', from: 'u1', to: 't1', text: 'k'.repeat(400) }] } })
   assert.deepStrictEqual([sums.parts.summaries, sums.parts.results], [100, 0])
 })
 
 test('a compaction that came later is what the count goes on from', () => {
   const all = messages()
-  const at = (record) => gauge({ id: 's', messages: all, context: { events: [record] } })
+  const at = (record) => contextUsage({ id: 's', messages: all, context: { events: [record] } })
   assert.deepStrictEqual([at({ at: 5, after: 700 }).used, at({ at: 5, after: 700 }).measured], [700 + 6, true])
   assert.strictEqual(at({ at: 3, after: 700 }).used, 1600 + 6, 'the provider counted after it')
   assert.strictEqual(at({ at: 99, after: 700 }).used, 1600 + 6, 'a compaction of messages that are not here')
   const thought = { id: 'a', role: 'assistant', content: 'x', meta: { usage: { prompt_tokens: 100, completion_tokens: 90, reasoning_tokens: 80 } } }
-  assert.strictEqual(gauge({ id: 's', messages: [thought] }).used, 110, 'thoughts are not sent again')
+  assert.strictEqual(contextUsage({ id: 's', messages: [thought] }).used, 110, 'thoughts are not sent again')
   const guess = { ...thought, meta: { usage: { ...thought.meta.usage, estimated: true } } }
-  assert.strictEqual(gauge({ id: 's', messages: [guess] }).measured, false)
+  assert.strictEqual(contextUsage({ id: 's', messages: [guess] }).measured, false)
 })
 
 test('the window of a model', () => {
@@ -89,8 +89,8 @@ test('how far a run may go: what the session says, or is filled in, and no furth
   for (const [limits, agent, server, found] of [
     [{}, {}, info, 20], [{ max_steps: 50 }, {}, info, 50], [{ max_steps: 300 }, {}, info, 100], [{ max_steps: null }, {}, info, 100],
     [{ max_steps: 50 }, { limits: { max_steps: 7 } }, info, 7], [{ max_steps: 50 }, {}, null, 50], [{}, {}, null, null], [{ max_steps: null }, {}, null, null],
-  ]) assert.strictEqual(allowed({ id: 's', messages: [], config: { limits, agent } }, server, 'max_steps'), found)
-  assert.strictEqual(allowed({ id: 's', messages: [] }, info, 'max_tokens'), null)
+  ]) assert.strictEqual(limitOf({ id: 's', messages: [], config: { limits, agent } }, server, 'max_steps'), found)
+  assert.strictEqual(limitOf({ id: 's', messages: [] }, info, 'max_tokens'), null)
 })
 
 test('marks in the thread', () => {
@@ -125,15 +125,15 @@ test('a person pins a message, and has one sent whole again; the records go on t
   }
   const session = { id: 's', messages: messages() }
   pin(session, 't1', true)
-  assert.strictEqual(lens(session)[2].pinned, true)
+  assert.strictEqual(messageViews(session)[2].pinned, true)
   pin(session, 't1', false)
-  assert.strictEqual(lens(session)[2].pinned, false)
+  assert.strictEqual(messageViews(session)[2].pinned, false)
 })
 
 test('a summary of one message stands for it, and goes when the message is to be whole', () => {
   const ops = [{ op: 'summary', id: 't1', text: 'k'.repeat(40), source: 'llm' }]
   const session = { id: 's', messages: messages(), context: { ops, events: [{ id: 'c1', at: 4, ops: 1 }] } }
-  const row = lens(session).find(({ message }) => message.id === 't1')
+  const row = messageViews(session).find(({ message }) => message.id === 't1')
   assert.deepStrictEqual([row.state, row.sent <= 30, markers(session)[0].ops[0].known], ['summary', true, true])
   restore(session, 't1')
   assert.deepStrictEqual(session.context.ops, [])

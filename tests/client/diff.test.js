@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use, random, cpu } = require('./load.js')
+const { use, random, cpu } = require('./load-modules.js')
 
 const diff = use('core/diff')
 

@@ -3,7 +3,7 @@
 // host would, and its tool is not repeatable: `executions` must never exceed one.
 'use strict'
 
-const { use } = require('./load.js')
+const { use } = require('./load-modules.js')
 
 const { fold, digest } = use('core/fold')
 const encoder = new TextEncoder()

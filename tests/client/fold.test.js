@@ -6,10 +6,10 @@ const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
 const { spawnSync } = require('node:child_process')
-const { use, random, ROOT, cpu } = require('./load.js')
+const { use, random, ROOT, cpu } = require('./load-modules.js')
 
 const { fold, digest } = use('core/fold')
-const { canonical } = use('core/canon')
+const { canonical } = use('core/canonical-json')
 const VECTORS = path.join(ROOT, 'tests', 'vectors', 'fold.json')
 
 function folded(session, events) {

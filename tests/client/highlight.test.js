@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use, random, cpu } = require('./load.js')
+const { use, random, cpu } = require('./load-modules.js')
 
 const { spans, languageOf } = use('core/highlight')
 const shown = (text, lang) => spans(text, lang).map(([kind, from, to]) => `${kind}:${text.slice(from, to)}`).join(' ')

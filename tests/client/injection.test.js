@@ -1,16 +1,16 @@
 // Texts that try to become more than text (tests/vectors/injection.json): whatever comes out of the parser is a node
-// of a known kind, and every address that leaves core/urlsafe is one of the few schemes a link or a picture may have.
-// tests/browser/test_safety.py puts the same texts on the page.
+// of a known kind, and every address that leaves core/safe-urls is one of the few schemes a link or a picture may have.
+// tests/browser/test_injection.py puts the same texts on the page.
 'use strict'
 
 const test = require('node:test')
 const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
-const { use, ROOT } = require('./load.js')
+const { use, ROOT } = require('./load-modules.js')
 
 const { parse, stream } = use('core/markdown')
-const urlsafe = use('core/urlsafe')
+const urlsafe = use('core/safe-urls')
 const CORPUS = JSON.parse(fs.readFileSync(path.join(ROOT, 'tests/vectors/injection.json'), 'utf8'))
 const TEXTS = Object.values(CORPUS).flat()
 

@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use, cpu } = require('./load.js')
+const { use, cpu } = require('./load-modules.js')
 
 const { scan, redact } = use('core/redact')
 const of = (text) => scan({ messages: [{ content: text }] })

@@ -6,12 +6,12 @@ const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
 const { spawnSync } = require('node:child_process')
-const { use, ROOT, cpu } = require('./load.js')
+const { use, ROOT, cpu } = require('./load-modules.js')
 
-const { replay, folded } = use('core/replay')
-const { pack, unpack, idsOf } = use('core/recording')
+const { replay, sessionAfter } = use('core/replay')
+const { pack, unpack, idsOf } = use('core/event-recording')
 const { fold } = use('core/fold')
-const { canonical } = use('core/canon')
+const { canonical } = use('core/canonical-json')
 const { items } = use('core/session')
 
 const vectors = JSON.parse(fs.readFileSync(path.join(ROOT, 'tests', 'vectors', 'fold.json'), 'utf8'))
@@ -23,7 +23,7 @@ function sequences(count, seed) {
   return child.stdout.trim().split('\n').map((line) => JSON.parse(line))
 }
 
-const whole = (replayed) => folded(replayed, replayed.events.length)
+const whole = (replayed) => sessionAfter(replayed, replayed.events.length)
 const documentOf = ({ session, events }) => {
   const copy = structuredClone(session)
   for (const event of structuredClone(events)) fold(copy, event)
@@ -59,13 +59,13 @@ test('a well-made session needs no repair of its messages', () => {
 test('any point on the way can be shown, and grows', () => {
   const replayed = replay(sample())
   const counts = replayed.events.map((_, n) => {
-    const session = folded(replayed, n)
+    const session = sessionAfter(replayed, n)
     items(session, { live: false })
     return session.messages.length
   })
   assert.deepStrictEqual(counts, [...counts].sort((a, b) => a - b))
-  assert.deepStrictEqual(replayed.turns.map((turn) => folded(replayed, turn + 1).messages.at(-1).content), ['hi', 'and now?'])
-  const texts = new Set(replayed.events.map((_, n) => folded(replayed, n).messages.findLast((one) => one.role === 'assistant')?.content))
+  assert.deepStrictEqual(replayed.turns.map((turn) => sessionAfter(replayed, turn + 1).messages.at(-1).content), ['hi', 'and now?'])
+  const texts = new Set(replayed.events.map((_, n) => sessionAfter(replayed, n).messages.findLast((one) => one.role === 'assistant')?.content))
   assert.ok(texts.size > 5, 'the answer is written piece by piece')
 })
 
@@ -75,7 +75,7 @@ test('turns that are put aside while it folds come back: every moment is the sam
   const replayed = replay(session)
   assert.strictEqual(replayed.whole, false)
   for (let n = 0; n <= replayed.events.length; n++) {
-    assert.strictEqual(canonical(folded(replayed, n)), canonical(folded({ ...replayed, whole: true }, n)), String(n))
+    assert.strictEqual(canonical(sessionAfter(replayed, n)), canonical(sessionAfter({ ...replayed, whole: true }, n)), String(n))
   }
   session.messages.push(structuredClone(session.messages[1]))
   assert.strictEqual(replay(session).whole, true)

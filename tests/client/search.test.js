@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use, cpu } = require('./load.js')
+const { use, cpu } = require('./load-modules.js')
 
 const search = use('core/search')
 const sessions = use('core/session')
@@ -14,7 +14,7 @@ test('case, accents, width and final letters make no difference', () => {
     ['İstanbul', 'istanbul'], ['上海的天气', '天气'], ['서울 날씨', '날씨'], ['ﬁle', 'file'], ['Ёлка', 'елка'],
   ]
   for (const [text, query] of cases) {
-    assert.ok(search.fold(text).includes(search.fold(query)), `${text} ~ ${query}`)
+    assert.ok(search.foldCase(text).includes(search.foldCase(query)), `${text} ~ ${query}`)
     assert.strictEqual(search.ranges(text, search.terms(query)).length, 1, `${text} ~ ${query}`)
   }
 })
@@ -39,7 +39,7 @@ test('words are all wanted; quotes keep them together', () => {
 
 test('marked cuts a text without losing anything', () => {
   const text = 'One two, ONE Two.'
-  const parts = search.marked(text, search.terms('one'))
+  const parts = search.splitMatches(text, search.terms('one'))
   assert.deepStrictEqual(parts, [['One', true], [' two, ', false], ['ONE', true], [' Two.', false]])
   assert.strictEqual(parts.map(([part]) => part).join(''), text)
 })
@@ -81,17 +81,17 @@ test('what a session holds: thoughts, calls and results under the article they a
 
 test('what was set aside is found too, and says in which branch it is', () => {
   const one = session()
-  use('core/tree').begin(one, 0, [{ id: 'n1', role: 'user', content: 'Another beginning' }])
+  use('core/branch-tree').beginBranch(one, 0, [{ id: 'n1', role: 'user', content: 'Another beginning' }])
   const of = (word) => search.allPages(one).filter((page) => page.folded.includes(word)).map((page) => [page.id, Boolean(page.branch)])
   assert.deepStrictEqual(of('another'), [['n1', false]])
   assert.deepStrictEqual(of('sunny'), [['a1', true]])
   assert.deepStrictEqual(search.pages(one).length, 1)
-  assert.strictEqual(search.look({ title: '', pages: search.allPages(one) }, ['sunny']).hits[0].branch, one.ext.tree.branches[0].id)
+  assert.strictEqual(search.searchSession({ title: '', pages: search.allPages(one) }, ['sunny']).hits[0].branch, one.ext.tree.branches[0].id)
 })
 
 test('a session is found when title and messages together hold every word', () => {
   const one = { title: 'Weather', pages: search.pages(session()) }
-  const look = (query) => search.look(one, search.terms(query))
+  const look = (query) => search.searchSession(one, search.terms(query))
   assert.strictEqual(look('weather').inTitle, true)
   assert.deepStrictEqual(look('weather zurich').hits.length, 1)
   assert.strictEqual(look('weather nowhere'), null)
@@ -100,8 +100,8 @@ test('a session is found when title and messages together hold every word', () =
 })
 
 test('titles come before contents, whole words before parts of words', () => {
-  const of = (title, text) => ({ title, pages: [{ id: 'm', role: 'user', text, folded: search.fold(text) }] })
-  const score = (one, query) => search.look(one, search.terms(query)).score
+  const of = (title, text) => ({ title, pages: [{ id: 'm', role: 'user', text, folded: search.foldCase(text) }] })
+  const score = (one, query) => search.searchSession(one, search.terms(query)).score
   assert.ok(score(of('Rust', 'x'), 'rust') > score(of('x', 'rust rust rust'), 'rust'))
   assert.ok(score(of('Rust', 'x'), 'rust') > score(of('Trusted', 'x'), 'rust'))
   assert.ok(score(of('x', 'a cat sat'), 'cat') > score(of('x', 'concatenate'), 'cat'))
@@ -120,10 +120,10 @@ test('rank: what was typed against a name', () => {
 test('5,000 messages are looked through in the time of a frame or two', () => {
   const pages = Array.from({ length: 5000 }, (_, i) => {
     const text = `Message ${i} about ${'quite ordinary things, '.repeat(20)} é ${i === 4999 ? 'needle' : ''}`
-    return { id: String(i), role: 'user', text, folded: search.fold(text) }
+    return { id: String(i), role: 'user', text, folded: search.foldCase(text) }
   })
   const began = cpu()
-  const found = search.look({ title: '', pages }, ['needle'])
+  const found = search.searchSession({ title: '', pages }, ['needle'])
   assert.strictEqual(found.count, 1)
   assert.ok(cpu() - began < 200, `${cpu() - began} ms`)
 })

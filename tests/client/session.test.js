@@ -3,10 +3,10 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use } = require('./load.js')
+const { use } = require('./load-modules.js')
 
 const sessions = use('core/session')
-const { canonical } = use('core/canon')
+const { canonical } = use('core/canonical-json')
 
 const call = (id, name = 'shell') => ({ id, type: 'function', function: { name, arguments: '{}' } })
 const user = { id: 'u1', role: 'user', content: 'hi' }
@@ -33,15 +33,15 @@ test('a new session', () => {
 
 test('open and answered questions', () => {
   const session = asking()
-  assert.deepStrictEqual(sessions.open(session).map(({ id }) => id), ['int-c1', 'int-c2'])
+  assert.deepStrictEqual(sessions.openInterrupts(session).map(({ id }) => id), ['int-c1', 'int-c2'])
   assert.strictEqual(sessions.answer(session, 'int-c1', resolved({ approved: true })), true)
-  assert.deepStrictEqual(sessions.open(session).map(({ id }) => id), ['int-c2'])
-  assert.deepStrictEqual(sessions.answered(session).map(({ id }) => id), ['int-c1'])
+  assert.deepStrictEqual(sessions.openInterrupts(session).map(({ id }) => id), ['int-c2'])
+  assert.deepStrictEqual(sessions.answeredInterrupts(session).map(({ id }) => id), ['int-c1'])
   assert.strictEqual(sessions.answer(session, 'int-c1', null), true)
   assert.strictEqual(canonical(session), canonical(asking()))
   assert.strictEqual(sessions.answer(session, 'nothing', resolved({})), false)
   session.messages.push({ id: 'r', role: 'tool', tool_call_id: 'c1', content: '' })
-  assert.deepStrictEqual(sessions.open(session).map(({ id }) => id), ['int-c2'], 'a call that has its result asks nothing')
+  assert.deepStrictEqual(sessions.openInterrupts(session).map(({ id }) => id), ['int-c2'], 'a call that has its result asks nothing')
   assert.strictEqual(sessions.answer(session, 'int-c1', resolved({})), false)
 })
 
@@ -65,7 +65,7 @@ test('write-ahead marks what may run, and nothing else', () => {
     session.calls.c1.state = state
     const before = canonical(session)
     const marks = sessions.writeAhead(session)
-    const kept = sessions.keep(session, marks)
+    const kept = sessions.applyMarks(session, marks)
     const name = JSON.stringify([reason, answer, state])
     assert.strictEqual(canonical(session), before, name)
     assert.deepStrictEqual(marks, mark ? { c1: { name: 'shell', fingerprint: 'f', ...mark } } : {}, name)
@@ -77,21 +77,21 @@ test('write-ahead marks what may run, and nothing else', () => {
 test('marks hold until the server has carried out, answered or asked anew', () => {
   const sent = asking({ interrupts: [{ id: 'int-c1', reason: 'tool_call', call_id: 'c1', answer: resolved({ approved: true }) }] })
   const marks = sessions.writeAhead(sent)
-  assert.strictEqual(sessions.keep(sent, marks).calls.c1.state, 'started')
+  assert.strictEqual(sessions.applyMarks(sent, marks).calls.c1.state, 'started')
   const executed = structuredClone(sent)
   Object.assign(executed.calls.c1, { state: 'done', attempt: 1 })
-  assert.strictEqual(sessions.keep(executed, marks).calls.c1.state, 'done')
+  assert.strictEqual(sessions.applyMarks(executed, marks).calls.c1.state, 'done')
   const askedAgain = structuredClone(sent)
   delete askedAgain.interrupts[0].answer
-  assert.strictEqual(sessions.keep(askedAgain, marks).calls.c1.state, 'asking')
+  assert.strictEqual(sessions.applyMarks(askedAgain, marks).calls.c1.state, 'asking')
   const withResult = structuredClone(sent)
   withResult.messages.push({ id: 'r', role: 'tool', tool_call_id: 'c1', content: '' })
-  assert.strictEqual(sessions.keep(withResult, marks).calls.c1.state, 'asking')
+  assert.strictEqual(sessions.applyMarks(withResult, marks).calls.c1.state, 'asking')
 })
 
 test('a call without a ledger entry, or with a hostile name, is marked like any other', () => {
   const session = asking({ calls: {}, interrupts: [{ id: 'i', reason: 'tool_call', call_id: '__proto__', answer: resolved({ approved: true }) }] })
-  const kept = (one) => sessions.keep(one, sessions.writeAhead(one))
+  const kept = (one) => sessions.applyMarks(one, sessions.writeAhead(one))
   assert.strictEqual(canonical(kept(session).calls), '{"__proto__":{"attempt":1,"state":"started"}}')
   const bare = { id: 's', messages: [user] }
   assert.deepStrictEqual(kept(bare), bare)
@@ -130,9 +130,9 @@ test('why it stands still', () => {
     [{ messages: [user, answer], status: 'interrupted', finish_reason: 'limit' }, 'limit', false],
   ]
   for (const [session, kind, resumes] of rows) {
-    assert.strictEqual(sessions.why(session).kind, kind, JSON.stringify(session))
+    assert.strictEqual(sessions.stopReason(session).kind, kind, JSON.stringify(session))
     assert.strictEqual(sessions.canResume(session), resumes, JSON.stringify(session))
-    assert.strictEqual(sessions.why(session, { live: true }).kind, 'running')
+    assert.strictEqual(sessions.stopReason(session, { live: true }).kind, 'running')
   }
 })
 
@@ -140,7 +140,7 @@ test('documents that hold anything', () => {
   const odd = [{}, { messages: null }, { messages: [null, 1, 'x', { role: 'tool' }, { role: 'assistant', tool_calls: [null, {}] }], interrupts: [null, 3, {}], calls: null }, { messages: 'x', interrupts: 'y' }]
   for (const session of odd) {
     sessions.items(session)
-    sessions.why(session)
+    sessions.stopReason(session)
     sessions.writeAhead(session)
     assert.strictEqual(sessions.answer(session, 'i', null), false)
   }

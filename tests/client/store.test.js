@@ -7,7 +7,7 @@ const assert = require('node:assert')
 const page = new EventTarget()
 globalThis.addEventListener = page.addEventListener.bind(page)
 globalThis.removeEventListener = page.removeEventListener.bind(page)
-const { use } = require('./load.js')
+const { use } = require('./load-modules.js')
 const { FakeIDB } = require('./fake-idb.js')
 
 const idb = use('io/store-idb')
@@ -15,7 +15,7 @@ const memory = use('io/store-memory')
 const locks = use('io/lock')
 const sessions = use('core/session')
 const { fold } = use('core/fold')
-const { canonical } = use('core/canon')
+const { canonical } = use('core/canonical-json')
 
 function example(id = 's') {
   const session = sessions.create({ id, now: 0 })
@@ -385,7 +385,7 @@ test('no way to lock, none that is allowed, no channel: a tab is on its own, and
   context.after(() => { globalThis.BroadcastChannel = BroadcastChannel })
   for (const none of [undefined, class { constructor() { denied() } }]) {
     globalThis.BroadcastChannel = none
-    const channel = use('io/channel').open()
+    const channel = use('io/tab-channel').open()
     channel.send({})
     channel.listen(() => {})()
     channel.close()

@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
-const { use, random, ROOT, cpu } = require('./load.js')
+const { use, random, ROOT, cpu } = require('./load-modules.js')
 
 const { parse } = use('core/tex')
 /** `frac(a b)`: element names without their m, attributes left out. */

@@ -3,9 +3,9 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use, cpu } = require('./load.js')
+const { use, cpu } = require('./load-modules.js')
 
-const { markdown, focused } = use('core/transcript')
+const { markdown, condense } = use('core/transcript')
 const words = { you: 'You', assistant: 'yaa', error: 'Error', thoughts: 'Thoughts', result: 'Result', untitled: 'New', image: 'image', edited: 'edited', files: 'Files' }
 const session = () => ({
   id: 's', title: 'A\n title', start_time: '2026-01-01T00:00:00Z', ext: { tags: ['x'], tree: { branches: [{}] } }, context: { ops: [] },
@@ -99,7 +99,7 @@ test('focused: long results are cut in the middle, thoughts and branches stay at
   const one = session()
   one.messages[2].content = `${'a'.repeat(400)}${'b'.repeat(2000)}${'z'.repeat(400)}`
   const before = JSON.stringify(one)
-  const copy = focused(one, (left) => `[${left} left out]`)
+  const copy = condense(one, (left) => `[${left} left out]`)
   assert.strictEqual(JSON.stringify(one), before, 'the document itself is not changed')
   assert.strictEqual(copy.messages[2].content, `${'a'.repeat(240)}\n[2320 left out]\n${'z'.repeat(240)}`)
   assert.strictEqual(copy.messages[2].result, undefined)

@@ -4,7 +4,7 @@
 const test = require('node:test')
 const assert = require('node:assert')
 const zlib = require('node:zlib')
-const { use, random } = require('./load.js')
+const { use, random } = require('./load-modules.js')
 
 const { isZip, texts } = use('io/unzip')
 const { crc32 } = use('core/crc32')

@@ -4,9 +4,9 @@
 const test = require('node:test')
 const assert = require('node:assert')
 const path = require('node:path')
-const { use, JS } = require('./load.js')
+const { use, JS } = require('./load-modules.js')
 
-require(path.join(JS, 'widget/talk.js'))
+require(path.join(JS, 'widget/session.js'))
 
 const frame = (event) => `data: ${JSON.stringify(event)}\n\n`
 const BEGIN = [
@@ -39,7 +39,7 @@ function page(t, ...bodies) {
 
 /** Said in a talk with these options, and waited for until it rests. */
 async function said(options) {
-  const talk = use('widget/talk').open({ server: 'http://yaa.test', ...options }, () => {})
+  const talk = use('widget/session').open({ server: 'http://yaa.test', ...options }, () => {})
   await talk.send('Hi')
   return talk
 }
@@ -58,7 +58,7 @@ test('a function is asked before each request, and again when a run is resumed',
 test('what setHeaders gave holds from the next request on', async (t) => {
   const heard = page(t)
   const options = { headers: { Authorization: 'Bearer old' } }
-  const talk = use('widget/talk').open(Object.assign(options, { server: 'http://yaa.test' }), () => {})
+  const talk = use('widget/session').open(Object.assign(options, { server: 'http://yaa.test' }), () => {})
   await talk.send('Hi')
   options.headers = async () => new Headers({ authorization: 'Bearer new' })
   await talk.send('Hi')
@@ -81,7 +81,7 @@ test('a function that never answers can be stopped', async (t) => {
   const heard = page(t)
   let asked = () => {}
   const began = new Promise((resolve) => { asked = resolve })
-  const talk = use('widget/talk').open({ server: 'http://yaa.test', headers: () => { asked(); return new Promise(() => {}) } }, () => {})
+  const talk = use('widget/session').open({ server: 'http://yaa.test', headers: () => { asked(); return new Promise(() => {}) } }, () => {})
   const sent = talk.send('Hi')
   await began
   talk.stop()
@@ -93,7 +93,7 @@ test('facts that come late belong to the session they were asked for', async (t)
   const heard = page(t)
   const gates = []
   const environment = () => new Promise((resolve) => gates.push(resolve))
-  const talk = use('widget/talk').open({ server: 'http://yaa.test', environment }, () => {})
+  const talk = use('widget/session').open({ server: 'http://yaa.test', environment }, () => {})
   const first = talk.send('Hi')
   talk.reset()
   const second = talk.send('Hello')
@@ -121,7 +121,7 @@ async function called(options = {}) {
   let begun = () => {}
   const began = new Promise((resolve) => { begun = resolve })
   const tools = [{ name: 'show', run: () => new Promise((resolve) => begun(resolve)) }]
-  const talk = use('widget/talk').open({ server: 'http://tools.test', tools, ...options }, () => {})
+  const talk = use('widget/session').open({ server: 'http://tools.test', tools, ...options }, () => {})
   const sent = talk.send('Hi')
   return { talk, sent, answer: await began }
 }
@@ -152,7 +152,7 @@ test('what went on when the page was left goes on in the next, and no tool runs 
   let rests = () => {}
   const rested = new Promise((resolve) => { rests = resolve })
   let ran = 0
-  const next = use('widget/talk').open({ server: 'http://left.test', tools: [{ name: 'show', run: () => { ran += 1 } }] }, () => heard.length > 1 && !next.live() && rests())
+  const next = use('widget/session').open({ server: 'http://left.test', tools: [{ name: 'show', run: () => { ran += 1 } }] }, () => heard.length > 1 && !next.live() && rests())
   next.goOn()
   await rested
   assert.deepStrictEqual([ran, heard.length, payload(next).is_error], [0, 2, true])
@@ -170,7 +170,7 @@ test('what ended in a page that was left and came back is not begun again in the
   await sent
   talk.leave()
   talk.close()
-  use('widget/talk').open({ server: 'http://back.test' }, () => {}).goOn()
+  use('widget/session').open({ server: 'http://back.test' }, () => {}).goOn()
   await new Promise((resolve) => setImmediate(resolve))
   assert.strictEqual(heard.length, 2)
 })
@@ -186,7 +186,7 @@ test('from an older copy, which is all that a full storage has, nothing goes on 
   talk.leave()
   talk.close()
   await sent
-  const next = use('widget/talk').open({ server: 'http://full.test' }, () => {})
+  const next = use('widget/session').open({ server: 'http://full.test' }, () => {})
   next.goOn()
   await new Promise((resolve) => setImmediate(resolve))
   assert.deepStrictEqual([next.session().messages[0].content, next.live(), heard.length], ['Hi', false, 1])
@@ -207,20 +207,20 @@ test('a call that was approved counts as started in the copy that is kept, and n
     states.push(JSON.parse(body).calls.c1.state, JSON.parse(sessionStorage.getItem(name)).calls.c1.state)
     return new Response(END, { headers: { 'Content-Type': 'text/event-stream' } })
   }
-  const talk = use('widget/talk').open({ server: 'http://approve.test' }, () => {})
+  const talk = use('widget/session').open({ server: 'http://approve.test' }, () => {})
   await talk.answer('i', { status: 'resolved', payload: { approved: true } })
   assert.deepStrictEqual(states, ['asking', 'started'])
 })
 
 test('what was said while the page was asked for its facts goes on in the next page, too', async (t) => {
   const heard = page(t)
-  const talk = use('widget/talk').open({ server: 'http://facts.test', environment: () => new Promise(() => {}) }, () => {})
+  const talk = use('widget/session').open({ server: 'http://facts.test', environment: () => new Promise(() => {}) }, () => {})
   talk.send('Hi')
   talk.leave()
   talk.close()
   let rests = () => {}
   const rested = new Promise((resolve) => { rests = resolve })
-  const next = use('widget/talk').open({ server: 'http://facts.test' }, () => next.state().phase === 'done' && rests())
+  const next = use('widget/session').open({ server: 'http://facts.test' }, () => next.state().phase === 'done' && rests())
   next.goOn()
   await rested
   assert.deepStrictEqual([heard.length, next.session().messages[0].content], [1, 'Hi'])
@@ -228,7 +228,7 @@ test('what was said while the page was asked for its facts goes on in the next p
 
 test('widgets that ask the same server have a session each', async (t) => {
   page(t)
-  const [one, two] = ['one', 'two'].map(() => use('widget/talk').open({ server: 'http://both.test' }, () => {}))
+  const [one, two] = ['one', 'two'].map(() => use('widget/session').open({ server: 'http://both.test' }, () => {}))
   await one.send('Hi')
   await two.send('Hello')
   const said = ['', ' 2'].map((more) => JSON.parse(sessionStorage.getItem(`yaa.widget http://both.test${more}`)).messages[0].content)
@@ -238,7 +238,7 @@ test('widgets that ask the same server have a session each', async (t) => {
 test('a reset in the middle of a run leaves nothing of it to be said', async (t) => {
   page(t)
   globalThis.fetch = (_, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-  const talk = use('widget/talk').open({ server: 'http://reset.test' }, () => {})
+  const talk = use('widget/session').open({ server: 'http://reset.test' }, () => {})
   const sent = talk.send('Hi')
   await new Promise((resolve) => setImmediate(resolve))
   assert.strictEqual(talk.live(), true)

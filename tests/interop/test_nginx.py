@@ -173,7 +173,7 @@ class Balanced(unittest.TestCase):
                 self.assertIn(answer.status, PASSING)
                 if answer.status in (409, 429, 503):  # refused: nothing has run
                     client.kept = before
-                time.sleep(0.1)  # as a client does: DELAYS of client/js/io/stream.js
+                time.sleep(0.1)  # as a client does: DELAYS of client/js/io/run-stream.js
             elif not came:
                 self.lost += 1
             elif client.kept["status"] == "completed":

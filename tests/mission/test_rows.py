@@ -65,7 +65,7 @@ class Rows(unittest.TestCase):
             text = Path(module.__file__ or "").read_text()
             for numbers in re.findall(r"def test_(\d+(?:_\d+)*)_", text):
                 found |= {int(number) for number in numbers.split("_")}
-        walk = (ROOT / "tests" / "browser" / "mission.mjs").read_text()
+        walk = (ROOT / "tests" / "browser" / "session-settings.mjs").read_text()
         for numbers in re.findall(r'walk\.step\("([\d, ]+):', walk):
             found |= {int(number) for number in numbers.split(",")}
         self.assertEqual(tested - found, set())

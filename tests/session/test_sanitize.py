@@ -31,7 +31,7 @@ SHIPPED = DEFAULTS["session"]
 def imported(documents: list[Any]) -> list[Any]:
     """What the page's import makes of each."""
     found = subprocess.run(
-        ["node", str(ROOT / "tests" / "client" / "forged.js")],
+        ["node", str(ROOT / "tests" / "client" / "sanitize-stdin.js")],
         input=json.dumps(documents),
         capture_output=True,
         check=True,

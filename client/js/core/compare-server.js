@@ -1,7 +1,7 @@
 // What would be different for a session on another server, from the two answers to GET /info: tools it used or has to
 // use that are not there, a model nobody knows, tighter limits, stricter rules, calls that wait for an answer. Pure.
 
-yaa.define('core/compare-server', ['core/session', 'core/context'], ({ open }, { allowed }) => {
+yaa.define('core/compare-server', ['core/session', 'core/context'], ({ openInterrupts }, { limitOf }) => {
   const LIMITS = ['max_steps', 'max_tokens', 'max_wall_s', 'max_consecutive_errors', 'max_cost_micro']
   const STRICT = ['run', 'allow', 'ask', 'never', 'deny']
 
@@ -24,7 +24,7 @@ yaa.define('core/compare-server', ['core/session', 'core/context'], ({ open }, {
   /** Calls that wait for an answer whose tool is not there: the answer could not be carried out. @param {Session} session @param {any} there @returns {Difference[]} */
   function pending(session, there) {
     const known = byName(there)
-    return open(session).filter((one) => one.reason === 'tool_call').map((one) => {
+    return openInterrupts(session).filter((one) => one.reason === 'tool_call').map((one) => {
       const name = String(one.tool ?? session.calls?.[one.call_id ?? '']?.name ?? '')
       return known.has(name) ? { kind: 'asking', level: 'note', name } : { kind: 'pending', level: 'bad', name }
     })
@@ -74,7 +74,7 @@ yaa.define('core/compare-server', ['core/session', 'core/context'], ({ open }, {
   function limits(session, here, there) {
     if (!here) return []
     return LIMITS.flatMap((name) => {
-      const [mine, theirs] = [here, there].map((info) => allowed(session, info, name))
+      const [mine, theirs] = [here, there].map((info) => limitOf(session, info, name))
       if (theirs === null || (mine !== null && mine <= theirs)) return []
       return [{ kind: 'limit', level: /** @type {const} */ ('note'), name, here: mine ?? '∞', there: theirs }]
     })

@@ -38,14 +38,14 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   const idsOf = (op) => [op.ids ?? op.id ?? []].flat()
 
   /**
-   * How each message is sent. @param {Session} session @returns {LensRow[]} one for each message
+   * How each message is sent. @param {Session} session @returns {MessageView[]} one for each message
    */
-  function lens(session) {
+  function messageViews(session) {
     const messages = messagesOf(session)
     const rows = messages.map((message) => {
       const full = estimateOf(message)
       const never = message.role === 'error' || message.open === true
-      return /** @type {LensRow} */ ({ message, state: never ? 'never' : 'whole', full, sent: never ? 0 : full, pinned: false })
+      return /** @type {MessageView} */ ({ message, state: never ? 'never' : 'whole', full, sent: never ? 0 : full, pinned: false })
     })
     const at = new Map(messages.map((message, index) => [message.id, index]))
     const ops = opsOf(session)
@@ -57,7 +57,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     return rows
   }
 
-  /** Only the last so many runs are sent. @param {Session} session @param {LensRow[]} rows */
+  /** Only the last so many runs are sent. @param {Session} session @param {MessageView[]} rows */
   function hideEarlier(session, rows) {
     const runs = session.config?.context?.window_runs
     if (!Number.isInteger(runs) || runs < 1) return
@@ -89,7 +89,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     return objectsOf(content).reduce((sum, part) => sum + (typeof part.text === 'string' ? estimate(part.text) : MEDIA), 0)
   }
 
-  /** Of several operations the last counts, but nothing is less than one line. @param {LensRow | undefined} row @param {any} op */
+  /** Of several operations the last counts, but nothing is less than one line. @param {MessageView | undefined} row @param {any} op */
   function shrink(row, op) {
     const kind = kindOf(op)
     if (!row || row.state === 'never') return
@@ -101,7 +101,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     else if (kind === 'args') set(row, kind, Math.min(row.full, contentTokens(row.message.content) + STUB), op)
   }
 
-  /** @param {LensRow} row @param {LensRow['state']} state @param {number} sent @param {any} op */
+  /** @param {MessageView} row @param {MessageView['state']} state @param {number} sent @param {any} op */
   const set = (row, state, sent, op) => Object.assign(row, { state, sent, op })
 
   /**
@@ -119,10 +119,10 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
 
   /**
    * The room taken, by kind. `measured`: the provider counted it; otherwise it is an estimate.
-   * @param {Session} session @param {{window?: number | null, tools?: any[]}} [known] @returns {Gauge}
+   * @param {Session} session @param {{window?: number | null, tools?: any[]}} [known] @returns {ContextUsage}
    */
-  function gauge(session, { window = null, tools = [] } = {}) {
-    const rows = lens(session)
+  function contextUsage(session, { window = null, tools = [] } = {}) {
+    const rows = messageViews(session)
     const parts = {
       system: estimate(session.character) + estimate(session.environment), tools: estimate(tools) + estimate(session.tools),
       history: 0, results: 0, summaries: 0,
@@ -142,7 +142,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   /**
    * What is known of the request so far: what the provider counted last, or what the last compaction left if it came
    * later. Thoughts are not sent again.
-   * @param {Session} session @param {LensRow[]} rows @returns {{tokens: number, upto: number}} `upto`: how many messages are in it
+   * @param {Session} session @param {MessageView[]} rows @returns {{tokens: number, upto: number}} `upto`: how many messages are in it
    */
   function anchor(session, rows) {
     const record = recordsOf(session).at(-1)
@@ -192,7 +192,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
    * How far a run of a session may go: as the session says or a server fills in, and as far as that server lets anyone.
    * @param {Session} session @param {any} info of the server @param {string} name of the limit @returns {number | null} none
    */
-  function allowed(session, info, name) {
+  function limitOf(session, info, name) {
     const own = session.config?.limits?.[name]
     const usual = own === undefined ? info?.defaults?.config?.limits?.[name] : own
     const all = [usual, session.config?.agent?.limits?.[name], info?.limits?.session?.[name]].filter(Number.isFinite)
@@ -275,5 +275,5 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     session.context = { ...session.context, ops: opsOf(session).map(without).filter(Boolean), events }
   }
 
-  return { estimate, lens, gauge, windowFrom, allowed, markers, pin, restore }
+  return { estimate, messageViews, contextUsage, windowFrom, limitOf, markers, pin, restore }
 })

@@ -110,7 +110,7 @@ yaa.define('core/diff', [], () => {
     return steps
   }
 
-  // -- texts --------------------------------------------------------------------------------------
+  // -- texts --
 
   /** @param {string} text lines with their line break, which is a part of what is compared */
   const linesOf = (text) => text.match(/[^\n]*\n|[^\n]+$/g) ?? []

@@ -5,7 +5,7 @@
 // - every prefix of a run folds to a document that may be POSTed again.
 // Deltas are appended as they come: engines keep `a += b` as a rope, so a long answer costs linear time.
 
-yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical }, { crc32 }, patches) => {
+yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ canonical }, { crc32 }, patches) => {
   const { parsePointer, patch, put, own } = patches
   const { hasOwn } = Object
 
@@ -20,7 +20,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
   }
 
   /**
-   * CRC-32 of the canonical JSON of messages, calls and interrupts: what RUN_FINISHED carries.
+   * Compute the CRC-32 of the canonical JSON of messages, calls and interrupts, as in RUN_FINISHED.
    * @param {Session} session
    */
   function digest(session) {
@@ -37,7 +37,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     if (typeof before === 'string') target[field] = before + event.delta
   }
 
-  // -- run ----------------------------------------------------------------------------------------
+  // -- run --
 
   /** @param {Session} session @param {YaaEvent} event */
   function runStarted(session, event) {
@@ -66,7 +66,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     copy(session, details, ['rev'])
   }
 
-  // -- session ------------------------------------------------------------------------------------
+  // -- session --
 
   /** @param {Session} session @param {YaaEvent} event */
   function stateSnapshot(session, event) {
@@ -117,7 +117,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     }
   }
 
-  // -- the assistant's message --------------------------------------------------------------------
+  // -- the assistant's message --
 
   /** @param {Session} session @param {YaaEvent} event */
   function textStart(session, event) {
@@ -158,7 +158,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     return message.reasoning
   }
 
-  // -- tool calls ---------------------------------------------------------------------------------
+  // -- tool calls --
 
   /** @param {Session} session @param {YaaEvent} event */
   function toolStart(session, event) {
@@ -201,7 +201,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     }
   }
 
-  // -- finding ------------------------------------------------------------------------------------
+  // -- finding --
 
   /** @param {Session} session @param {any} id @returns {Message | undefined} */
   function findMessage(session, id) {
@@ -257,7 +257,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
   /** What Python calls false. @param {any} value */
   const isBlank = (value) => !value || (typeof value === 'object' && Object.keys(value).length === 0)
 
-  // -- the tables ---------------------------------------------------------------------------------
+  // -- the tables --
 
   /** @typedef {(value: any) => boolean} Check */
   const STRING = (/** @type {any} */ value) => typeof value === 'string'

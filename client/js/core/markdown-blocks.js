@@ -101,7 +101,7 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       return this.skip(1)
     }
 
-    // -- opening ----------------------------------------------------------------------------------
+    // -- opening --
 
     /** @param {BlockNode} container @returns {BlockNode} the innermost block that the line opens, or `container` */
     openBlocks(container) {
@@ -216,7 +216,7 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       for (; this.tip !== node; this.tip = /** @type {BlockNode} */ (this.tip.parent)) this.tip.open = false
     }
 
-    // -- adding -----------------------------------------------------------------------------------
+    // -- adding --
 
     /** The rest of the line goes to this block. @param {BlockNode} node */
     add(node) {
@@ -246,7 +246,7 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       return true
     }
 
-    // -- the line ---------------------------------------------------------------------------------
+    // -- the line --
 
     look() {
       let column = this.at

@@ -164,7 +164,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       return places.pop() ?? -1
     }
 
-    // -- formulas ---------------------------------------------------------------------------------
+    // -- formulas --
 
     dollar() {
       if (this.text[this.at + 1] === '$') return this.formula('$$') || this.take('$$')
@@ -185,7 +185,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       return true
     }
 
-    // -- emphasis ---------------------------------------------------------------------------------
+    // -- emphasis --
 
     /** @param {string} char */
     mark(char) {
@@ -266,7 +266,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       else this.marks = mark.prev
     }
 
-    // -- links and pictures -----------------------------------------------------------------------
+    // -- links and pictures --
 
     /** @param {boolean} image */
     openBracket(image) {
@@ -316,7 +316,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       return { ...reference, end: name !== null ? after + name.length + 2 : empty ? after + 2 : after }
     }
 
-    // -- addresses, HTML, entities ----------------------------------------------------------------
+    // -- addresses, HTML, entities --
 
     angle() {
       const link = match(AUTOLINK, this.text, this.at)

@@ -1,5 +1,5 @@
-// The inside of a block while it is parsed: nodes in a chain, so that wrapping a stretch of them takes no time, and
-// the tree of plain objects that is made of the chain at the end. Nothing here recurses: depth is the writer's choice.
+// The inline nodes of a block while it is parsed: a linked list, so that wrapping a stretch takes constant time, turned
+// into a tree of plain objects at the end. Nothing recurses: the writer chooses the depth.
 
 yaa.define('core/markdown-nodes', [], () => {
   /** @typedef {InlineNode} Node */

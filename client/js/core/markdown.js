@@ -43,7 +43,7 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
     return starts
   }
 
-  // -- link definitions ---------------------------------------------------------------------------
+  // -- link definitions --
 
   /** @param {BlockNode} tree @returns {Definition[]} */
   function definitionsIn(tree) {
@@ -66,7 +66,7 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
     return references
   }
 
-  // -- building -----------------------------------------------------------------------------------
+  // -- building --
 
   /**
    * @param {BlockNode} node
@@ -149,7 +149,7 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
     return lines.slice(0, end)
   }
 
-  // -- streaming ----------------------------------------------------------------------------------
+  // -- streaming --
 
   /** @returns {MarkdownStream} */
   function stream() {

@@ -3,7 +3,7 @@
 // the events leave different is set right by a last one.
 // What people do is an event too, of a kind of its own: `yaa.local`, RFC 6902 on the whole document.
 
-yaa.define('core/replay', ['core/fold', 'core/patch', 'core/recording'], ({ fold }, patches, { unpack, idsOf }) => {
+yaa.define('core/replay', ['core/fold', 'core/patch', 'core/event-recording'], ({ fold }, patches, { unpack, idsOf }) => {
   const { parsePointer, patch, put, own, pointer } = patches
   /** A text comes in this many pieces at most, so that a long session is not a million events. */
   const MOST_PIECES = 24
@@ -15,7 +15,7 @@ yaa.define('core/replay', ['core/fold', 'core/patch', 'core/recording'], ({ fold
   const { hasOwn } = Object
 
   /** One event on a document, a person's or a run's. @param {Session} session @param {YaaEvent} event */
-  function step(session, event) {
+  function applyEvent(session, event) {
     if (event.type !== 'yaa.local') return fold(session, event)
     for (const operation of event.ops) {
       const parts = parsePointer(operation.path)
@@ -35,7 +35,7 @@ yaa.define('core/replay', ['core/fold', 'core/patch', 'core/recording'], ({ fold
     const made = new Maker(session, messages, recordings)
     made.run()
     const whole = hasTwins(messages)
-    const built = folded({ start, events: made.events, whole }, made.events.length)
+    const built = sessionAfter({ start, events: made.events, whole }, made.events.length)
     const ops = corrections(built, session)
     if (ops.length) made.events.push({ type: 'yaa.local', ops, timestamp: made.time })
     return { start, events: made.events, turns: made.turns, recorded: made.recorded, whole }
@@ -52,7 +52,7 @@ yaa.define('core/replay', ['core/fold', 'core/patch', 'core/recording'], ({ fold
    * no later event touches, are put aside while it works. Where ids are used twice (`whole`) nothing is put aside.
    * @param {{start: Session, events: YaaEvent[], whole?: boolean}} replayed @param {number} count of events @returns {Session}
    */
-  function folded({ start, events, whole = false }, count) {
+  function sessionAfter({ start, events, whole = false }, count) {
     const session = structuredClone(start)
     /** @type {Message[]} */
     let aside = []
@@ -65,7 +65,7 @@ yaa.define('core/replay', ['core/fold', 'core/patch', 'core/recording'], ({ fold
         session.messages = [...aside, ...session.messages]
         aside = []
       }
-      step(session, event)
+      applyEvent(session, event)
     }
     if (aside.length) session.messages = [...aside, ...session.messages]
     return session
@@ -269,5 +269,5 @@ yaa.define('core/replay', ['core/fold', 'core/patch', 'core/recording'], ({ fold
     return keys.length === Object.keys(b).length && keys.every((key) => hasOwn(b, key) && equal(a[key], b[key]))
   }
 
-  return { replay, folded, step }
+  return { replay, sessionAfter, applyEvent }
 })

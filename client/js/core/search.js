@@ -11,7 +11,7 @@ yaa.define('core/search', ['core/session'], (sessions) => {
   const NEXT = (/** @type {number} */ i) => i + 1
 
   /** A text as it is compared. @param {string} text */
-  function fold(text) {
+  function foldCase(text) {
     if (ASCII.test(text)) return text.toLowerCase()
     return text.normalize('NFKD').toLowerCase().replace(MARKS, '').replaceAll('ς', 'σ')
   }
@@ -19,7 +19,7 @@ yaa.define('core/search', ['core/session'], (sessions) => {
   /** The words that all have to be there; "words in quotes" are one. @param {string} query */
   function terms(query) {
     const found = query.matchAll(/"([^"]+)"?|([^\s"]+)/g)
-    return [...new Set([...found].map(([, quoted, word]) => fold(quoted ?? word).trim()).filter(Boolean))]
+    return [...new Set([...found].map(([, quoted, word]) => foldCase(quoted ?? word).trim()).filter(Boolean))]
   }
 
   /**
@@ -52,7 +52,7 @@ yaa.define('core/search', ['core/session'], (sessions) => {
     /** @type {number[]} */ const ends = []
     let at = 0
     for (const letter of text) {
-      const plain = fold(letter)
+      const plain = foldCase(letter)
       for (let i = 0; i < plain.length; i++) starts.push(at), ends.push(at + letter.length)
       // an accent written apart belongs to the letter before it
       if (!plain && ends.length) ends[ends.length - 1] = at + letter.length
@@ -66,7 +66,7 @@ yaa.define('core/search', ['core/session'], (sessions) => {
    * A text cut into what matches and what does not. @param {string} text @param {string[]} words
    * @returns {[string, boolean][]}
    */
-  function marked(text, words) {
+  function splitMatches(text, words) {
     /** @type {[string, boolean][]} */ const parts = []
     let at = 0
     for (const [start, end] of ranges(text, words)) {
@@ -86,7 +86,7 @@ yaa.define('core/search', ['core/session'], (sessions) => {
     const space = near.slice(start, first).search(/\s/)
     if (start > 0 && space >= 0) start += space + 1
     const cut = near.slice(start, start + SNIPPET).replace(/\s+/g, ' ').replace(/[\ud800-\udbff]$/, '')
-    return marked(`${start > 0 ? '… ' : ''}${cut.trim()}${start + SNIPPET < text.length ? ' …' : ''}`, words)
+    return splitMatches(`${start > 0 ? '… ' : ''}${cut.trim()}${start + SNIPPET < text.length ? ' …' : ''}`, words)
   }
 
   /**
@@ -97,7 +97,7 @@ yaa.define('core/search', ['core/session'], (sessions) => {
     return sessions.items(session).filter(({ message }) => message.role !== 'system').map(({ message, calls }) => {
       const ran = calls.map(({ call, result }) => `${call.function.name} ${call.function.arguments}\n${textOf(result?.content)}`)
       const text = [message.reasoning?.text, textOf(message.content), ...ran].filter(Boolean).join('\n')
-      return { id: message.id, role: message.role, text, folded: fold(text) }
+      return { id: message.id, role: message.role, text, folded: foldCase(text) }
     })
   }
 
@@ -123,8 +123,8 @@ yaa.define('core/search', ['core/session'], (sessions) => {
    * Is every word in this session, and where best? @param {{title: string, pages: Page[]}} session
    * @param {string[]} words @param {number} [most] @returns {Found | null}
    */
-  function look({ title, pages: all }, words, most = 3) {
-    const name = fold(title)
+  function searchSession({ title, pages: all }, words, most = 3) {
+    const name = foldCase(title)
     const missing = new Set(words.filter((word) => !name.includes(word)))
     const inTitle = words.length - missing.size
     const hits = []
@@ -154,8 +154,8 @@ yaa.define('core/search', ['core/session'], (sessions) => {
    * @param {string} name @param {string} typed @returns {number} 0: not at all
    */
   function rank(name, typed) {
-    const text = fold(name)
-    const wanted = fold(typed).trim()
+    const text = foldCase(name)
+    const wanted = foldCase(typed).trim()
     if (!wanted) return 1
     const at = text.indexOf(wanted)
     if (at >= 0) return 100 + 10 * weight(text, wanted) - Math.min(at, 9)
@@ -171,5 +171,5 @@ yaa.define('core/search', ['core/session'], (sessions) => {
     return score >= wanted.length * 2 ? score : 0
   }
 
-  return { fold, terms, ranges, marked, snippet, pages, allPages, look, rank, textOf }
+  return { foldCase, terms, ranges, splitMatches, snippet, pages, allPages, searchSession, rank, textOf }
 })

@@ -1,8 +1,8 @@
-// What people do to a session: begin it, say something, answer a question; and what can be read off it. The server
-// changes a session through events only (core/fold); these functions are the client's own side of the document.
+// The client's own changes of a session (create, append, answer) and queries on it. The server changes a session
+// through events only (core/fold).
 
 yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) => {
-  /** States of a call that may have had its effect already (server/session/calls.py). */
+  /** States of a call that may have had its effect already (server/agent/call_decisions.py). */
   const MAYBE_EXECUTED = new Set(['started', 'done', 'failed'])
   const { hasOwn } = Object
 
@@ -30,13 +30,13 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return message
   }
 
-  // -- interrupts ---------------------------------------------------------------------------------
+  // -- interrupts --
 
-  /** Questions that wait for a person. @param {Session} session */
-  const open = (session) => standing(session).filter((interrupt) => !interrupt.answer)
+  /** List interrupts without an answer. @param {Session} session */
+  const openInterrupts = (session) => standing(session).filter((interrupt) => !interrupt.answer)
 
-  /** Questions with an answer whose effect is not recorded yet. @param {Session} session */
-  const answered = (session) => standing(session).filter((interrupt) => interrupt.answer)
+  /** List interrupts whose answer has no recorded effect yet. @param {Session} session */
+  const answeredInterrupts = (session) => standing(session).filter((interrupt) => interrupt.answer)
 
   /** Interrupts whose call has no result. @param {Session} session @returns {Interrupt[]} */
   function standing(session) {
@@ -61,14 +61,14 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /**
-   * Write-ahead, the client's side (docs/reference/session.md, resume rule 5). From the moment an approval is sent, its
-   * call may run; so the copy that survives a crash (`keep`) says `started`. What is sent doesn't, or nothing would run.
+   * Mark calls that may run once the approvals are sent (docs/reference/session.md, resume rule 5). The stored copy
+   * (`applyMarks`) says `started`, the copy that is sent does not, or nothing would run.
    * @param {Session} session @returns {Marks}
    */
   function writeAhead(session) {
     /** @type {Marks} */
     const marks = {}
-    for (const interrupt of answered(session)) {
+    for (const interrupt of answeredInterrupts(session)) {
       const callId = interrupt.call_id
       if (callId === undefined || !setsGoing(interrupt)) continue
       const entry = entryOf(session, callId) ?? { state: 'proposed' }
@@ -88,13 +88,12 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /**
-   * The copy to keep while a run is under way: `session` with those marks whose approval the server has neither carried
-   * out nor refused yet, as far as has been heard.
+   * Copy the session for storage during a run, with the marks of approvals that the server has not yet acted on.
    * @param {Session} session @param {Marks} marks @returns {Session}
    */
-  function keep(session, marks) {
+  function applyMarks(session, marks) {
     const calls = { ...session.calls }
-    const waiting = new Set(answered(session).filter(setsGoing).map((interrupt) => interrupt.call_id))
+    const waiting = new Set(answeredInterrupts(session).filter(setsGoing).map((interrupt) => interrupt.call_id))
     for (const callId of Object.keys(marks)) {
       const state = entryOf(session, callId)?.state ?? ''
       if (waiting.has(callId) && !MAYBE_EXECUTED.has(state)) put(calls, callId, marks[callId])
@@ -102,7 +101,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return session.calls || Object.keys(calls).length ? { ...session, calls } : { ...session }
   }
 
-  // -- reading ------------------------------------------------------------------------------------
+  // -- reading --
 
   /**
    * The conversation for display: messages in order, with each call's ledger entry, result and question beside it.
@@ -128,27 +127,26 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return found
   }
 
-  /** Why the session stands still. @param {Session} session @param {{live?: boolean}} [options] @returns {Why} */
-  function why(session, { live = false } = {}) {
+  /** Tell why the session does not run. @param {Session} session @param {{live?: boolean}} [options] @returns {Why} */
+  function stopReason(session, { live = false } = {}) {
     if (live) return { kind: 'running' }
     const messages = list(session.messages)
     if (!messages.length) return { kind: 'empty' }
-    const waiting = open(session)
+    const waiting = openInterrupts(session)
     const ofRun = waiting.find((interrupt) => interrupt.reason === 'limit' || interrupt.reason === 'model_error')
     if (ofRun) return { kind: /** @type {'limit' | 'model_error'} */ (ofRun.reason), interrupt: ofRun }
     const last = messages[messages.length - 1]
     if (waiting.length && last.role !== 'user') return { kind: 'awaiting', open: waiting }
     if (last.role === 'assistant' && last.open) return { kind: 'cut', message: last }
     if (session.status === 'in_progress') return { kind: 'cut' }
-    if (last.role === 'user' || answered(session).length) return { kind: 'ready' }
+    if (last.role === 'user' || answeredInterrupts(session).length) return { kind: 'ready' }
     if (session.status === 'failed') return { kind: 'failed', message: last.role === 'error' ? last : undefined }
     if (session.finish_reason === 'limit') return { kind: 'limit' }
     return { kind: 'completed' }
   }
 
   /**
-   * What ended an answer before the model did, or that there is none: after long thoughts and results of tools some models
-   * stop without a word. Calls that it asked for say so themselves.
+   * Name what cut an answer off, or `empty`: after long thoughts or tool results some models stop without a word.
    * @param {Message} message @returns {'' | 'length' | 'filter' | 'broken' | 'empty'}
    */
   function endedBy({ role, meta, tool_calls, content }) {
@@ -161,15 +159,15 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /** Whether sending the session as it is would go on with something. @param {Session} session */
-  const canResume = (session) => ['ready', 'cut', 'failed'].includes(why(session).kind)
+  const canResume = (session) => ['ready', 'cut', 'failed'].includes(stopReason(session).kind)
 
-  // -- approvals that are held back ---------------------------------------------------------------
+  // -- approvals that are held back --
 
   /**
    * Let nothing be approved by itself: grants wait in `ext.held`, each of these tools asks.
    * @param {Session} session @param {string[]} tools
    */
-  function hold(session, tools) {
+  function holdApprovals(session, tools) {
     const isDenial = (/** @type {any} */ grant) => grant.decision === 'deny'
     const grants = list(session.grants)
     const config = (session.config ??= {})
@@ -179,8 +177,8 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     config.tool = { ...config.tool, ...Object.fromEntries(asking) }
   }
 
-  /** Take back `hold`: what was granted meanwhile stays granted. @param {Session} session */
-  function release(session) {
+  /** Take back `holdApprovals`: what was granted meanwhile stays granted. @param {Session} session */
+  function releaseApprovals(session) {
     const held = session.ext?.held
     if (!held) return
     session.grants = [...held.grants, ...list(session.grants)]
@@ -189,7 +187,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     if (!Object.keys(session.ext).length) delete session.ext
   }
 
-  // -- branches: core/tree writes them, a page without any needs only these ------------------------
+  // -- branches: core/branch-tree writes them, a page without any needs only these --
 
   /** @param {Session} session @returns {Tree} as far as it is one: a document may come from anywhere */
   function treeOf(session) {
@@ -222,8 +220,8 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /**
-   * For each message of the active path that has others in its place: these in order, null for itself. What hangs
-   * behind the last message is under the key ''.
+   * List the alternatives of each message of the active path: branch ids in order, null for the message itself. Those
+   * behind the last message have the key ''.
    * @param {Session} session @returns {Map<string, (string | null)[]>}
    */
   function siblings(session) {
@@ -248,13 +246,13 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return found
   }
 
-  /** A run writes the active path: from now on it isn't a fresh edit. @param {Session} session */
-  function continued(session) {
+  /** Note that a run writes the active path: it is no fresh edit any more. @param {Session} session */
+  function markContinued(session) {
     const { active } = treeOf(session)
     if (active) delete active.fresh
   }
 
-  // -- finding ------------------------------------------------------------------------------------
+  // -- finding --
 
   /** @param {Message | undefined} message @returns {ToolCall[]} */
   const callsOf = (message) => list(message?.tool_calls)
@@ -284,5 +282,5 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }
 
-  return { create, append, open, answered, answer, writeAhead, keep, items, why, endedBy, canResume, treeOf, orderOf, siblings, callsOf, continued, hold, release }
+  return { create, append, openInterrupts, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, treeOf, orderOf, siblings, callsOf, markContinued, holdApprovals, releaseApprovals }
 })

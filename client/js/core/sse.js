@@ -1,5 +1,5 @@
-// The data of server-sent events, from any cut of the byte stream (WHATWG HTML section 9.2.6); what an event is, its data
-// says itself. Whatever has no empty line behind it when the stream ends is dropped: it may be half of something.
+// Decodes the data of server-sent events from a byte stream, however it is cut (WHATWG HTML section 9.2.6). An event
+// without an empty line behind it when the stream ends is dropped: it may be incomplete.
 
 yaa.define('core/sse', [], () => {
   const LINE_END = /\r\n|\r|\n/g

@@ -96,7 +96,7 @@ yaa.define('core/tex-symbols', [], () => {
     return at ? OLDER[at.toString(16)] ?? String.fromCodePoint(at) : char
   }
 
-  // -- elements -----------------------------------------------------------------------------------
+  // -- elements --
 
   /** @param {string} tag @param {(MathNode | string)[]} children @param {Record<string, string>} [attrs] @returns {MathNode} */
   const node = (tag, children, attrs) => ({ tag, children, ...(attrs ? { attrs } : {}) })

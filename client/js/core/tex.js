@@ -91,7 +91,7 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
       return found
     }
 
-    // -- sub- and superscripts --------------------------------------------------------------------
+    // -- sub- and superscripts --
 
     /** One thing with what is below and above it. @returns {MathNode[]} */
     scripted() {
@@ -167,7 +167,7 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
       return row(nodes)
     }
 
-    // -- things -----------------------------------------------------------------------------------
+    // -- things --
 
     /** @param {boolean} [single] only one digit of a number @returns {MathNode | null} null: nothing to be seen */
     atom(single = false) {
@@ -316,7 +316,7 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
       return Math.max(-1, Math.min(10, Number(number) * UNITS[unit]))
     }
 
-    // -- fences, matrices -------------------------------------------------------------------------
+    // -- fences, matrices --
 
     /** A bracket; '' for a dot. */
     fence() {

@@ -80,7 +80,7 @@ yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { text
    * @param {Session} session @param {(left: number) => string} note what stands for so many characters
    * @returns {Session}
    */
-  function focused(session, note) {
+  function condense(session, note) {
     const copy = structuredClone(session)
     for (const message of copy.messages) {
       delete message.reasoning
@@ -101,5 +101,5 @@ yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { text
     return `${head}\n${note(text.length - head.length - tail.length)}\n${tail}`
   }
 
-  return { markdown, focused }
+  return { markdown, condense }
 })

@@ -1,6 +1,6 @@
 // Texts of branches and editing; they come with the scripts that need them.
 
-yaa.define('i18n/branches', ['ui/text'], ({ extend }) => {
+yaa.define('i18n/branches', ['ui/i18n'], ({ extend }) => {
   const en = {
     'branch.busy': 'A run is writing this session. Stop it first.',
     'branch.words': 'Edited message',

@@ -1,6 +1,6 @@
 // Texts of limits and rules; they come with the scripts that need them.
 
-yaa.define('i18n/limits', ['ui/text'], ({ extend }) => {
+yaa.define('i18n/limits', ['ui/i18n'], ({ extend }) => {
   const en = {
     'rule.make': 'Make a rule …',
     'rule.always': 'Always allow {tool}',

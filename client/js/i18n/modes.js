@@ -1,6 +1,6 @@
 // Texts of the mode picker and of what the server remarks on; they come with the scripts that need them.
 
-yaa.define('i18n/modes', ['ui/text'], ({ extend }) => {
+yaa.define('i18n/modes', ['ui/i18n'], ({ extend }) => {
   const en = {
     'mode.label': 'Mode',
     'mode.is': 'Mode: {name}. {about}',

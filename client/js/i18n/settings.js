@@ -1,6 +1,6 @@
 // Texts of the settings; they come with the dialog.
 
-yaa.define('i18n/settings', ['ui/text'], ({ extend }) => {
+yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
   const en = {
     'settings.server': 'Server',
     'server.sandbox': 'sandbox {tier}',

@@ -1,5 +1,5 @@
 // The server's routes as functions. Every failure is an ApiError with the server's own code and place, or `network`
-// when there was no answer to read: a browser does not say why (io/explain finds out).
+// when there was no answer to read: a browser does not say why (io/connection-diagnosis finds out).
 
 yaa.define('io/api', [], () => {
   const PROBE_MS = 10_000

@@ -1,8 +1,8 @@
-// One tab writes a session. Web Locks where there are any; on plain-http addresses a lease in IndexedDB, renewed
-// while it is held, so that a tab that died holds nothing for long. Timers of a tab that nobody sees come once a minute,
-// messages at once: before a lease that is over is taken, its holder is asked.
+// Locks, so that one tab writes a session: Web Locks, or on plain-http addresses a lease in IndexedDB that is renewed
+// while it is held. Timers of a hidden tab come once a minute, messages at once: before an expired lease is taken, its
+// holder is asked.
 
-yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
+yaa.define('io/lock', ['core/ids', 'io/idb-transaction'], ({ uuid }, { transact }) => {
   const LEASE_MS = 8000
   const RENEW_MS = 2000
   const ANSWER_MS = 500
@@ -17,7 +17,7 @@ yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
   function create({ locks = globalThis.navigator?.locks, indexedDB = globalThis.indexedDB, tab = locks ? '' : tabOf(), channel } = {}) {
     const owner = `${tab || uuid()} ${uuid()}`
 
-    /** What is being let go, by name: whoever takes it again at once would be told that another tab has it. @type {Map<string, Promise<any>>} */
+    /** Releases under way, by name: to take it again waits for them. @type {Map<string, Promise<any>>} */
     const leaving = new Map()
 
     /** @param {string} name @returns {Promise<(() => any) | null>} how to let it go, and when it is gone; null if another tab has it */

@@ -1,4 +1,4 @@
-// What is set in this browser: appearance and defaults, the server's address, and the key to it. In Chromium every
+// Settings of this browser: appearance, defaults, the server's address and its key. In Chromium every
 // file:// page of the machine shares one storage, so there a key stays in memory unless the person wants it kept.
 // A key belongs to one address and is never shown to another.
 
@@ -75,7 +75,7 @@ yaa.define('io/settings', [], () => {
     /** What is being written, where it cannot be stored, or is not to be: ~… is of this page alone. @type {Map<string, string>} */
     const drafts = new Map()
 
-    /** What is being written in a session; another tab may be writing in another one, or in a new one too. @param {string} id @param {string} text */
+    /** Keep the draft of a session; other tabs may write drafts too. @param {string} id @param {string} text */
     function setDraft(id, text) {
       if (id === 'new') write(DRAFTS, text || undefined, tab)
       const { [id]: _, ...others } = read(DRAFTS)

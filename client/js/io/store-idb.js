@@ -6,9 +6,9 @@
 // The rule of the file: what fails is reported once through `onError`, and stops neither the run it belongs to nor what
 // is done with other sessions.
 
-yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/transact'], ({ fold }, { keep }, memory, { transact }) => {
+yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/idb-transaction'], ({ fold }, { applyMarks }, memory, { transact }) => {
   const VERSION = 1
-  /** Of what is stored: another one gets another database, and io/migrate copies into it. */
+  /** Of what is stored: another one gets another database, and io/store-migration copies into it. */
   const LAYOUT = 1
   const TABLES = ['heads', 'bodies', 'events']
   /** Writes on their way at the same time; what comes in beyond them is written together when one has arrived. */
@@ -23,8 +23,8 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       const connect = () => openDatabase(indexedDB, layout === 1 ? name : `${name}.${layout}`)
       const database = await connect()
       if (layout > 1) {
-        await yaa.later('migrate')
-        await yaa.use('io/migrate').bring(database, { name, layout, indexedDB, convert, names })
+        await yaa.load('migrate')
+        await yaa.use('io/store-migration').migrate(database, { name, layout, indexedDB, convert, names })
       }
       return storeOf(database, connect, onError, makeRoom)
     } catch (error) {
@@ -138,7 +138,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       /** @type {YaaEvent[]} */
       const events = batches.flatMap((/** @type {any} */ batch) => batch.events)
       for (const event of events) fold(body.session, event)
-      return events.some((event) => ENDS.has(event.type)) ? body.session : keep(body.session, body.marks)
+      return events.some((event) => ENDS.has(event.type)) ? body.session : applyMarks(body.session, body.marks)
     }
 
     /** @param {Session} session @param {Marks} [marks] */
@@ -197,7 +197,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       database.close()
     }
 
-    // the last moments in which a page that is left may still write: before io/transact hears of it
+    // the last moments in which a page that is left may still write: before io/idb-transaction hears of it
     globalThis.addEventListener?.('pagehide', flush, true)
     globalThis.document?.addEventListener('visibilitychange', flush)
     return { kind: 'idb', list, get, put, append, flush, delete: remove, close }

@@ -1,12 +1,12 @@
-// The page as a whole: one state object is put together from settings, server and sessions, and every view is
-// brought up to date from it, at most once a frame. What views can do is in `actionsOf`; nothing else changes anything.
+// The page as a whole: at most once a frame, all views are updated from one state object (ui/view-state). All that
+// views can do is in `actionsOf`.
 
 yaa.define('ui/app', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/book', 'ui/server', 'ui/line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection',
-  'ui/commands', 'ui/notes', 'ui/state',
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection-checks',
+  'ui/commands', 'ui/composer-notices', 'ui/view-state',
 ], (
-  { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer }, { markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { notesView, queueOf }, { stateOf, NARROW },
+  { h, fill, attr }, words, { toast, say }, { openSessionStore, isActive }, { openServer }, { markOf, announce },
+  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { noticesView, queueOf }, { stateOf, NARROW },
 ) => {
   /** @typedef {import('./types').App} App */
   /** @typedef {import('./types').How} How */
@@ -15,14 +15,14 @@ yaa.define('ui/app', [
   const KEYBOARD = matchMedia('(hover: hover)')
 
   /**
-   * @param {{root: HTMLElement, settings: Settings, store: Store, guest?: import('./types').Guest}} given
-   *   `guest`: the page holds one session of its own, and calls no server until it is asked to
+   * @param {{root: HTMLElement, settings: Settings, store: Store, standalone?: import('./types').StandalonePage}} given
+   *   `standalone`: the page holds one session of its own, and calls no server until it is asked to
    */
-  function startApp({ root, settings, store, guest }) {
+  function startApp({ root, settings, store, standalone }) {
     const server = openServer({ settings, onChange: () => draw() })
-    const book = openBook({
+    const sessionStore = openSessionStore({
       store, api: server.api, onChange,
-      prepare: async (session) => (await yaa.later('prepare'), yaa.use('core/prepare').prepare(session, settings, server.info())),
+      prepare: async (session) => (await yaa.load('session-defaults'), yaa.use('core/session-defaults').prepare(session, settings, server.info())),
       onEnd: (entry) => {
         onEnd(entry, server)
         keepEvents(entry, store)
@@ -30,10 +30,10 @@ yaa.define('ui/app', [
       }, onElsewhere: () => toast(t('run.elsewhere')), onUnsaid: (entry, words) => app.queue.add(words, entry.session),
     })
     /** @type {App} */
-    const app = { settings, server, book, store, guest, current: book.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
-    app.queue = queueOf(app, (entry, words) => book.send(entry, words))
+    const app = { settings, server, sessionStore, store, standalone, current: sessionStore.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
+    app.queue = queueOf(app, (entry, words) => sessionStore.send(entry, words))
     const own = presentOnly(app, actionsOf(app))
-    const actions = guest ? guest.hold(app, own) : own
+    const actions = standalone ? standalone.hold(app, own) : own
     let frame = 0
     let timer = 0
     let tick = 0
@@ -43,19 +43,19 @@ yaa.define('ui/app', [
       look(settings)
       const missing = await words.use(settings.get('language') ?? '')
       const signedIn = settings.takeKeyFromHash()
-      const wanted = guest?.id ?? sessionInHash()
-      const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
+      const wanted = standalone?.id ?? sessionInHash()
+      const more = () => yaa.load('commands').then(() => yaa.use('ui/command-table'))
       const context = { app, actions, state: () => stateOf(app, true), more }
       commands.bind(context)
       mount()
       lacking(missing)
       if (signedIn) say(t('toast.signedIn'))
-      if (KEYBOARD.matches && !guest) app.views.composer.focus()
-      if (!guest) {
+      if (KEYBOARD.matches && !standalone) app.views.composer.focus()
+      if (!standalone) {
         server.connect()
         addEventListener('popstate', arrive)
       }
-      await book.refresh()
+      await sessionStore.refresh()
       if (wanted) await actions.open(wanted, 'replaceState')
       else address(app.current.session)
       draw()
@@ -66,22 +66,22 @@ yaa.define('ui/app', [
       addEventListener('storage', ({ key }) => { if (key === 'yaa.settings') look(settings), draw() })
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
-      else if (!guest) idle(() => pageTools(app))
-      idle(() => Promise.all([more(), yaa.later('prepare')]).then(() => { for (const name of ['ui/drops', 'ui/focus', 'ui/modes', 'ui/warnings']) yaa.use(name).start(context) }, console.warn))
-      if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(), console.warn))
-      idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
+      else if (!standalone) idle(() => pageTools(app))
+      idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/file-drop', 'ui/focus-recovery', 'ui/mode-picker', 'ui/server-warnings']) yaa.use(name).start(context) }, console.warn))
+      if (!standalone) idle(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
+      idle(() => yaa.load('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
-      idle(() => Promise.all(['find', 'branches', 'attach', 'settings'].map((group) => yaa.later(group))).then(() => {
+      idle(() => Promise.all(['search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))).then(() => {
         app.views.composer.bringBack()
-        if (store.kind === 'idb' && book.heads().length) yaa.use('io/unsent').sweep((/** @type {string} */ draft) => draft === 'new' || book.heads().some(({ id }) => id === draft))
+        if (store.kind === 'idb' && sessionStore.heads().length) yaa.use('io/draft-files').removeUnused((/** @type {string} */ draft) => draft === 'new' || sessionStore.heads().some(({ id }) => id === draft))
       }, console.warn))
     }
 
-    /** A link that is opened where the page is open already, the one that a server prints or that of a session; or the way back. */
+    /** Follow a link that is opened in the open page (a server's or a session's), or the way back. */
     function arrive() {
       const wanted = sessionInHash()
       if (wanted) return actions.open(wanted, 'replaceState')
-      if (!location.hash) return show(book.entry(history.state) ?? book.fresh(), 'replaceState')
+      if (!location.hash) return show(sessionStore.entry(history.state) ?? sessionStore.fresh(), 'replaceState')
       if (!settings.takeKeyFromHash()) return
       say(t('toast.signedIn'))
       address(app.current.session)
@@ -95,7 +95,7 @@ yaa.define('ui/app', [
       const thread = threadView(actions)
       const views = {
         thread, side: sidebarView(actions), header: headerView(actions), composer: composerView(actions), failure: failurePanel(actions),
-        settings: /** @type {any} */ (null), notes: notesView(actions),
+        settings: /** @type {any} */ (null), notes: noticesView(actions),
       }
       app.views = views
       fill(root,
@@ -103,7 +103,7 @@ yaa.define('ui/app', [
         views.side.el,
         h('button.scrim', { type: 'button', 'aria-label': t('side.hide'), onclick: actions.toggleSide }),
         h('main.main', { 'aria-label': t('app.main') }, h('h1.sr-only', null, t('app.name')), views.header.el, thread.el,
-          h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), guest ? guest.foot(app, actions, views.composer.el) : views.composer.el)))
+          h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), standalone ? standalone.foot(app, actions, views.composer.el) : views.composer.el)))
       views.composer.write(typed ?? settings.draft(draftOf(app.current.session)))
       draw()
       return settingsOpen ? actions.openSettings('look') : undefined
@@ -130,7 +130,7 @@ yaa.define('ui/app', [
       schedule(true)
     }
 
-    /** Before the next key: for what looks for something in the page that is only just coming. */
+    /** Draw before the next key, for callers that look for a new element. */
     function drawNow() {
       whole = true
       if (app.views) render()
@@ -175,7 +175,7 @@ yaa.define('ui/app', [
     document.title = [mark && t(`side.${mark}`), titleOf(state.session), t('app.name')].filter(Boolean).join(' – ')
   }
 
-  /** While an earlier moment is looked at, nothing is written: what would be, does nothing. @param {App} app @param {import('./types').Actions} actions */
+  /** Disable writing actions while an earlier moment is shown. @param {App} app @param {import('./types').Actions} actions */
   function presentOnly(app, actions) {
     const guarded = /** @type {any} */ ({ ...actions })
     for (const name of ['send', 'goOn', 'answer', 'answerAll', 'rename', 'branch']) {
@@ -186,7 +186,7 @@ yaa.define('ui/app', [
 
   /** @param {App} app @returns {import('./types').Actions} */
   function actionsOf(app) {
-    const { settings, server, book, show, draw } = app
+    const { settings, server, sessionStore, show, draw } = app
 
     /** @param {Record<string, any>} changes */
     function set(changes) {
@@ -199,13 +199,13 @@ yaa.define('ui/app', [
 
     /** @param {string} id @param {How} [how] */
     async function open(id, how) {
-      const [entry, before] = [await book.open(id), app.current]
+      const [entry, before] = [await sessionStore.open(id), app.current]
       try {
         if (entry) return show(entry, how)
         toast(t('session.gone'))
       } catch (error) { // nothing that is stored keeps the page from its work
         console.warn(error)
-        show(before === entry ? book.fresh() : before, how)
+        show(before === entry ? sessionStore.fresh() : before, how)
         toast(t('session.broken', { detail: /** @type {any} */ (error).message }), { bad: true })
       }
       address(app.current.session)
@@ -213,28 +213,28 @@ yaa.define('ui/app', [
 
     /** @param {string} id */
     async function remove(id) {
-      const session = await book.remove(id)
-      journal((events) => events.forget(id))
-      if (app.current.session.id === id) show(book.fresh())
+      const session = await sessionStore.remove(id)
+      journal((events) => events.remove(id))
+      if (app.current.session.id === id) show(sessionStore.fresh())
       if (!session) return
       const undo = async () => {
-        await book.restore(session)
+        await sessionStore.restore(session)
         open(id)
       }
       toast(t('side.deleted', { title: titleOf(session) }), { label: t('side.undo'), action: undo })
     }
 
-    /** What changes and judges a session comes with its first use. @param {string} name @param {any[]} rest */
+    /** Load the branch actions with their first use. @param {string} name @param {any[]} rest */
     async function branch(name, ...rest) {
-      await yaa.later('branches')
-      await yaa.use('ui/branching').deeds(app, actions)[name](...rest)
+      await yaa.load('branches')
+      await yaa.use('ui/branch-actions').branchActions(app, actions)[name](...rest)
     }
 
-    /** For new sessions and the open one. @param {string} what @param {any[]} rest */
+    /** Set a choice for new sessions and the open one. @param {string} what @param {any[]} rest */
     async function choose(what, ...rest) {
       const entry = app.current
-      await yaa.later('prepare')
-      yaa.use('ui/chosen').choose(app, entry, what, ...rest)
+      await yaa.load('session-defaults')
+      yaa.use('ui/session-choices').choose(app, entry, what, ...rest)
       draw()
     }
 
@@ -243,41 +243,41 @@ yaa.define('ui/app', [
       set, open, remove, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path),
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
-        valueField: async (args) => yaa.later('branches').then(() => yaa.use('ui/editing').valueField(args, true)),
-        picture: async (tool, args) => yaa.later('tools').then(() => yaa.use('ui/tools/body').previewOf(tool, args), () => null),
-        largest: async (found) => yaa.later('seeing').then(() => yaa.use('ui/inspector/largest').largestView(app, found), () => null),
+        valueField: async (args) => yaa.load('branches').then(() => yaa.use('ui/editors').valueField(args, true)),
+        picture: async (tool, args) => yaa.load('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args), () => null),
+        largest: async (found) => yaa.load('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, found), () => null),
         limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'),
         costUnit: () => app.current.session.usage?.cost_unit ?? '',
       },
       setTemporary(on) {
         if (on && app.current.session.messages.length) return
-        book.setTemporary(app.current, on)
+        sessionStore.setTemporary(app.current, on)
         address(app.current.session)
       },
       send(text) {
         app.views.thread.follow()
         if (isActive(app.current)) app.queue.add(text)
-        else book.send(app.current, text)
+        else sessionStore.send(app.current, text)
       },
       stop: () => app.current.run?.stop(),
-      goOn: () => book.retry(app.current),
-      answer: (id, answer) => book.answer(app.current, [[id, answer]]),
-      answerAll: (answers) => book.answer(app.current, answers),
+      goOn: () => sessionStore.retry(app.current),
+      answer: (id, answer) => sessionStore.answer(app.current, [[id, answer]]),
+      answerAll: (answers) => sessionStore.answer(app.current, answers),
       newSession() {
-        show(app.current.session.messages.length ? book.fresh() : app.current)
+        show(app.current.session.messages.length ? sessionStore.fresh() : app.current)
         app.views.composer.focus()
       },
-      rename: (id, title) => book.rename(id, title),
+      rename: (id, title) => sessionStore.rename(id, title),
       draft: (text, draft) => settings.setDraft(draft, text),
       connect: () => server.connect(),
       signIn: (key) => set({ key }),
       choose,
       setProvider: (name) => choose('provider', name),
-      setAgent: (name) => { book.edit(app.current, (one) => { one.agent = name }), set({ agent: name }) },
+      setAgent: (name) => { sessionStore.edit(app.current, (one) => { one.agent = name }), set({ agent: name }) },
       setTool: (name, rule) => choose('tool', name, rule),
       setLimit: (name, value) => choose('limit', name, value),
       async openSettings(tab) {
-        await Promise.all([yaa.later('settings'), yaa.later('commands'), pageTools(app)])
+        await Promise.all([yaa.load('settings'), yaa.load('commands'), pageTools(app)])
         if (!app.views.settings) {
           app.views.settings = yaa.use('ui/settings').settingsDialog(actions)
           app.views.side.el.after(app.views.settings.el)
@@ -299,7 +299,7 @@ yaa.define('ui/app', [
     return actions
   }
 
-  /** What keys start is a table of commands; only Escape means whatever is open. @param {App} app @param {import('./types').Actions} actions */
+  /** Handle keys by the command table; Escape closes the drawer. @param {App} app @param {import('./types').Actions} actions */
   function shortcuts(app, actions) {
     return (/** @type {KeyboardEvent} */ event) => {
       if (event.key === 'Escape' && app.drawer) actions.toggleSide()
@@ -307,7 +307,7 @@ yaa.define('ui/app', [
     }
   }
 
-  /** What was pressed does nothing, because its scripts did not come: that is said. @param {PromiseRejectionEvent} event */
+  /** Report that scripts could not be loaded for what was pressed. @param {PromiseRejectionEvent} event */
   function notLoaded(event) {
     if (event.reason?.name !== 'NotLoaded') return
     event.preventDefault()
@@ -319,10 +319,10 @@ yaa.define('ui/app', [
 
   /** @type {Promise<void> | null} */ let joined = null
 
-  /** Joins the tools of the page to its runs, once. @param {App} app */
+  /** Connect the client tools to the runs, once. @param {App} app */
   function pageTools(app) {
-    joined ??= yaa.later('page').then(() => {
-      yaa.use('ui/clienttools').open(app, app.store)
+    joined ??= yaa.load('client-tools').then(() => {
+      yaa.use('ui/client-tools').open(app, app.store)
       app.draw()
     }, (error) => {
       joined = null
@@ -331,7 +331,7 @@ yaa.define('ui/app', [
     return joined
   }
 
-  /** Not before the page can be typed in; nor never, however busy it is. @param {() => void} run */
+  /** Run when the page can be typed in, or after two seconds. @param {() => void} run */
   const idle = (run) => ('requestIdleCallback' in window ? requestIdleCallback(run, { timeout: 2000 }) : setTimeout(run))
 
   /** @param {Settings} settings @param {string} name @param {any} value */
@@ -353,16 +353,16 @@ yaa.define('ui/app', [
   }
 
   /**
-   * The events of a run are kept beside its session, for the time slider: where sessions are kept, and only on this device.
+   * Store the events of a run for the time slider, only on this device.
    * @param {import('./types').Entry} entry @param {Store} store
    */
   function keepEvents({ session, run }, store) {
     if (!run?.events.length || session.ext?.temporary || store.kind === 'memory') return
-    journal((events) => events.keep(session.id, String(session.run?.id ?? ''), run.events))
+    journal((events) => events.save(session.id, String(session.run?.id ?? ''), run.events))
   }
 
-  /** @param {(events: Modules['io/journal']) => Promise<any>} work nobody waits for, and that may fail */
-  const journal = (work) => yaa.later('journal').then(() => work(yaa.use('io/journal'))).catch(console.warn)
+  /** @param {(events: Modules['io/event-log']) => Promise<any>} work nobody waits for, and that may fail */
+  const journal = (work) => yaa.load('event-log').then(() => work(yaa.use('io/event-log'))).catch(console.warn)
 
   /** @param {Settings} settings */
   function look(settings) {
@@ -375,8 +375,8 @@ yaa.define('ui/app', [
   const sessionInHash = () => new URLSearchParams(location.hash.slice(1)).get('s')
 
   /**
-   * The open session is in the address, so that a reload opens it again, and going back the one before. One that is not kept
-   * is only in the state: going back opens it, a reload does not.
+   * Put the open session into the address, for reload and going back. One that is not stored is only in the state: going
+   * back opens it, a reload does not.
    * @param {Session} session @param {How} [how]
    */
   function address({ id, messages, ext }, how = 'replaceState') {

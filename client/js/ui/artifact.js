@@ -1,7 +1,7 @@
 // A page or a picture that a model wrote, shown in a frame of its own: scripts run, but without this page, its
 // storage or any network (artifact.html). The frame is made when it is asked for and taken away when it is closed.
 
-yaa.define('ui/artifact', ['ui/h', 'ui/text', 'css/more', 'css/artifact', 'i18n/artifact'], ({ h, iconButton, attr, uid }, { t }) => {
+yaa.define('ui/artifact', ['ui/dom', 'ui/i18n', 'css/dialogs', 'css/artifact', 'i18n/artifact'], ({ h, iconButton, attr, uid }, { t }) => {
   const READY = 'yaa.artifact.ready'
 
   /** A picture gets a page around it, so that it is centred and scaled. @param {string} text @param {string} lang */

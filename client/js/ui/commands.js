@@ -1,7 +1,7 @@
-// Everything the app can do, by name: what the palette lists, what `/` in the composer offers and what keys start.
-// Parts of the client register their commands here; what does the work may come later, in its own group of scripts.
+// The registry of commands, for the palette, `/` in the composer and keys. Their work may be in scripts that are loaded
+// later.
 
-yaa.define('ui/commands', ['ui/text'], ({ t }) => {
+yaa.define('ui/commands', ['ui/i18n'], ({ t }) => {
   /** @typedef {import('./types').Command} Command */
   /** @typedef {import('./types').CommandContext} CommandContext */
   const APPLE = /Mac|iP(?:hone|ad|od)/.test(globalThis.navigator?.platform ?? '')
@@ -40,8 +40,7 @@ yaa.define('ui/commands', ['ui/text'], ({ t }) => {
   const table = () => [...commands.values()].filter((command) => !command.hidden)
 
   /**
-   * What the command gives back; undefined when it is not there, or not to be done now. The table that comes after the
-   * page is waited for.
+   * Run a command, once the command table is loaded; undefined when it is missing or not possible now.
    * @param {string} id @param {any[]} rest for the command @returns {Promise<any>}
    */
   async function run(id, ...rest) {

@@ -1,15 +1,15 @@
 // The composer: a field that grows, Enter to send, files beside it, the model, and one round button that sends or
 // stops.
 
-yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/form', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid, fromRight }, { t }, { sends }, commands) => {
-  /** What is being written is kept when the hand rests this long, or never did for so long: it is more work than a key should be. */
+yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/form', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid, fromRight }, { t }, { isSendKey }, commands) => {
+  /** A draft is stored after this pause, or this long without one: too much work for every key. */
   const [REST_MS, LATEST_MS] = [300, 5000]
   /** Files of drafts can be brought back: what does it is here. */
   let ready = false
 
   /**
-   * What is being written is kept by this name. A session nobody has written in yet is another one after a reload; what is
-   * said in a temporary one is of this page alone. @param {Session} session
+   * Name the draft of a session. An empty session is another one after a reload; a temporary one is of this page alone.
+   * @param {Session} session
    */
   const draftOf = ({ id, messages, ext }) => (ext?.temporary ? `~${id}` : messages.length ? id : 'new')
 
@@ -78,7 +78,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/form', 'ui/commands'], ({ h, i
       if (ready) bringBack()
     }
 
-    /** The files of this draft, also of before the page was loaded; not before what does it is here. */
+    /** Restore the files of this draft once their scripts are loaded. */
     function bringBack() {
       ready = true
       if (trays.has(current)) form.prepend(trays.get(current).el)
@@ -128,7 +128,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/form', 'ui/commands'], ({ h, i
       if (current) actions.draft(area.value, current)
     }
 
-    /** The second click of a double click means nothing new: what it hits has just become the other button. @param {MouseEvent} event */
+    /** Ignore the second click of a double click: it hits what has just become the other button. @param {MouseEvent} event */
     function press(event) {
       if (event.detail === 2) return
       if (busy) actions.stop()
@@ -148,7 +148,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/form', 'ui/commands'], ({ h, i
       clear()
       trays.get(current)?.clear()
       history.reset()
-      actions.send(files.length ? yaa.use('core/attach').content(words, files) : words)
+      actions.send(files.length ? yaa.use('core/attachments').content(words, files) : words)
     }
 
     function clear() {
@@ -162,7 +162,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/form', 'ui/commands'], ({ h, i
     function onkeydown(event) {
       if (event.isComposing || event.keyCode === 229) return
       if (slash?.onkeydown(event) || history.onkeydown(event)) return
-      if (!sends(event)) return
+      if (!isSendKey(event)) return
       event.preventDefault()
       send()
     }

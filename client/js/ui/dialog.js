@@ -1,6 +1,6 @@
 // Small dialogs: a heading, what is asked, and a row of buttons at the end. The focus goes in, and comes back.
 
-yaa.define('ui/dialog', ['ui/h', 'ui/text', 'ui/popup', 'i18n/finding', 'css/more'], ({ h, iconButton, uid }, { t }, { toast }) => {
+yaa.define('ui/dialog', ['ui/dom', 'ui/i18n', 'ui/popup', 'i18n/commands', 'css/dialogs'], ({ h, iconButton, uid }, { t }, { toast }) => {
   /**
    * @param {{title: string, body: any, buttons?: any[], wide?: boolean, onclose?: () => void}} given
    * @returns {any} the dialog, open

@@ -1,7 +1,7 @@
 // Fields a person fills in: JSON with its errors named as they are typed, and a form for a flat JSON Schema (an
 // object of strings, numbers, booleans and choices). Any other schema is answered as JSON.
 
-yaa.define('ui/form', ['ui/h', 'ui/text'], ({ h, text, attr, uid }, { t }) => {
+yaa.define('ui/form', ['ui/dom', 'ui/i18n'], ({ h, text, attr, uid }, { t }) => {
   const PLAIN = new Set(['string', 'number', 'integer', 'boolean'])
   const LONG = 160
   /** Keys are on the screen, and there is no Shift+Enter among them. */
@@ -12,7 +12,7 @@ yaa.define('ui/form', ['ui/h', 'ui/text'], ({ h, text, attr, uid }, { t }) => {
    * late). Where keys are on the screen Enter begins a new line, and a button sends, or a real keyboard's Ctrl+Enter.
    * @param {KeyboardEvent} event
    */
-  const sends = (event) => (
+  const isSendKey = (event) => (
     event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229 &&
     (!TOUCH?.matches || event.ctrlKey || event.metaKey)
   )
@@ -153,5 +153,5 @@ yaa.define('ui/form', ['ui/h', 'ui/text'], ({ h, text, attr, uid }, { t }) => {
     return { value }
   }
 
-  return { jsonField, schemaForm, isFlat, sends }
+  return { jsonField, schemaForm, isFlat, isSendKey }
 })

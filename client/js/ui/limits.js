@@ -2,8 +2,8 @@
 // open session with what its run has used of them.
 
 yaa.define('ui/limits', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'core/rules', 'core/usage', 'i18n/branches', 'i18n/limits', 'i18n/settings', 'css/branches', 'css/limits',
-], (dom, { t, count, language }, { openMenu, toast, say }, { openDialog }, rules, { money }) => {
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'core/grant-patterns', 'core/usage', 'i18n/branches', 'i18n/limits', 'i18n/settings', 'css/branches', 'css/limits',
+], (dom, { t, count, language }, { openMenu, toast, say }, { openDialog }, patterns, { money }) => {
   const { h, icon, iconButton, text, fill, uid } = dom
   /** name, the counter of the run it is measured on, and how many of these a person's unit is */
   const LIMITS = /** @type {const} */ ([
@@ -12,7 +12,7 @@ yaa.define('ui/limits', [
   const RULES = ['', 'allow', 'ask', 'deny']
 
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
-  function deeds(app, actions) {
+  function limitActions(app, actions) {
     const paused = () => Boolean(app.settings.get('paused'))
 
     /**
@@ -57,7 +57,7 @@ yaa.define('ui/limits', [
         const wrong = read.findIndex((one) => !one.ok)
         if (wrong >= 0) return fields[wrong].focus()
         const own = Object.fromEntries(read.flatMap((one) => (one.value === undefined ? [] : [[one.name, one.value]])))
-        const done = app.book.edit(app.current, (one) => setLimits(one, own))
+        const done = app.sessionStore.edit(app.current, (one) => setLimits(one, own))
         if (done === null) return toast(t('branch.busy'))
         el.close()
       }
@@ -98,7 +98,7 @@ yaa.define('ui/limits', [
 
     /** @param {any} grant @param {any} row */
     function forget(grant, row) {
-      const done = app.book.edit(app.current, (one) => {
+      const done = app.sessionStore.edit(app.current, (one) => {
         one.grants = (one.grants ?? []).filter((/** @type {any} */ other) => other !== grant)
         if (one.ext?.held) one.ext.held.grants = one.ext.held.grants.filter((/** @type {any} */ other) => other !== grant)
         return true
@@ -158,7 +158,7 @@ yaa.define('ui/limits', [
    */
   function builder(place, session, { interrupt, tool, args, answer }) {
     place.querySelector('.rule')?.remove()
-    const offered = rules.suggest(args)
+    const offered = patterns.suggest(args)
     const told = h('p.hint', { role: 'status' })
     const rows = offered.map((one) => ruleRow(one, args, draw))
     const problem = h('p.problem', { hidden: true }, t('rule.misses'))
@@ -167,7 +167,7 @@ yaa.define('ui/limits', [
       place.querySelector('.ask-actions .button')?.focus()
     }
     const give = (/** @type {boolean} */ approved) => () => {
-      if (!rules.covers({ tool, match: matchOf() }, tool, args)) return rows[0]?.focus()
+      if (!patterns.covers({ tool, match: matchOf() }, tool, args)) return rows[0]?.focus()
       answer({ approved, remember: 'session', ...(rows.length ? { match: matchOf() } : {}) })
     }
     const el = h('section.rule', { 'aria-label': t('rule.title', { tool }) }, h('h4', null, t('rule.title', { tool })),
@@ -184,8 +184,8 @@ yaa.define('ui/limits', [
 
     function draw() {
       const grant = { tool, match: matchOf() }
-      const all = rules.earlier(session, grant, interrupt.call_id)
-      problem.hidden = rules.covers(grant, tool, args)
+      const all = patterns.earlierCalls(session, grant, interrupt.call_id)
+      problem.hidden = patterns.covers(grant, tool, args)
       text(told, Object.keys(grant.match).length ? t('rule.earlier', { n: all.length }) : t('rule.every', { tool, n: all.length }))
     }
 
@@ -207,5 +207,5 @@ yaa.define('ui/limits', [
     return { key, el, on: () => box.checked, pattern: () => field.value, focus: () => field.focus() }
   }
 
-  return { deeds, setLimits }
+  return { limitActions, setLimits }
 })

@@ -2,8 +2,8 @@
 // Results are not articles of their own: they belong to the card of their call.
 
 yaa.define('ui/message', [
-  'ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/branches', 'core/session', 'core/usage',
-], (dom, words, { markdownView }, { toolCard }, { barView }, { endedBy }, { money }) => {
+  'ui/dom', 'ui/i18n', 'ui/markdown-view', 'ui/tool-card', 'ui/message-actions', 'core/session', 'core/usage',
+], (dom, words, { markdownView }, { toolCard }, { actionBar }, { endedBy }, { money }) => {
   const { h, icon, text, attr, hide, list, grow } = dom
   const { t, count, duration, moment, language } = words
 
@@ -55,7 +55,7 @@ yaa.define('ui/message', [
   function userView(actions) {
     const bubble = h('div.bubble')
     const time = h('time')
-    const bar = barView(actions, (message) => plainText(message.content))
+    const bar = actionBar(actions, (message) => plainText(message.content))
     const el = h('div', null, bubble, h('div.message-foot', null, time, bar.el))
 
     /** @param {Shown} next */
@@ -72,8 +72,8 @@ yaa.define('ui/message', [
 
   /** Pictures and files that went along; what draws them comes with the first. @param {any} el @param {any} bubble @param {any[]} content */
   async function drawFiles(el, bubble, content) {
-    await yaa.later('attach')
-    const { filesView, words } = yaa.use('ui/attach')
+    await yaa.load('attachments')
+    const { filesView, words } = yaa.use('ui/attachments')
     const files = filesView(content)
     el.querySelector('.sent-files')?.remove()
     if (files) bubble.before(files)
@@ -192,7 +192,7 @@ yaa.define('ui/message', [
   /** What can be done with a finished answer, its tokens and its time. @param {import('./types').Actions} actions */
   function footView(actions) {
     const figures = h('span')
-    const bar = barView(actions, (message) => plainText(message.content))
+    const bar = actionBar(actions, (message) => plainText(message.content))
     const el = h('div.message-foot', null, bar.el, figures)
 
     /** @param {Shown} next */

@@ -1,7 +1,7 @@
-// What floats over the page: toasts, the line screen readers hear, and menus. Deleting is answered by an undo toast
-// instead of a question; a toast never moves the focus.
+// Toasts, screen reader announcements and menus. Deleting shows an undo toast instead of a question; a toast never
+// moves the focus.
 
-yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButton }, { t }, clipboard) => {
+yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconButton }, { t }, clipboard) => {
   const STAYS_MS = 6000
   const HEARD_MS = 200
   /** @type {any} */ let shelf = null
@@ -49,13 +49,13 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
   /** @type {Record<string, string[]>} what each line has still to say, the first being said */
   const waiting = { status: [], alarm: [] }
 
-  /** What a screen reader is told; only errors may interrupt. @param {string} message @param {boolean} [bad] */
+  /** Announce to a screen reader; only errors interrupt. @param {string} message @param {boolean} [bad] */
   function say(message, bad = false) {
     const name = bad ? 'alarm' : 'status'
     if (waiting[name].push(message) === 1) speak(name)
   }
 
-  /** One after the other: what is overwritten at once was never heard, and the same words twice need an empty line between. @param {string} name */
+  /** One after the other: a text overwritten at once is never read, and the same words twice need an empty line between. @param {string} name */
   function speak(name) {
     const line = /** @type {HTMLElement} */ (document.getElementById(name))
     line.textContent = ''

@@ -1,7 +1,7 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/clienttools', 'io/settings', 'i18n/settings', 'i18n/config', 'css/more'], (dom, { t }, { toneOf, wordsOf }, { lookPanel }, { switches }, { linkOf }) => {
+yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'i18n/settings', 'i18n/config-form', 'css/dialogs'], (dom, { t }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
   const TABS = ['server', 'model', 'tools', 'limits', 'config', 'look', 'storage']
   const LIMITS = [
@@ -15,7 +15,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/c
     /** @type {Record<string, import('./types').View>} */
     const panels = {
       server: serverPanel(actions), model: modelPanel(actions), tools: toolsPanel(actions), limits: limitsPanel(actions),
-      config: laterView('config', 'ui/config', 'panel', actions), look: lookPanel(actions), storage: laterView('ground', 'ui/ground', 'storagePanel', actions),
+      config: laterView('config', 'ui/config-form', 'panel', actions), look: appearancePanel(actions), storage: laterView('storage', 'ui/storage-notices', 'storagePanel', actions),
     }
     const panel = h('div.panel', { role: 'tabpanel', tabIndex: -1 })
     const tab = (/** @type {string} */ name) => (
@@ -79,7 +79,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/c
     /** @type {any} */ let last = null
     let coming = false
     async function come() {
-      await Promise.all([yaa.later(group), yaa.later('more'), yaa.later('prepare')])
+      await Promise.all([yaa.load(group), yaa.load('dialogs'), yaa.load('session-defaults')])
       view = yaa.use(/** @type {any} */ (module))[name](actions)
       fill(el, view.el)
       view.update(last)
@@ -95,7 +95,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/c
 
   /** @param {import('./types').Actions} actions */
   function serverPanel(actions) {
-    const servers = laterView('ground', 'ui/ground', 'serversPart', actions)
+    const servers = laterView('storage', 'ui/storage-notices', 'serversPart', actions)
     const url = textField('settings.url', 'settings.urlHint', saveUrl, { inputmode: 'url', type: 'url' })
     const key = textField('settings.key', '', (value) => actions.set({ key: value.trim() }), { type: 'password' })
     const show = h('button.button.small', { type: 'button', 'aria-pressed': 'false', onclick: toggle }, t('settings.keyShow'))

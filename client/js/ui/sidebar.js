@@ -3,7 +3,7 @@
 // The header of the open session is here too.
 
 yaa.define('ui/sidebar', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/connection', 'ui/commands', 'core/usage',
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/connection-checks', 'ui/commands', 'core/usage',
 ], (dom, { t, count, duration, language }, { openMenu }, { toneOf, wordsOf }, commands, { ofSession, money }) => {
   const { h, icon, iconButton, list, text, attr, fill } = dom
   const DAY_MS = 86_400_000

@@ -1,8 +1,8 @@
 // The thread: messages in order, what waits for an answer at the end, and the scrolling. It follows the end only
 // while the reader is there; nothing here moves focus. The newest messages are made first, the rest in idle time.
 
-yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connection', 'ui/branches', 'core/session'], (
-  dom, { t }, { messageView }, { askView }, { emptyView }, { ghostView }, { siblings },
+yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards', 'ui/connection-checks', 'ui/message-actions', 'core/session'], (
+  dom, { t }, { messageView }, { interruptCard }, { emptyView }, { setAsideView }, { siblings },
 ) => {
   const { h, icon, list, text, attr, hide } = dom
   /** Within this many pixels of the end the view follows what arrives. */
@@ -21,7 +21,7 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     const working = h('div.working', { hidden: true, 'aria-hidden': 'true' }, h('i'), h('i'), h('i'))
     const waits = h('div.calls')
     const all = allBar(actions)
-    const ghost = ghostView(actions)
+    const ghost = setAsideView(actions)
     const column = h('div.column', null, empty.el, h('div.thread', null, feed, working, waits, all.el, ghost.el))
     const el = h('div.scroll', { onscroll, onkeydown, tabIndex: 0 }, column)
     const end = { type: 'button', hidden: true, onclick: scrollToEnd }
@@ -196,7 +196,7 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
 
   /** @param {any} interrupt @param {import('./types').Actions} actions */
   function waitCard(interrupt, actions) {
-    const ask = askView(interrupt, actions)
+    const ask = interruptCard(interrupt, actions)
     const tone = interrupt.reason === 'model_error' ? 'bad' : 'ask'
     return { el: h('section.card.wait', { 'data-tone': tone }, ask.el), update: ask.update }
   }

@@ -1,7 +1,7 @@
 // One tool call: a line at rest, its arguments, live output and result when opened, and the question it waits for.
 // What is shown follows from the session alone (call, ledger entry, result, interrupt), so a reload shows the same.
 
-yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks', 'ui/branches'], (dom, { t, duration }, { codeBlock }, asks, { callEdits }) => {
+yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-cards', 'ui/message-actions'], (dom, { t, duration }, { codeBlock }, cards, { callEdits }) => {
   const { h, icon, text, attr, fill } = dom
   const BAD = new Set(['failed', 'denied'])
   const WAITS = new Set(['asking', 'waiting', 'indeterminate'])
@@ -86,7 +86,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks', 'ui/branche
       }
       if (!next.interrupt) return
       if (!ask) {
-        ask = { id: next.interrupt.id, view: asks.askView(next.interrupt, actions, next.call) }
+        ask = { id: next.interrupt.id, view: cards.interruptCard(next.interrupt, actions, next.call) }
         el.append(ask.view.el)
       }
       ask.view.update(next.interrupt)
@@ -192,17 +192,17 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks', 'ui/branche
     return async (all) => {
       if (all === drawn || !Array.isArray(all) || (!all.length && !view)) return
       drawn = all
-      const module = await toolBodies('attached')
+      const module = await toolBodies('result-files')
       if (!module || drawn !== all) return
-      if (!view) details.after((view = module.attachedView(actions.file)).el)
+      if (!view) details.after((view = module.resultFilesView(actions.file)).el)
       view.update(all)
     }
   }
 
   /** @param {string} [part] @returns {Promise<any>} a module of ui/tools, null where it did not come */
-  async function toolBodies(part = 'body') {
+  async function toolBodies(part = 'card-body') {
     try {
-      await yaa.later('tools')
+      await yaa.load('tools')
       return yaa.use(`ui/tools/${part}`)
     } catch (error) {
       console.warn(error)

@@ -92,7 +92,7 @@ export interface Actions {
   connect(): void
   signIn(key: string): void
   set(changes: Record<string, any>): void
-  /** kept for new sessions, and written into the open one: see ui/chosen */
+  /** kept for new sessions, and written into the open one: see ui/session-choices */
   choose(what: string, ...rest: any[]): Promise<void>
   setProvider(name: string): void
   setAgent(name: string): void
@@ -103,7 +103,7 @@ export interface Actions {
   toggleSide(): void
   /** a file that a tool of the open session made, from the server that has it; `asked`: a person has pressed for it */
   file(path: string, asked?: boolean): Promise<Blob>
-  /** a deed of ui/branching, by name */
+  /** an action of ui/branch-actions, by name */
   branch(name: string, ...rest: any[]): Promise<void>
   asking: Asking
   queue: { add(content: any): void; change(id: string, words: string): void; sendNow(id: string): void }
@@ -128,7 +128,7 @@ export interface Asking {
 /** A session from elsewhere, once it is stored, and what was taken out of it; `beside`: another state of it was here. */
 export interface Brought { id: string; title?: string; removed: Removed[]; beside?: boolean }
 
-export interface Guest { id: string; foot(app: App, actions: Actions, composer: any): any; hold(app: App, actions: Actions): Actions }
+export interface StandalonePage { id: string; foot(app: App, actions: Actions, composer: any): any; hold(app: App, actions: Actions): Actions }
 
 /** What a command works on. `state()` is made when it is asked for. */
 export interface CommandContext {
@@ -160,12 +160,12 @@ export interface Command {
 
 /** What others do at the turns of a run. */
 export interface Hooks {
-  begins(entry: Entry): void
-  hears(entry: Entry, event: YaaEvent): void
-  rests(entry: Entry): void
+  onStart(entry: Entry): void
+  onEvent(entry: Entry, event: YaaEvent): void
+  onRest(entry: Entry): void
 }
 
-export interface Book {
+export interface SessionStore {
   refresh(): Promise<void>
   open(id: string): Promise<Entry | null>
   fresh(): Entry
@@ -196,16 +196,16 @@ export interface ServerLink {
 export interface App {
   settings: Settings
   server: ServerLink
-  book: Book
+  sessionStore: SessionStore
   store: Store
   current: Entry
   /** an earlier moment of the session that is looked at, instead of how it is */
   past: Session | null
   /** called after each drawing */
   watchers: Set<(state: State) => void>
-  queue: ReturnType<Modules['ui/notes']['queueOf']>
+  queue: ReturnType<Modules['ui/composer-notices']['queueOf']>
   /** the page holds one session of its own */
-  guest?: Guest
+  standalone?: StandalonePage
   /** is the side panel open on a narrow screen? */
   drawer: boolean
   views: any
@@ -222,7 +222,7 @@ declare global {
   interface Modules {
     'i18n/en': Record<string, string>
     'i18n/zh': Record<string, string>
-    'ui/h': {
+    'ui/dom': {
       h(selector: string, props?: Record<string, any> | null, ...children: any[]): any
       attr(el: Element, name: string, value: any): void
       hide(el: any, hidden: boolean): void
@@ -236,7 +236,7 @@ declare global {
       fromRight(text: string): boolean
       css(parts: TemplateStringsArray): CSSStyleSheet
     }
-    'ui/text': {
+    'ui/i18n': {
       t(key: string, values?: Record<string, any>): string
       use(wanted: string): Promise<Error | null>
       extend(more: Record<string, Record<string, string>>): void
@@ -256,28 +256,28 @@ declare global {
       jsonField(options: { label: string; value?: any; object?: boolean }): Field & { write(value: any): void }
       schemaForm(schema: any): Field<Record<string, any>>
       isFlat(schema: any): boolean
-      sends(event: KeyboardEvent): boolean
+      isSendKey(event: KeyboardEvent): boolean
     }
-    'ui/code': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
-    'ui/md-dom': { markdownView(): View<string> }
-    'ui/asks': {
-      askView(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
+    'ui/code-block': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
+    'ui/markdown-view': { markdownView(): View<string> }
+    'ui/interrupt-cards': {
+      interruptCard(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any
       /** an object, or the text itself where it isn't JSON */
       parseArgs(source: any): any
       /** words in which nothing turns the direction of what follows */
-      plainly(words: string): string
+      escapeControls(words: string): string
       /** the inside of a card by the reason of its interrupt */
       bodies: Record<string, (interrupt: any, answer: (payload: any, status?: string) => void, call?: any, does?: any) => {
         icon: string; title: string; text?: string; content: any[]; update?(interrupt: any): void
       }>
-      declining(answer: (payload: any, status?: string) => void, back: () => void): { el: any; show(): void }
+      declineForm(answer: (payload: any, status?: string) => void, back: () => void): { el: any; show(): void }
       callArgs(interrupt: any, call: any): any
       button(key: string, classes: string, onclick: () => void): any
     }
     'ui/tool-card': { toolCard(actions: Actions): View }
     'ui/message': { messageView(item: any, actions: Actions): View; plainText(content: any): string }
-    'ui/connection': {
+    'ui/connection-checks': {
       failurePanel(actions: Actions): View<State>
       emptyView(actions: Actions): View<State>
       toneOf(server: ServerState): string
@@ -287,18 +287,18 @@ declare global {
     'ui/composer': { draftOf(session: Session): string; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
-    'ui/clienttools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }
-    'ui/page-tools': Record<never, never>
-    'ui/focus': { start(context: CommandContext): void }
-    'ui/modes': { start(context: CommandContext): void }
-    'ui/warnings': { start(context: CommandContext): void; inWords(remark: Remark): string; remarks(session: Session): Remark[] }
-    'ui/line': {
+    'ui/client-tools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }
+    'ui/builtin-tools': Record<never, never>
+    'ui/focus-recovery': { start(context: CommandContext): void }
+    'ui/mode-picker': { start(context: CommandContext): void }
+    'ui/server-warnings': { start(context: CommandContext): void; warningText(remark: Remark): string; remarks(session: Session): Remark[] }
+    'ui/status-line': {
       statusLine(entry: Entry): Line | null
       markOf(entry: Entry): '' | 'busy' | 'asking' | 'failed'
       announce(entry: Entry): void
     }
-    'ui/book': {
-      openBook(options: {
+    'ui/session-store': {
+      openSessionStore(options: {
         store: Store
         api: () => Api
         prepare: (session: Session) => any
@@ -306,10 +306,10 @@ declare global {
         onEnd: (entry: Entry) => void
         onElsewhere: () => void
         onUnsaid: (entry: Entry, words: any) => void
-      }): Book
+      }): SessionStore
       isActive(entry?: Entry): boolean
     }
-    'ui/server': {
+    'ui/server-state': {
       openServer(options: { settings: Settings; onChange: () => void }): ServerLink
       modelsOf(info: any): Offer[]
       agentsOf(info: any, current: string | undefined, usual: string | undefined): { agents: AgentOffer[]; agent: string }
@@ -328,11 +328,11 @@ declare global {
       keysOf(command: Command): string[]
       label(keys: string): string[]
     }
-    'ui/chosen': {
+    'ui/session-choices': {
       choose(app: App, entry: Entry, what: string, ...rest: any[]): void
     }
-    'ui/state': { stateOf(app: App, whole: boolean): State; NARROW: MediaQueryList }
-    'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store; guest?: Guest }): { start(): Promise<void> } }
+    'ui/view-state': { stateOf(app: App, whole: boolean): State; NARROW: MediaQueryList }
+    'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store; standalone?: StandalonePage }): { start(): Promise<void> } }
     'main': { main(): Promise<void> }
   }
 }

@@ -1,7 +1,7 @@
 // Elements of the widget: a small builder, and Markdown as nodes. Text from a model becomes text nodes and a dozen kinds of
 // elements, links are checked, pictures are named and not loaded: they would tell their host who reads this.
 
-yaa.define('widget/dom', ['core/markdown', 'core/markdown-pieces', 'core/urlsafe'], (markdown, { piecesOf, blockOf, refill }, urlsafe) => {
+yaa.define('widget/dom', ['core/markdown', 'core/markdown-reconcile', 'core/safe-urls'], (markdown, { piecesOf, blockOf, refill }, safeUrls) => {
   const SVG = 'http://www.w3.org/2000/svg'
   /** @type {Record<string, string>} */
   const ICONS = {
@@ -89,13 +89,13 @@ yaa.define('widget/dom', ['core/markdown', 'core/markdown-pieces', 'core/urlsafe
   function tagOf({ type, level, ordered, href }) {
     if (type === 'heading') return `h${Math.min(6, level + 2)}`
     if (type === 'list') return ordered ? 'ol' : 'ul'
-    if (type === 'link') return urlsafe.link(href) ? 'a' : 'span' // an unsafe address stays what it is: words
+    if (type === 'link') return safeUrls.link(href) ? 'a' : 'span' // an unsafe address stays what it is: words
     return TAGS[type] ?? 'p'
   }
 
   /** @param {any} node */
   function propsOf({ type, ordered, start, href }) {
-    const safe = type === 'link' && urlsafe.link(href)
+    const safe = type === 'link' && safeUrls.link(href)
     if (safe) return { href: safe, target: '_blank', rel: 'noreferrer noopener' }
     if (type === 'list' && ordered) return { start }
     return type === 'table' || type === 'formula' ? { tabIndex: 0 } : null

@@ -1,6 +1,6 @@
 // Words of the widget, in the language of the page it is on.
 
-yaa.define('widget/texts', ['core/i18n'], ({ format }) => {
+yaa.define('widget/texts', ['core/message-format'], ({ format }) => {
   /** @type {Record<string, Record<string, string>>} */
   const TEXTS = {
     en: {

@@ -1,6 +1,6 @@
 // The widget on the page: a shadow root in the page's element, or a button in the corner and a panel at the side.
 
-yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widget/dom', 'widget/asks', 'widget/talk'], (
+yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widget/dom', 'widget/interrupt-cards', 'widget/session'], (
   sessions, { textsFor }, style, { h, icon, prose }, { card }, talks,
 ) => {
   /** @param {WidgetOptions} options */

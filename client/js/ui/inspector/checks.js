@@ -1,8 +1,8 @@
-// Why the session stands still, and what is odd about it.
+// The checks of a session: why it does not run, and its irregularities.
 
 yaa.define('ui/inspector/checks', [
-  'ui/h', 'ui/inspector/text', 'core/lint', 'core/session', 'core/usage', 'core/context',
-], (dom, texts, { lint }, sessions, usage, { lens }) => {
+  'ui/dom', 'ui/inspector/i18n', 'core/session-checks', 'core/session', 'core/usage', 'core/context',
+], (dom, texts, { checkSession }, sessions, usage, { messageViews }) => {
   const { h, list, text, icon } = dom
   const { t, count, duration, language } = texts
   const SIGNS = { bad: 'alert', warn: 'alert', note: 'thought' }
@@ -26,8 +26,8 @@ yaa.define('ui/inspector/checks', [
       const total = usage.ofSession(session)
       const cost = total.cost_micro ? usage.money(total.cost_micro, total.cost_unit, language()) : ''
       text(sum, [t('session.tokens', { n: total.total }), cost, duration(total.ms)].filter(Boolean).join(' · '))
-      const whole = new Set(lens(session).filter((row) => row.state === 'whole').map((row) => row.message.id))
-      const found = lint(session, { live }).filter((one) => one.rule !== 'large' || whole.has(one.message ?? ''))
+      const whole = new Set(messageViews(session).filter((row) => row.state === 'whole').map((row) => row.message.id))
+      const found = checkSession(session, { live }).filter((one) => one.rule !== 'large' || whole.has(one.message ?? ''))
       const once = new Map(found.map((one) => [language() + JSON.stringify(one), one]))
       list(rows, found.length ? [...once] : [['', null]], ([key]) => key, ([, one]) => (
         { el: one ? rowView(one, go) : h('li', null, icon('check'), t('checks.none')), update() {} }))
@@ -48,7 +48,7 @@ yaa.define('ui/inspector/checks', [
 
   /** @param {Session} session @param {boolean} live */
   function whyText(session, live) {
-    const why = sessions.why(session, { live })
+    const why = sessions.stopReason(session, { live })
     if (why.kind === 'awaiting') {
       const what = new Set(why.open.map((one) => one.tool ?? one.reason))
       return t('why.awaiting', { n: why.open.length, what: [...what].join(', ') })

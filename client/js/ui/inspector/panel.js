@@ -2,11 +2,11 @@
 // when it is first opened and brought up to date only while it is seen.
 
 yaa.define('ui/inspector/panel', [
-  'ui/h', 'ui/inspector/text', 'ui/inspector/slider', 'ui/inspector/lens', 'ui/inspector/waterfall', 'ui/inspector/compare',
-  'ui/inspector/checks', 'ui/inspector/json', 'ui/inspector/desk', 'css/inspector',
+  'ui/dom', 'ui/inspector/i18n', 'ui/inspector/time-slider', 'ui/inspector/context-view', 'ui/inspector/waterfall', 'ui/inspector/compare-runs',
+  'ui/inspector/checks', 'ui/inspector/json-view', 'ui/inspector/approvals-board', 'css/inspector',
 ], (
-  { h, iconButton, attr, fill, uid }, { t }, { sliderView }, { lensView }, { waterfallView }, { compareView }, { checksView }, { jsonView },
-  { deskView },
+  { h, iconButton, attr, fill, uid }, { t }, { sliderView }, { contextView }, { waterfallView }, { compareView }, { checksView }, { jsonView },
+  { approvalsBoard },
 ) => {
   const TABS = ['context', 'waterfall', 'compare', 'checks', 'json', 'desk']
 
@@ -28,9 +28,9 @@ yaa.define('ui/inspector/panel', [
     const go = goTo(context)
     /** @type {Record<string, () => any>} */
     const makers = {
-      context: () => lensView(context, go), waterfall: () => waterfallView(go), compare: () => compareView(context, go),
+      context: () => contextView(context, go), waterfall: () => waterfallView(go), compare: () => compareView(context, go),
       checks: () => checksView(go),
-      json: () => jsonView(), desk: () => deskView(context, calls),
+      json: () => jsonView(), desk: () => approvalsBoard(context, calls),
     }
     /** @type {Record<string, any>} */ const made = {}
     const id = uid('inspector')

@@ -1,8 +1,8 @@
 // A file that was written or edited, as lines that went and lines that came. Signs and `ins`/`del` say what colours say.
 
 yaa.define('ui/tools/diff', [
-  'ui/h', 'ui/tools/text', 'core/diff', 'core/shape', 'ui/tools/parts',
-], (dom, { t, count }, diff, shape, parts) => {
+  'ui/dom', 'ui/tools/i18n', 'core/diff', 'core/tool-call-kind', 'ui/tools/parts',
+], (dom, { t, count }, diff, toolCalls, parts) => {
   const { h, fill, text } = dom
   const { part, longList, size } = parts
   const SIGNS = new Map([['\r', '␍'], ['\0', '␀'], ['\x1b', '␛']])
@@ -24,7 +24,7 @@ yaa.define('ui/tools/diff', [
       const key = JSON.stringify([args, result])
       if (key === drawn) return
       drawn = key
-      const rows = shape.changeOf(args, result)
+      const rows = toolCalls.changeOf(args, result)
       const { added, removed } = diff.count(rows)
       words = unified(rows)
       text(path, result?.path ?? args?.path ?? '')

@@ -1,7 +1,7 @@
 // A text: a file with its line numbers, a fetched page with its address.
 
-yaa.define('ui/tools/file', ['ui/h', 'ui/tools/text', 'ui/code', 'core/shape', 'core/highlight', 'core/urlsafe', 'ui/tools/parts'], (
-  dom, { t, count }, { codeBlock }, shape, highlight, urlsafe, { part, notice },
+yaa.define('ui/tools/file', ['ui/dom', 'ui/tools/i18n', 'ui/code-block', 'core/tool-call-kind', 'core/highlight', 'core/safe-urls', 'ui/tools/parts'], (
+  dom, { t, count }, { codeBlock }, toolCalls, highlight, safeUrls, { part, notice },
 ) => {
   const { h, fill, text } = dom
 
@@ -20,7 +20,7 @@ yaa.define('ui/tools/file', ['ui/h', 'ui/tools/text', 'ui/code', 'core/shape', '
 
     /** @param {ToolShown} shown */
     function update({ args, result, done }) {
-      const found = done ? shape.numbered(result?.content ?? '') : null
+      const found = done ? toolCalls.parseNumberedLines(result?.content ?? '') : null
       el.hidden = !found
       if (!found) return
       words = found.lines.join('\n')
@@ -47,7 +47,7 @@ yaa.define('ui/tools/file', ['ui/h', 'ui/tools/text', 'ui/code', 'core/shape', '
     /** @param {ToolShown} shown */
     function update({ args, result, done }) {
       const url = String(result?.url ?? args?.url ?? '')
-      const href = urlsafe.link(url)
+      const href = safeUrls.link(url)
       text(title, result?.title ?? '')
       title.hidden = !result?.title
       fill(address, href ? h('a.path', { href }, url) : h('span.path', null, url))

@@ -1,6 +1,6 @@
 // What was found or listed: lines by file, a tree of files, rows of a table.
 
-yaa.define('ui/tools/lists', ['ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/parts'], (dom, { t, count }, shape, parts) => {
+yaa.define('ui/tools/lists', ['ui/dom', 'ui/tools/i18n', 'core/tool-call-kind', 'ui/tools/parts'], (dom, { t, count }, toolCalls, parts) => {
   const { h, fill, text, icon } = dom
   const { part, notice, longList, size } = parts
 
@@ -36,7 +36,7 @@ yaa.define('ui/tools/lists', ['ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/p
   }
 
   const searchView = () => listView(t('search.title'), ({ result }) => {
-    const files = shape.foundIn(result.lines)
+    const files = toolCalls.parseGrep(result.lines)
     const passed = result.passed_over ? t('search.passedOver', { n: count(result.passed_over) }) : ''
     return {
       rows: files, make: fileOfHits, none: t('search.none'),
@@ -53,7 +53,7 @@ yaa.define('ui/tools/lists', ['ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/p
   }
 
   const treeView = () => listView(t('tree.title'), ({ result }) => ({
-    rows: shape.treeOf(result.files), make: nodeView, none: t('tree.none'), note: t('tree.count', { n: result.files.length }),
+    rows: toolCalls.treeOf(result.files), make: nodeView, none: t('tree.none'), note: t('tree.count', { n: result.files.length }),
     warn: result.complete === false ? t('tree.incomplete') : '',
   }), h('ul.tree', { tabIndex: 0, 'aria-label': t('tree.title') }))
 
@@ -69,7 +69,7 @@ yaa.define('ui/tools/lists', ['ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/p
   function tableView() {
     const holder = h('div.grid', { tabIndex: 0, role: 'group', 'aria-label': t('table.title') })
     return listView(t('table.title'), ({ result }) => {
-      const found = /** @type {NonNullable<ReturnType<typeof shape.tableOf>>} */ (shape.tableOf(result))
+      const found = /** @type {NonNullable<ReturnType<typeof toolCalls.tableOf>>} */ (toolCalls.tableOf(result))
       const others = Object.entries(found.rest).map(([name, value]) => `${name}: ${cellText(value)}`)
       const numeric = found.columns.map((_, i) => found.rows.every((row) => row[i] == null || typeof row[i] === 'number'))
       const cellView = (/** @type {any} */ cell, /** @type {number} */ i) => h(numeric[i] ? 'td.number' : 'td', null, cellText(cell))

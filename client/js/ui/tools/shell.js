@@ -2,8 +2,8 @@
 // them apart; what was left out of the middle is said where it is missing.
 
 yaa.define('ui/tools/shell', [
-  'ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/parts',
-], (dom, { t, count }, shape, { textPart, notice }) => {
+  'ui/dom', 'ui/tools/i18n', 'core/tool-call-kind', 'ui/tools/parts',
+], (dom, { t, count }, toolCalls, { textPart, notice }) => {
   const { h, fill } = dom
 
   /** @returns {ToolPicture} */
@@ -54,7 +54,7 @@ yaa.define('ui/tools/shell', [
 
     /** @param {string} words */
     function update(words) {
-      const cut = shape.cutOf(words)
+      const cut = toolCalls.splitTruncated(words)
       head.update(cut.head)
       tail.el.hidden = gap.hidden = !cut.left
       if (!cut.left) return

@@ -1,0 +1,86 @@
+/** What the modules that show a run in its parts give: differences, events of a document, time, context. */
+
+declare global {
+  interface DiffStep { op: 'same' | 'added' | 'removed'; before: number; after: number }
+  interface DiffPart { text: string; changed: boolean }
+  /** A line of a difference; `before` and `after` are line numbers, counted from 1. */
+  interface DiffRow { kind: 'same' | 'added' | 'removed' | 'gap'; text: string; before?: number; after?: number; count?: number; parts?: DiffPart[]; unended?: boolean }
+
+  type ToolKind = 'shell' | 'diff' | 'search' | 'tree' | 'file' | 'page' | 'table' | 'generic'
+  interface FoundFile { file: string; lines: { number: number; text: string; hit: boolean; gap: boolean }[] }
+  interface TreeNode { name: string; type: string; size?: number; children: TreeNode[] }
+
+  /** The events of one run, packed. */
+  interface Recording { run: string; lines: any[] }
+  /** `turns`: indices of events at which a person spoke; `recorded`: how many were really seen. */
+  interface Replayed { start: Session; events: YaaEvent[]; turns: number[]; recorded: number; whole: boolean }
+
+  interface Bar {
+    kind: 'model' | 'tool' | 'human' | 'retry' | 'error'; name: string; from: number; to: number; ms: number; message: string; call?: string
+    tokens?: number; cost_micro?: number; cost_unit?: string; first_ms?: number; failed?: boolean; stalled?: boolean
+  }
+  interface Timeline { bars: Bar[]; from: number; to: number; totals: Record<string, number> }
+
+  interface RunStep {
+    kind: 'user' | 'answer' | 'call' | 'error' | 'system'; name: string; args: string; text: string; message: string; call?: string; failed?: boolean
+  }
+  interface RunRow { op: 'same' | 'changed' | 'removed' | 'added'; before?: RunStep; after?: RunStep }
+  interface RunTotals { turns: number; calls: number; tokens: number; cost_micro: number; cost_unit: string; ms: number }
+  interface RunDiff { rows: RunRow[]; first: number; totals: [RunTotals, RunTotals]; settings: { path: string; before: any; after: any }[] }
+
+  interface Finding { rule: string; level: 'bad' | 'warn' | 'note'; message?: string; call?: string; detail?: string; shown?: string }
+
+  /** How a message is sent: `never` is for errors and what was cut off. */
+  interface MessageView {
+    message: Message; state: 'whole' | 'preview' | 'stub' | 'args' | 'summary' | 'fold' | 'never'; full: number; sent: number; pinned: boolean; op?: any
+  }
+  interface ContextUsage { used: number; window: number | null; free: number | null; parts: Record<string, number>; measured: boolean; share: number | null }
+  interface Marker {
+    id: string; after: string; trigger: string; before: number | null; to: number | null
+    ops: { kind: string; known: boolean; text: string; count: number; op: any }[]
+  }
+
+  interface Modules {
+    'core/timeline': { timeline(session: Session, options?: { live?: boolean }): Timeline; axis(bars: Bar[], most: number): { place(at: number): number; length: number } }
+    'core/run-diff': { steps(session: Session): RunStep[]; compare(before: Session, after: Session): RunDiff; isWords(one: RunStep): boolean }
+    'core/session-checks': { checkSession(session: Session, options?: { live?: boolean }): Finding[] }
+    'core/context': {
+      estimate(value: any): number
+      messageViews(session: Session): MessageView[]
+      contextUsage(session: Session, known?: { window?: number | null; tools?: any[] }): ContextUsage
+      windowFrom(info: any, session: Session): number | null
+      limitOf(session: Session, info: any, name: string): number | null
+      markers(session: Session): Marker[]
+      pin(session: Session, id: string, on: boolean): void
+      restore(session: Session, id: string): void
+    }
+    'core/event-recording': {
+      pack(run: string, seen: { at: number; event: YaaEvent }[]): Recording
+      unpack(recording: Recording): YaaEvent[]
+      idsOf(events: YaaEvent[]): string[]
+    }
+    'core/replay': {
+      replay(session: Session, recordings?: Recording[]): Replayed
+      sessionAfter(replayed: { start: Session; events: YaaEvent[]; whole?: boolean }, count: number): Session
+      applyEvent(session: Session, event: YaaEvent): void
+    }
+    'core/tool-call-kind': {
+      kindOf(call: { name?: string; args?: any; result?: any }): ToolKind
+      parseNumberedLines(content: string): { start: number; lines: string[] } | null
+      parseGrep(text: string): FoundFile[]
+      treeOf(files: { path: string; type?: string; size?: number }[]): TreeNode[]
+      tableOf(value: any): { columns: string[]; rows: any[][]; rest: Record<string, any>; name: string } | null
+      changeOf(args: any, result: any): DiffRow[]
+      splitTruncated(text: string): { head: string; left: number; unit: string; tail: string }
+      breachOf(envelope: any): { limit: string; allowed: any; observed: any } | null
+    }
+    'core/diff': {
+      align<A>(before: readonly A[], after: readonly A[], same?: (a: A, b: A) => boolean): DiffStep[]
+      rows(before: string, after: string, context?: number): DiffRow[]
+      parse(text: string): DiffRow[]
+      words(before: string, after: string): { before: DiffPart[]; after: DiffPart[]; alike: number }
+      count(rows: DiffRow[]): { added: number; removed: number }
+    }
+  }
+}
+export {}

@@ -1,0 +1,90 @@
+// What the modules for finding, moving and composing give one another; see client/types.d.ts.
+
+/** A text of a session that can be found: that of one article of the thread. */
+interface Page { id: string; role: string; text: string; folded: string; branch?: string }
+/** A session that has every word. `parts`: text, and whether it matches. */
+interface Found { score: number; inTitle: boolean; count: number; hits: { id: string; role: string; branch?: string; parts: [string, boolean][] }[] }
+
+interface Secret { kind: string; text: string; shown: string; context: string; count: number }
+
+/** Where a key stands in a document. */
+type Place = (string | number)[]
+/** What was taken out of a session from elsewhere; `path` is a JSON pointer. */
+interface Removed { kind: string; path: string; value?: any }
+
+interface Modules {
+  'core/sanitize': {
+    sanitize(document: any, defaults?: any): { session: any; removed: Removed[] }
+    canTakeOver(item: Removed): boolean
+    takeOver(session: Session, item: Removed): void
+    DEFAULTS: any
+  }
+  'core/search': {
+    foldCase(text: string): string
+    terms(query: string): string[]
+    ranges(text: string, words: string[]): [number, number][]
+    splitMatches(text: string, words: string[]): [string, boolean][]
+    snippet(text: string, words: string[]): [string, boolean][]
+    pages(session: Session): Page[]
+    allPages(session: Session): Page[]
+    searchSession(session: { title: string; pages: Page[] }, words: string[], most?: number): Found | null
+    rank(name: string, typed: string): number
+    textOf(content: any): string
+  }
+  'core/redact': {
+    scan(session: any): Secret[]
+    redact<T>(session: T, secrets: Pick<Secret, 'kind' | 'text'>[]): T
+    mask(text: string): string
+  }
+  'core/transcript': {
+    markdown(session: Session, options: { words: Record<string, string>; tools?: boolean }): string
+    condense(session: Session, note: (left: number) => string): Session
+  }
+  'core/standalone-page': {
+    page(given: { source: string; session: Session; sprite?: string; language?: string; theme?: string; saved?: string }): string
+    extract(html: string): any
+    ID: string
+  }
+  'core/import-message-trees': {
+    sessionFromTree(head: { id: any; title: any; start?: string }, all: { id: any; parent: any; messages: any[] }[], last?: any): any
+    assistantMessages(pieces: any[], base: any): any[]
+    callOf(id: any, name: any, args: any): any
+    withFiles(words: string, files: any[]): any
+    arrayOf(value: any): any[]
+    textOf(value: any): string
+    parseJson(value: any): any
+    at(seconds: unknown): { at?: number }
+    atIso(time: any): { at?: number }
+    isoOf(ms: unknown): string | undefined
+    chatgpt(conversation: any): any
+    pi(lines: any[]): any
+    llama(one: any): any
+    llamaLines(lines: any[]): { conv: any; messages: any[] }[]
+  }
+  'core/import-chat-apps': { claude(one: any): any; openWebUi(one: any): any; libreChat(one: any): any; lmStudio(one: any): any }
+  'core/session-import': {
+    readSessions(text: string, name?: string, defaults?: any): { kind: string; sessions: Session[]; removed: Removed[][]; prompts?: any[] }
+    importSession(raw: any, name?: string, defaults?: any): { session: Session; removed: Removed[] } | null
+    exportDocument(all: Session[], prompts: any[], exported: string): any
+  }
+  'core/prompt-templates': {
+    blanks(text: string): { name: string; value: string; options: string[] }[]
+    fill(text: string, values: Record<string, string>): string
+    slug(name: string): string
+    read(value: any): { name: string; text: string }[]
+    merge(old: { name: string; text: string }[], added: { name: string; text: string }[]): { name: string; text: string }[]
+  }
+  'core/attachments': {
+    LIMITS: { files: number; text: number; image: number; side: number }
+    decode(bytes: Uint8Array): string | null
+    filePart(name: string, text: string): any
+    imagePart(url: string): any
+    fileOf(part: any): { name: string; text: string } | null
+    imageOf(part: any): string | null
+    content(words: string, parts: any[]): any
+    split(content: any): { words: string; files: { name: string; text: string }[]; images: string[] }
+    fit(width: number, height: number): { width: number; height: number; whole: boolean }
+    isImage(file: { type: string }): boolean
+    isPlainImage(type: string): boolean
+  }
+}

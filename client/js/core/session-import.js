@@ -1,0 +1,237 @@
+// Sessions out of files: our own documents and pages, what other programs export (core/import-message-trees, -apps), and
+// messages in the form of Chat Completions. What a file brings is never trusted with permissions (core/sanitize).
+
+yaa.define('core/session-import', [
+  'core/ids', 'core/session', 'core/standalone-page', 'core/import-message-trees', 'core/import-chat-apps', 'core/sanitize',
+], ({ id: newId }, sessions, { extract }, trees, apps, { sanitize }) => {
+  const MAX_ID = 256
+  /** What is nested deeper no server takes (server/strict_json.py), and no browser writes down again. */
+  const MAX_DEPTH = 100
+  /** Half of a pair, in JSON: no server takes that either, and ChatGPT cuts titles and texts without looking. */
+  const HALF = /\\u[dD][89abAB][\da-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][\da-fA-F]{2})\\u[dD][c-fC-F]/
+  const OBJECTS = ['calls', 'config', 'context', 'ext', 'plan', 'run', 'usage']
+  const LISTS = ['grants', 'interrupts', 'tools']
+  const ROLES = new Set(['system', 'user', 'assistant', 'tool', 'error'])
+  /** By what is in it, a conversation is told from that of another program. @type {[string, (one: any) => any, (one: any) => any][]} */
+  const FORMS = [
+    ['chatgpt', (one) => isObject(one.mapping), trees.chatgpt],
+    ['claude', (one) => Array.isArray(one.chat_messages), apps.claude],
+    ['llama', (one) => isObject(one.conv) && Array.isArray(one.messages), trees.llama],
+    ['openwebui', (one) => isObject((one.chat ?? one).history?.messages) || Array.isArray(one.chat?.messages), apps.openWebUi],
+    ['librechat', (one) => 'conversationId' in one && Array.isArray(one.messages ?? one.messagesTree), apps.libreChat],
+    ['lmstudio', (one) => Array.isArray(one.messages) && one.messages.some((/** @type {any} */ each) => Array.isArray(each?.versions)), apps.lmStudio],
+  ]
+
+  /**
+   * @param {string} text of a file
+   * @param {string} [name] of the file; the title of a session that has none
+   * @param {any} [defaults] the session half of the server's configuration
+   * @returns {{kind: string, sessions: Session[], removed: Removed[][], prompts?: any[]}} kind '' where nothing was
+   *   recognised; `removed`: of each session what was taken out
+   */
+  function readSessions(text, name = '', defaults) {
+    const { kind, all, prompts } = recognised(text)
+    const found = all.map((one) => importSession(one, name, defaults)).filter((one) => one !== null)
+    const both = { sessions: found.map(({ session }) => session), removed: found.map(({ removed }) => removed) }
+    return { kind, ...both, ...(prompts ? { prompts } : {}) }
+  }
+
+  /** @param {string} text @returns {{kind: string, all: any[], prompts?: any[]}} documents as they are */
+  function recognised(text) {
+    const start = text.slice(0, 2000).replace(/^\ufeff/, '').trimStart()
+    if (start.startsWith('<')) {
+      const page = extract(text)
+      return page ? { kind: 'page', all: [page.session] } : { kind: '', all: [] }
+    }
+    const values = parse(text.replace(/^\ufeff/, ''))
+    return values ? recognise(values) : { kind: '', all: [] }
+  }
+
+  /** JSON, or a line of JSON each. @param {string} text @returns {{value: any, lines?: any[]} | null} */
+  function parse(text) {
+    const whole = HALF.test(text) ? (/** @type {string} */ _, /** @type {any} */ value) => (typeof value === 'string' ? value.toWellFormed() : value) : undefined
+    try {
+      return { value: JSON.parse(text, whole) }
+    } catch {
+      // not one document
+    }
+    try {
+      const lines = text.split('\n').filter((line) => line.trim()).map((line) => JSON.parse(line, whole))
+      return lines.length ? { value: lines, lines } : null
+    } catch {
+      return null
+    }
+  }
+
+  /** @param {{value: any, lines?: any[]}} given @returns {{kind: string, all: any[], prompts?: any[]}} */
+  function recognise({ value, lines }) {
+    if (value?.format === 'yaa.sessions' || value?.yaa_backup) return { kind: 'all', all: arrayOf(value.sessions), prompts: arrayOf(value.prompts) }
+    if (lines?.[0]?.type === 'session') {
+      const isLlama = lines.some((line) => line?.harness || line?.message?.convId)
+      const all = isLlama ? trees.llamaLines(lines).map(safe(trees.llama)) : [safe(trees.pi)(lines)]
+      return { kind: isLlama ? 'llama' : 'pi', all }
+    }
+    const all = (Array.isArray(value) ? value : [value]).filter(isObject)
+    const [first] = all
+    if (!first) return { kind: '', all: [] }
+    const forms = all.map((one) => (isOurs(one) ? undefined : FORMS.find(([, fits]) => fits(one))))
+    const form = forms.find(Boolean)
+    if (form) return { kind: form[0], all: all.map((one, i) => (forms[i] ? safe(forms[i][2])(one) : one)) }
+    if (Array.isArray(first.messages)) return { kind: isOurs(first) ? 'session' : 'messages', all }
+    if (Array.isArray(value) && isMessage(first)) return { kind: 'messages', all: [{ messages: value }] }
+    return { kind: '', all: [] }
+  }
+
+  /**
+   * Of a thousand conversations one may be broken in a way nobody thought of: it is left out, the others are not.
+   * @param {(raw: any) => any} make
+   */
+  const safe = (make) => (/** @type {any} */ raw) => {
+    try {
+      return make(raw)
+    } catch {
+      return null
+    }
+  }
+
+  /** @param {any} value */
+  const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+  /** @param {any} value @param {number} left @returns {boolean} */
+  const isDeep = (value, left) => typeof value === 'object' && value !== null && (!left || Object.values(value).some((one) => isDeep(one, left - 1)))
+
+  /** @param {any} one */
+  const isOurs = (one) => typeof one.id === 'string' && ('start_time' in one || 'version' in one)
+
+  /** @param {any} one */
+  const isMessage = (one) => ROLES.has(one?.role) || one?.role === 'developer'
+
+  /** @param {any} value @returns {any[]} */
+  const arrayOf = (value) => (Array.isArray(value) ? value : [])
+
+  /**
+   * One document from elsewhere as a session of this page, and what was taken out of it; null if it is none.
+   * @param {any} raw @param {string} [name] @param {any} [defaults]
+   * @returns {{session: Session, removed: Removed[]} | null}
+   */
+  function importSession(raw, name = '', defaults) {
+    if (!Array.isArray(raw?.messages)) return null
+    const session = safe((one) => whole(one, name))(raw)
+    return session?.messages.length > 0 && !isDeep(session, MAX_DEPTH) ? sanitize(session, defaults) : null
+  }
+
+  /** A document with everything a session has. @param {any} raw @param {string} name @returns {Session} */
+  function whole(raw, name) {
+    const id = typeof raw.id === 'string' && raw.id.length > 0 && raw.id.length <= 128 ? raw.id : undefined
+    const base = sessions.create({ ...(id ? { id } : {}), now: timeOf(raw) })
+    const messages = paired(raw.messages.filter(isMessage).map(messageOf))
+    const title = typeof raw.title === 'string' && raw.title ? raw.title : titleOf(messages, name)
+    const start_time = raw.start_time ?? raw.startTime ?? base.start_time
+    // what another program writes beside its messages means something else here: its tools, its status
+    return { ...base, ...(isOurs(raw) ? fitting(raw) : {}), id: base.id, title, start_time, messages }
+  }
+
+  /** What is no such thing as a session has there is left out; what was set aside is read like the rest. @param {any} raw */
+  function fitting(raw) {
+    const own = { ...raw }
+    for (const key of OBJECTS) if (!isObject(own[key])) delete own[key]
+    for (const key of LISTS) {
+      if (Array.isArray(own[key])) own[key] = own[key].filter(isObject)
+      else delete own[key]
+    }
+    if (own.calls) own.calls = Object.fromEntries(Object.entries(own.calls).filter(([, entry]) => isObject(entry)))
+    const { branches } = sessions.treeOf(own)
+    for (const branch of branches) branch.messages = branch.messages.filter(isMessage).map(messageOf)
+    const before = callsBefore([{ at: '', messages: arrayOf(raw.messages) }, ...branches])
+    for (const branch of branches) branch.messages = paired(branch.messages, before(branch.at))
+    return own
+  }
+
+  /**
+   * The calls whose results may stand right behind a message: its own, or those of the answer before it.
+   * @param {{at: string, messages: any[]}[]} paths
+   */
+  function callsBefore(paths) {
+    /** @type {Map<string, {path: {at: string, messages: any[]}, i: number}>} */ const places = new Map()
+    for (const path of paths) path.messages.forEach((message, i) => places.set(message?.id, { path, i }))
+    return (/** @type {string} */ at) => {
+      const seen = new Set()
+      for (let id = at; !seen.has(id); ) {
+        seen.add(id)
+        const { path, i } = places.get(id) ?? {}
+        const message = path?.messages[i ?? 0]
+        if (message?.role !== 'tool') return arrayOf(message?.tool_calls).map((call) => call?.id)
+        id = i ? path?.messages[i - 1]?.id : path?.at
+      }
+      return []
+    }
+  }
+
+  /** @param {any} raw @returns {Message} */
+  function messageOf({ open, meta, reasoning, ...raw }) {
+    const role = raw.role === 'developer' ? 'system' : raw.role
+    const id = typeof raw.id === 'string' && raw.id && raw.id.length <= MAX_ID ? raw.id : newId('msg')
+    const fields = { ...(open === true ? { open } : {}), ...(isObject(meta) ? { meta } : {}), ...thoughts(reasoning, raw.reasoning_content) }
+    return { ...raw, ...fields, role, id, content: contentOf(raw.content) }
+  }
+
+  /** As a session has them, or as servers and gateways give them, a text. @param {any} ours @param {any} [theirs] */
+  function thoughts(ours, theirs) {
+    if (typeof ours?.text === 'string') return { reasoning: ours }
+    const text = ours ?? theirs
+    return typeof text === 'string' && text ? { reasoning: { field: text === ours ? 'reasoning' : 'reasoning_content', text } } : {}
+  }
+
+  /** A text, or parts. @param {any} content */
+  function contentOf(content) {
+    if (typeof content === 'string') return content
+    if (!Array.isArray(content)) return content === null || content === undefined ? '' : JSON.stringify(content)
+    const parts = content.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part)).filter((part) => typeof part?.type === 'string')
+    // Jan and the Assistants API put a text into an object
+    return parts.map((part) => (isObject(part.text) ? { type: part.type, text: String(part.text.value ?? '') } : part))
+  }
+
+  /**
+   * Every call has an id of its own and every result its call: what a provider asks for.
+   * @param {Message[]} messages @param {string[]} [before] calls of the path that a branch hangs on
+   */
+  function paired(messages, before = []) {
+    const calls = new Set(before)
+    const ids = new Set()
+    for (const message of messages) {
+      if (!isNew(message.id, ids)) message.id = newId('msg')
+      if (message.role === 'assistant' && Array.isArray(message.tool_calls)) {
+        message.tool_calls = message.tool_calls.filter((call) => isCall(call) && isNew(call.id, calls))
+        for (const { function: asked } of message.tool_calls) {
+          if (typeof asked.arguments !== 'string') asked.arguments = JSON.stringify(asked.arguments ?? {})
+        }
+        if (!message.tool_calls.length) delete message.tool_calls
+      } else delete message.tool_calls
+    }
+    return messages.filter((message) => message.role !== 'tool' || calls.has(message.tool_call_id ?? ''))
+  }
+
+  /** @param {any} call */
+  const isCall = (call) => typeof call?.id === 'string' && typeof call.function?.name === 'string'
+
+  /** @param {string} id @param {Set<string>} seen */
+  const isNew = (id, seen) => !seen.has(id) && Boolean(seen.add(id))
+
+  /** @param {Message[]} messages @param {string} name */
+  function titleOf(messages, name) {
+    const first = messages.find((message) => message?.role === 'user')?.content ?? ''
+    const words = typeof first === 'string' ? first : arrayOf(first).find((part) => typeof part?.text === 'string')?.text ?? ''
+    return [...words.replace(/\s+/g, ' ').trim()].slice(0, 60).join('') || name.replace(/(?:\.yaa)?\.\w+$/, '')
+  }
+
+  /** @param {any} raw @returns {number} ms since 1970 */
+  function timeOf(raw) {
+    const time = Date.parse(raw.start_time ?? raw.startTime ?? '')
+    return Number.isFinite(time) ? time : Date.now()
+  }
+
+  /** All sessions in one document. @param {Session[]} all @param {any[]} prompts @param {string} exported when */
+  const exportDocument = (all, prompts, exported) => ({ format: 'yaa.sessions', version: 1, exported, sessions: all, prompts })
+
+  return { readSessions, importSession, exportDocument }
+})

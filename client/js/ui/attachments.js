@@ -1,0 +1,168 @@
+// Files beside a message: the tray over the composer while it is written, and how they look in the thread.
+
+yaa.define('ui/attachments', [
+  'ui/dom', 'ui/i18n', 'ui/popup', 'core/attachments', 'core/safe-urls', 'io/draft-files', 'css/attachments', 'i18n/attachments',
+], (dom, { t, count }, { toast, say }, attachments, safeUrls, draftFiles) => {
+  const { h, icon, iconButton, list } = dom
+  const { LIMITS } = attachments
+  /** So many refusals are said, of the others their number. */
+  const SAID = 3
+  let serial = 0
+
+  /** @typedef {{key: string, name: string, part: any, image: string | null, size: number}} Attached */
+
+  /**
+   * With what it had before the page was loaded.
+   * @param {'' | '~'} mark of a page that leaves no traces @param {string} draft @param {() => void} onchange @returns {Promise<any>}
+   */
+  async function tray(mark, draft, onchange) {
+    /** @type {Attached[]} */ let all = (await draftFiles.load(mark + draft)).map((/** @type {Attached} */ one) => ({ ...one, key: `file ${++serial}`, image: attachments.imageOf(one.part) }))
+    const el = h('ul.tray', { 'aria-label': t('attach.label'), hidden: true })
+
+    /** @param {File[]} files */
+    async function add(files) {
+      /** @type {Set<string>} */ const refused = new Set()
+      for (const file of files) {
+        const full = all.length >= LIMITS.files
+        // a folder, or a file that has gone meanwhile
+        const made = full ? t('attach.many', { n: LIMITS.files }) : await attachedOf(file).catch(() => t('attach.unread', { name: file.name }))
+        if (typeof made === 'string') refused.add(made)
+        else all = [...all, made]
+        changed()
+      }
+      if (refused.size) refuse([...refused])
+    }
+
+    /** @param {string} key */
+    function remove(key) {
+      const at = all.findIndex((one) => one.key === key)
+      say(t('attach.removed', { name: all[at]?.name ?? '' }))
+      all = all.filter((one) => one.key !== key)
+      changed()
+      el.querySelectorAll('button')[Math.min(at, all.length - 1)]?.focus()
+    }
+
+    function changed() {
+      draftFiles.save(mark + draft, all.map(({ name, part, size }) => ({ name, part, size })))
+      draw()
+    }
+
+    function draw() {
+      el.hidden = !all.length
+      list(el, all, (one) => one.key, (one) => ({ el: chip(one), update() {} }))
+      onchange()
+    }
+
+    /** @param {Attached} one */
+    function chip(one) {
+      const shown = one.image ? h('img', { src: one.image, alt: '' }) : icon('page')
+      return h('li.attached', { title: one.name }, shown, h('span', null, h('b', null, one.name), h('small', null, sizeOf(one.size))),
+        iconButton('x', t('attach.remove', { name: one.name }), { onclick: () => remove(one.key) }))
+    }
+
+    function clear() {
+      all = []
+      changed()
+    }
+
+    /** The same files, of a draft with another name. @param {string} next */
+    function rename(next) {
+      draftFiles.save(mark + draft, [])
+      draft = next
+      changed()
+    }
+
+    draw()
+    return { el, add, clear, rename, parts: () => all.map((one) => one.part) }
+  }
+
+  /** In one notice, however many it are. @param {string[]} all */
+  function refuse(all) {
+    const rest = all.length - SAID
+    toast([...all.slice(0, SAID), rest > 0 ? t('attach.more', { n: rest }) : ''].join(' '), { bad: true })
+  }
+
+  /** @param {number} bytes */
+  const sizeOf = (bytes) => (
+    bytes < 1024 ? t('attach.bytes', { n: count(bytes) }) : t('attach.kilobytes', { n: count(Math.round(bytes / 1024)) })
+  )
+
+  /** @param {File} file @returns {Promise<Attached | string>} or why not */
+  async function attachedOf(file) {
+    const { name, size } = file
+    const base = { key: `file ${++serial}`, name: name || t('attach.pasted'), size }
+    if (attachments.isImage(file)) {
+      const url = await imageUrl(file)
+      if (!url) return t('attach.broken', { name })
+      if (url.length > LIMITS.image * 1.4) return t('attach.large', { name, max: sizeOf(LIMITS.image) })
+      return { ...base, size: Math.round(url.length * 0.75), part: attachments.imagePart(url), image: url }
+    }
+    if (size > LIMITS.text) return t('attach.large', { name, max: sizeOf(LIMITS.text) })
+    const text = attachments.decode(new Uint8Array(await file.arrayBuffer()))
+    return text === null ? t('attach.binary', { name }) : { ...base, part: attachments.filePart(base.name, text), image: null }
+  }
+
+  /** A picture as a data: address, no larger than models look at it. @param {File} file */
+  async function imageUrl(file) {
+    try {
+      const bitmap = await createImageBitmap(file)
+      const { width, height, whole } = attachments.fit(bitmap.width, bitmap.height)
+      if (whole && attachments.isPlainImage(file.type) && file.size < LIMITS.image / 4) return await asIs(file)
+      const canvas = document.createElement('canvas')
+      Object.assign(canvas, { width, height })
+      canvas.getContext('2d')?.drawImage(bitmap, 0, 0, width, height)
+      return canvas.toDataURL(file.type === 'image/png' && file.size < LIMITS.image / 4 ? 'image/png' : 'image/jpeg', 0.86)
+    } catch {
+      return ''
+    }
+  }
+
+  /** @param {File} file @returns {Promise<string>} */
+  function asIs(file) {
+    return new Promise((resolve, reject) => {
+      const reader = new FileReader()
+      reader.onload = () => resolve(String(reader.result))
+      reader.onerror = () => reject(reader.error)
+      reader.readAsDataURL(file)
+    })
+  }
+
+  /** @returns {Promise<File[]>} */
+  function pickFiles() {
+    const input = h('input', { type: 'file' })
+    input.multiple = true
+    return new Promise((resolve) => {
+      input.addEventListener('change', () => resolve([...input.files]))
+      input.addEventListener('cancel', () => resolve([]))
+      input.click()
+    })
+  }
+
+  /** The files of a message in the thread; null where there are none. @param {any} content */
+  function filesView(content) {
+    const { files, images } = attachments.split(content)
+    if (!files.length && !images.length) return null
+    return h('div.sent-files', null, images.map(imageView), files.map(fileView))
+  }
+
+  /** @param {string} url */
+  function imageView(url) {
+    const safe = safeUrls.image(url)
+    if (!safe || safe.remote) return h('span.attached', null, icon('image'), h('span', null, safe?.host ?? t('image.alt')))
+    const img = h('img', { src: safe.src, alt: t('image.alt'), loading: 'lazy' })
+    const el = h('button.sent-image', { type: 'button', 'aria-pressed': 'false', 'aria-label': t('attach.enlarge'), onclick: enlarge }, img)
+    function enlarge() {
+      const on = el.getAttribute('aria-pressed') === 'true'
+      el.setAttribute('aria-pressed', String(!on))
+    }
+    return el
+  }
+
+  /** @param {{name: string, text: string}} file */
+  function fileView({ name, text }) {
+    const line = h('summary', null, icon('page'), h('b', null, name), h('small', null, sizeOf(text.length)))
+    return h('details.sent-file', null, line, h('pre', { tabIndex: 0 }, text))
+  }
+
+  return { tray, pickFiles, filesView, words: (/** @type {any} */ content) => attachments.split(content).words }
+})

@@ -1,0 +1,203 @@
+// The actions behind the buttons of ui/message-actions. Each is one change of core/branch-tree or core/message-edits, saved
+// at once, with an undo toast where something is removed.
+
+yaa.define('ui/branch-actions', [
+  'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'ui/editors', 'ui/branch-list', 'ui/limits', 'core/attachments', 'core/message-edits', 'core/branch-tree', 'core/session',
+  'i18n/branches',
+], ({ t }, { openMenu, toast, say }, { parseArgs }, editors, { openTree }, limits, attachments, edits, tree, sessions) => {
+  /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
+  function branchActions(app, actions) {
+    const { sessionStore } = app
+    const session = () => app.current.session
+    const article = (/** @type {string} */ id) => document.getElementById(`message-${id}`)
+
+    /**
+     * One change of the open session; nothing is changed under a run.
+     * @template T @param {(session: Session) => T} work @returns {T | null}
+     */
+    function change(work) {
+      const done = sessionStore.edit(app.current, work)
+      if (done === null) toast(t('branch.busy'))
+      return done
+    }
+
+    const run = () => sessionStore.retry(app.current)
+
+    /** The message as it is now: of a result, its tool message. @param {string} id */
+    const messageOf = (id) => session().messages.find((message) => message.id === id)
+
+    /** @param {string} callId */
+    const callOf = (callId) => session().messages.flatMap((message) => message.tool_calls ?? []).find((call) => call.id === callId)
+
+    /** @param {string} id */
+    function editWords(id) {
+      const message = messageOf(id)
+      const place = article(id)
+      if (!message || !place) return
+      const sends = message.role === 'user'
+      /** @param {string} words */
+      const save = (words) => {
+        const content = withWords(message.content, words)
+        if (!change((one) => edits.editMessage(one, id, content))) return
+        if (sends) run()
+        else focusGhost()
+      }
+      editors.editInline(place, { value: attachments.split(message.content).words, sends, save })
+    }
+
+    /** @param {string} callId */
+    function editArguments(callId) {
+      const call = callOf(callId)
+      if (!call) return
+      const args = session().calls?.[callId]?.args ?? parseArgs(call.function.arguments)
+      editors.editValue({ title: t('branch.argsOf', { tool: call.function.name }), hint: t('branch.argsHint'), value: args, object: true,
+        save: ({ value }) => { if (change((one) => edits.editArguments(one, callId, value))) focusGhost() } })
+    }
+
+    /** The same call once more, in a branch: as it was written, for what is read here may lose digits. @param {string} callId */
+    function rerun(callId) {
+      const call = callOf(callId)
+      if (!call) return
+      const args = session().calls?.[callId]?.args ?? call.function.arguments
+      if (change((one) => edits.editArguments(one, callId, args))) run()
+    }
+
+    /** @param {string} callId */
+    function editResult(callId) {
+      const result = session().messages.find((message) => message.role === 'tool' && message.tool_call_id === callId)
+      if (!result) return
+      const isError = result.is_error === true
+      const value = (isError ? undefined : result.result?.result) ?? result.content
+      editors.editValue({ title: t('branch.resultOf', { tool: result.name ?? '' }), hint: t('branch.resultHint'), value, isError,
+        save: (made) => { if (change((one) => edits.editResult(one, callId, made))) focusGhost() } })
+    }
+
+    /** Who the assistant is in this session. It holds for every branch, from the next run on. */
+    function character() {
+      editors.editValue({ title: t('character.title'), hint: t('character.hint'), value: session().character ?? '',
+        save: ({ value }) => { change((one) => { one.character = value.trim() }) } })
+    }
+
+    /** The thing to do next after an edit. */
+    function focusGhost() {
+      app.drawNow()
+      ;/** @type {any} */ (document.querySelector('.aside .button:not([hidden])'))?.focus()
+    }
+
+    /** @param {string} id */
+    function retry(id) {
+      if (change((one) => edits.retry(one, id))) run()
+    }
+
+    /** @param {string} id of a message behind which to say something else */
+    function fork(id) {
+      if (change((one) => edits.fork(one, id))) app.views.composer.focus()
+    }
+
+    /** @param {string} id */
+    async function forkOut(id) {
+      const title = t('branch.copyTitle', { title: session().title || t('session.untitled') })
+      const made = edits.forkSession(session(), id, { title })
+      await sessionStore.restore(made)
+      actions.open(made.id)
+      toast(t('branch.forkedOut'))
+    }
+
+    /** @param {string} id of a branch @param {number} [step] of the switcher that was pressed */
+    function switchTo(id, step = 0) {
+      const before = session().messages
+      if (!change((one) => tree.switchTo(one, id))) return
+      const { messages } = session()
+      const at = messages.findIndex((message, i) => message.id !== before[i]?.id)
+      const all = sessions.siblings(session()).get(messages[at]?.id ?? '')
+      if (all) say(t('branch.which', { n: all.indexOf(null) + 1, total: all.length }))
+      if (step && at >= 0) focusSwitch(messages[at], step)
+    }
+
+    /** The pressed button is gone with its message: the focus goes on to the one in its place. @param {Message} message @param {number} step */
+    function focusSwitch(message, step) {
+      const owner = message.role !== 'tool' ? message.id
+        : session().messages.find((one) => one.tool_calls?.some((call) => call.id === message.tool_call_id))?.id
+      app.drawNow()
+      const place = app.views.thread.reveal(owner)
+      const wanted = /** @type {HTMLElement | null} */ (place?.querySelector(`.switch [data-step="${step}"]`) ?? null)
+      wanted?.focus()
+    }
+
+    /** The branch that a message begins goes away; the one beside it takes its place. @param {string} id */
+    function remove(id) {
+      const all = sessions.siblings(session()).get(id)
+      if (!all) return
+      const at = all.indexOf(null)
+      const next = /** @type {string} */ (all[at + 1] ?? all[at - 1])
+      const taken = change((one) => {
+        tree.switchTo(one, next)
+        const gone = sessions.treeOf(one).branches.find((branch) => branch.messages[0]?.id === id)
+        return gone ? { id: gone.id, branches: tree.remove(one, gone.id) } : null
+      })
+      if (taken) offerUndo(taken.branches, taken.id)
+    }
+
+    /** @param {string} id of a branch that is set aside */
+    function removeBranch(id) {
+      const branches = change((one) => tree.remove(one, id))
+      if (branches?.length) offerUndo(branches, '')
+    }
+
+    /** @param {Branch[]} branches @param {string} active which of them to go back to */
+    function offerUndo(branches, active) {
+      const entry = app.current
+      const action = () => sessionStore.edit(entry, (one) => {
+        tree.restore(one, branches)
+        if (active) tree.switchTo(one, active)
+      })
+      toast(t('branch.removed', { n: branches.reduce((sum, branch) => sum + branch.messages.length, 0) }), { label: t('side.undo'), action })
+    }
+
+    function back() {
+      const { fresh } = sessions.treeOf(session()).active ?? {}
+      if (fresh?.from && change((one) => tree.switchTo(one, /** @type {string} */ (fresh.from)))) return
+      openTree(app, actions)
+    }
+
+    /** Go on with an answer that was cut, or ask for more. @param {string} id */
+    function goOn(id) {
+      if (messageOf(id)?.open) run()
+      else actions.send(t('branch.goOnWords'))
+    }
+
+    return {
+      edit: editWords, editArguments, editResult, rerun, retry, fork, forkOut, character, switchTo, remove, removeBranch, back, goOn, continueHere: run,
+      label: (/** @type {string | null} */ id, /** @type {any} */ changes) => change((one) => { tree.labelBranch(one, id, changes) }),
+      tree: () => openTree(app, actions),
+      menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown) => openMenu(anchor, entriesOf(actions, shown)),
+      ...limits.limitActions(app, actions),
+    }
+  }
+
+  /**
+   * What else can be done at a message, in a menu. @param {import('./types').Actions} actions
+   * @param {{message: Message, calls: CallItem[], siblings: Map<string, any>, last?: boolean}} shown
+   */
+  function entriesOf(actions, { message, calls, siblings, last }) {
+    const one = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {string} */ name, danger = false) => (
+      { label: t(key), icon: sign, danger, action: () => { actions.branch(name, message.id) } }
+    )
+    return [
+      ...(calls.length ? [one('branch.edit', 'pencil', 'edit'), one('branch.retry', 'retry', 'retry')] : []),
+      ...(last && message.role === 'assistant' ? [one('branch.goOn', 'down', 'goOn')] : []),
+      ...(last ? [] : [one('branch.fork', 'branch', 'fork')]),
+      one('branch.forkOut', 'plus', 'forkOut'),
+      one('branch.tree', 'tree', 'tree'),
+      ...(siblings.has(message.id) ? [one('branch.remove', 'trash', 'remove', true)] : []),
+    ]
+  }
+
+  /** Other words in a content that may have other parts too: the files of a message go along again. @param {any} content @param {string} words */
+  function withWords(content, words) {
+    if (!Array.isArray(content)) return words
+    return attachments.content(words, content.filter((part) => attachments.fileOf(part) || (typeof part !== 'string' && part?.type !== 'text')))
+  }
+
+  return { branchActions }
+})

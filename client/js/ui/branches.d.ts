@@ -1,0 +1,38 @@
+/** Branches, editing and what a session waits for. */
+
+declare global {
+  interface Modules {
+    'i18n/branches': { en: Record<string, string>; zh: Record<string, string> }
+    'ui/message-actions': {
+      actionBar(actions: import('./types').Actions, words: (message: Message) => string): import('./types').View
+      callEdits(actions: import('./types').Actions): import('./types').View
+      setAsideView(actions: import('./types').Actions): { el: any; update(session: Session, live: boolean): void }
+    }
+    'i18n/limits': { en: Record<string, string>; zh: Record<string, string> }
+    'ui/limits': {
+      limitActions(app: import('./types').App, actions: import('./types').Actions): Record<string, (...rest: any[]) => any>
+      setLimits(session: Session, own: Record<string, number>): boolean
+    }
+    'ui/composer-notices': {
+      noticesView(actions: import('./types').Actions): import('./types').View<import('./types').State>
+      queueOf(app: import('./types').App, send: (entry: import('./types').Entry, words: any) => void): {
+        of(session: Session): { id: string; text: string; content: any }[]
+        add(content: any, session?: Session): void
+        change(id: string, words: string): void
+        sendNow(id: string): void
+        onEnd(entry: import('./types').Entry): void
+      }
+    }
+    'ui/editors': {
+      editInline(place: HTMLElement, options: { value: string; sends: boolean; save: (words: string) => void }): void
+      editValue(options: {
+        title: string; hint: string; value: any; object?: boolean; isError?: boolean
+        save: (made: { value: any; isError: boolean }) => void
+      }): void
+      valueField(value: any, object: boolean): { el: any; read(): { ok: boolean; value?: any }; focus(): void; write(words: string): void }
+    }
+    'ui/branch-list': { openTree(app: import('./types').App, actions: import('./types').Actions): void }
+    'ui/branch-actions': { branchActions(app: import('./types').App, actions: import('./types').Actions): Record<string, (...rest: any[]) => any> }
+  }
+}
+export {}

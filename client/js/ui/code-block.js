@@ -1,0 +1,109 @@
+// A block of code: language, wrap and copy buttons, text. Only what is on the screen is coloured, with a span for each
+// token: text with ranges of the CSS Custom Highlight API is painted anew with every key (docs/design/page-speed.md).
+
+yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibility'], (dom, { t }, popup, { whenRendered }) => {
+  const { h, text, attr, iconButton } = dom
+  /** More than this is shown without colours: tokenizing it would take more than a frame. */
+  const COLOUR_MAX = 100_000
+  /** A block of limited height follows its end, as live output does, while it is read within this many pixels of it. */
+  const NEAR_END = 40
+
+  /** A page in one file has no artifact.html beside it. */
+  const SHOWS = document.querySelector('template[data-group="artifact"]') !== null
+
+  /** @type {any} core/highlight, once there is code to colour */
+  let highlight = null
+
+  /** A block that changed is painted when it is on the screen. @param {Element} el @param {() => void} paint */
+  async function soon(el, paint) {
+    if (!highlight) await yaa.load('code').then(() => { highlight = yaa.use('core/highlight') }, () => {})
+    if (highlight) whenRendered(el, paint)
+  }
+
+  /**
+   * @param {{plain?: boolean}} [options] `plain`: no bar, wrapped, limited height (arguments, results)
+   */
+  function codeBlock(options = {}) {
+    const code = h('code', { translate: false })
+    const label = h('span.lang')
+    const pre = h('pre', { tabIndex: 0 }, code)
+    const bar = options.plain ? null : h('div.code-bar', null, label)
+    if (bar) whenRendered(bar, addButtons)
+    /** @type {any} */ let show = null
+    const el = h('div.code', options.plain ? { 'data-plain': 'true' } : null, bar, pre)
+    /** What `code` holds: a piece without a kind is a text, any other a span. @type {{kind: string, text: string}[]} */
+    let drawn = []
+    let shown = { text: '', lang: '' }
+
+    function addButtons() {
+      const wrap = iconButton('wrap', t('code.wrap'), { 'aria-pressed': 'false', onclick: () => {
+        const on = el.dataset.wrap !== 'true'
+        el.dataset.wrap = String(on)
+        attr(wrap, 'aria-pressed', on)
+      } })
+      const copy = iconButton('copy', t('code.copy'), { onclick: () => popup.copy(shown.text, copy) })
+      if (SHOWS) show = iconButton('eye', t('artifact.open'), { onclick: preview })
+      bar.append(...[show, wrap, copy].filter(Boolean))
+      offer()
+    }
+
+    /** A page or a picture can be looked at. */
+    function offer() {
+      if (show) show.hidden = !/^(?:html|svg)$/i.test(shown.lang)
+    }
+
+    async function preview() {
+      await yaa.load('artifact')
+      yaa.use('ui/artifact').open(shown.text, shown.lang.toLowerCase())
+    }
+
+    /** @param {{text: string, lang?: string}} block */
+    function update(block) {
+      const lang = block.lang ?? ''
+      if (block.text === shown.text && lang === shown.lang) return
+      const { text: before } = shown
+      shown = { text: block.text, lang }
+      const follow = options.plain && before && pre.scrollHeight - pre.scrollTop - pre.clientHeight < NEAR_END
+      if (before && block.text.startsWith(before)) grow(block.text.slice(before.length))
+      else draw([{ kind: '', text: block.text }])
+      if (follow) pre.scrollTop = pre.scrollHeight
+      text(label, lang || t('code.plain'))
+      offer()
+      soon(el, paint)
+    }
+
+    function paint() {
+      const { text, lang } = shown
+      if (text.length > COLOUR_MAX) return
+      /** @type {typeof drawn} */ const pieces = []
+      let at = 0
+      for (const [kind, start, end] of highlight.spans(text, lang)) {
+        pieces.push({ kind: '', text: text.slice(at, start) }, { kind, text: text.slice(start, end) })
+        at = end
+      }
+      draw([...pieces, { kind: '', text: text.slice(at) }].filter((piece) => piece.text))
+    }
+
+    /** What is there already stays, and with it what is selected. @param {typeof drawn} pieces */
+    function draw(pieces) {
+      const differs = pieces.findIndex(({ kind, text }, i) => kind !== drawn[i]?.kind || text !== drawn[i].text)
+      const same = differs < 0 ? pieces.length : differs
+      while (code.childNodes.length > same) code.lastChild.remove()
+      code.append(...pieces.slice(same).map(({ kind, text }) => (kind ? h(`span.code-${kind}`, null, text) : text)))
+      drawn = pieces
+    }
+
+    /** @param {string} more */
+    function grow(more) {
+      const [last, { lastChild: end }] = [drawn.at(-1), code]
+      // a program that translates pages puts elements in the place of texts
+      if (last?.kind !== '' || end?.nodeType !== Node.TEXT_NODE) return draw([...drawn, { kind: '', text: more }])
+      end.appendData(more)
+      last.text += more
+    }
+
+    return { el, update }
+  }
+
+  return { codeBlock }
+})

@@ -1,0 +1,131 @@
+// The command palette: everything the app can do, and every session, by name. And the sheet of keys, from the same
+// table. Both are dialogs that list what `ui/commands` knows; nothing is said twice.
+
+yaa.define('ui/command-palette', [
+  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'core/search', 'css/dialogs',
+], (dom, { t }, { openDialog }, commands, prompts, search) => {
+  const { h, icon, list, attr, fill, uid } = dom
+  /** @typedef {import('./types').CommandContext} CommandContext */
+  const SHOWN = 40
+  /** Keys that belong to the message field. */
+  const FIXED = [
+    ['Enter', 'keys.send'], ['Shift+Enter', 'keys.line'], ['↑', 'keys.history'], ['/', 'keys.slash'], ['Esc', 'keys.escape'],
+  ]
+
+  /**
+   * Something that can be chosen.
+   * @typedef {{id: string, name: string, icon: string, keys: string[], note: string, run: () => any}} Choice
+   */
+
+  /** @param {CommandContext} context @returns {Choice[]} */
+  function choicesOf(context) {
+    const all = commands.list().filter((one) => one.id !== 'palette').map((one) => (
+      {
+        id: one.id, name: commands.titleOf(one), icon: one.icon ?? 'chevron', keys: commands.keysOf(one), note: '',
+        run: () => commands.run(one.id),
+      }
+    ))
+    const texts = prompts.all(context.app.settings).map((/** @type {any} */ one) => (
+      { id: one.id, name: one.name, icon: 'book', keys: [], note: t('palette.prompt'), run: () => prompts.insert(context, one) }
+    ))
+    const sessions = context.state().sessions.map((/** @type {any} */ row) => (
+      { id: row.id, name: row.title, icon: 'page', keys: [], note: t('palette.session'), run: () => context.actions.open(row.id) }
+    ))
+    return [...all, ...texts, ...sessions]
+  }
+
+  /** @param {CommandContext} context */
+  function open(context) {
+    const [id, label] = [uid('palette'), t('palette.label')]
+    const choices = choicesOf(context)
+    const box = h('ul', { id, role: 'listbox', 'aria-label': label })
+    const none = h('p.side-note', { hidden: true }, t('palette.none'))
+    const input = h('input.input', {
+      role: 'combobox', 'aria-expanded': 'true', 'aria-controls': id, 'aria-autocomplete': 'list', 'aria-label': label,
+      placeholder: label, autocomplete: 'off', spellcheck: false, oninput: draw, onkeydown,
+    })
+    const el = h('dialog.dialog.palette', { 'aria-label': label, closedby: 'any', onclose: () => el.remove() },
+      h('div.field-icon', null, icon('search'), input), box, none)
+    /** @type {Choice[]} */ let shown = []
+    let at = 0
+    document.body.append(el)
+    el.showModal()
+    input.focus()
+    draw()
+
+    function draw() {
+      const typed = input.value
+      const ranked = choices.map((one, i) => ({ one, i, score: search.rank(one.name, typed) })).filter(({ score }) => score > 0)
+      if (typed.trim()) ranked.sort((a, b) => b.score - a.score || a.i - b.i)
+      shown = ranked.slice(0, SHOWN).map(({ one }) => one)
+      at = 0
+      list(box, shown.map((one) => ({ ...one, words: search.terms(typed) })), (one) => one.id, option)
+      none.hidden = shown.length > 0
+      point()
+    }
+
+    /** @param {any} choice */
+    function option(choice) {
+      const name = h('span.name')
+      const here = () => move(shown.findIndex((one) => one.id === choice.id))
+      const el = h('li', { role: 'option', id: uid('option'), onclick: () => choose(choice), onpointermove: here },
+        icon(choice.icon), name, choice.note ? h('span.hint', null, choice.note) : null, choice.keys.slice(0, 1).map(keyView))
+      const update = (/** @type {any} */ next) => (
+        fill(name, search.splitMatches(next.name, next.words).map(([part, hit]) => (hit ? h('mark', null, part) : part)))
+      )
+      return { el, update }
+    }
+
+    /** @param {number} to */
+    function move(to) {
+      if (to === at || !shown.length) return
+      at = (to + shown.length) % shown.length
+      point()
+    }
+
+    function point() {
+      const options = [...box.children]
+      options.forEach((one, i) => attr(one, 'aria-selected', i === at))
+      attr(input, 'aria-activedescendant', options[at]?.id ?? null)
+      options[at]?.scrollIntoView({ block: 'nearest' })
+    }
+
+    /** @param {Choice} choice */
+    function choose(choice) {
+      el.close()
+      choice.run()
+    }
+
+    /** @param {KeyboardEvent} event */
+    function onkeydown(event) {
+      if (event.isComposing || event.keyCode === 229) return
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+      if (step) move(at + step)
+      else if (event.key === 'Enter' && shown[at]) choose(shown[at])
+      else return
+      event.preventDefault()
+    }
+  }
+
+  /** @param {string} keys */
+  const keyView = (keys) => h('span.keys', null, commands.label(keys).map((key) => h('kbd', null, key)))
+
+  /** The sheet of keys. @param {CommandContext} context */
+  function keys({ app, actions }) {
+    const all = commands.table().filter((one) => commands.keysOf(one).length)
+    const rows = all.map((one) => h('li', null, h('span', null, commands.titleOf(one)), h('span', null, commands.keysOf(one).map(keyView))))
+    const fixed = FIXED.map(([key, words]) => h('li', null, h('span', null, t(words)), h('span', null, h('kbd', null, key))))
+    const checked = app.settings.get('keys') !== 'off'
+    const single = h('input', { type: 'checkbox', checked, onchange: () => actions.set({ keys: single.checked ? '' : 'off' }) })
+    openDialog({
+      title: t('keys.title'), wide: true,
+      body: [
+        h('section', null, h('h3', null, t('keys.everywhere')), h('ul.key-list', null, rows)),
+        h('section', null, h('h3', null, t('keys.writing')), h('ul.key-list', null, fixed)),
+        h('div', null, h('label.check', null, single, t('keys.single')), h('p.hint', null, t('keys.singleHint'))),
+      ],
+    })
+  }
+
+  return { open, keys }
+})

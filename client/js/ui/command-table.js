@@ -1,0 +1,105 @@
+// The table of the app's commands, for the palette, the slash menu, the keys and the cheat sheet. A row holds a name and
+// how to start; the code that does the work is loaded on first use.
+
+yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-commands', 'css/dialogs'], ({ register }) => {
+  /** @typedef {import('./types').Command} Command */
+  /** @typedef {import('./types').CommandContext} CommandContext */
+
+  /** @param {CommandContext} context */
+  const hasMessages = ({ app }) => app.current.session.messages.length > 0
+
+  /** @param {CommandContext} context */
+  const hasSessions = ({ app }) => app.sessionStore.heads().length > 0
+
+  /** @param {CommandContext} context */
+  async function attach({ app }) {
+    await yaa.load('attachments')
+    app.views.composer.attach(await yaa.use('ui/attachments').pickFiles())
+  }
+
+  /** @param {CommandContext} context */
+  function search({ app, actions, state }) {
+    if (!state().sideOpen && !app.drawer) actions.toggleSide()
+    app.drawNow()
+    app.views.side.search()
+  }
+
+  /** @param {number} step */
+  const walk = (step) => {
+    const articles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.feed .message')])
+    const at = articles.findIndex((one) => one.contains(document.activeElement))
+    const next = articles[at < 0 ? (step > 0 ? 0 : articles.length - 1) : at + step]
+    next?.focus()
+    next?.scrollIntoView({ block: 'nearest' })
+  }
+
+  /**
+   * What is done by a module of another group of scripts.
+   * @param {string} group @param {string} module @param {string} name
+   * @returns {(context: CommandContext, ...rest: any[]) => Promise<any>}
+   */
+  const by = (group, module, name) => async (context, ...rest) => {
+    await yaa.load(group)
+    return yaa.use(/** @type {any} */ (module))[name](context, ...rest)
+  }
+
+  /** Offered to other commands and to views, not to people. */
+  const never = { title: () => '', hidden: true }
+
+  /** @type {Command[]} */
+  const COMMANDS = [
+    { id: 'session.new', title: 'side.new', icon: 'plus', keys: 'n', slash: 'new', run: ({ actions }) => actions.newSession() },
+    { id: 'search', title: 'search.label', icon: 'search', keys: ['g f', 'Mod+Shift+F'], run: search },
+    { id: 'search.view', ...never, run: by('search', 'ui/session-search', 'resultsView') },
+    {
+      id: 'find', title: 'find.label', icon: 'search', keys: '/', slash: 'find', rest: true, menu: 'session',
+      when: hasMessages, run: by('search', 'ui/find-bar', 'open'),
+    },
+    { id: 'session.pin', title: 'command.pin', icon: 'pin', menu: 'session', when: hasMessages, run: by('dialogs', 'ui/manage-sessions', 'pin') },
+    {
+      id: 'session.tags', title: 'side.tags', icon: 'tag', keys: 't', menu: 'session',
+      when: hasMessages, run: by('dialogs', 'ui/manage-sessions', 'tags'),
+    },
+    { id: 'session.archive', title: 'command.archive', icon: 'folder', menu: 'session', when: hasMessages, run: by('dialogs', 'ui/manage-sessions', 'archive') },
+    {
+      id: 'session.export', title: 'command.export', icon: 'download', keys: 'e', slash: 'export', menu: 'session',
+      when: hasMessages, run: by('dialogs', 'ui/import-export', 'exportSession'),
+    },
+    { id: 'sessions.export', title: 'command.exportAll', icon: 'download', when: hasSessions, run: by('dialogs', 'ui/import-export', 'exportSessions') },
+    { id: 'sessions.import', title: 'command.import', icon: 'upload', slash: 'import', run: by('dialogs', 'ui/import-export', 'importFiles') },
+    { id: 'palette', title: 'palette.label', icon: 'search', keys: ['Mod+K', ':'], run: by('dialogs', 'ui/command-palette', 'open') },
+    { id: 'keys', title: 'keys.title', icon: 'keyboard', keys: '?', slash: 'keys', run: by('dialogs', 'ui/command-palette', 'keys') },
+    { id: 'prompts', title: 'prompts.title', icon: 'book', keys: 'p', slash: 'prompts', run: by('dialogs', 'ui/prompt-library', 'open') },
+    {
+      id: 'prompts.keep', title: 'prompts.keep', icon: 'book',
+      when: ({ app }) => Boolean(app.views.composer.read().trim()), run: by('dialogs', 'ui/prompt-library', 'saveFromComposer'),
+    },
+    { id: 'prompts.insert', ...never, run: by('dialogs', 'ui/prompt-library', 'insert') },
+    { id: 'slash', ...never, run: by('dialogs', 'ui/slash-menu', 'open') },
+    { id: 'attach.tray', ...never, run: ({ app }, ...rest) => by('attachments', 'ui/attachments', 'tray')(/** @type {any} */ (app.standalone ? '~' : ''), ...rest) },
+    { id: 'attach', title: 'attach.title', icon: 'clip', keys: 'f', slash: 'attach', run: attach },
+    { id: 'sessions.select', ...never, run: by('dialogs', 'ui/manage-sessions', 'select') },
+    {
+      id: 'session.delete', title: 'command.delete', icon: 'trash',
+      when: hasMessages, run: ({ app, actions }) => actions.remove(app.current.session.id),
+    },
+    { id: 'compose.focus', title: 'command.write', icon: 'pencil', keys: 'i', run: ({ app }) => app.views.composer.focus() },
+    {
+      id: 'run.stop', title: 'command.stop', icon: 'stop', keys: 's',
+      when: ({ state }) => state().live, run: ({ actions }) => actions.stop(),
+    },
+    { id: 'thread.next', title: 'command.next', icon: 'down', keys: 'j', when: hasMessages, run: () => walk(1) },
+    { id: 'thread.previous', title: 'command.previous', icon: 'down', keys: 'k', when: hasMessages, run: () => walk(-1) },
+    {
+      id: 'thread.ask', title: 'command.ask', icon: 'hand', keys: 'g a',
+      when: () => Boolean(document.querySelector('.ask')), run: ({ app }) => app.views.thread.showAsk(),
+    },
+    { id: 'thread.end', title: 'thread.toEnd', icon: 'down', keys: 'g e', when: hasMessages, run: ({ app }) => app.views.thread.follow() },
+    { id: 'side.toggle', title: 'command.side', icon: 'panel', keys: 'b', run: ({ actions }) => actions.toggleSide() },
+    { id: 'servers', title: 'command.servers', icon: 'key', run: by('storage', 'ui/server-list', 'chooseServer') },
+    { id: 'settings', title: 'settings.title', icon: 'tune', keys: 'g s', run: ({ actions }) => actions.openSettings() },
+  ]
+
+  for (const command of COMMANDS) register(command)
+  return {}
+})

@@ -1,0 +1,178 @@
+// Notices over the composer: queued messages, a temporary session, approvals on hold. And the message queue: what is
+// written during a run is sent when that has ended well.
+
+yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'core/session'], (dom, { t }, { toast }, { isActive }, sessions) => {
+  const { h, icon, iconButton, list, text, attr } = dom
+  const FILE = /^<file name="([^"]*)/
+
+  /** @param {import('./types').Actions} actions @returns {import('./types').View<import('./types').State>} */
+  function noticesView(actions) {
+    const chips = h('ul.queue', { 'aria-label': t('queue.label') })
+    const paused = note('hand', t('pause.on'), t('pause.end'), () => actions.set({ paused: false }))
+    const fleeting = note('clock', t('temporary.on'), t('temporary.keep'), () => actions.setTemporary(false))
+    const offer = h('button.button.ghost.small.offer', { type: 'button', onclick: () => actions.setTemporary(true) }, icon('clock'), t('temporary.start'))
+    const el = h('div.notes', null, paused, fleeting, chips, offer)
+
+    /** @param {import('./types').State} state */
+    function update({ session, settings, queue, live }) {
+      paused.hidden = !settings.paused
+      fleeting.hidden = !session.ext?.temporary
+      offer.hidden = Boolean(session.messages.length || session.ext?.temporary)
+      chips.hidden = !queue.length
+      list(chips, queue.map((one) => ({ ...one, live })), (one) => one.id, () => chipView(actions))
+    }
+
+    return { el, update }
+  }
+
+  /** @param {string} sign @param {string} words @param {string} label @param {() => void} onclick */
+  function note(sign, words, label, onclick) {
+    return h('div.note', { hidden: true }, icon(sign), h('span', null, words), h('button.button.small', { type: 'button', onclick }, label))
+  }
+
+  /** A message that waits: to read, change, send now or take out. @param {import('./types').Actions} actions */
+  function chipView(actions) {
+    /** @type {any} */ let item = null
+    const words = h('button.queue-words', { type: 'button', title: t('queue.edit'), onclick: edit })
+    const now = h('button.button.small', { type: 'button', onclick: () => actions.queue.sendNow(item.id) })
+    const out = iconButton('x', t('queue.remove'), { onclick: () => actions.queue.change(item.id, '') })
+    const el = h('li.queue-item', null, icon('clock'), words, now, out)
+
+    /** @param {any} next */
+    function update(next) {
+      item = next
+      text(words, item.text || filesOf(item.content))
+      text(now, t(item.live ? 'queue.interrupt' : 'queue.now'))
+      attr(now, 'title', item.live ? t('queue.interruptHint') : null)
+    }
+
+    function edit() {
+      let over = false
+      const end = (/** @type {boolean} */ keep) => {
+        if (over) return
+        over = true
+        field.replaceWith(words)
+        words.focus()
+        if (keep && field.value.trim()) actions.queue.change(item.id, field.value.trim())
+      }
+      const field = h('textarea.input', { value: item.text, rows: 1, 'aria-label': t('queue.edit'), onblur: () => end(true), onkeydown })
+      /** @param {KeyboardEvent} event */
+      function onkeydown(event) {
+        if (event.isComposing || event.keyCode === 229 || event.shiftKey) return
+        if (event.key === 'Enter' || event.key === 'Escape') {
+          event.preventDefault()
+          event.stopPropagation()
+          end(event.key === 'Enter')
+        }
+      }
+      words.replaceWith(field)
+      field.focus()
+    }
+
+    return { el, update }
+  }
+
+  // -- the queue --
+
+  /**
+   * Queue messages by session; the queue outlives a reload of the tab.
+   * @param {import('./types').App} app @param {(entry: import('./types').Entry, words: any) => void} send
+   */
+  function queueOf(app, send) {
+    /** By session: here alone those of a temporary one, and what is more than the browser keeps. @type {Map<string, any[]>} */
+    const queues = new Map()
+    /** The message to send once the run it interrupts has stopped, by session. @type {Map<string, string>} */
+    const next = new Map()
+    let serial = Date.now()
+
+    /** @param {Session} session @returns {{id: string, text: string, content: any}[]} */
+    function of({ id }) {
+      if (!queues.has(id)) queues.set(id, stored(id))
+      return queues.get(id) ?? []
+    }
+
+    /** @param {Session} session @param {any[]} items */
+    function keep({ id, ext }, items) {
+      queues.set(id, items)
+      try {
+        sessionStorage.removeItem(nameOf(id))
+        if (items.length && !ext?.temporary) sessionStorage.setItem(nameOf(id), JSON.stringify(items))
+      } catch {
+        // full, as after some pictures, or forbidden: it waits for as long as the page is open
+      }
+      app.draw()
+    }
+
+    /** @param {any} content text, or parts @param {Session} [session] */
+    function add(content, session = app.current.session) {
+      keep(session, [...of(session), { id: `q${++serial}`, text: wordsOf(content), content }])
+    }
+
+    /** @param {string} id @param {string} words '' takes it out */
+    function change(id, words) {
+      const { session } = app.current
+      const items = of(session)
+      const old = items.find((one) => one.id === id)
+      keep(session, items.flatMap((one) => (one.id !== id ? [one] : words ? [{ ...one, text: words, content: withWords(one.content, words) }] : [])))
+      if (!words && old) toast(t('queue.removed'), { label: t('side.undo'), action: () => keep(session, [...of(session), old]) })
+    }
+
+    /** Say it at once; a run that is on is stopped first. @param {string} id */
+    function sendNow(id) {
+      const entry = app.current
+      if (!isActive(entry)) return take(entry, id)
+      next.set(entry.session.id, id)
+      entry.run?.stop()
+    }
+
+    /** @param {import('./types').Entry} entry @param {string | undefined} id */
+    function take(entry, id) {
+      const items = of(entry.session)
+      const found = items.find((one) => one.id === id)
+      if (!found || isActive(entry)) return // it has gone on by itself
+      keep(entry.session, items.filter((one) => one !== found))
+      send(entry, found.content)
+    }
+
+    /** Send the message that interrupted the run, or the first of the queue if it ended well. @param {import('./types').Entry} entry */
+    function onEnd(entry) {
+      const { id } = entry.session
+      const wanted = next.get(id)
+      next.delete(id)
+      if (wanted) return take(entry, wanted)
+      const well = entry.state?.phase === 'done' && entry.state.reason === 'completed' && !sessions.openInterrupts(entry.session).length
+      if (well) take(entry, of(entry.session)[0]?.id)
+    }
+
+    return { of, add, change, sendNow, onEnd }
+  }
+
+  /** What is written in a message, not what goes along (core/attachments). @param {any} part */
+  const isWords = (part) => part.type === 'text' && !FILE.test(part.text)
+
+  /** @param {any} content @returns {string} */
+  const wordsOf = (content) => (Array.isArray(content) ? content.filter(isWords).map((part) => part.text).join('\n') : content)
+
+  /** What goes along with it, by name. @param {any[]} content */
+  const filesOf = (content) => content.map((part) => FILE.exec(part.text)?.[1] ?? t('image.alt')).join(', ')
+
+  /** @param {any} content @param {string} words */
+  function withWords(content, words) {
+    if (!Array.isArray(content)) return words
+    return [{ type: 'text', text: words }, ...content.filter((part) => !isWords(part))]
+  }
+
+  /** @param {string} id */
+  const nameOf = (id) => `yaa.queue.${id}`
+
+  /** @param {string} id @returns {any[]} what the tab had before it was loaded again */
+  function stored(id) {
+    try {
+      return JSON.parse(sessionStorage.getItem(nameOf(id)) ?? '[]')
+    } catch {
+      return []
+    }
+  }
+
+  return { noticesView, queueOf }
+})

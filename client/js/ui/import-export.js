@@ -1,0 +1,210 @@
+// Sessions as files, out and in. Before one is saved the person sees what looks like a secret in it; a copy of all is to
+// be kept, and whole. A file that comes in is read as text, whatever it is, and brings no permissions along
+// (core/sanitize): what it wanted to allow is shown.
+
+yaa.define('ui/import-export', [
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/prompt-library', 'core/ids', 'core/canonical-json', 'core/session-import', 'core/standalone-page', 'core/redact',
+  'core/transcript',
+  'io/download', 'io/clipboard', 'io/unzip', 'ui/removed-permissions',
+], (
+  dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, importer, { page }, { scan, redact },
+  { markdown, condense }, download, clipboard, unzip, removedPermissions,
+) => {
+  const { h, icon, uid } = dom
+  const { t } = words
+  /** @typedef {import('./types').CommandContext} CommandContext */
+  const FORMATS = ['page', 'markdown', 'json']
+  const EXTENSIONS = { page: 'html', markdown: 'md', json: 'yaa.json' }
+  const TYPES = { page: 'text/html', markdown: 'text/markdown', json: 'application/json' }
+
+  // -- out --
+
+  /** @param {CommandContext} context @param {string} [id] */
+  const read = async ({ app }, id = app.current.session.id) => app.sessionStore.entry(id)?.session ?? await app.store.get(id)
+
+  /** Ask how, show what it would give away, save. @param {CommandContext} context @param {string} [id] */
+  async function exportSession(context, id) {
+    const session = await read(context, id)
+    if (!session) return
+    const form = exportForm(session, context.app.settings.get('exportAs'))
+    const finish = async (/** @type {(content: string, format: 'page' | 'markdown' | 'json') => any} */ does) => {
+      const { format, short, secrets } = form.read()
+      context.app.settings.set('exportAs', format)
+      await does(await contentOf(redact(session, secrets), format, short), format)
+      dialog.close()
+    }
+    const onSave = () => finish((content, format) => download.text(download.nameFor(session, EXTENSIONS[format]), content, TYPES[format]))
+    const onCopy = () => finish(async (content) => toast(t(await clipboard.copy(content) ? 'copied' : 'copy.failed')))
+    const copy = button(t('export.copy'), onCopy)
+    const done = h('button.button.primary', { type: 'button', onclick: onSave }, icon('download'), t('export.save'))
+    const dialog = openDialog({ title: t('export.title'), body: form.el, wide: true, buttons: [copy, done] })
+    form.onchange((/** @type {string} */ format) => { copy.hidden = format === 'page' })
+  }
+
+  /** @param {Session} session @param {'page' | 'markdown' | 'json'} format @param {boolean} short */
+  async function contentOf(session, format, short) {
+    const shown = short ? condense(session, (left) => `[… ${t('export.left', { n: left })} …]`) : session
+    if (format === 'json') return `${JSON.stringify(shown, null, 2)}\n`
+    if (format === 'markdown') return markdown(shown, { words: headings(), tools: !short })
+    await yaa.load()
+    const language = document.documentElement.lang
+    return page({ source: yaa.source(), session: shown, sprite: sprite(), language, saved: new Date().toISOString() })
+  }
+
+  const headings = () => ({
+    you: t('thread.you'), assistant: t('app.name'), error: t('thread.error'), thoughts: t('think.done'), result: t('tool.result'),
+    untitled: t('session.untitled'), image: t('image.alt'), edited: t('branch.edited'), files: t('export.files'),
+  })
+
+  /** The icons of this page, as markup. */
+  function sprite() {
+    const svg = document.querySelector('svg:has(> symbol)')
+    return svg ? new XMLSerializer().serializeToString(svg) : ''
+  }
+
+  /** @param {Session} session @param {string} [last] the format taken last time */
+  function exportForm(session, last) {
+    const name = uid('format')
+    const first = FORMATS.find((format) => format === last) ?? 'page'
+    const radios = FORMATS.map((value) => h('input', { type: 'radio', name, value, checked: value === first, onchange: draw }))
+    const choice = h('fieldset', null, h('legend.label', null, t('export.format')), h('div.choices', null, FORMATS.map((format, i) => (
+      h('label.choice', null, radios[i],
+        h('span', null, h('b', null, t(`export.${format}`)), h('span.hint', null, t(`export.${format}Hint`))))
+    ))))
+    const short = h('input', { type: 'checkbox' })
+    const shortRow = h('div', null, h('label.check', null, short, t('export.short')), h('p.hint', null, t('export.shortHint')))
+    const secrets = scan(session)
+    const boxes = secrets.map(() => h('input', { type: 'checkbox', checked: true }))
+    const list = h('section', null, h('h3.label', null, t('export.secrets', { n: secrets.length })),
+      h('p.hint', null, t(secrets.length ? 'export.secretsHint' : 'export.secretsNone')),
+      h('ul.secrets', { hidden: !secrets.length }, secrets.map((one, i) => secretRow(one, boxes[i]))))
+    const el = h('div.group', null, choice, shortRow, list)
+    /** @type {((format: string) => void) | null} */ let heard = null
+    const format = () => radios.find((one) => one.checked)?.value
+
+    function draw() {
+      heard?.(format())
+    }
+
+    return {
+      el,
+      read: () => ({ format: format(), short: short.checked, secrets: secrets.filter((_, i) => boxes[i].checked) }),
+      onchange: (/** @type {(format: string) => void} */ callback) => { heard = callback; draw() },
+    }
+  }
+
+  /** @param {Secret} secret @param {any} box */
+  function secretRow(secret, box) {
+    const times = secret.count > 1 ? ` · ${t('export.times', { n: secret.count })}` : ''
+    const kind = h('span.hint', null, `${t(`secret.${secret.kind}`)}${times}`)
+    return h('li', null, h('label.check', null, box, h('code', null, secret.shown), kind), h('p.hint.mono', null, secret.context))
+  }
+
+  /** Several sessions, or all, in one document. @param {CommandContext} context @param {string[]} [ids] */
+  async function exportSessions(context, ids) {
+    if (ids?.length === 1) return exportSession(context, ids[0])
+    const { app } = context
+    const wanted = ids ?? app.sessionStore.heads().map((head) => head.id)
+    /** @type {Session[]} */ const all = []
+    for (const id of wanted) {
+      const session = await read(context, id)
+      if (session) all.push(session)
+    }
+    const day = new Date().toISOString()
+    download.json(`yaa-${day.slice(0, 10)}.yaa.json`, importer.exportDocument(all, ids ? [] : prompts.all(app.settings), day))
+    if (!ids) app.settings.set('exportedAt', Date.now())
+    toast(t('export.done', { n: all.length }))
+  }
+
+  // -- in --
+
+  /** @param {CommandContext} context @param {File[]} [files] none: ask for them */
+  async function importFiles(context, files) {
+    const chosen = files ?? await pick()
+    if (!chosen.length) return
+    /** @type {{added: Session[], same: number, copies: number, failed: string[]}} */
+    const result = { added: [], same: 0, copies: 0, failed: [] }
+    /** @type {import('./types').Brought[]} */ const brought = []
+    const defaults = context.app.server.info()?.defaults
+    let found = 0
+    for (const file of chosen) {
+      let known = false
+      let why = ''
+      try {
+        for await (const { name, text } of textsIn(file)) {
+          const { sessions, removed, prompts: more = [] } = importer.readSessions(text, name, defaults)
+          known ||= sessions.length + more.length > 0
+          found += prompts.add(context.app.settings, more)
+          const both = sessions.map((session, i) => ({ session, removed: removed[i] }))
+          for (const one of both.sort((a, b) => lastTime(a.session) - lastTime(b.session))) {
+            if (await keep(context, one.session, result)) brought.push({ id: one.session.id, title: one.session.title, removed: one.removed })
+          }
+        }
+      } catch (error) { // a folder, or a ZIP file that is not whole
+        why = ` (${/** @type {any} */ (error).message})`
+      }
+      if (why || !known) result.failed.push(file.name + why)
+    }
+    await context.app.sessionStore.changed(...result.added.map(({ id }) => id))
+    context.actions.draw()
+    report(context, result, found)
+    removedPermissions.showRemoved(context.app, brought)
+  }
+
+  /** An export is often a ZIP file: of what is in it, all that may be sessions. @param {File} file */
+  async function* textsIn(file) {
+    if (await unzip.isZip(file)) yield* unzip.texts(file, (name) => /\.jsonl?$/i.test(name))
+    else yield { name: file.name, text: await file.text() }
+  }
+
+  /**
+   * What is here already stays as it is; another state of it is kept beside it.
+   * @param {CommandContext} context @param {Session} session @param {any} result
+   * @returns {Promise<boolean>} false: it was here already
+   */
+  async function keep({ app }, session, result) {
+    const known = app.sessionStore.entry(session.id)?.session ?? await app.store.get(session.id)
+    if (known?.messages.length) {
+      if (equal(known.messages, session.messages)) {
+        result.same += 1
+        return false
+      }
+      session.id = uuid()
+      result.copies += 1
+    }
+    await app.sessionStore.restore(session, true)
+    result.added.push(session)
+    return true
+  }
+
+  /** @param {Session} session @returns {number} */
+  function lastTime({ messages, start_time: start }) {
+    return messages.findLast((message) => typeof message.at === 'number')?.at ?? (Date.parse(start) || 0)
+  }
+
+  /** @param {CommandContext} context @param {any} result @param {number} found how many prompts */
+  function report({ actions }, { added, same, copies, failed }, found) {
+    const said = [
+      added.length && t('import.added', { n: added.length }), copies && t('import.copies', { n: copies }),
+      same && t('import.same', { n: same }),
+      found && t('import.prompts', { n: found }), failed.length && t('import.failed', { names: failed.join(', ') }),
+    ].filter(Boolean).join(' ')
+    const id = added.at(-1)?.id
+    const open = added.length === 1 ? { label: t('import.open'), action: () => actions.open(id) } : {}
+    toast(said || t('import.failed', { names: '' }), { bad: !added.length && !same && !found, ...open })
+  }
+
+  /** @returns {Promise<File[]>} */
+  function pick() {
+    const input = h('input', { type: 'file' })
+    input.multiple = true
+    input.accept = '.json,.jsonl,.html,.htm,.zip,application/json,text/html,application/zip'
+    return new Promise((resolve) => {
+      input.addEventListener('change', () => resolve([...input.files]))
+      input.addEventListener('cancel', () => resolve([]))
+      input.click()
+    })
+  }
+
+  return { exportSession, exportSessions, importFiles }
+})

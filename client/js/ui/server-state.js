@@ -1,0 +1,89 @@
+// The state of the server: whether it answers, what it offers, and if not, whether key, cross-origin access or
+// permission is the cause. One object, replaced as a whole.
+
+yaa.define('ui/server-state', ['io/api'], (apis) => {
+  /** @typedef {import('./types').ServerState} ServerState */
+
+  /**
+   * @param {{settings: Settings, onChange: () => void}} options
+   */
+  function openServer({ settings, onChange }) {
+    let api = apis.create({ base: settings.base(), key: settings.key() })
+    /** @type {ServerState} */ let state = { url: api.base, hasKey: Boolean(api.key), checking: true, ok: false }
+    /** @type {any} */ let info = null
+    let turn = 0
+
+    /** Ask for /info with the address and key as they are now. */
+    async function connect() {
+      const mine = ++turn
+      api = apis.create({ base: settings.base(), key: settings.key() })
+      publish({ url: api.base, hasKey: Boolean(api.key), checking: true, ok: false })
+      try {
+        const found = await api.info()
+        if (mine !== turn) return
+        info = found
+        publish({ ...state, checking: false, ok: true, version: found.version, tier: found.sandbox?.tier })
+      } catch (error) {
+        await yaa.load('connection-diagnosis').catch(() => {})
+        const { cause, checks, error: failure } = await explain(error, api)
+        if (mine !== turn) return
+        info = null
+        publish({ ...state, checking: false, failure: { kind: cause, detail: failure?.message, checks } })
+      }
+    }
+
+    /** @param {ServerState} next */
+    function publish(next) {
+      state = next
+      onChange()
+    }
+
+    return { connect, api: () => api, state: () => state, info: () => info }
+  }
+
+  /**
+   * Without a server its page may not be able to load more of itself, so that this has to do without.
+   * @param {any} error @param {Api} api @returns {Promise<any>}
+   */
+  async function explain(error, api) {
+    try {
+      yaa.use('i18n/connection-diagnosis')
+      return await yaa.use('io/connection-diagnosis').explain(error, { api })
+    } catch {
+      return { cause: error.status === 401 ? 'key' : 'server', error, checks: undefined }
+    }
+  }
+
+  /** The providers a session can name. @param {any} info @returns {import('./types').Offer[]} */
+  function modelsOf(info) {
+    return (info?.models ?? []).map((/** @type {any} */ { name, model, models = [], demo, default: first }) => (
+      { name, label: model && model !== name ? `${model} · ${name}` : name, models, demo: demo === true, first: first === true }
+    ))
+  }
+
+  /**
+   * The agents a session can name, and its own: else the one for new sessions, else what the server takes. An agent
+   * that is not there goes on by the copy that the session carries.
+   * @param {any} info @param {string | undefined} current @param {string | undefined} usual
+   * @returns {{agents: import('./types').AgentOffer[], agent: string}}
+   */
+  function agentsOf(info, current, usual) {
+    /** @type {import('./types').AgentOffer[]} */
+    const offered = (info?.agents ?? []).map((/** @type {any} */ { name, description = '', default: first }) => (
+      { name, label: name, title: description, first: first === true }
+    ))
+    const find = (/** @type {string | undefined} */ name) => offered.find((one) => one.name === name)
+    const own = current && current !== 'auto' ? current : ''
+    const agents = own && offered.length && !find(own) ? [...offered, { name: own, label: own, title: '', first: false }] : offered
+    return { agents, agent: own || find(usual)?.name || offered.find((one) => one.first)?.name || '' }
+  }
+
+  /** What each tool is and does without being asked. @param {any} info @returns {import('./types').ToolRule[]} */
+  function toolsOf(info) {
+    return (info?.tools ?? []).map((/** @type {any} */ { name, description = '', hints, policy }) => (
+      { name, description, policy, readOnly: hints?.read_only === true }
+    ))
+  }
+
+  return { openServer, modelsOf, agentsOf, toolsOf }
+})

@@ -1,0 +1,74 @@
+// The state of a session in words: the line above the composer, the mark in the list, and the announcement for screen
+// readers when a run ends.
+
+yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session'], (texts, { say }, { plainText }, sessions) => {
+  const { t, duration, words } = texts
+
+  /**
+   * The line above the composer, or null when there is nothing to say.
+   * @param {import('./types').Entry} entry
+   * @returns {{text: string, tone?: string, busy?: boolean, icon?: string, action?: string, until?: number} | null}
+   */
+  function statusLine({ session, state, elsewhere }) {
+    if (elsewhere) return { text: t('run.elsewhere'), icon: 'clock', action: t('run.resume') }
+    switch (state?.phase) {
+      case 'posting': if (state.reason === 'queued') return { text: t('run.queued'), busy: true, tone: 'ask' }
+        return state.attempt || state.resumed ? { text: t('run.lost'), busy: true, tone: 'ask' } : null
+      case 'streaming': return null
+      case 'lost': return lostLine(state)
+      case 'interrupted': return restLine(session, state)
+      default: return pastLine(session)
+    }
+  }
+
+  /** Tell from the session alone how the last run ended: after a reload there is no run. @param {Session} session */
+  function pastLine(session) {
+    const { kind } = sessions.stopReason(session, { live: false })
+    const unfinished = kind === 'cut' || kind === 'ready' || kind === 'running'
+    return unfinished ? { text: t('run.unfinished'), icon: 'alert', tone: 'ask', action: t('run.resume') } : null
+  }
+
+  /** @param {RunState} state */
+  function lostLine(state) {
+    const wait = (state.retry_at ?? 0) - Date.now()
+    if (wait < 1000) return { text: t('run.lost'), busy: true, tone: 'ask' }
+    const text = t('run.lostWait', { time: duration(Math.ceil(wait / 1000) * 1000) })
+    return { text, busy: true, tone: 'ask', action: t('run.retry'), until: state.retry_at }
+  }
+
+  /** @param {Session} session @param {RunState} state */
+  function restLine(session, { reason, error }) {
+    if (reason === 'stopped') return stoppedLine(session)
+    if (reason !== 'gave_up' && reason !== 'refused') return null
+    const text = [t('run.failed'), error?.message].filter(Boolean).join(' ')
+    return { text, tone: 'bad', icon: 'alert', action: t('run.retry') }
+  }
+
+  /** @param {Session} session */
+  function stoppedLine(session) {
+    return { text: t('run.stopped'), icon: 'stop', action: sessions.canResume(session) ? t('run.resume') : undefined }
+  }
+
+  /** @param {{session: Session, state: RunState | null}} entry @returns {'' | 'busy' | 'asking' | 'failed'} */
+  function markOf({ session, state }) {
+    if (state && ['posting', 'streaming', 'lost'].includes(state.phase)) return 'busy'
+    if (sessions.openInterrupts(session).length) return 'asking'
+    return state?.reason === 'failed' || state?.reason === 'gave_up' ? 'failed' : ''
+  }
+
+  /** One sentence for a screen reader; only failures interrupt. @param {{session: Session, state: RunState | null}} entry */
+  function announce({ session, state }) {
+    // what the page has begun by itself asks nobody
+    const [first] = sessions.openInterrupts(session).filter((one) => session.calls?.[one.call_id ?? '']?.state !== 'started')
+    if (first?.reason === 'tool_call') say(t('say.approval', { tool: first.tool ?? '' }))
+    else if (first?.reason === 'limit') say(t('say.limit'))
+    else if (first) say(t('say.question'))
+    else if (state?.reason === 'failed' || state?.reason === 'gave_up') say(t('say.failed'), true)
+    else if (state?.phase === 'done') say(t('say.ready', { n: words(lastAnswer(session)) }))
+  }
+
+  /** @param {Session} session */
+  const lastAnswer = (session) => plainText(session.messages.findLast((message) => message.role === 'assistant')?.content ?? '')
+
+  return { statusLine, markOf, announce }
+})

@@ -1,0 +1,65 @@
+// The state that all views are drawn from, composed from settings, server and sessions for each drawing.
+
+yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'core/session'], (
+  { t, language }, { isActive }, { modelsOf, agentsOf, toolsOf }, { statusLine, markOf }, sessions,
+) => {
+  const NARROW = matchMedia('(max-width: 48rem)')
+  const NO_DEMO = { models: [], demo: false, first: false }
+
+  /**
+   * @param {import('./types').App} app
+   * @param {boolean} whole else only what the thread shows: an answer streams in, and this is made for each frame of it
+   * @returns {import('./types').State}
+   */
+  function stateOf(app, whole) {
+    const { current, past } = app
+    const session = past ?? current.session
+    const live = !past && isActive(current)
+    // at an earlier moment an answer was being written, and not cut off
+    const writing = past ? past.status === 'in_progress' : live || current.elsewhere
+    const items = sessions.items(whole ? session : lastTurn(session), { live: writing, given: current.given })
+    const thread = { session, live, whole, items, outputs: current.run?.output ?? new Map() }
+    return /** @type {import('./types').State} */ (whole ? { ...thread, ...around(app, session, live) } : thread)
+  }
+
+  /** @param {import('./types').App} app @param {Session} session @param {boolean} live */
+  function around({ settings, server, sessionStore, current, queue }, session, live) {
+    const info = server.info()
+    const offered = modelsOf(info)
+    const first = offered.find((one) => one.first) ?? offered[0]
+    const models = offered.length > 1 ? [{ ...first, name: 'auto', label: t('compose.auto') }, ...offered] : [...offered]
+    const said = session.config?.llm_api?.provider ?? settings.get('config')?.llm_api?.provider
+    const own = said?.api_url || said?.preset || ''
+    const provider = own || (said ?? { name: settings.get('provider') }).name || 'auto'
+    if (provider !== 'auto' && models.every((one) => one.name !== provider)) models.push({ ...NO_DEMO, name: provider, label: said?.model_name || provider })
+    return {
+      models, provider, ...agentsOf(info, session.agent, settings.get('agent')),
+      // a fresh branch has not been cut off: it waits for the person (ui/message-actions)
+      line: sessions.treeOf(session).active?.fresh && !live ? null : statusLine(current),
+      queue: queue.of(session),
+      server: server.state(),
+      sideOpen: !NARROW.matches && settings.get('side') !== 'closed',
+      sessions: sessionStore.heads().map((head) => rowOf(head, session.id, sessionStore.entry(head.id))),
+      demo: Boolean((models.find((one) => one.name === provider) ?? models[0])?.demo),
+      tools: toolsOf(info),
+      info,
+      onDisk: !settings.canRememberSafely,
+      settings: { ...settings.all(), url: settings.base(), key: settings.key(), remember: settings.remembers() },
+    }
+  }
+
+  /** The part of a session that a run writes to. @param {Session} session @returns {Session} */
+  function lastTurn(session) {
+    const start = session.messages.findLastIndex((message) => message.role === 'user')
+    return { ...session, messages: session.messages.slice(Math.max(0, start)) }
+  }
+
+  /** @param {Head} head @param {string} current @param {import('./types').Entry | undefined} entry */
+  function rowOf(head, current, entry) {
+    const mark = entry ? markOf(entry) : head.waiting ? 'asking' : ''
+    const labels = { pinned: Boolean(head.pinned), tags: head.tags ?? [], archived: Boolean(head.archived), temporary: entry?.session.ext?.temporary === true }
+    return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark, ...labels }
+  }
+
+  return { stateOf, NARROW }
+})

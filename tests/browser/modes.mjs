@@ -1,0 +1,203 @@
+/**
+ * What a session is told beside its messages, and says back: the mode its runs go by, what the server remarks on, and a
+ * request that is too large for its model. The model is the scripted one of the benchmark, under two names: one has
+ * little room. The job: {url, browser}.
+ */
+import { main } from "./driver.mjs";
+import { put } from "./sample-session.mjs";
+
+const COMPOSER = "form.composer textarea";
+const MODE = "button.mode:not([hidden])";
+const LONG = "All the words there are. ".repeat(900);
+const OVERFLOW = ".calls > .card:has(.ask)";
+
+await main(async (walk, job) => {
+  const { page } = walk;
+  let posted = 0;
+  page.on("request", (request) => { posted += request.method() === "POST" && request.url().endsWith("/session"); });
+
+  await walk.step("the modes the server knows, and what each does", async () => {
+    await page.goto(job.url);
+    await page.waitForSelector(MODE);
+    await walk.sees(MODE, "Free");
+    await walk.press("Free", MODE);
+    await page.waitForSelector("[role=menu]");
+    const rows = await page.$$eval("[role=menuitemradio]", (all) => all.map((one) => `${one.ariaChecked} ${one.innerText.replace("\n", ": ")}`));
+    const wanted = ["true As the agent says: Now: Free", "false Free: Any number", "false Plain: One tool at most", "false Step by step: One tool at a time", "false With a plan: A plan that is kept"];
+    for (const [n, words] of wanted.entries()) if (!rows[n]?.startsWith(words)) throw new Error(`${words}: ${rows.join(" | ")}`);
+    if (rows.length !== wanted.length) throw new Error(rows.join(" | "));
+    await walk.clean();
+    await walk.shot("1-modes");
+  });
+
+  await walk.step("pressed again, the button closes its menu, and pressed once more opens it", async () => {
+    await page.click(MODE);
+    const closed = () => page.waitForFunction(() => !document.querySelector("[role=menu], .mode[aria-expanded]"));
+    await closed();
+    const press = () => page.$eval(MODE, (button) => button.click()); // as a screen reader does: no pointer goes down
+    await press();
+    await page.waitForSelector("[role=menu]");
+    await walk.rest();
+    await press();
+    await closed();
+    await page.click(MODE);
+    await page.waitForSelector("[role=menu]");
+    await walk.rest();
+    await page.hover(MODE);
+    await page.mouse.down();
+    await page.mouse.move(5, 300); // let go elsewhere: that is no press
+    await page.mouse.up();
+    await page.keyboard.press("Escape");
+    await closed();
+    await press();
+    await walk.press("Plain", "[role=menuitemradio]");
+    await walk.sees(MODE, "Plain");
+  });
+
+  await walk.step("a run goes by the mode of its session", async () => {
+    await send(walk, "bench tokens=3 delay_us=0 tool=datetime tool=datetime");
+    await answered(walk, 3);
+    const states = await page.$$eval(".card.tool", (all) => all.map((one) => one.dataset.state));
+    if (states.join() !== "done,skipped") throw new Error(states.join());
+    const kept = (await stored(page)).config.yaa.mode;
+    if (kept !== "plain") throw new Error(kept);
+  });
+
+  await walk.step("another session has its own", async () => {
+    await walk.press("New session", ".side button");
+    await walk.sees(MODE, "Free");
+    await page.click(".row-open");
+    await walk.sees(MODE, "Plain");
+  });
+
+  await walk.step("the mode is chosen with keys, too", async () => {
+    await page.focus(MODE);
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("[role=menu]");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await walk.sees(MODE, "Free");
+    const [own, focus] = [(await stored(page)).config.yaa.mode, await page.evaluate(() => document.activeElement.className)];
+    if (own !== "" || !focus.includes("mode")) throw new Error(`${own} ${focus}`);
+  });
+
+  await walk.step("what the server remarks on", async () => {
+    await put(page, {
+      id: "remarks", version: 1, rev: 0, title: "Remarks", messages: [{ id: "u1", role: "user", content: "bench tokens=2 delay_us=0" }],
+      config: { prompt: { persona: "{x} and {charakter}", weather: "?" } },
+    });
+    await walk.press("Resume", ".status-line button");
+    await answered(walk, 2);
+    await walk.sees(".warnings", "The server has 2 remarks");
+    await page.click(".warnings summary");
+    await walk.sees(".warnings", "The template “persona” names {charakter}, {x}, which means nothing");
+    await walk.sees(".warnings", "“weather” is no section of the prompt");
+    await walk.clean();
+    await walk.shot("2-remarks");
+    await language(page, "zh");
+    await walk.sees(".warnings", "服务器对本会话有 2 条提示");
+    await page.click(".warnings summary");
+    await walk.sees(".warnings", "没有含义");
+    await walk.sees(MODE, "自由");
+    await walk.shot("3-zh");
+    await language(page, "en");
+    await walk.press("Dismiss", ".warnings button");
+    await page.waitForFunction(() => !document.querySelector(".warnings")?.checkVisibility());
+    await send(walk, "bench tokens=3 delay_us=0");
+    await answered(walk, 3);
+    if (await page.$eval(".warnings", (one) => one.checkVisibility())) throw new Error(`it is there again: ${await page.$eval(".warnings", (one) => one.textContent)}`);
+  });
+
+  await walk.step("too large for the model: what it says", async () => {
+    await walk.press("New session", ".side button");
+    await page.select(".composer-bar select[aria-label=Model]", "small");
+    await send(walk, `bench tokens=4 delay_us=0 ${LONG}`);
+    await walk.sees(OVERFLOW, "Too large to send");
+    await walk.sees(`${OVERFLOW} .largest`, "bench tokens=4");
+    await walk.rest();
+    await walk.clean();
+    await walk.shot("4-overflow");
+  });
+
+  await walk.step("the largest message is one press away", async () => {
+    await page.click(".largest button");
+    await page.waitForFunction(() => document.querySelector("article.message").getBoundingClientRect().bottom > 0);
+  });
+
+  await walk.step("trying again asks the server again, and it is still too large", async () => {
+    const before = posted;
+    await walk.press("Try again", `${OVERFLOW} button`);
+    await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
+    await walk.sees(OVERFLOW, "Too large to send");
+    if (posted !== before + 1) throw new Error(`${posted - before} requests`);
+  });
+
+  await walk.step("another model is chosen, and it goes on", async () => {
+    await walk.press("Choose another model", `${OVERFLOW} button`);
+    await page.waitForSelector("dialog[open] [data-tab=model][aria-selected=true]");
+    await page.select("dialog[open] [role=tabpanel] select, dialog[open] section select", "main");
+    await page.keyboard.press("Escape");
+    await walk.press("Try again", `${OVERFLOW} button`);
+    await answered(walk, 4);
+    if (await page.$(OVERFLOW)) throw new Error("the card stays");
+  });
+
+  await walk.step("left as it is", async () => {
+    await walk.press("New session", ".side button");
+    await page.select(".composer-bar select[aria-label=Model]", "small");
+    await send(walk, `bench tokens=5 delay_us=0 ${LONG}`);
+    await walk.sees(OVERFLOW, "Too large to send");
+    await walk.press("Leave it here", `${OVERFLOW} button`);
+    await page.waitForFunction((css) => !document.querySelector(css) && !document.querySelector(".feed[aria-busy=true]"), {}, OVERFLOW);
+    const { interrupts } = await stored(page);
+    if (interrupts.some((one) => !one.answer)) throw new Error(JSON.stringify(interrupts));
+  });
+
+  await walk.step("on a phone, in the dark", async () => {
+    await page.setViewport({ width: 390, height: 844 });
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "dark" }));
+    await walk.press("Show sessions", ".top button");
+    await walk.press("Remarks", ".row-open");
+    await page.waitForSelector(MODE);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    if (wide) throw new Error("the page scrolls sideways");
+    await walk.shot("5-phone");
+    await page.setViewport({ width: 320, height: 640 });
+    const agent = await page.$eval("select[aria-label=Agent]", (one) => one.offsetWidth);
+    if (agent < 56) throw new Error(`the agent's name has ${agent} pixels`);
+    await page.setViewport({ width: 390, height: 844 });
+    await page.click(MODE);
+    await page.waitForSelector("[role=menu]");
+    await walk.clean();
+    await walk.shot("6-phone-modes");
+    await page.keyboard.press("Escape");
+  });
+});
+
+async function send(walk, words) {
+  await walk.page.$eval(COMPOSER, (el, value) => {
+    el.value = value;
+    el.dispatchEvent(new Event("input", { bubbles: true }));
+  }, words);
+  await walk.page.focus(COMPOSER);
+  await walk.page.keyboard.press("Enter");
+}
+
+/** Waits until the last answer has so many words and nothing runs. */
+async function answered(walk, tokens) {
+  await walk.page.waitForFunction((wanted) => {
+    const last = [...document.querySelectorAll("article.message")].at(-1);
+    return (last?.textContent.match(/@\d+@/g) ?? []).length === wanted && !document.querySelector(".feed[aria-busy=true]");
+  }, {}, tokens);
+}
+
+/** The open session as it is kept. */
+function stored(page) {
+  return page.evaluate(() => yaa.use("ui/commands").context().app.current.session);
+}
+
+async function language(page, wanted) {
+  await page.evaluate((name) => yaa.use("ui/commands").context().actions.set({ language: name }), wanted);
+  await page.waitForFunction((name) => document.documentElement.lang.startsWith(name), {}, wanted);
+}

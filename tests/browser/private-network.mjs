@@ -1,0 +1,44 @@
+/**
+ * A page of the internet, over https, and servers it may not reach: one that speaks only http, one on this very machine.
+ * The browser is told that the page's address is public; the refusals are its own.
+ * The job: {url, lan, loop, browser, flags, prefs, insecure}.
+ */
+import { main } from "./driver.mjs";
+import { FAILURE, address, checks, clean, says } from "./failure-page.mjs";
+
+await main(async (walk, job) => {
+  const { page } = walk;
+
+  await walk.step("open", async () => {
+    await page.goto(job.url);
+    await page.waitForSelector(".side-foot .dot.good");
+  });
+
+  await walk.step("mixed content", async () => {
+    await address(walk, job.lan);
+    await says(walk, "A secure page may not call an http server", "from disk");
+    await clean(walk);
+    await walk.shot("1-mixed");
+  });
+
+  await walk.step("permission", async () => {
+    await address(walk, job.loop);
+    await page.waitForFunction((css) => /permission|needs a key/.test(document.querySelector(css)?.innerText ?? ""), {}, FAILURE);
+    if ((await walk.text(FAILURE)).includes("needs a key")) return { skipped: "this browser lets a public page reach the machine it runs on" };
+    await says(walk, "The browser wants your permission", "at the address bar");
+    await checks(page, { "Browser permission": "here is the problem" });
+    await clean(walk);
+    await walk.shot("2-permission");
+    return { reproduced: true };
+  });
+
+  if (job.browser !== "chromium") return; // Firefox's protocol cannot give a permission
+  await walk.step("permission is given", async () => {
+    const session = await walk.browser.target().createCDPSession();
+    for (const name of ["local-network-access", "loopback-network", "local-network"]) {
+      await session.send("Browser.setPermission", { permission: { name }, setting: "granted", origin: new URL(job.url).origin }).catch(() => {});
+    }
+    await walk.press("Try again", `${FAILURE} button`);
+    await says(walk, "The server needs a key");
+  });
+});

@@ -1,0 +1,26 @@
+"""The mode of a session, what the server remarks on, and a request that is too large."""
+
+from __future__ import annotations
+
+import unittest
+from contextlib import ExitStack
+
+from ..bench import peers
+from ..tooling.child import Yaa
+from . import walks
+
+SMALL_ROOM = 4000  # tokens: enough for a short conversation with its tools, not for a long text
+
+
+class Modes(walks.Both):
+    def check(self, browser: str) -> None:
+        with ExitStack() as stack:
+            config = peers.config(peers.start(stack, "tests.bench.provider"))
+            providers = config["server"]["providers"]
+            providers["small"] = {**providers["main"], "max_context": SMALL_ROOM}
+            yaa = stack.enter_context(Yaa(config))
+            self.walk("modes", browser, {"url": yaa.link})
+
+
+if __name__ == "__main__":
+    unittest.main()

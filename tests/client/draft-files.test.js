@@ -1,0 +1,53 @@
+// Files that were not sent yet, over a reload.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const fs = require('node:fs')
+const path = require('node:path')
+const vm = require('node:vm')
+const { FakeIDB } = require('./fake-idb.js')
+
+const JS = path.join(__dirname, '../../client/js')
+const FILES = [{ name: 'a.txt', part: { type: 'text', text: 'a' }, size: 1 }]
+
+/** What a page has of it, after it was loaded. @param {any} [indexedDB] */
+function load(indexedDB) {
+  const context = vm.createContext({ indexedDB })
+  for (const file of ['kernel', 'io/idb-transaction', 'io/draft-files']) vm.runInContext(fs.readFileSync(path.join(JS, `${file}.js`), 'utf8'), context)
+  return context.yaa.use('io/draft-files')
+}
+
+test('the files of a draft are kept until they are sent', async () => {
+  const idb = new FakeIDB()
+  const one = load(idb)
+  await one.save('new', FILES)
+  assert.deepStrictEqual([await load(idb).load('new'), [...await load(idb).load('other')]], [FILES, []])
+  await one.save('new', [])
+  assert.deepStrictEqual([[...await load(idb).load('new')], [...await one.load('new')]], [[], []])
+})
+
+test('of a temporary session nothing is kept, and where nothing can be kept they are here', async () => {
+  const idb = new FakeIDB()
+  for (const [own, after, draft] of [[load(idb), load(idb), '~s'], [load(), load(), 's']]) {
+    await own.save(draft, FILES)
+    assert.deepStrictEqual([await own.load(draft), [...await after.load(draft)]], [FILES, []], draft)
+  }
+  assert.strictEqual(idb.writes, 0)
+})
+
+test('a connection that the browser has closed is opened again', async () => {
+  const idb = new FakeIDB()
+  const one = load(idb)
+  await one.save('a', FILES)
+  idb.lose()
+  await one.save('b', FILES)
+  assert.deepStrictEqual(await load(idb).load('b'), FILES)
+})
+
+test('those of sessions that are gone are forgotten', async () => {
+  const idb = new FakeIDB()
+  for (const draft of ['here', 'gone']) await load(idb).save(draft, FILES)
+  await load(idb).removeUnused((draft) => draft === 'here')
+  assert.deepStrictEqual([await load(idb).load('here'), [...await load(idb).load('gone')]], [FILES, []])
+})

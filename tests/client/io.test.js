@@ -1,0 +1,254 @@
+// The server's routes, explanations of failure, settings and keys, names of files, messages between tabs.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const zlib = require('node:zlib')
+const { use } = require('./load-modules.js')
+
+const apis = use('io/api')
+const { explain } = use('io/connection-diagnosis')
+const settings = use('io/settings')
+const { nameFor } = use('io/download')
+const channels = use('io/tab-channel')
+const clipboard = use('io/clipboard')
+
+const caught = (promise) => promise.then(() => assert.fail('it should have failed'), (error) => error)
+const down = async () => { throw new TypeError('Failed to fetch') }
+
+test('requests carry the key in a header, and nothing else of this page', async () => {
+  const calls = []
+  const fetch = async (url, options) => {
+    calls.push([url, options])
+    return Response.json({ status: 'ok' })
+  }
+  const api = apis.create({ base: 'http://h:1/yaa//', key: 'k', fetch })
+  assert.deepStrictEqual(await api.health(), { status: 'ok' })
+  await api.info()
+  await api.run({ id: 's', messages: [] })
+  await apis.create({ base: api.base, fetch }).info()
+  assert.deepStrictEqual(calls.map(([url]) => url), ['http://h:1/yaa/health', 'http://h:1/yaa/info', 'http://h:1/yaa/session', 'http://h:1/yaa/info'])
+  for (const [, options] of calls) assert.deepStrictEqual([options.credentials, options.redirect, options.referrerPolicy, options.cache], ['omit', 'error', 'no-referrer', 'no-store'])
+  assert.deepStrictEqual(calls.map(([, { headers }]) => headers.Authorization), ['Bearer k', 'Bearer k', 'Bearer k', undefined])
+  assert.deepStrictEqual(calls.map(([, { headers }]) => headers.Accept), ['application/json', 'application/json', 'text/event-stream', 'application/json'])
+  assert.strictEqual(calls[2][1].body, '{"id":"s","messages":[]}')
+})
+
+test('a large session is packed on its way to another machine', async () => {
+  const session = { id: 's', messages: [{ id: 'u', role: 'user', content: 'x'.repeat(100_000) }] }
+  for (const [base, packed] of [['http://10.0.0.2:1', true], ['http://127.0.0.1:1', false], ['http://localhost:1', false], ['http://[::1]:1', false]]) {
+    let sent
+    const api = apis.create({ base, fetch: async (url, options) => (sent = options, Response.json({})) })
+    await api.run(session)
+    assert.strictEqual(sent.headers['Content-Encoding'], packed ? 'gzip' : undefined)
+    const text = packed ? zlib.gunzipSync(Buffer.from(sent.body)).toString() : sent.body
+    assert.deepStrictEqual(JSON.parse(text), session)
+  }
+})
+
+test('refusals', async () => {
+  const rows = [
+    [401, { code: 'unauthorized', detail: 'A key.' }, {}, { code: 'unauthorized', message: 'A key.', status: 401, kind: 'http' }],
+    [422, { code: 'session_invalid', detail: 'Bad.', errors: [{ pointer: '/a', detail: 'x' }] }, {}, { pointer: '/a', errors: [{ pointer: '/a', detail: 'x' }] }],
+    [429, { error: { message: 'Slow.', code: 'rate' } }, { 'Retry-After': '7' }, { code: 'rate', message: 'Slow.', retryAfter: 7 }],
+    [502, '<html>', {}, { code: 'http_502', kind: 'http', retryAfter: null }],
+    [500, 'null', { 'Retry-After': 'Wed, 21 Oct 2026 07:28:00 GMT' }, { code: 'http_500', retryAfter: null }],
+  ]
+  for (const [status, body, headers, expected] of rows) {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const api = apis.create({ base: 'http://h', fetch: async () => new Response(text, { status, headers }) })
+    const error = await caught(api.info())
+    assert.ok(error instanceof Error)
+    assert.strictEqual(error.name, 'ApiError')
+    for (const [key, value] of Object.entries(expected)) assert.deepStrictEqual(error[key], value, `${status} ${key}`)
+  }
+})
+
+test('no answer, no JSON, stopped, too late', async () => {
+  const rows = [[down, 'network', 'network'], [async () => new Response('<html>'), 'protocol', 'not_json'], [async () => { throw new DOMException('x', 'AbortError') }, 'aborted', 'aborted'], [async () => { throw new DOMException('x', 'TimeoutError') }, 'network', 'timeout']]
+  for (const [fetch, kind, code] of rows) {
+    const error = await caught(apis.create({ base: 'http://h', fetch }).info())
+    assert.deepStrictEqual([error.kind, error.code], [kind, code])
+  }
+})
+
+test('why it failed', async () => {
+  const there = async (url, { mode }) => {
+    assert.strictEqual(mode, 'no-cors')
+    return {}
+  }
+  const denied = { query: async ({ name }) => (name === 'local-network-access' ? { state: 'denied' } : Promise.reject(new TypeError('unknown'))) }
+  const granted = { query: async () => ({ state: 'granted' }) }
+  const rows = [
+    [down, 'file:///c/index.html', 'http://127.0.0.1:12345', null, 'server', { server: 'bad' }],
+    [there, 'file:///c/index.html', 'http://127.0.0.1:12345', null, 'cors', { server: 'ok', cors: 'bad' }],
+    [down, 'https://example.com/', 'http://192.168.0.4:12345', null, 'mixed', {}],
+    [down, 'https://example.com/', 'http://127.0.0.1:12345', denied, 'permission', { permission: 'bad' }],
+    [down, 'https://example.com/', 'http://127.0.0.1:12345', granted, 'server', { server: 'bad' }],
+    [down, 'http://example.com/', 'http://192.168.0.4:12345', denied, 'permission', { permission: 'bad' }],
+    [down, 'http://box.example/', 'http://box.example:12345', denied, 'server', { server: 'bad' }],
+    [down, 'http://box.lan/', 'http://192.168.0.4:12345', denied, 'server', { server: 'bad' }],
+    [down, 'file:///c/index.html', 'http://192.168.0.4:12345', denied, 'server', { server: 'bad' }],
+    [down, 'https://example.com/', 'https://example.org', denied, 'server', { server: 'bad' }],
+  ]
+  for (const [fetch, page, base, permissions, cause, checks] of rows) {
+    const api = apis.create({ base, fetch: down })
+    const found = await explain(await caught(api.info()), { api, page, fetch, permissions })
+    assert.strictEqual(found.cause, cause, `${page} → ${base}`)
+    assert.deepStrictEqual(found.checks, { server: 'unknown', key: 'unknown', cors: 'unknown', permission: 'unknown', ...checks })
+  }
+  for (const [status, cause, key] of [[401, 'key', 'bad'], [403, 'other', 'unknown'], [500, 'other', 'unknown']]) {
+    const api = apis.create({ base: 'http://h', fetch: async () => new Response('{}', { status }) })
+    const found = await explain(await caught(api.info()), { api })
+    assert.deepStrictEqual([found.cause, found.checks], [cause, { server: 'ok', cors: 'ok', permission: 'ok', key }])
+  }
+})
+
+function place(href) {
+  const { protocol, origin, pathname, search, hash } = new URL(href)
+  return { protocol, origin, pathname, search, hash, href }
+}
+
+function storage(refuses = false) {
+  const kept = new Map()
+  return {
+    kept,
+    getItem: (name) => kept.get(name) ?? null,
+    setItem: (name, value) => {
+      if (refuses) throw new Error('QuotaExceededError')
+      kept.set(name, value)
+    },
+    removeItem: (name) => kept.delete(name),
+  }
+}
+
+test('the server is the one the page came from, or the usual one on this machine', () => {
+  for (const [href, base] of [['http://h:1/', 'http://h:1'], ['https://h/yaa/index.html?x#y', 'https://h/yaa'], ['file:///home/me/client/index.html', 'http://127.0.0.1:12345']]) {
+    const own = storage()
+    const set = settings.open({ storage: own, location: place(href) })
+    assert.strictEqual(set.base(), base)
+    set.setBase(' http://other:2/ ')
+    assert.strictEqual(settings.open({ storage: own, location: place(href) }).base(), 'http://other:2')
+    set.setBase('')
+    assert.strictEqual(settings.open({ storage: own, location: place(href) }).base(), base)
+  }
+})
+
+test('an address as a person gives it: bare, with slashes, or the whole link that a server prints', () => {
+  const link = (address, key = '') => ({ address, key })
+  const rows = [
+    ['', link('')], ['  ', link('')], [' http://h:1// ', link('http://h:1')], ['http://h:1/#key=a%2Bb%3D', link('http://h:1', 'a+b=')],
+    ['https://h/yaa/#key=k&x=1', link('https://h/yaa', 'k')], ['http://h/#s=1', link('http://h')], ['http://h/#', link('http://h')],
+    ['localhost:12345', link('http://localhost:12345')], ['127.0.0.1:1/', link('http://127.0.0.1:1')], ['yaa.lan', link('http://yaa.lan')],
+    ['ftp://h', link('ftp://h')],
+  ]
+  for (const [words, expected] of rows) assert.deepStrictEqual(settings.linkOf(words), expected, words)
+})
+
+test('the key of a link is its address’s own, kept no longer than one that is typed, and never part of the address', () => {
+  for (const [href, remembered] of [['http://h/', true], ['file:///c/index.html', false]]) {
+    const own = storage()
+    const set = settings.open({ storage: own, location: place(href) })
+    set.setBase('http://other:2/#key=secret')
+    assert.deepStrictEqual([set.base(), set.key()], ['http://other:2', 'secret'])
+    set.setBase('http://third:3')
+    assert.strictEqual(set.key(), '')
+    assert.strictEqual([...own.kept.values()].join().includes('secret'), remembered, href)
+  }
+})
+
+test('settings last; storage that is odd, full or missing does no harm', () => {
+  const own = storage()
+  settings.open({ storage: own, location: place('http://h/') }).set('theme', 'dark')
+  const again = settings.open({ storage: own, location: place('http://h/') })
+  assert.deepStrictEqual([again.get('theme'), again.all(), again.get('none')], ['dark', { theme: 'dark' }, undefined])
+  const odd = storage()
+  for (const text of ['{', 'null', '3', '"x"']) {
+    odd.kept.set('yaa.settings', text)
+    odd.kept.set('yaa.keys', text)
+    const set = settings.open({ storage: odd, location: place('http://h/') })
+    assert.deepStrictEqual([set.all(), set.key()], [{}, ''])
+  }
+  for (const each of [storage(true), null]) {
+    const set = settings.open({ storage: each, location: place('http://h/') })
+    set.set('a', 1)
+    set.setKey('k')
+    assert.deepStrictEqual([set.get('a'), set.key()], [1, 'k'])
+  }
+})
+
+test('the key: kept where the page is served, in memory where it is opened from disk', () => {
+  const [web, disk] = [storage(), storage()]
+  const served = settings.open({ storage: web, location: place('http://h/') })
+  assert.strictEqual(served.canRememberSafely, true)
+  served.setKey(' k ')
+  assert.strictEqual(settings.open({ storage: web, location: place('http://h/') }).key(), 'k')
+  const opened = settings.open({ storage: disk, location: place('file:///c/index.html') })
+  assert.deepStrictEqual([opened.canRememberSafely, opened.remembers()], [false, false])
+  opened.setKey('k')
+  assert.strictEqual(opened.key(), 'k')
+  assert.strictEqual(disk.kept.size, 0)
+  opened.setKey('k', { remember: true })
+  assert.strictEqual(settings.open({ storage: disk, location: place('file:///c/index.html') }).remembers(), true)
+  opened.setKey('k', { remember: false })
+  assert.deepStrictEqual([opened.key(), disk.kept.size], ['k', 0])
+  served.setKey('', { remember: served.remembers() })
+  assert.deepStrictEqual([served.key(), web.kept.size], ['', 0])
+})
+
+test('a key is never shown to another server', () => {
+  const set = settings.open({ storage: storage(), location: place('http://h/') })
+  set.setKey('secret')
+  set.setBase('http://evil.test')
+  assert.strictEqual(set.key(), '')
+  set.setKey('other')
+  set.setBase('')
+  assert.strictEqual(set.key(), 'secret')
+})
+
+test('a link that signs in', () => {
+  const own = storage()
+  own.kept.set('yaa.base', 'http://elsewhere')
+  const set = settings.open({ storage: own, location: place('http://h/#key=a%2Bb%3D') })
+  assert.strictEqual(set.takeKeyFromHash(), 'a+b=')
+  assert.deepStrictEqual([set.base(), set.key()], ['http://h', 'a+b='])
+  assert.strictEqual(settings.open({ storage: storage(), location: place('http://h/#x') }).takeKeyFromHash(), '')
+})
+
+test('names of files', () => {
+  const rows = [['Plan: a/b\\c?', 'Plan-a-b-c.json'], ['', 'session.json'], ['...', 'session.json'], ['../../etc/passwd', 'etc-passwd.json'], ['你好 😀', '你好-😀.json'], ['a\0\n\u202eb', 'a-b.json'], ['x'.repeat(300), `${'x'.repeat(60)}.json`]]
+  for (const [title, name] of rows) assert.strictEqual(nameFor({ title }, 'json'), name)
+})
+
+test('tabs hear each other, not themselves', async () => {
+  const [one, other] = [channels.open('t'), channels.open('t')]
+  const heard = []
+  one.listen((message) => heard.push(['one', message]))
+  const got = new Promise((resolve) => other.listen((message) => resolve(message)))
+  one.send({ changed: ['s'] })
+  assert.deepStrictEqual(await got, { changed: ['s'] })
+  assert.deepStrictEqual(heard, [])
+  one.close()
+  other.close()
+})
+
+test('copying: the clipboard, else the command, within the open dialog', async (context) => {
+  const navigator = Object.getOwnPropertyDescriptor(globalThis, 'navigator')
+  context.after(() => {
+    if (navigator) Object.defineProperty(globalThis, 'navigator', navigator)
+    else delete globalThis.navigator
+    delete globalThis.document
+  })
+  const given = []
+  const set = (value) => Object.defineProperty(globalThis, 'navigator', { value, configurable: true })
+  set({ clipboard: { writeText: async (text) => given.push(text) } })
+  assert.strictEqual(await clipboard.copy('a'), true)
+  const dialog = { append: (area) => given.push(['in dialog', area.value]) }
+  const area = { style: { setProperty: () => {} }, select: () => {}, remove: () => given.push('removed') }
+  globalThis.document = { activeElement: { closest: () => dialog, focus: () => given.push('focus') }, createElement: () => area, execCommand: () => true }
+  for (const odd of [{}, { clipboard: { writeText: async () => { throw new Error('NotAllowedError') } } }]) {
+    set(odd)
+    assert.strictEqual(await clipboard.copy('b'), true)
+  }
+  assert.deepStrictEqual(given, ['a', ['in dialog', 'b'], 'removed', 'focus', ['in dialog', 'b'], 'removed', 'focus'])
+})

@@ -1,0 +1,70 @@
+// The texts of tool pictures and the inspector: in both languages, with the same holes, all used, none missing.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const fs = require('node:fs')
+const path = require('node:path')
+const vm = require('node:vm')
+const { JS } = require('./load-modules.js')
+
+const read = (...parts) => fs.readFileSync(path.join(JS, ...parts), 'utf8')
+function texts(name) {
+  let found
+  vm.runInContext(read('i18n', `${name}.js`), vm.createContext({ yaa: { define: (_, deps, factory) => { found = factory() } } }))
+  return found
+}
+/** Names in a text, without the words of its cases. */
+const holes = (text) => [...new Set([...text.matchAll(/\{(\w+)(?=,|\})/g)].map(([, name]) => name))].filter((name) => !/^(bytes|characters|other)$/.test(name)).sort()
+const sources = (folder) => fs.readdirSync(path.join(JS, 'ui', folder)).filter((name) => name.endsWith('.js')).map((name) => read('ui', folder, name)).join('\n')
+const BASE = texts('en')
+
+for (const name of ['tools', 'inspector']) {
+  const [en, zh] = [texts(`${name}-en`), texts(`${name}-zh`)]
+  const source = sources(name)
+
+  test(`${name}: the same keys and holes in both languages, none of them given elsewhere`, () => {
+    assert.deepStrictEqual(Object.keys(zh), Object.keys(en))
+    for (const key of Object.keys(en)) {
+      assert.deepStrictEqual(holes(zh[key]), holes(en[key]), key)
+      assert.ok(!(key in BASE), `${key} is in en.js too`)
+    }
+  })
+
+  test(`${name}: every text that is asked for is there`, () => {
+    const known = { ...BASE, ...texts('tools-en'), ...en }
+    const asked = [...source.matchAll(/\bt\('([^']+)'/g)].map(([, key]) => key)
+    assert.ok(asked.length > 20)
+    for (const key of asked) assert.ok(key in known, key)
+  })
+
+  test(`${name}: every text is asked for, by name or by the beginning of its name`, () => {
+    const begins = [...source.matchAll(/`([\w.]+)\$\{/g)].map(([, start]) => start)
+    for (const key of Object.keys(en)) {
+      const named = source.includes(`'${key}'`) || begins.some((start) => key.startsWith(start))
+      assert.ok(named, key)
+    }
+  })
+}
+
+test('every rule of the checks has its words', () => {
+  const rules = [...read('core', 'session-checks.js').matchAll(/(?:rule: |add\()'(\w+)'/g)].map(([, rule]) => rule)
+  assert.ok(rules.length > 8)
+  for (const rule of rules) assert.ok(`checks.${rule}` in texts('inspector-en'), rule)
+})
+
+test('no text has two homes: of two that extend the same table the one that is loaded last would win', () => {
+  const homes = new Map()
+  for (const file of fs.readdirSync(path.join(JS, 'i18n'))) {
+    const home = file.replace(/-?(?:en|zh)?\.js$/, '')
+    for (const [, key] of read('i18n', file).matchAll(/^\s+'([\w.]+)': /gm)) homes.set(key, (homes.get(key) ?? new Set()).add(home))
+  }
+  assert.ok(homes.size > 500)
+  assert.deepStrictEqual([...homes].filter(([, all]) => all.size > 1).map(([key]) => key), [])
+})
+
+test('in Chinese the reader is addressed in one way everywhere', () => {
+  const files = fs.readdirSync(path.join(JS, 'i18n')).map((file) => read('i18n', file))
+  assert.ok(files.join('').includes('你'))
+  for (const text of [...files, read('widget', 'texts.js')]) assert.ok(!text.includes('您'), text.match(/.*您.*/)?.[0])
+})
