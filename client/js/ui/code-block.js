@@ -1,5 +1,5 @@
 // A block of code: language, wrap and copy buttons, text. Only what is on the screen is coloured, with a span for each
-// token: text with ranges of the CSS Custom Highlight API is painted anew with every key (docs/design/page-speed.md).
+// token: text with ranges of the CSS Custom Highlight API is painted anew with every key (docs/design/speed.md).
 
 yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibility'], (dom, { t }, popup, { whenRendered }) => {
   const { h, text, attr, iconButton } = dom

@@ -77,7 +77,7 @@ yaa.define('ui/dom', [], () => {
 
   /**
    * The text of an element that has nothing else, in pieces. What only grew is appended, so that a selection in it stays and
-   * that no lines above those of the last piece are laid out and painted anew (docs/design/page-speed.md).
+   * that no lines above those of the last piece are laid out and painted anew (docs/design/speed.md).
    * @param {Element} el @param {string} value
    */
   function grow(el, value) {
