@@ -36,7 +36,6 @@ from .protocols.gateway.routes import Gateway
 from .protocols.openai.response_store import Recent
 from .protocols.openai.routes import OpenAI
 from .sandbox.policy import TIERS
-from .sandbox.probe import Proof
 from .session.config_schema import config_schema
 from .session.limits import Ceilings
 from .session.modes import catalog
@@ -49,6 +48,7 @@ from .tools.execution_claims import Claims, Locks
 from .tools.result import Kept, Workspaces, files_kept
 from .tools.runner import Runner
 from .tools.toolbox import Toolbox
+from .types import Json, Session
 
 SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
 START_S = 20.0  # how long a request waits for the server to open
@@ -68,7 +68,7 @@ class App:
         config: Config,
         env: Mapping[str, str],
         metrics: Row | None = None,
-        proof: Proof | None = None,
+        proof: Json | None = None,
         *,
         tools: Iterable[Any] = (),
         models: Mapping[str, BaseAPI] | None = None,
@@ -270,7 +270,7 @@ def _secrets_of(env: Mapping[str, str]) -> list[str]:
     return [env[name] for name in names]
 
 
-def _check_defaults(session: dict[str, Any]) -> None:
+def _check_defaults(session: Session) -> None:
     """Raise ConfigError if the session defaults are not valid in a session.
 
     They are filled into sessions, which are checked when clients send them back.
@@ -326,7 +326,7 @@ def routes(app: App, keys: Keys) -> Router:
     )
 
 
-async def proven(config: Config, env: Mapping[str, str]) -> Proof:
+async def proven(config: Config, env: Mapping[str, str]) -> Json:
     """Return the sandbox that works here, proven once for all workers."""
     runner = Runner(config.home)
     await runner.open(config.server["sandbox"], strongest(env))

@@ -26,6 +26,7 @@ from .sandbox import network_policy
 from .settings import gateway_variables
 from .settings.schema import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
 from .telemetry import redact
+from .types import Session
 
 FOLDERS = ("agents", "tools", "models", "hooks", "workspaces", "claims", "logs")
 
@@ -78,7 +79,7 @@ class Config:
         remarks: tuple[str, ...] = (),
     ) -> None:
         self._server = copy.deepcopy(dict(server))
-        self._session = copy.deepcopy(dict(session))
+        self._session: Any = copy.deepcopy(dict(session))
         self.home = home
         self.sources = sources
         self.remarks = remarks
@@ -89,9 +90,10 @@ class Config:
         return copy.deepcopy(self._server)
 
     @property
-    def session(self) -> dict[str, Any]:
+    def session(self) -> Session:
         """Return a copy of the half `session`: the defaults of sessions."""
-        return copy.deepcopy(self._session)
+        found: Session = copy.deepcopy(self._session)
+        return found
 
     @property
     def agents_folder(self) -> Path:

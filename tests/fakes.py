@@ -18,10 +18,10 @@ from server.agent.run_records import RunRecords, StopSignals
 from server.config import Config
 from server.models import BaseAPI, Options
 from server.session import events
-from server.session.events import Event
 from server.strict_json import canonical
 from server.telemetry.tracing import Sink
 from server.tools.execution_claims import Scope
+from server.types import Event
 
 Session = dict[str, Any]
 Script = Callable[[list[dict[str, Any]]], list[Event]]

@@ -37,11 +37,11 @@ from server.agents.registry import Agents
 from server.config import Config
 from server.errors import Problem
 from server.session import events
-from server.session.events import Event
 from server.session.schema import REASONS, STATES
 from server.tools.policy import fingerprint
 from server.tools.tool import BaseTool, hints_of
 from server.tools.toolbox import Toolbox
+from server.types import Event
 
 from . import fakes
 

@@ -15,8 +15,9 @@ from server.agent.call_decisions import FORGOTTEN
 from server.agent.call_runner import RAN_BEFORE
 from server.agent.loop import STOPPED, BaseAgent, Run
 from server.agent.run_records import RunRecords, StopSignals
-from server.session.events import EXEC, Event, alias
+from server.session.events import EXEC, alias
 from server.session.fold import Folder, digest
+from server.types import Event
 
 from .fakes import (
     CountingToolbox,

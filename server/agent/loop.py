@@ -30,7 +30,7 @@ from ..models.text_tools import history
 from ..runtime.offload import offload
 from ..session import accept, agent_definition, config_schema, events, prompts, run_record
 from ..session import run_record as account
-from ..session.events import Event, put, state_delta
+from ..session.events import put, state_delta
 from ..session.fold import Folder, digest, find_message, fold
 from ..session.limits import Ceilings, capped
 from ..session.prompts import with_notes
@@ -39,6 +39,7 @@ from ..telemetry.metrics import Metrics, Row
 from ..tools.execution_claims import Claims, Locks
 from ..tools.executions import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
+from ..types import Event, Interrupt, Message, RunInfo, Session
 from .call_runner import Jobs, Unclaimed
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
@@ -46,8 +47,6 @@ from .hooks import HookFailed, Hooks, Points
 from .observer import Witness
 from .run_records import RunRecords, StopSignals, Writer
 from .side_calls import Beside
-
-Session = dict[str, Any]
 
 SLACK_S = 0.05  # how far the clock of a run and that of a timeout may differ
 REST_S = 0.005  # a run yields to the event loop after this long without a wait
@@ -268,7 +267,7 @@ class Run:
         self._started_ms = agent.stopwatch()
         self._step = ""  # the open step's name
         self._limits: dict[str, Any] = {}  # set once the opening events are folded
-        self._used: dict[str, int] = dict(session.get("usage", {}))  # usage before this POST
+        self._used = session.get("usage", {}).copy()  # usage before this POST
         self._facts = Facts(model.model, model.facts)
         tells = {"tells_deltas": agent.tells_deltas, "tells_calls": agent.tells_calls}
         self._witness = Witness(session, model, key, agent.sink, **tells)
@@ -440,7 +439,10 @@ class Run:
         event = events.step_started(session["run"]["step"] + 1, agent.clock())
         self._step = event["stepName"]
         yield event
-        messages = [{"role": "system", "content": prompts.system(session)}, *view(session)]
+        messages: list[Message] = [
+            {"role": "system", "content": prompts.system(session)},
+            *view(session),
+        ]
         if errors := pairing_errors(messages):  # a bug in view()
             raise AssertionError(f"the view is not well paired: {errors}")
         messages = with_notes(session, messages, call.note)
@@ -498,9 +500,9 @@ class Run:
 
     # -- the end ----------------------------------------------------------------------------------
 
-    def _finish(self, stop: Stop, asked: list[dict[str, Any]]) -> Iterator[Event]:
+    def _finish(self, stop: Stop, asked: list[Interrupt]) -> Iterator[Event]:
         yield from self._close_step()
-        run = {**self.session["run"]}
+        run: RunInfo = {**self.session["run"]}
         run["wall_ms"] += self._elapsed_ms()
         yield state_delta(
             put("run", value=run),

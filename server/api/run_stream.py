@@ -21,8 +21,9 @@ from ..http.exchange import reached
 from ..runtime.offload import LARGE, offload
 from ..runtime.run_id import run_id
 from ..session.accept import accept
-from ..session.events import EXEC, Event, alias
+from ..session.events import EXEC, alias
 from ..session.limits import Ceilings
+from ..types import Event, Session
 from .auth import Key
 from .body import Sizes, read_object
 from .router import Call, Record
@@ -50,7 +51,7 @@ class Run(Protocol):
         ...
 
     @property
-    def session(self) -> dict[str, Any]:
+    def session(self) -> Session:
         """Return the session with all events so far applied."""
         ...
 
@@ -88,7 +89,7 @@ class Agent(Protocol):
 
     def prepare(
         self,
-        document: dict[str, Any],
+        document: Mapping[str, Any],
         key: str = "",
         owner: str = "",
         resumed: str = "",
@@ -130,7 +131,7 @@ class Runs:
         return await read_object(call, Sizes.of(self._ceilings.of(call.key.owner)), code)
 
     @asynccontextmanager
-    async def begin(self, call: Call, document: dict[str, Any]) -> AsyncGenerator[Run, None]:
+    async def begin(self, call: Call, document: Mapping[str, Any]) -> AsyncGenerator[Run, None]:
         """Take a slot and prepare a run of `document`, which now belongs to the run.
 
         Raises Problem if there is no slot or the document is invalid.
@@ -156,7 +157,7 @@ class Runs:
         finally:
             self._slots.give(call.key)
 
-    def again(self, call: Call, document: dict[str, Any]) -> Run:
+    def again(self, call: Call, document: Mapping[str, Any]) -> Run:
         """Return another run for the same request and slot, after the previous one has ended.
 
         Raises Problem.
@@ -216,7 +217,7 @@ class Runs:
 
     async def collect(
         self, call: Call, run: Run, see: Callable[[Event], object] = lambda event: None
-    ) -> dict[str, Any]:
+    ) -> Session:
         """Run to the end and return the session; call `see` with each event.
 
         If the server stops, the session is returned as it is, with status `in_progress`.

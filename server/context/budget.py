@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..strict_json import LARGEST_COUNT, dumps
+from ..types import Calibration, Json, Message, Session, Usage
 from .ops import changed, changes_of, ops_of, text_of
 from .view import view
 
@@ -172,7 +173,7 @@ def _classes(costs: Costs) -> dict[str | None, tuple[float, float]]:
     }
 
 
-def of_message(message: dict[str, Any], costs: Costs = ANY) -> int:
+def of_message(message: Message, costs: Costs = ANY) -> int:
     """Return the tokens of one message of a view: its content and its calls."""
     total = MESSAGE + of_content(message.get("content"), costs)
     for call in message.get("tool_calls") or ():
@@ -196,7 +197,6 @@ def of_content(content: Any, costs: Costs = ANY) -> int:
 
 # -- budget ---------------------------------------------------------------------------------------
 
-Session = dict[str, Any]
 
 UNREPORTED = 1.15  # ratio without any report: a safety margin
 LEAST_NEW = 50  # estimated tokens below which a report does not change the ratio
@@ -206,7 +206,7 @@ RATIO = (0.5, 2.5)  # range of a ratio; a value outside is a mistake in the repo
 
 
 # Returns the system prompt and the tools of a request.
-Beside = Callable[[], tuple[str, list[dict[str, Any]]]]
+Beside = Callable[[], tuple[str, list[Json]]]
 
 
 @dataclass(frozen=True)
@@ -310,13 +310,13 @@ def whole(session: Session, model: str, beside: Beside) -> Measure:
     return max(measures, key=lambda measure: measure.total)
 
 
-def guess(messages: list[dict[str, Any]], tools: list[dict[str, Any]], costs: Costs) -> int:
+def guess(messages: list[Message], tools: list[Json], costs: Costs) -> int:
     """Return the estimated tokens of a request, by the model's `costs` and without reports."""
     fixed = _estimated(dumps(tools), costs) if tools else 0
     return fixed + sum(of_message(message, costs) for message in messages)
 
 
-def _characters(message: dict[str, Any]) -> int:
+def _characters(message: Message) -> int:
     calls = message.get("tool_calls") or ()
     arguments = sum(len(str(call["function"]["arguments"])) + 50 for call in calls)
     content = message.get("content")
@@ -357,11 +357,11 @@ def anchor(session: Session) -> tuple[int, int]:
     return 0, 0
 
 
-def reported(message: dict[str, Any]) -> dict[str, Any] | None:
+def reported(message: Message) -> Usage | None:
     """Return the usage that a provider reported for this message, None if it did not."""
     if message["role"] != "assistant" or message.get("open"):
         return None
-    usage = (message.get("meta") or {}).get("usage") or {}
+    usage: Usage = (message.get("meta") or {}).get("usage") or {}
     return usage if usage.get("prompt_tokens") and not usage.get("estimated") else None
 
 
@@ -370,13 +370,12 @@ def ratio_of(session: Session, model: str) -> float:
     return _bounded(calibration(session, model).get("ratio", UNREPORTED))
 
 
-def calibration(session: Session, model: str) -> dict[str, Any]:
+def calibration(session: Session, model: str) -> Mapping[str, Any]:
     """Return the `{ratio, n}` of a model in this session; {} before its first report."""
-    found: dict[str, Any] = session.get("context", {}).get("calib", {}).get(model, {})
-    return found
+    return session.get("context", {}).get("calib", {}).get(model, {})
 
 
-def learned(known: Mapping[str, Any], before: Measure, prompt_tokens: int) -> dict[str, Any] | None:
+def learned(known: Mapping[str, Any], before: Measure, prompt_tokens: int) -> Calibration | None:
     """Return the calibration `{ratio, n}` after a report; None if it stays as it is.
 
     `known`: the calibration so far. `before`: the measure of the request. `prompt_tokens`: as

@@ -147,8 +147,6 @@ RESULTS, RULES, CALLS = 3, 4, 5  # the tool's descriptors besides its output; CA
 HEADER = 8  # bytes of the length before a call
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1  # netdevice(7)
 
-Request = dict[str, Any]
-
 
 def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
     """Prepare, wait for a call, run it, exit."""
@@ -165,7 +163,7 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
     except OSError:  # the server closed with a message unread
         os._exit(0)
     pass_on(door, data, descriptors)  # the tool parses it while the folder is mounted here
-    request: Request = json.loads(data)
+    request: dict[str, Any] = json.loads(data)
     try:
         if policy.tier == "A":
             choose(os.path.relpath(request["folder"], policy.workspaces), request["inode"])
@@ -260,7 +258,7 @@ def become_tool(door: socket.socket, policy: Policy, filter: bytes) -> NoReturn:
     door.sendall(PREPARED.encode())
     rehearse()
     data, descriptors = receive(door.fileno())
-    request: Request = json.loads(data)
+    request: dict[str, Any] = json.loads(data)
     if policy.tier == "A":
         request["folder"] = WORKSPACE
     if door.recv(len(GO)) != GO:
@@ -309,7 +307,7 @@ def tell(control: int, message: dict[str, Any]) -> None:
 
 
 def keep(
-    tool: int, control: int, request: Request, started: float, scratch: tuple[str, ...]
+    tool: int, control: int, request: dict[str, Any], started: float, scratch: tuple[str, ...]
 ) -> dict[str, Any]:
     """Wait for the tool within its limits, kill what is left, return how it ended.
 
@@ -483,7 +481,7 @@ def prepare(policy: Policy, filter: bytes) -> int:
     return nothing
 
 
-def confine(request: Request, *, policy: Policy) -> None:
+def confine(request: dict[str, Any], *, policy: Policy) -> None:
     """Apply the restrictions that depend on the call: limits, folder, environment.
 
     Raises OSError; then the tool does not run.

@@ -13,13 +13,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..schema.validate import check_schema, validate
+from ..types import Json, RunWarning, Session
 from . import patterns
 from .modes import MODES, PLANNING, mode_named
 from .prompts import NAMES, remarks
 from .schema import LIMITS, MOST
 
-Session = dict[str, Any]
-Definition = dict[str, Any]
 Misfit = dict[str, str]
 
 MAX_FILE = 1 << 20  # bytes
@@ -68,7 +67,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def read(name: str, value: Any) -> tuple[Definition, list[Misfit]]:
+def read(name: str, value: Any) -> tuple[Json, list[Misfit]]:
     """Return (definition with aliases replaced, errors); ({}, errors) if it is invalid.
 
     Each error is {"pointer", "detail"}. Idempotent: `read` of a returned definition returns the
@@ -95,7 +94,7 @@ def read(name: str, value: Any) -> tuple[Definition, list[Misfit]]:
     return found, []
 
 
-def narrowed(brought: Definition, limits: Mapping[str, Any]) -> tuple[Definition, list[str]]:
+def narrowed(brought: Json, limits: Mapping[str, Any]) -> tuple[Json, list[str]]:
     """Return a definition without permissions beyond the server's, and the places of those.
 
     For a definition that a session brings along. `limits` are the server's defaults. Places are
@@ -111,7 +110,7 @@ def narrowed(brought: Definition, limits: Mapping[str, Any]) -> tuple[Definition
     return {**brought, "policy": asked, "limits": kept}, left_out
 
 
-def left_out_remark(name: str, left_out: list[str]) -> dict[str, Any]:
+def left_out_remark(name: str, left_out: list[str]) -> RunWarning:
     """Return the entry of `run.warnings` for the places that `narrowed` left out."""
     places = [place[:200] for place in left_out[:MAX_NAMED]]
     message = (
@@ -139,7 +138,7 @@ def files_named(definition: Any) -> Iterator[tuple[dict[str, Any], str, str]]:
             yield place, key, match[1]
 
 
-def warnings(definition: Definition) -> list[str]:
+def warnings(definition: Json) -> list[str]:
     """Return messages about valid templates that are probably wrong."""
     texts = {**definition.get("prompt", {}), "systemPrompt": definition.get("systemPrompt", "")}
     return [remark["message"] for remark in remarks(texts)]
@@ -163,7 +162,7 @@ def unmatched(
             yield f"there is no tool {name!r}{hint}"
 
 
-def unknown_tools(definition: Definition, tools: Collection[str]) -> list[str]:
+def unknown_tools(definition: Json, tools: Collection[str]) -> list[str]:
     """Return messages about names in `tools` and `policy` that match no tool."""
     listed = unmatched(definition.get("tools", ()), tools)
     policy = unmatched(definition.get("policy", {}), tools, exact=True)
@@ -175,13 +174,13 @@ def matches(pattern: str, tools: Iterable[str]) -> bool:
     return any(map(patterns.names((pattern,)), tools))
 
 
-def of(session: Session) -> Definition:
+def of(session: Mapping[str, Any]) -> Json:
     """Return the definition in the session, {} if it has none yet."""
-    found: Definition = session.get("config", {}).get("agent") or {}
+    found: Json = session.get("config", {}).get("agent") or {}
     return found
 
 
-def names(definition: Definition, tool: str) -> bool:
+def names(definition: Json, tool: str) -> bool:
     """Return whether an agent lists this tool by its name, not only by a pattern."""
     return any(each.casefold() == tool for each in definition.get("tools") or ())
 
@@ -211,7 +210,7 @@ def lists_finish(session: Session) -> bool:
     return listed is None or "finish" in listed
 
 
-def provider(definition: Definition, own: Any, default: Any) -> Any:
+def provider(definition: Json, own: Any, default: Any) -> Any:
     """Return the provider to resolve.
 
     It is the session's own if it names one, else its agent's, else the default; they are never
@@ -228,7 +227,7 @@ def provider(definition: Definition, own: Any, default: Any) -> Any:
     return chosen if "provider" in definition or "model" in definition else own or default
 
 
-def limits(definition: Definition, defaults: Mapping[str, Any], mode: str = "") -> dict[str, Any]:
+def limits(definition: Json, defaults: Mapping[str, Any], mode: str = "") -> Json:
     """Return the limits for a session of this agent.
 
     `mode`: the session's own choice, "" for none.
@@ -238,7 +237,7 @@ def limits(definition: Definition, defaults: Mapping[str, Any], mode: str = "") 
     return {**defaults, **rounds, **definition.get("limits", {})}
 
 
-def _spelled(value: dict[str, Any]) -> Definition:
+def _spelled(value: dict[str, Any]) -> Json:
     """Replace aliases of keys, and join a prompt that is a list of lines."""
     found = dict(value)
     if "providerType" in found:  # an alias; its values may be upper case

@@ -14,43 +14,42 @@ from itertools import islice
 from typing import Any
 
 from ..schema.compile import DRAFT_2020
+from ..types import Json, RunWarning, Session
 from . import prompts, schema
 from .modes import MODES
 from .schema import STRATEGIES
-
-Schema = dict[str, Any]
 
 MOST_NUMBER = 2**53 - 1
 _NONE = "null is none."
 
 
-def _key(title: str, about: str, **more: Any) -> Schema:
+def _key(title: str, about: str, **more: Any) -> Json:
     return {"title": title, "description": about, **more}
 
 
-def _text(title: str, about: str, **more: Any) -> Schema:
+def _text(title: str, about: str, **more: Any) -> Json:
     return _key(title, about, type="string", **more)
 
 
-def _flag(title: str, about: str) -> Schema:
+def _flag(title: str, about: str) -> Json:
     return _key(title, about, type="boolean")
 
 
-def _count(title: str, about: str, *, least: int = 0, none: bool = False, **more: Any) -> Schema:
+def _count(title: str, about: str, *, least: int = 0, none: bool = False, **more: Any) -> Json:
     kind: Any = ["integer", "null"] if none else "integer"
     return _key(title, about, type=kind, minimum=least, **{"maximum": MOST_NUMBER, **more})
 
 
-def _number(title: str, about: str, *, none: bool = False, **more: Any) -> Schema:
+def _number(title: str, about: str, *, none: bool = False, **more: Any) -> Json:
     kind: Any = ["number", "null"] if none else "number"
     return _key(title, about, type=kind, minimum=0, **{"maximum": MOST_NUMBER, **more})
 
 
-def _choice(title: str, about: str, names: tuple[str, ...]) -> Schema:
+def _choice(title: str, about: str, names: tuple[str, ...]) -> Json:
     return _key(title, about, type="string", enum=list(names))
 
 
-def _object(title: str, about: str, /, is_open: Any = False, **properties: Any) -> Schema:
+def _object(title: str, about: str, /, is_open: Any = False, **properties: Any) -> Json:
     """Return the schema of an object. `is_open`: unknown members are allowed and have a meaning."""
     members = {"properties": properties, "additionalProperties": is_open}
     return _key(title, about, type="object", **members)
@@ -261,7 +260,7 @@ _FIRST = (
 
 
 @cache
-def config_schema() -> Schema:
+def config_schema() -> Json:
     """Return the schema. The same object each time: do not change it."""
     sections = {
         "llm_api": _LLM_API,
@@ -287,7 +286,7 @@ def config_schema() -> Schema:
     return {"$schema": DRAFT_2020, **whole, "x-order": list(order)}
 
 
-def _prompt() -> Schema:
+def _prompt() -> Json:
     """Return the schema of `prompt`: sections with default template and allowed placeholders."""
     sections = {
         name: _text(
@@ -302,7 +301,7 @@ def _prompt() -> Schema:
     return _object("Prompt", about, **sections)
 
 
-def _leaves(schema: Schema, at: str) -> list[str]:
+def _leaves(schema: Json, at: str) -> list[str]:
     """Return pointers to the keys that are edited as one value, in order."""
     found = []
     for name, inner in schema.get("properties", {}).items():
@@ -318,8 +317,6 @@ def _leaves(schema: Schema, at: str) -> list[str]:
 #
 # Unknown keys are kept. `remarks` reports them in `run.warnings`, each with the nearest known key.
 
-Session = dict[str, Any]
-Remark = dict[str, Any]
 KeyPath = tuple[str, ...]
 
 UNKNOWN_KEY = "config_key_unknown"  # a code of `run.warnings`
@@ -330,7 +327,7 @@ LIKELY = 0.85  # the same where unknown names are allowed
 ALIASES = frozenset(("use_costum_temp",))  # a known misspelling of use_custom_temp
 
 
-def remarks(session: Session, tools: Collection[str] = ()) -> list[Remark]:
+def remarks(session: Session, tools: Collection[str] = ()) -> list[RunWarning]:
     """Return `{code, message, key, nearest}` for each unknown key of `session.config`.
 
     At most MOST_TOLD. `key` and `nearest` are dotted paths below `config`; `nearest` is None if no
@@ -345,7 +342,7 @@ def remarks(session: Session, tools: Collection[str] = ()) -> list[Remark]:
     return list(islice(_unknown(config, config_schema(), (), names), MOST_TOLD))
 
 
-def _unknown(node: Any, schema: Schema, at: KeyPath, tools: Collection[str]) -> Iterator[Remark]:
+def _unknown(node: Any, schema: Json, at: KeyPath, tools: Collection[str]) -> Iterator[RunWarning]:
     if not isinstance(node, dict) or schema.get("readOnly") or at == ("prompt",):
         return  # prompts.py checks prompts
     known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
@@ -387,7 +384,7 @@ def _everywhere() -> dict[str, KeyPath]:
     return _places(config_schema(), ())
 
 
-def _places(schema: Schema, at: KeyPath) -> dict[str, KeyPath]:
+def _places(schema: Json, at: KeyPath) -> dict[str, KeyPath]:
     """Return name -> place of every key; for a repeated name the outermost, first one."""
     found: dict[str, KeyPath] = {}
     properties = schema.get("properties", {})
@@ -402,7 +399,7 @@ def _places(schema: Schema, at: KeyPath) -> dict[str, KeyPath]:
     return found
 
 
-def _remark(at: KeyPath, nearest: KeyPath | None, says: str) -> Remark:
+def _remark(at: KeyPath, nearest: KeyPath | None, says: str) -> RunWarning:
     key = ".".join(name[:MAX_NAME] for name in at)
     meant = ".".join(nearest) if nearest else None
     advice = f"; did you mean config.{meant}?" if meant else ""

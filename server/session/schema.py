@@ -6,7 +6,7 @@ its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from types import NoneType
 from typing import Any
@@ -370,7 +370,7 @@ Error = dict[str, str]
 Place = tuple[str | int, ...]
 
 
-def check(document: dict[str, Any]) -> list[Error]:
+def check(document: Mapping[str, Any]) -> list[Error]:
     """Return the errors of `document` as {"pointer", "detail"}, at most MAX_ERRORS.
 
     If a list or object has more entries than MOST allows, only that is reported.
@@ -379,13 +379,13 @@ def check(document: dict[str, Any]) -> list[Error]:
     return too_many or list(islice(_misfits(document), MAX_ERRORS))
 
 
-def role_of(message: dict[str, Any]) -> str:
+def role_of(message: Mapping[str, Any]) -> str:
     """Return the message's role, aliases replaced."""
     role: str = message["role"]
     return ROLE_ALIASES.get(role, role)
 
 
-def _misfits(document: dict[str, Any]) -> Iterator[Error]:
+def _misfits(document: Mapping[str, Any]) -> Iterator[Error]:
     yield from _fields(document, (), TOP)
     messages = document.get("messages")
     if isinstance(messages, list):
@@ -404,7 +404,7 @@ def _misfits(document: dict[str, Any]) -> Iterator[Error]:
         yield from _config(config)
 
 
-def _too_many(document: dict[str, Any]) -> Iterator[Error]:
+def _too_many(document: Mapping[str, Any]) -> Iterator[Error]:
     """Yield an error for each list or object with more entries than MOST allows."""
     for path, most in MOST.items():
         for place, value in _at(document, path.split("/")):
@@ -413,7 +413,7 @@ def _too_many(document: dict[str, Any]) -> Iterator[Error]:
                 yield {"pointer": pointer(*place), "detail": detail}
 
 
-def _at(document: dict[str, Any], path: list[str]) -> Iterator[tuple[Place, Any]]:
+def _at(document: Mapping[str, Any], path: list[str]) -> Iterator[tuple[Place, Any]]:
     """Yield (place, value) of the lists and objects at a path; `*` stands for every list entry."""
     found: Iterator[tuple[Place, Any]] = iter([((), document)])
     for part in path:
@@ -530,7 +530,7 @@ def _config(config: dict[str, Any]) -> Iterator[Error]:
 
 
 def _fields(
-    node: dict[str, Any], place: Place, fields: Fields, required: tuple[str, ...] = ()
+    node: Mapping[str, Any], place: Place, fields: Fields, required: tuple[str, ...] = ()
 ) -> list[Error]:
     found: list[Error] = []  # a list: nearly always empty, and a generator per message is slower
     for name, value in node.items():

@@ -18,8 +18,9 @@ from typing import Any
 
 from ..agents.registry import parsed
 from ..session import agent_definition as definitions
-from ..session.agent_definition import WORDS, Definition
+from ..session.agent_definition import WORDS
 from ..strict_json import JSONError
+from ..types import Json
 from .runner import Outcome
 from .tool import ToolError
 
@@ -54,7 +55,7 @@ def save(
     return Outcome("ok", {"agent": name, "replaced": existed}, text=said)
 
 
-def _checked(name: str, definition: dict[str, Any]) -> Definition:
+def _checked(name: str, definition: dict[str, Any]) -> Json:
     found, misfits = definitions.read(name, definition)
     if misfits:
         lines = [f"{each['pointer'] or '/'}: {each['detail']}" for each in misfits]
@@ -91,7 +92,7 @@ def _policy_of(folder: Path, name: str) -> dict[str, str]:
     return policy
 
 
-def _keep(found: Definition, before: dict[str, str]) -> list[str]:
+def _keep(found: Json, before: dict[str, str]) -> list[str]:
     """Make the policy of `found` no weaker than `before`; return `tool: word` of what was kept."""
     own = found.get("policy", {})
     stricter = {
@@ -104,7 +105,7 @@ def _keep(found: Definition, before: dict[str, str]) -> list[str]:
     return [f"{tool}: {word}" for tool, word in stricter.items()]
 
 
-def _file(found: Definition) -> bytes:
+def _file(found: Json) -> bytes:
     said = {key: value for key, value in found.items() if key != "name"}
     try:
         data = f"{json.dumps(said, ensure_ascii=False, indent=2)}\n".encode()

@@ -22,6 +22,7 @@ from ..schema.report import Mismatch
 from ..schema.validate import Validator
 from ..session.events import pointer
 from ..strict_json import JSONError, depth_exceeds, dumps, loads
+from ..types import Message, Session, ToolCall
 from .result import MAX_NESTED
 
 # -- argument templates ---------------------------------------------------------------------------
@@ -31,8 +32,6 @@ from .result import MAX_NESTED
 # same arguments. A template is a whole string; `x {{a.b}}` and `{{ a.b }}` are plain text. A
 # template without a value is an error that names what is missing; it never reaches the tool. Pure.
 
-Session = dict[str, Any]
-Call = dict[str, Any]
 Place = tuple[str | int, ...]
 
 MAX_NAMED = 12  # fields or problems that one error lists
@@ -161,7 +160,7 @@ class Earlier:
 
 
 def fill(
-    session: Session, call: Call, args: dict[str, Any], results: Results | None = None
+    session: Session, call: ToolCall, args: dict[str, Any], results: Results | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """Return (arguments with all templates replaced, one note for each). `args` is not changed.
 
@@ -232,7 +231,7 @@ def shifted(value: Any, days: int) -> str:
     raise Unfilled(f"{days:+}d needs a date such as 2026-02-28, and it is {dumps(value)[:100]}")
 
 
-def _result(message: dict[str, Any]) -> Any:
+def _result(message: Message) -> Any:
     """Return a tool's result: from its envelope, or from its text, parsed if it is JSON."""
     envelope = message.get("result")
     result = message.get("content")

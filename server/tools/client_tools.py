@@ -13,14 +13,13 @@ from typing import Any
 from ..errors import Problem
 from ..session import events
 from ..session.call_actions import Given, Send
-from ..session.events import Event, pointer
+from ..session.events import pointer
 from ..strict_json import browser_safe
+from ..types import Event, Session, ToolResult
 from . import policy
 from .policy import Verdict
 from .result import MAX_TEXT, as_text, limited, shortened
 from .tool import BaseTool, hints_of
-
-Session = dict[str, Any]
 
 SENT = "Sent to the page, which does it now. No result will come back."
 
@@ -81,11 +80,11 @@ def result(session: Session, job: Given | Send, now_ms: int) -> Event:
     """
     call_id, name = job.call["id"], job.call["function"]["name"]
     if isinstance(job, Send):
-        sent = {"status": "sent", "result": SENT, "args": browser_safe(job.args)}
+        sent: ToolResult = {"status": "sent", "result": SENT, "args": browser_safe(job.args)}
         return events.tool_result(call_id, name, SENT, now_ms, result=sent)
     content, failed = job.payload.get("content"), job.payload.get("is_error") is True
     text = shortened(said(content), MAX_TEXT)
-    found: dict[str, Any] = {"status": "error" if failed else "ok"}
+    found: ToolResult = {"status": "error" if failed else "ok"}
     if failed:
         found["error"] = {"type": "error", "message": text}
         text = f"Error: {text}"

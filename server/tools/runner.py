@@ -28,8 +28,9 @@ from ..sandbox.network_policy import Reach
 from ..sandbox.packages import Package, closed_to
 from ..sandbox.parent import Child, Confined, Job, Outcome
 from ..sandbox.policy import outermost
-from ..sandbox.probe import Proof, about, outside, prove, proven, verdict
+from ..sandbox.probe import about, outside, prove, proven, verdict
 from ..sandbox.worker_pool import Pool
+from ..types import Json
 from .stateful import Processes
 
 __all__ = ["Job", "Outcome", "Runner"]
@@ -69,7 +70,7 @@ class Runner:
         self.host = f"{platform.system()} ({platform.machine()})"
 
     async def open(
-        self, options: dict[str, Any], most: str = "A", proof: Proof | None = None
+        self, options: dict[str, Any], most: str = "A", proof: Json | None = None
     ) -> None:
         """Use the strongest sandbox up to the tier `most`, from `proof` or proven now.
 

@@ -15,12 +15,10 @@ from ..context.ops import NoSuchMessage, reload, retain, told
 from ..schema.validate import remembered
 from ..session import events, outcome, plan
 from ..session.agent_definition import lists_finish, wants_finish
-from ..session.events import Event
 from ..session.modes import FINISH, PLANNING, mode_of
+from ..types import Event, Session
 from .catalog import Entry
 from .runner import Outcome
-
-Session = dict[str, Any]
 
 
 def as_wanted(entry: Entry, session: Session) -> Entry:

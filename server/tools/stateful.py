@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..sandbox.parent import Child, Job, Outcome, message_of, request_of, write_all
+from ..types import Session
 
 LIFE_S = 24 * 3600.0  # wall-clock time limit of a process
 LIFE_CPU_S = 3600.0  # CPU time limit of a process
@@ -256,7 +257,7 @@ class Answers:
         return b"" if self._over else line
 
 
-def last_process(session: dict[str, Any], of: str) -> dict[str, Any] | None:
+def last_process(session: Session, of: str) -> dict[str, Any] | None:
     """Return {of, id, calls} from the session's last result of this toolkit, or None."""
     for message in reversed(session.get("messages", ())):
         result = message.get("result")

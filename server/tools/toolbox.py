@@ -27,15 +27,14 @@ from ..errors import Problem
 from ..http.client import Client
 from ..sandbox.network_policy import NETWORKS, Reach
 from ..sandbox.policy import TIERS
-from ..sandbox.probe import Proof
 from ..schema.inline import inline
 from ..schema.validate import Validator, remembered
 from ..session import agent_definition, events
-from ..session.events import Event
 from ..session.limits import Ceilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
 from ..strict_json import Constant, browser_safe, dumps
+from ..types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
 from . import builtin, client_tools, policy
 from .arguments import Pending, Results, fill, fitted, misfits
 from .catalog import Catalog, Entry
@@ -59,10 +58,6 @@ from .stateful import last_process
 from .tool import BaseTool
 from .tool_schema import detail, offer, result_schema, toolkit
 from .workspace import Piece, read_piece
-
-Json = dict[str, Any]
-Session = dict[str, Any]
-Call = dict[str, Any]
 
 # Control tools steer the run and are never withheld.
 CONTROL = frozenset(function.__name__ for function in builtin.CONTROL)
@@ -99,7 +94,7 @@ class Judge:
     def __init__(self, toolbox: Toolbox, session: Session) -> None:
         self._toolbox, self._reading = toolbox, toolbox.reading(session)
 
-    def verdict(self, session: Session, call: Call) -> Verdict:
+    def verdict(self, session: Session, call: ToolCall) -> Verdict:
         """Return the verdict on a call; see `Toolbox.verdict`."""
         return self._toolbox.verdict(session, call, self._reading)
 
@@ -153,7 +148,7 @@ class Toolbox:
         agents = Folders(config.agents_folder, owners)
         self._performer = Performer(self._runner, client, self._mcp, allowed, agents)
 
-    async def open(self, most: str = "A", proof: Proof | None = None) -> None:
+    async def open(self, most: str = "A", proof: Json | None = None) -> None:
         """Prove the sandbox for tools, up to the tier `most`, unless `proof` is given.
 
         Below the configured `require`, tools that run on this machine are withheld from then on.
@@ -413,7 +408,7 @@ class Toolbox:
 
     # -- one call ---------------------------------------------------------------------------------
 
-    def verdict(self, session: Session, call: Call, reading: Reading | None = None) -> Verdict:
+    def verdict(self, session: Session, call: ToolCall, reading: Reading | None = None) -> Verdict:
         """Return the policy's verdict on a call, with the reason if it does not run.
 
         Changes nothing in the session. `reading`: of this session, if it was read before.
@@ -484,9 +479,9 @@ class Toolbox:
     async def execute(
         self,
         session: Session,
-        call: Call,
+        call: ToolCall,
         args: Json,
-        ledger: Json,
+        ledger: LedgerEntry,
         repairs: Iterable[str] = (),
         seconds: float = math.inf,
         owner: str = "",
@@ -520,7 +515,13 @@ class Toolbox:
         yield self._result(session, call, outcome, found)
 
     async def _performed(
-        self, session: Session, call: Call, args: Json, ledger: Json, seconds: float, owner: str
+        self,
+        session: Session,
+        call: ToolCall,
+        args: Json,
+        ledger: LedgerEntry,
+        seconds: float,
+        owner: str,
     ) -> AsyncGenerator[str | Event | Outcome | servers.Question, None]:
         name = call["function"]["name"]
         if (entry := self._entry(name, session)) is None:  # an MCP server removed it since
@@ -558,8 +559,8 @@ class Toolbox:
         if tool.kind == "python":
             job, beyond = self._reached(job, session, tool, ledger.get("policy"))
             if beyond:
-                said = {"type": "policy_exceeded", "message": f"not run: {beyond}"}
-                yield Outcome("policy_exceeded", error=said)
+                error = {"type": "policy_exceeded", "message": f"not run: {beyond}"}
+                yield Outcome("policy_exceeded", error=error)
                 return
         async with aclosing(self._performer.perform(entry, job, ledger.get("input"))) as items:
             async for item in items:
@@ -578,7 +579,7 @@ class Toolbox:
         return job, reach
 
     def _result(
-        self, session: Session, call: Call, outcome: Outcome, found: dict[str, Any]
+        self, session: Session, call: ToolCall, outcome: Outcome, found: ToolResult
     ) -> Event:
         """Return the TOOL_CALL_RESULT event of a call."""
         name = call["function"]["name"]

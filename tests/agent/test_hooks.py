@@ -15,9 +15,9 @@ from typing import Any
 
 from server.agent.hooks import POINTS, Hook, Hooks, hook
 from server.agent.loop import BaseAgent
-from server.session.events import Event
 from server.session.fold import Folder
 from server.telemetry import log
+from server.types import Event
 
 from ..fakes import CountingToolbox, ScriptedModel, Verdict, agent, user
 from .test_loop import collect

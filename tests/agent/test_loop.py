@@ -17,13 +17,14 @@ from server.agent.loop import BaseAgent, Run
 from server.config import Config
 from server.errors import Problem
 from server.runtime.offload import LARGE
-from server.session.events import ALIASES, EXEC, Event, alias
+from server.session.events import ALIASES, EXEC, alias
 from server.session.fold import Folder, digest
 from server.session.limits import capped
 from server.session.schema import MAX_ID
 from server.strict_json import LARGEST_COUNT, canonical
 from server.telemetry import log
 from server.tools.toolbox import Toolbox
+from server.types import Event
 
 from ..fakes import (
     DEFAULTS,

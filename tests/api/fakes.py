@@ -20,7 +20,7 @@ from server.http.parser import (
     advance,
     parse_response,
 )
-from server.session.events import Event
+from server.types import Event
 
 
 def request(

@@ -30,8 +30,8 @@ from server.agent.run_records import RunRecords, StopSignals
 from server.errors import Problem
 from server.models import Options
 from server.models.tool_call_assembler import Calls
-from server.session.events import Event
 from server.session.fold import Folder
+from server.types import Event
 
 from ..fakes import (
     CountingToolbox,

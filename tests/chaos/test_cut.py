@@ -17,9 +17,9 @@ from server.api.run_stream import Runs
 from server.api.sessions import Sessions
 from server.http.listener import BaseServer, Limits
 from server.http.sse import Decoder
-from server.session.events import Event
 from server.session.fold import Folder
 from server.strict_json import canonical
+from server.types import Event
 
 from ..agent.test_loop import TOOLS, Client, complete, plan
 from ..fakes import DEFAULTS, CountingToolbox, Ids, ScriptedModel, agent, answer, user

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from server.http.sse import Decoder
-from server.session.events import Event
 from server.session.fold import Folder, digest
 from server.strict_json import canonical
 from server.tools.runner import Runner
+from server.types import Event
 
 from ..agent.test_loop import Client, complete
 from ..tooling.child import Yaa

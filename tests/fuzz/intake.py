@@ -28,7 +28,6 @@ from server.errors import Problem
 from server.http.client import Client
 from server.models.discover import Found
 from server.models.registry import Models
-from server.session.events import Event
 from server.session.fold import Folder, digest
 from server.strict_json import JSONError, canonical
 from server.telemetry import log
@@ -37,6 +36,7 @@ from server.tools.dispatch import Performer
 from server.tools.mcp.servers import Question
 from server.tools.runner import Job, Outcome
 from server.tools.toolbox import Toolbox
+from server.types import Event
 
 from ..agent.test_loop import complete
 from ..fakes import DEFAULTS, Ids, ManualClock, MemoryClaims, ScriptedModel, user

@@ -13,8 +13,8 @@ from typing import Any
 
 from server.models import Options
 from server.models.vendors import PRESETS, Provider, endpoint
-from server.session.events import Event
 from server.session.fold import Folder
+from server.types import Event
 
 logging.getLogger("yaa.llm").addHandler(logging.NullHandler())  # failures are what is tested
 

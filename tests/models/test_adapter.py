@@ -15,9 +15,9 @@ from server.http.client import Client
 from server.models import Options
 from server.models.adapter import MOST_STUCK, BaseAPI, ModelError, adapters
 from server.models.registry import Models
-from server.session.events import Event
 from server.session.fold import Folder
 from server.telemetry import log
+from server.types import Event
 
 ASKED = [{"role": "system", "content": "s"}, {"role": "user", "content": "hé"}]
 TOOL = {"type": "function", "function": {"name": "t", "description": "", "parameters": {}}}

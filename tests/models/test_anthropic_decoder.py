@@ -10,7 +10,7 @@ from typing import Any
 from server.models.anthropic import AnthropicDecoder
 from server.models.decoder import Reader
 from server.models.failure import Failure
-from server.session.events import Event
+from server.types import Event
 
 from . import whole
 from .fakes import message, options, provider

@@ -13,7 +13,7 @@ from typing import Any, cast
 from server.http.client import Client
 from server.models.chat import OpenAIAPI
 from server.models.http_model import Peer, tool_mode
-from server.session.events import Event
+from server.types import Event
 
 from .fakes import (
     CHUNKED,

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from server.models.demo import MOST_DELTAS, DemoAPI, decide
-from server.session.events import Event
+from server.types import Event
 
 from .fakes import check_brackets, fold, options, tool
 

@@ -21,9 +21,9 @@ from server.models.chat import OpenAIAPI
 from server.models.http_model import Peer, RemoteAPI
 from server.models.registry import APIS, Model
 from server.models.vendors import PATHS, Provider, endpoint
-from server.session.events import Event
 from server.session.fold import Folder
 from server.strict_json import Constant
+from server.types import Event
 
 from ..fakes import CountingToolbox, Ids, ManualClock, agent, user
 from .fakes import (

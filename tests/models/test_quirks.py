@@ -13,7 +13,7 @@ from server.models.chat import OpenAIAPI
 from server.models.http_model import LESSONS, UNSIGNED, Peer, learnt
 from server.models.registry import APIS
 from server.models.vendors import PATHS, PRESETS
-from server.session.events import Event
+from server.types import Event
 
 from .fakes import (
     STOP,

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.models.chat_decoder import Decoder
 from server.models.decoder import Reader, Template
-from server.session.events import Event
+from server.types import Event
 
 from .fakes import STOP, message, options, provider, said
 

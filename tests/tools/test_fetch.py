@@ -12,10 +12,10 @@ from typing import Any
 
 from server.config import Config
 from server.http.client import Client
-from server.session.events import Event
 from server.tools.fetch import fetch, listed
 from server.tools.tool import ToolError
 from server.tools.toolbox import Toolbox
+from server.types import Event
 
 from ..fakes import DEFAULTS
 from ..models.fakes import Peer, answer, serving

@@ -14,10 +14,10 @@ from server.agent.call_decisions import execute
 from server.config import Config
 from server.errors import Problem
 from server.schema.example import NOTHING, example
-from server.session.events import Event
 from server.tools.result import MAX_NESTED
 from server.tools.runner import Runner
 from server.tools.toolbox import MOST_OFFERS, Toolbox
+from server.types import Event
 
 from ..fakes import DEFAULTS
 

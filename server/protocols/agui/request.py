@@ -18,6 +18,7 @@ from ...session.events import SNAPSHOT, pointer
 from ...session.fold import extra, parse_pointer
 from ...session.schema import LIMITS, MAX_ERRORS
 from ...strict_json import JSONError, dumps, loads
+from ...types import Json
 
 # -- content --------------------------------------------------------------------------------------
 # Convert the contents of AG-UI messages to those of a session.
@@ -277,7 +278,6 @@ def _message_error(wanted: str, *place: str | int) -> Error:
 
 # -- request --------------------------------------------------------------------------------------
 
-Json = dict[str, Any]
 Error = dict[str, str]
 
 SETTLED = ("done", "failed", "denied", "skipped")

@@ -19,9 +19,9 @@ from ...errors import Problem
 from ...http import sse
 from ...schema.example import NOTHING, example
 from ...schema.validate import SchemaError, validate
-from ...session.events import Event
 from ...session.fold import extra
 from ...strict_json import dumps
+from ...types import Event, Interrupt, Json, Session
 from ..openai import chat, common
 from ..openai.common import shown
 from ..openai.routes import OpenAI, spoken
@@ -34,7 +34,6 @@ from ..session_body import check, in_body
 # AutoAi's own server kept sessions and this one does not, so every request has the history, or the
 # session.
 
-Json = dict[str, Any]
 
 FRONTEND = "[Frontend Tool Call]"  # marks a call of the page's tools
 OUTING_MS = 1000  # between two events with the length of a call
@@ -147,9 +146,9 @@ def no_history(body: Json, what: str) -> Problem:
     return Problem("request_invalid", text, errors=[error], status=400)
 
 
-def answer(session: Json, *results: Json) -> bool:
+def answer(session: Mapping[str, Any], *results: Json) -> bool:
     """Put the page's results at their interrupts; return False if one has no interrupt."""
-    waiting: dict[Any, Json] = {}
+    waiting: dict[Any, Interrupt] = {}
     for item in session.get("interrupts", ()):
         if item.get("reason") == "client_tool" and isinstance(item.get("call_id"), str):
             waiting.setdefault(item["call_id"], item)
@@ -157,12 +156,12 @@ def answer(session: Json, *results: Json) -> bool:
         failed = result.get("isError") is True or result.get("error") is not None
         content = result.get("error") if failed else result.get("result")
         payload = {"content": content, **({"is_error": True} if failed else {})}
-        if item := waiting.get(result["callId"]):
-            item["answer"] = {"status": "resolved", "payload": payload}
+        if found := waiting.get(result["callId"]):
+            found["answer"] = {"status": "resolved", "payload": payload}
     return all(result["callId"] in waiting for result in results)
 
 
-def given_up(session: Json, seconds: float) -> None:
+def given_up(session: Session, seconds: float) -> None:
     """Put an error as the answer of each client tool whose result has not come in time."""
     text = f"The page sent no result within {seconds:g} seconds. Whether it ran is not known."
     for item in session["interrupts"]:
@@ -178,7 +177,7 @@ def _nothing(call_id: str) -> None:
 _NOTHING: Json = {"role": "user", "content": ""}
 
 
-def _continued(session: Json, fresh: Json, *, new: bool) -> Json:
+def _continued(session: Session, fresh: Json, *, new: bool) -> Json:
     """Return the session with the body's last message, page tools and facts.
 
     A message that fits the only open question is its answer.
@@ -221,7 +220,7 @@ class Telling:
         self._calls: dict[str, tuple[str, list[str]]] = {}  # id -> name and arguments so far
         self._told_ms = 0
 
-    def tell(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
+    def tell(self, event: Event, name: str, now_ms: int, session: Session) -> list[Json]:
         """Return the events to send for one that is folded into `session`; `name` is its alias."""
         match name:
             case "run.start":
@@ -249,7 +248,7 @@ class Telling:
                 return [_piece("ERROR", event["message"])]
         return []
 
-    def _action(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
+    def _action(self, event: Event, name: str, now_ms: int, session: Session) -> list[Json]:
         """Return the events for a call that is being written.
 
         These are its length, at intervals, and at its end the call, unless the tool is the page's.
@@ -271,7 +270,7 @@ class Telling:
         call = {"name": called, "arguments": "".join(pieces)}
         return [] if page else [_piece("ACTION", dumps(call))]
 
-    def _asked(self, item: Json, session: Json) -> Json:
+    def _asked(self, item: Interrupt, session: Session) -> Json:
         """Return the event for an interrupt: a call of a page's tool, or a question to the user."""
         if item["reason"] != "client_tool":
             args = f" {dumps(item['args'])}" if item["reason"] == "tool_call" else ""
@@ -283,13 +282,13 @@ class Telling:
         return _piece("ACTION", f"{FRONTEND} {dumps(told)}")
 
 
-def waits_for_page(session: Json) -> bool:
+def waits_for_page(session: Session) -> bool:
     """Return whether the session has interrupts, all of them for page tools."""
     waiting = session.get("interrupts") or []
     return bool(waiting) and all(item["reason"] == "client_tool" for item in waiting)
 
 
-def last(session: Json) -> Json:
+def last(session: Session) -> Json:
     """Return the event with the session, for the next request."""
     return {"type": "SESSION", "content": "", "session": session}
 

@@ -8,7 +8,7 @@ nothing of it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import parse_qs
@@ -21,9 +21,10 @@ from ...http import sse
 from ...runtime.offload import offload
 from ...session import agent_definition
 from ...session.accept import accept
-from ...session.events import Event, pointer
+from ...session.events import pointer
 from ...session.modes import mode_named
 from ...strict_json import JSONError, dumps, loads
+from ...types import Event, Interrupt, Json, Session
 from ..session_body import check, in_body
 from .events import Telling, chat, reply
 
@@ -34,7 +35,6 @@ from .events import Telling, chat, reply
 # protocols/gateway/events.py. A gateway stores chats and this server does not, so the session is
 # sent with the end of every run and comes back with the next request.
 
-Json = dict[str, Any]
 
 SUCCESS = "success"
 SCENE = "The user is looking at the page"  # prefix of the scene's line in the environment
@@ -194,19 +194,19 @@ def submit(body: Json) -> Asked:
     return Asked(session, places, told)
 
 
-def waits_for(session: Json, body: Json) -> Json | None:
+def waits_for(session: Session, body: Json) -> Interrupt | None:
     """Return the session's interrupt that a submit without a session answers.
 
     None if there is none, or if it has an answer already.
     """
     if body.get("chatId") not in (None, "", session.get("id")):
         return None
-    waiting: list[Json] = session.get("interrupts", [])
+    waiting = session.get("interrupts", [])
     index = _waiting_at(waiting, body["toolId"])
     return None if index is None or "answer" in waiting[index] else waiting[index]
 
 
-def _waiting_at(waiting: list[Json], tool_id: str) -> int | None:
+def _waiting_at(waiting: Sequence[Mapping[str, Any]], tool_id: str) -> int | None:
     named = [tool_id in (item.get("call_id"), item.get("id")) for item in waiting]
     return named.index(True) if any(named) else None
 
@@ -292,7 +292,7 @@ def detail(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] 
 
 def usable(about: Mapping[str, Any], tools: Iterable[str]) -> list[str]:
     """Return the names of those tools that the agent may use."""
-    session = {"config": {"agent": dict(about)}}
+    session: Session = {"config": {"agent": dict(about)}}
     return [name for name in tools if agent_definition.word(session, name, page=False) != "deny"]
 
 
@@ -392,7 +392,7 @@ class Agents(Protocol):
         """Return the agents of this owner."""
         ...
 
-    def resolve(self, session: Json, owner: str) -> Json:
+    def resolve(self, session: Mapping[str, Any], owner: str) -> Json:
         """Return the definition of a session's agent. Raises Problem."""
         ...
 

@@ -16,12 +16,12 @@ from typing import Any
 from ...http import sse
 from ...schema.validate import check_schema
 from ...session import outcome
-from ...session.events import EXEC, Event, alias
+from ...session.events import EXEC, alias
 from ...session.schema import MAX_ID
 from ...strict_json import dumps, quote
+from ...types import Event, Json, Session
 from .common import (
     CARRIER,
-    Json,
     Place,
     Recall,
     Tools,
@@ -333,7 +333,7 @@ class Reply:
     """The answer of one run. `session` is the live document, `fingerprint` names this server."""
 
     def __init__(
-        self, session: Json, wish: Wish, *, run_id: str, first_message: int, fingerprint: str
+        self, session: Session, wish: Wish, *, run_id: str, first_message: int, fingerprint: str
     ) -> None:
         self._session, self._wish, self._first = session, wish, first_message
         self._run = run_id.removeprefix("run_")

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 
 from ...http import sse
 from ...session import outcome
-from ...session.events import Event
 from ...strict_json import dumps, quote
+from ...types import Event, Json, Session
 from .chat import BREAK, PARTS, address, file, made_call, wanted_schema
 from .common import (
     CARRIER,
-    Json,
     Place,
     Recall,
     Tools,
@@ -467,7 +466,7 @@ REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 class Reply:
     """The answer of one run. `session` is the live document."""
 
-    def __init__(self, session: Json, wish: Wish, *, run_id: str, first_message: int) -> None:
+    def __init__(self, session: Session, wish: Wish, *, run_id: str, first_message: int) -> None:
         self._session, self._wish, self._first = session, wish, first_message
         self._run = run_id.removeprefix("run_")
         self._number = 0

@@ -19,9 +19,10 @@ from ...api.run_stream import TERMINAL, Run, Runs
 from ...errors import Problem
 from ...http.exchange import arrived
 from ...session import events
-from ...session.events import EXEC, Event, alias
+from ...session.events import EXEC, alias
+from ...types import Event, Json, Session
 from . import chat, common, responses
-from .common import Json, shown
+from .common import shown
 from .responses import Earlier
 
 # -- idempotency ----------------------------------------------------------------------------------
@@ -66,7 +67,7 @@ def named(
     return Again(name, bool(key), bool(key) or count.strip("0") != "")
 
 
-def kept(session: Json, first: int) -> Json:
+def kept(session: Session, first: int) -> Json:
     """Return the part of a session that a repetition needs; the request has `first` messages."""
     found = {key: value for key, value in session.items() if key not in OF_THE_REQUEST}
     return found | {"messages": session["messages"][first:]}
@@ -352,7 +353,7 @@ class Turn:
         """
         return self._retold if event["type"] == "RUN_STARTED" else []
 
-    def note(self, event: Event, session: dict[str, Any]) -> None:
+    def note(self, event: Event, session: Session) -> None:
         """Keep the session for a repetition, from before the run's first tool execution on.
 
         What came earlier can be repeated without harm. A request with an Idempotency-Key is also

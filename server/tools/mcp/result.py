@@ -12,11 +12,10 @@ import re
 from typing import Any
 
 from ...schema.validate import check_schema
+from ...types import Json
 from ..result import shortened
 from ..runner import Outcome
 from ..tool import BaseTool, ToolError, hints_of
-
-Json = dict[str, Any]
 
 MAX_NAME = 64  # accepted by most providers
 MAX_DESCRIPTION = 8_000

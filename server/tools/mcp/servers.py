@@ -24,9 +24,10 @@ from ...http.client import Client
 from ...sandbox.parent import Outcome, limit_error
 from ...strict_json import canonical
 from ...telemetry import log, redact
+from ...types import Json
 from ..tool import BaseTool, ToolError
 from .http import HttpLink
-from .peer import MAX_TOOLS, Link, LinkError, Message, Peer, RpcError, header_params, header_places
+from .peer import MAX_TOOLS, Link, LinkError, Peer, RpcError, header_params, header_places
 from .result import answered, outcome_of, question_of, tool_of
 from .stdio import Launch, StdioLink
 
@@ -152,7 +153,6 @@ def _texts(entry: Json) -> Iterator[str]:
 
 # -- servers --------------------------------------------------------------------------------------
 
-Json = dict[str, Any]
 Found = Callable[[str, list[BaseTool]], None]  # a server's name and all of its tools
 
 START_S = 30.0  # time limit for start and list of tools
@@ -279,7 +279,7 @@ class Servers:
         heard: asyncio.Queue[str] = asyncio.Queue()
         budget = limits["output_kb"] * 1024
 
-        def hear(params: Message) -> None:
+        def hear(params: Json) -> None:
             """Queue a progress line, within the call's budget for output."""
             nonlocal budget
             line = redact.cleared(progress_line(params), secrets)
@@ -364,7 +364,7 @@ class Servers:
             server.problems.clear()
             self._found(server.name, self._usable(server, listed))
 
-    def _usable(self, server: Server, listed: list[Message]) -> list[BaseTool]:
+    def _usable(self, server: Server, listed: list[Json]) -> list[BaseTool]:
         """Return the allowed and usable tools, sorted by name; problems of others are reported."""
         entry = server.entry
         timeout_s = min(entry.get("timeout", TIMEOUT_S), self._most_s)
@@ -425,7 +425,7 @@ class Servers:
             return _failed(f"the MCP server {name}: {error}")
 
 
-def progress_line(params: Message) -> str:
+def progress_line(params: Json) -> str:
     """Return a progress notification as a line for people, such as `2/5 reading`."""
     done, total, text = params.get("progress"), params.get("total"), params.get("message")
     count = f"{_plain(done)}/{_plain(total)}" if _is_number(total) else f"{_plain(done)}"
