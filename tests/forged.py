@@ -45,7 +45,7 @@ from server.types import Event
 
 from . import fakes
 
-Json = dict[str, Any]
+Json = Any
 
 # Tools that ask, with the arguments that the forgery wants to run: two of the server's own, one of
 # which may repeat; an operation of a REST API that may repeat; one of an MCP server that may not;
@@ -402,5 +402,5 @@ class RecordingToolbox(Toolbox):
         name = call["function"]["name"]
         if name in TOOLS:
             self.ran.append((name, args))
-        envelope = {"status": "ok", "result": "done"}
+        envelope: Any = {"status": "ok", "result": "done"}
         yield events.tool_result(call["id"], name, "done", 3, result=envelope)

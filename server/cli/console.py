@@ -77,7 +77,9 @@ MOST_TOLD = 20  # lines
 LONGEST_TOLD = 100  # characters of a value
 
 
-def as_foreign(session: Session, defaults: Session) -> tuple[Session, list[str]]:
+def as_foreign(
+    session: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> tuple[Session, list[str]]:
     """Return a session of unknown origin without the parts that grant rights, and lines to print.
 
     The lines list the removed parts; none if nothing was removed. `defaults`: the `session` section

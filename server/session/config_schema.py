@@ -8,13 +8,13 @@ schema.py refuses values; a test checks that both agree.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from typing import Any
 
 from ..schema.compile import DRAFT_2020
-from ..types import Json, RunWarning, Session
+from ..types import Json, RunWarning
 from . import prompts, schema
 from .modes import MODES
 from .schema import STRATEGIES
@@ -327,7 +327,7 @@ LIKELY = 0.85  # the same where unknown names are allowed
 ALIASES = frozenset(("use_costum_temp",))  # a known misspelling of use_custom_temp
 
 
-def remarks(session: Session, tools: Collection[str] = ()) -> list[RunWarning]:
+def remarks(session: Mapping[str, Any], tools: Collection[str] = ()) -> list[RunWarning]:
     """Return `{code, message, key, nearest}` for each unknown key of `session.config`.
 
     At most MOST_TOLD. `key` and `nearest` are dotted paths below `config`; `nearest` is None if no

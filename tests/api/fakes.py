@@ -124,7 +124,7 @@ class Call:
 class Run:
     """A run of given events; between them `wait` is awaited. Knows how it ended."""
 
-    def __init__(self, session: dict[str, Any], script: list[Event | Exception]) -> None:
+    def __init__(self, session: Any, script: list[Event | Exception]) -> None:
         self.id = "run_1"
         self.session = session
         self.first_message = len(session.get("messages", []))
@@ -170,7 +170,7 @@ class Agent:
 
     def prepare(
         self,
-        document: dict[str, Any],
+        document: Any,
         key: str = "",
         owner: str = "",
         resumed: str = "",

@@ -31,7 +31,6 @@ from server.errors import Problem
 from server.models import Options
 from server.models.tool_call_assembler import Calls
 from server.session.fold import Folder
-from server.types import Event
 
 from ..fakes import (
     CountingToolbox,
@@ -43,8 +42,6 @@ from ..fakes import (
     answer,
     user,
 )
-
-Session = dict[str, Any]
 
 TOOLS = {"bump": "auto", "side": "auto safe", "ask": "write", "look": "read", "slow": "auto slow"}
 ONCE = ("bump", "side", "ask", "slow")  # tools that may not run twice
@@ -85,7 +82,7 @@ class Conversation:
             limits={"disconnect_grace_s": 0.002},
         )
 
-    def script(self, messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    def script(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         """The next round's calls, named by turn and place, then an answer."""
         turn = sum(message["role"] == "user" for message in messages)
         last = max(i for i, message in enumerate(messages) if message["role"] == "user")
@@ -100,7 +97,7 @@ class Conversation:
 
     async def run(self) -> None:
         """Hold the conversation to its end, through two turns."""
-        session: Session = {"id": "s", "messages": [user("go")]}
+        session: Any = {"id": "s", "messages": [user("go")]}
         for turn in (1, 2):
             session = await self.turn(session)
             if turn == 1:
@@ -108,7 +105,7 @@ class Conversation:
         for host in self.hosts:
             await host.close()
 
-    async def turn(self, session: Session) -> Session:
+    async def turn(self, session: Any) -> Any:
         while True:
             self.posts += 1
             if self.posts > POSTS:
@@ -126,7 +123,7 @@ class Conversation:
         if self.chance.random() < 0.02:
             self.claims.expire()
 
-    def answer(self, session: Session) -> None:
+    def answer(self, session: Any) -> None:
         if not session.get("interrupts"):
             return
         for interrupt in session["interrupts"]:
@@ -137,7 +134,7 @@ class Conversation:
                 interrupt["answer"] = {"status": "resolved", "payload": payload}
         answer(session, "indeterminate", {"action": "skip"})
 
-    async def post(self, session: Session) -> Session:
+    async def post(self, session: Any) -> Any:
         """POST once, and lose the line with some probability. Returns what the client has then."""
         host = self.chance.choice(self.hosts)
         sent, kept = copy.deepcopy(session), marked(session)
@@ -172,7 +169,7 @@ class Conversation:
 class CountingVendor(ScriptedModel):
     """Calls every tool `call_0`, as some vendors do, through what assembles a vendor's calls."""
 
-    def call(self, options: Options, name: str, deltas: Iterable[str]) -> Iterator[Event]:
+    def call(self, options: Options, name: str, deltas: Iterable[str]) -> Iterator[Any]:
         calls = Calls(options.message_id, options.new_id, str)
         for delta in ("", *deltas):
             function = {"name": name, "arguments": delta}
@@ -187,9 +184,7 @@ class Counted(CountingToolbox):
         super().__init__(tools, {})
         self.ran = ran
 
-    async def execute(
-        self, session: Session, call: Any, args: Any, *more: Any, **owner: Any
-    ) -> Any:
+    async def execute(self, session: Any, call: Any, args: Any, *more: Any, **owner: Any) -> Any:
         if call["function"]["name"] in ONCE:
             self.ran[args["n"]] += 1
         async with aclosing(super().execute(session, call, args, *more, **owner)) as source:
@@ -197,7 +192,7 @@ class Counted(CountingToolbox):
                 yield event
 
 
-def marked(session: Session) -> Session:
+def marked(session: Any) -> Any:
     """The copy that a client keeps when it POSTs approvals: those calls may have begun."""
     kept = copy.deepcopy(session)
     for interrupt in kept.get("interrupts", ()):

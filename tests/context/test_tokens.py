@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import unittest
+from typing import Any
 
 from server.context.budget import (
     FAMILIES,
@@ -99,7 +100,7 @@ class Estimates(unittest.TestCase):
         image = {"type": "image_url", "image_url": {"url": "data:" + "x" * 10**6}}
         self.assertEqual(of_content([image, {"type": "text", "text": "hello"}]), MEDIA + 1)
         self.assertEqual(of_content(None), 0)
-        call = {"id": "c", "function": {"name": "read", "arguments": '{"path": "a.txt"}'}}
+        call: Any = {"id": "c", "function": {"name": "read", "arguments": '{"path": "a.txt"}'}}
         self.assertGreater(
             of_message({"role": "assistant", "content": "", "tool_calls": [call]}), 15
         )

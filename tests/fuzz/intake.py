@@ -36,17 +36,14 @@ from server.tools.dispatch import Performer
 from server.tools.mcp.servers import Question
 from server.tools.runner import Job, Outcome
 from server.tools.toolbox import Toolbox
-from server.types import Event
 
 from ..agent.test_loop import complete
 from ..fakes import DEFAULTS, Ids, ManualClock, MemoryClaims, ScriptedModel, user
 from ..test_app import FULL
 from .mutate import TEXTS, broken_json, spelled
 
-Session = dict[str, Any]
-
 MOST_S = 3.0  # of CPU for one document; anything near it is a way to stall everybody else
-PAGE_TOOL = {"name": "page_title", "parameters": {"type": "object"}}
+PAGE_TOOL: Any = {"name": "page_title", "parameters": {"type": "object"}}
 ARGUMENTS = (
     "{}", "", "[]", "null", '{"expression":"6*7"}', '{"command":"ls"}', '{"path":"a.txt"}',
     '{"question":"Sure?"}', '{"a":' * 200, '{"expression":"9**9**9"}', '{"x":"{{calculator+1d}}"}',
@@ -89,12 +86,12 @@ async def posted(raw: bytes, chance: random.Random) -> str:
     return outcome
 
 
-async def run(host: BaseAgent, document: Any, chance: random.Random) -> Session:
+async def run(host: BaseAgent, document: Any, chance: random.Random) -> Any:
     """Raises Problem where it is refused, AssertionError where a law is broken."""
-    given: Session = copied(document)
+    given: Any = copied(document)
     made = host.prepare(document)
-    folder, found, stops_at = Folder(given), list[Event](), chance.randrange(1, 60)
-    beginning: Session | None = None
+    folder, found, stops_at = Folder(given), list[Any](), chance.randrange(1, 60)
+    beginning: Any | None = None
     async with asyncio.timeout(60), aclosing(made.events()) as source:
         async for event in source:
             event = copied(event)
@@ -118,7 +115,7 @@ def copied(document: Any) -> Any:
     return json.loads(json.dumps(document))
 
 
-def admissible(document: Session, chance: random.Random) -> None:
+def admissible(document: Any, chance: random.Random) -> None:
     """Any beginning of a run leaves a document that may be POSTed."""
     shown = f"{document!r:.3000}"
     try:
@@ -151,9 +148,7 @@ def agent(chance: random.Random) -> BaseAgent:
     )
 
 
-def said(
-    chance: random.Random, names: list[str], messages: list[dict[str, Any]]
-) -> list[tuple[Any, ...]]:
+def said(chance: random.Random, names: list[str], messages: list[Any]) -> list[tuple[Any, ...]]:
     """A model that says anything at all, also what it should not."""
     parts: list[tuple[Any, ...]] = []
     for _ in range(chance.choice((0, 1, 1, 2, 5))):
@@ -172,7 +167,7 @@ def said(
 class Model(ScriptedModel):
     """Found as a real one is, then scripted."""
 
-    def resolve(self, provider: dict[str, Any], owner: str = "") -> ScriptedModel:
+    def resolve(self, provider: Any, owner: str = "") -> ScriptedModel:
         real_models().resolve(provider)
         return self
 
@@ -181,7 +176,7 @@ class Dry(Performer):
     """Tools that run nothing on this machine but say that they did."""
 
     async def perform(
-        self, entry: Entry, job: Job, question: dict[str, Any] | None
+        self, entry: Entry, job: Job, question: Any | None
     ) -> AsyncGenerator[str | Outcome | Question, None]:
         if entry.tool.kind == "inline":
             async for item in super().perform(entry, job, question):
@@ -222,10 +217,10 @@ PARTS = ("_runner", "_client", "_mcp", "_allowed", "_agents")
 
 
 @functools.cache
-def corpus() -> list[Session]:
+def corpus() -> Any:
     """Documents at every stage of conversations of several kinds."""
     config = {"context": {"budget": 300}, "yaa": {"language": "en"}}
-    kinds: list[Session] = [
+    kinds: Any = [
         {},
         {"tools": [PAGE_TOOL], "config": {"tool": {"shell": {"auto_approve": True}}}},
         {"config": {"yaa": {"mode": "plan_execute", "auto_title": True}}},
@@ -233,12 +228,12 @@ def corpus() -> list[Session]:
         {"config": config, "grants": [{"tool": "shell", "decision": "allow"}]},
         {"config": {"limits": {"max_steps": 2}}, "environment": ["it is late"]},
     ]
-    documents = [copy.deepcopy(FULL)]
+    documents: Any = [copy.deepcopy(FULL)]
     for vector in json.loads((Path(__file__).parent.parent / "vectors/fold.json").read_text()):
         documents.append(vector["session"])
     for number, kind in enumerate(kinds):
         chance = random.Random(number)
-        document = {"id": f"s{number}", "messages": [user("go on " * 30)], **kind}
+        document: Any = {"id": f"s{number}", "messages": [user("go on " * 30)], **kind}
         for turn in range(4):
             documents += asyncio.run(stages(document, chance))
             document = complete(copy.deepcopy(documents[-1]))
@@ -246,7 +241,7 @@ def corpus() -> list[Session]:
     return documents
 
 
-async def stages(document: Session, chance: random.Random) -> list[Session]:
+async def stages(document: Any, chance: random.Random) -> list[Any]:
     given, found = copied(document), [document]
     folder = Folder(given)
     async for event in agent(chance).prepare(copied(document)).events():

@@ -46,7 +46,7 @@ SAID = block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "hi
 class Whole(whole.Whole):
     api, speaker = "messages", SPEAKER
 
-    def check(self, *chunks: bytes) -> Json:
+    def check(self, *chunks: bytes) -> Any:
         made = super().check(*chunks)
         self.assertEqual(
             [each["item"] for each in made["reasoning"]["details"]],

@@ -35,7 +35,7 @@ from .fakes import (
 )
 from .fakes import Peer as Side
 
-ASK = [{"id": "u1", "role": "user", "content": "hello"}]
+ASK: Any = [{"id": "u1", "role": "user", "content": "hello"}]
 HEY = answer(sse(said("he"), said("y"), STOP))
 
 

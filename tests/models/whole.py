@@ -39,7 +39,7 @@ class Whole(unittest.TestCase):
     api: str
     speaker: Speaker
 
-    def check(self, *chunks: bytes) -> dict[str, Any]:
+    def check(self, *chunks: bytes) -> Any:
         found = read(self.api, *chunks)
         self.assertEqual(check_brackets(found), [])
         made = message(found)

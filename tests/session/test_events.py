@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unittest
+from typing import Any
 
 from server.session import events as e
 
@@ -19,7 +20,7 @@ class Wire(unittest.TestCase):
             with self.subTest(text):
                 self.assertEqual(json.loads(e.dumps(event)), event)
                 self.assertNotIn("\n", e.dumps(event))
-        marked = {**e.text_delta("m1", "x"), "metadata": {"yaa": {}}}
+        marked: Any = {**e.text_delta("m1", "x"), "metadata": {"yaa": {}}}
         self.assertEqual(json.loads(e.dumps(marked)), marked)
 
     def test_pointers_escape(self) -> None:
@@ -35,7 +36,7 @@ class Wire(unittest.TestCase):
                 "response_schema": {"type": "object"},
             },
         ]
-        session = {"id": "s", "rev": 0, "run": {"id": "r"}, "interrupts": interrupts}
+        session: Any = {"id": "s", "rev": 0, "run": {"id": "r"}, "interrupts": interrupts}
         outcome = e.run_finished(session, "interrupted", "awaiting", [], 1)["outcome"]
         self.assertEqual(outcome["type"], "interrupt")
         self.assertEqual(

@@ -64,7 +64,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.home = Path(holder.name)
-        self.session: dict[str, Any] = {
+        self.session: Any = {
             "id": "s",
             "config": copy.deepcopy(DEFAULTS["session"]["config"]),
             "grants": [],
@@ -77,7 +77,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         server["tools"] = {name: {"ceiling": ceiling} for name, ceiling in ceilings.items()}
         return Toolbox(Config(server, DEFAULTS["session"], self.home))
 
-    def call(self, name: str, arguments: Any) -> dict[str, Any]:
+    def call(self, name: str, arguments: Any) -> Any:
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         return {"id": "c1", "type": "function", "function": {"name": name, "arguments": text}}
 
@@ -347,7 +347,7 @@ class Edited(Case):
         other = {"id": "int-x", "reason": "limit", "answer": {"status": "cancelled"}}
         asked = {"id": "int-c1", "reason": "tool_call", "call_id": "c1", "answer": answer}
         message = {"role": "assistant", "tool_calls": [self.call(name, {})]}
-        document = {"messages": [{"role": "user"}, message], "interrupts": [other, asked]}
+        document: Any = {"messages": [{"role": "user"}, message], "interrupts": [other, asked]}
         self.toolbox().admit(document)
 
     def test_what_does_not_fit_is_refused_with_its_place(self) -> None:
@@ -430,8 +430,9 @@ class Executed(Case):
     async def test_who_changed_the_arguments_is_told(self) -> None:
         toolbox, call = self.toolbox(), self.call("calculator", {"expression": "1"})
         args = {"expression": "2"}
-        for more, who in (({}, "The user"), ({"args_by": "hook"}, "A rule of this server")):
-            source = toolbox.execute(self.session, call, args, {"args": args, **more})
+        entries: list[Any] = [{"args": args}, {"args": args, "args_by": "hook"}]
+        for entry, who in zip(entries, ("The user", "A rule of this server"), strict=True):
+            source = toolbox.execute(self.session, call, args, entry)
             (found,) = [event async for event in source]
             self.assertIn(f"{who} changed the arguments to", found["content"])
 
