@@ -316,10 +316,27 @@ class Config(TypedDict, total=False):
     yaa: YaaConfig
     llm_api: ModelConfig
     prompt: dict[str, str]  # section -> template
-    agent: Json  # the agent's definition (session/agent_definition.py)
+    agent: AgentDefinition  # a copy, which the server fills in
     tool: dict[str, ToolConfig]  # by tool
     limits: Limits
     context: ContextConfig
+
+
+class AgentDefinition(TypedDict, total=False):
+    """What an agent is and may do (session/agent_definition.py)."""
+
+    name: str
+    description: str
+    provider: str
+    model: str
+    systemPrompt: str
+    mode: str
+    tools: list[str]  # names or patterns
+    policy: dict[str, str]  # tool -> auto, ask or deny
+    limits: Limits
+    prompt: dict[str, str]  # section -> template
+    output_schema: Json
+    require_finish_tool: bool
 
 
 class YaaConfig(TypedDict, total=False):
@@ -362,11 +379,17 @@ class ProviderConfig(TypedDict, total=False):
     api_url: str
     api_key: str | None
     model_name: str | None
-    model_type: Json
+    preset: str  # vendor
+    api: str  # chat, responses or messages; "" for the preset's
+    model_type: Json  # {is_function_call, is_reasoning}
     model_settings: Json
-    cost_per_ktoken: float | None
+    max_tokens: float | None  # of one answer
+    max_context: float | None  # tokens
+    tool_mode: str  # auto, native, json_schema or text
+    cost_per_ktoken: float | None  # in cost_unit
     cost_unit: str | None
-    max_tokens: float | None
+    costs: dict[str, float]  # kind of tokens -> cost of 1,000
+    extra_body: Json  # members of each request
 
 
 class ToolConfig(TypedDict, total=False):

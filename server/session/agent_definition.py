@@ -185,7 +185,7 @@ def names(definition: Json, tool: str) -> bool:
     return any(each.casefold() == tool for each in definition.get("tools") or ())
 
 
-def word(session: Session, tool: str, *, page: bool) -> str:
+def word(session: Mapping[str, Any], tool: str, *, page: bool) -> str:
     """Return the agent's policy for a tool: auto, ask, deny, or "" for none.
 
     `page`: it is a client tool. Agents do not list those.

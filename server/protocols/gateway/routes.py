@@ -292,7 +292,7 @@ def detail(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] 
 
 def usable(about: Mapping[str, Any], tools: Iterable[str]) -> list[str]:
     """Return the names of those tools that the agent may use."""
-    session: Session = {"config": {"agent": dict(about)}}
+    session = {"config": {"agent": about}}
     return [name for name in tools if agent_definition.word(session, name, page=False) != "deny"]
 
 
