@@ -494,8 +494,9 @@ def after_refusal(
     makes the next request fit; None if there is none.
     """
     sent = whole(session, model, beside)
-    known = type(told) is int and 0 < told <= LARGEST_COUNT
-    window = told if known and told else max(sent.total * 9 // 10, 1)
+    window = max(sent.total * 9 // 10, 1)
+    if type(told) is int and 0 < told <= LARGEST_COUNT:
+        window = told
     windows: dict[str, float] = {**session["context"].get("windows", {}), model: window}
     wiser: Session = {**session, "context": {**session["context"], "windows": windows}}
     compaction = planned(wiser, budget_of(wiser, model, facts), sent, target=REFUSED_TARGET)

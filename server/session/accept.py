@@ -16,6 +16,7 @@ from ..errors import Problem
 from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT
 from ..types import (
+    AgentDefinition,
     Change,
     ClientTool,
     Event,
@@ -201,7 +202,7 @@ def converted(session: Session) -> list[Event]:
 def opening(
     session: Session,
     defaults: Session,
-    agent: Json,
+    agent: AgentDefinition,
     run_id: str,
     now_ms: int,
     new_id: Callable[[str], str],
@@ -356,13 +357,15 @@ def _mode(session: Session, defaults: Session) -> str:
     return str(own.get("mode", defaults["config"]["yaa"].get("mode")) or "")
 
 
-def _with_limits(defaults: Session, agent: Json, mode: str) -> Session:
+def _with_limits(defaults: Session, agent: AgentDefinition, mode: str) -> Session:
     config = defaults["config"]
     limits: Any = agent_definition.limits(agent, config["limits"], mode)
     return {**defaults, "config": {**config, "limits": limits}}
 
 
-def _other_limits(session: Session, defaults: Session, agent: Json, mode: str) -> Iterator[Change]:
+def _other_limits(
+    session: Session, defaults: Session, agent: AgentDefinition, mode: str
+) -> Iterator[Change]:
     """Yield changes of limits that another agent or mode filled in and that are unchanged since."""
     own: Mapping[str, Any] = session.get("config", {}).get("limits") or {}
     wanted = defaults["config"]["limits"]

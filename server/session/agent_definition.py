@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..schema.validate import check_schema, validate
-from ..types import Json, RunWarning, Session
+from ..types import AgentDefinition, Json, RunWarning, Session
 from . import patterns
 from .modes import MODES, PLANNING, mode_named
 from .prompts import NAMES, remarks
@@ -67,7 +67,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def read(name: str, value: Any) -> tuple[Json, list[Misfit]]:
+def read(name: str, value: Any) -> tuple[AgentDefinition, list[Misfit]]:
     """Return (definition with aliases replaced, errors); ({}, errors) if it is invalid.
 
     Each error is {"pointer", "detail"}. Idempotent: `read` of a returned definition returns the
@@ -78,7 +78,7 @@ def read(name: str, value: Any) -> tuple[Json, list[Misfit]]:
         return {}, [{"pointer": "", "detail": said}]
     if not isinstance(value, dict):
         return {}, [{"pointer": "", "detail": "expected an object with the keys of an agent"}]
-    found = _spelled(value)
+    found: Any = _spelled(value)
     misfits = [{"pointer": e.pointer, "detail": e.message} for e in validate(found, SCHEMA)]
     if not misfits and (wrong := check_schema(found.get("output_schema", True))):
         misfits = [{"pointer": "/output_schema", "detail": str(wrong[0])}]
@@ -94,7 +94,9 @@ def read(name: str, value: Any) -> tuple[Json, list[Misfit]]:
     return found, []
 
 
-def narrowed(brought: Json, limits: Mapping[str, Any]) -> tuple[Json, list[str]]:
+def narrowed(
+    brought: AgentDefinition, limits: Mapping[str, Any]
+) -> tuple[AgentDefinition, list[str]]:
     """Return a definition without permissions beyond the server's, and the places of those.
 
     For a definition that a session brings along. `limits` are the server's defaults. Places are
@@ -102,7 +104,7 @@ def narrowed(brought: Json, limits: Mapping[str, Any]) -> tuple[Json, list[str]]
     """
     policy, own = brought.get("policy", {}), brought.get("limits", {})
     asked = {tool: word for tool, word in policy.items() if word != "auto"}
-    kept = {name: value for name, value in own.items() if not _above(value, limits.get(name))}
+    kept: Any = {name: value for name, value in own.items() if not _above(value, limits.get(name))}
     left_out = [f"policy.{tool}" for tool in policy if tool not in asked]
     left_out += [f"limits.{name}" for name in own if name not in kept]
     if not left_out:
@@ -138,7 +140,7 @@ def files_named(definition: Any) -> Iterator[tuple[dict[str, Any], str, str]]:
             yield place, key, match[1]
 
 
-def warnings(definition: Json) -> list[str]:
+def warnings(definition: AgentDefinition) -> list[str]:
     """Return messages about valid templates that are probably wrong."""
     texts = {**definition.get("prompt", {}), "systemPrompt": definition.get("systemPrompt", "")}
     return [remark["message"] for remark in remarks(texts)]
@@ -162,7 +164,7 @@ def unmatched(
             yield f"there is no tool {name!r}{hint}"
 
 
-def unknown_tools(definition: Json, tools: Collection[str]) -> list[str]:
+def unknown_tools(definition: AgentDefinition, tools: Collection[str]) -> list[str]:
     """Return messages about names in `tools` and `policy` that match no tool."""
     listed = unmatched(definition.get("tools", ()), tools)
     policy = unmatched(definition.get("policy", {}), tools, exact=True)
@@ -174,13 +176,13 @@ def matches(pattern: str, tools: Iterable[str]) -> bool:
     return any(map(patterns.names((pattern,)), tools))
 
 
-def of(session: Mapping[str, Any]) -> Json:
+def of(session: Mapping[str, Any]) -> AgentDefinition:
     """Return the definition in the session, {} if it has none yet."""
-    found: Json = session.get("config", {}).get("agent") or {}
-    return found
+    found: AgentDefinition | None = session.get("config", {}).get("agent")
+    return found or {}
 
 
-def names(definition: Json, tool: str) -> bool:
+def names(definition: AgentDefinition, tool: str) -> bool:
     """Return whether an agent lists this tool by its name, not only by a pattern."""
     return any(each.casefold() == tool for each in definition.get("tools") or ())
 
@@ -210,7 +212,7 @@ def lists_finish(session: Session) -> bool:
     return listed is None or "finish" in listed
 
 
-def provider(definition: Json, own: Any, default: Any) -> Any:
+def provider(definition: AgentDefinition, own: Any, default: Any) -> Any:
     """Return the provider to resolve.
 
     It is the session's own if it names one, else its agent's, else the default; they are never
@@ -227,7 +229,7 @@ def provider(definition: Json, own: Any, default: Any) -> Any:
     return chosen if "provider" in definition or "model" in definition else own or default
 
 
-def limits(definition: Json, defaults: Mapping[str, Any], mode: str = "") -> Json:
+def limits(definition: AgentDefinition, defaults: Mapping[str, Any], mode: str = "") -> Json:
     """Return the limits for a session of this agent.
 
     `mode`: the session's own choice, "" for none.

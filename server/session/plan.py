@@ -38,8 +38,10 @@ def set_plan(session: Session, goal: str, tasks: list[str]) -> Plan:
     known = {task["title"]: task for task in reversed(tasks_of(session))}
     made: list[Task] = []
     for number, title in enumerate(titles, 1):
-        old = known.pop(title, {"id": "", "title": title, "status": TODO})
-        made.append({**old, "id": str(number), "title": title})
+        if old := known.pop(title, None):
+            made.append({**old, "id": str(number), "title": title})
+        else:
+            made.append({"status": TODO, "id": str(number), "title": title})
     return {"goal": goal, "tasks": made}
 
 

@@ -25,10 +25,11 @@ def interrupt(reason: str, answer: Any, **more: Any) -> Any:
     return {"id": "i", "reason": reason, "call_id": "c1", "answer": answer, **more}
 
 
-def opened(document: Any, agent: Any | None = None, *, checked: bool = True) -> Any:
+def opened(document: Any, agent: Any = None, *, checked: bool = True) -> Any:
     session = copy.deepcopy(accept(document) if checked else document)
     folder = Folder(session)
-    for event in opening(session, DEFAULTS["session"], agent or {}, "r1", NOW, Ids()):
+    agent = agent or {}
+    for event in opening(session, DEFAULTS["session"], agent, "r1", NOW, Ids()):
         folder.apply(event)
     return folder.session
 

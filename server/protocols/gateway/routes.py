@@ -24,7 +24,7 @@ from ...session.accept import accept
 from ...session.events import pointer
 from ...session.modes import mode_named
 from ...strict_json import JSONError, dumps, loads
-from ...types import Event, Interrupt, Json, Session
+from ...types import AgentDefinition, Event, Interrupt, Json, Session
 from ..session_body import check, in_body
 from .events import Telling, chat, reply
 
@@ -265,14 +265,12 @@ def refusal(problem: Problem) -> Json:
 # -- agents ---------------------------------------------------------------------------------------
 
 
-def summary(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] = ()) -> Json:
+def summary(about: AgentDefinition, tools: Iterable[str], named: Iterable[str] = ()) -> Json:
     """Return an agent for a list; `about` is its definition.
 
     `tools` are the server's tools, `named` those that an agent has only if it names them.
     """
-    found = usable(about, tools) + [
-        name for name in named if agent_definition.names(dict(about), name)
-    ]
+    found = usable(about, tools) + [name for name in named if agent_definition.names(about, name)]
     meta = {"model": about.get("model", ""), "mode": _mode(about), "tools": found}
     return {
         "key": about["name"],
@@ -282,7 +280,7 @@ def summary(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str]
     }
 
 
-def detail(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] = ()) -> Json:
+def detail(about: AgentDefinition, tools: Iterable[str], named: Iterable[str] = ()) -> Json:
     """Return an agent with its provider and instructions; the arguments are those of `summary`."""
     found = summary(about, tools, named)
     provider = {"providerType": about.get("provider", "").upper()}
@@ -290,7 +288,7 @@ def detail(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] 
     return {**found, **instructions, "meta": {**provider, **found["meta"]}}
 
 
-def usable(about: Mapping[str, Any], tools: Iterable[str]) -> list[str]:
+def usable(about: AgentDefinition, tools: Iterable[str]) -> list[str]:
     """Return the names of those tools that the agent may use."""
     session = {"config": {"agent": about}}
     return [name for name in tools if agent_definition.word(session, name, page=False) != "deny"]
@@ -302,7 +300,7 @@ def tagged(agent: Json, tag: str) -> bool:
     return any(tag.casefold() in place.casefold() for place in places)
 
 
-def _mode(about: Mapping[str, Any]) -> str:
+def _mode(about: AgentDefinition) -> str:
     """Return the mode in the gateway's notation, in capitals; RE_ACT for react."""
     mode = mode_named(about.get("mode", ""))
     name = mode.name if mode else ""
@@ -392,7 +390,7 @@ class Agents(Protocol):
         """Return the agents of this owner."""
         ...
 
-    def resolve(self, session: Mapping[str, Any], owner: str) -> Json:
+    def resolve(self, session: Mapping[str, Any], owner: str) -> AgentDefinition:
         """Return the definition of a session's agent. Raises Problem."""
         ...
 

@@ -228,7 +228,7 @@ class Envelope(unittest.TestCase):
 
 
 class Agents(unittest.TestCase):
-    ABOUT: dict[str, Any] = {
+    ABOUT: Any = {
         "name": "helper",
         "description": "Helps",
         "provider": "bailian",
