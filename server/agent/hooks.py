@@ -165,7 +165,7 @@ class Hooks:
         """Return the hooks of a point, in their order."""
         return self._at.get(point, [])
 
-    def info(self) -> dict[str, Any]:
+    def info(self) -> Json:
         """Return `{loaded, problems}` for `/info` and the start of the server."""
         loaded = [
             {"name": each.name, "point": point, "priority": each.priority}

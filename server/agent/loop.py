@@ -39,7 +39,7 @@ from ..telemetry.metrics import Metrics, Row
 from ..tools.execution_claims import Claims, Locks
 from ..tools.executions import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
-from ..types import Event, Interrupt, Message, RunInfo, Session
+from ..types import Event, Interrupt, Json, Message, RunInfo, Session
 from .call_runner import Jobs, Unclaimed
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
@@ -266,7 +266,7 @@ class Run:
         )
         self._started_ms = agent.stopwatch()
         self._step = ""  # the open step's name
-        self._limits: dict[str, Any] = {}  # set once the opening events are folded
+        self._limits: Json = {}  # set once the opening events are folded
         self._used = session.get("usage", {}).copy()  # usage before this POST
         self._facts = Facts(model.model, model.facts)
         tells = {"tells_deltas": agent.tells_deltas, "tells_calls": agent.tells_calls}

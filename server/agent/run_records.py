@@ -20,7 +20,7 @@ from ..session import run_record
 from ..session.run_record import Record
 from ..strict_json import JSONError, dumps, loads
 from ..telemetry import log
-from ..types import Session
+from ..types import Json, Session
 
 _log = log.get("runs")
 
@@ -110,7 +110,7 @@ class Writer:
             os.close(descriptor)
         self.begun = True
 
-    def _changed(self, state: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    def _changed(self, state: Json) -> Iterator[tuple[str, Any]]:
         for key, value in state.items():
             if (text := dumps(value)) != self._state.get(key):
                 self._state[key] = text

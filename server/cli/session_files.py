@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, Self, cast
+from typing import Any, BinaryIO, Protocol, Self
 from urllib.parse import quote, unquote
 
 from .. import strict_json
@@ -87,13 +87,13 @@ def parsed(data: bytes, name: str, journal: Path | None = None) -> Session:
     Raises Problem that names `name` and the place of the error.
     """
     try:
-        document = loads(data)
+        document: Any = loads(data)
     except JSONError as error:
         place, message = strict_json.wrong(data, error)
         raise Problem("bad_json", f"{name}{place}: {message}") from None
-    if not isinstance(document, dict):
+    if not is_object(document):
         raise Problem("session_invalid", f"{name}: a session is one JSON object")
-    session = cast(Session, document)  # checked when it is run
+    session: Session = document  # checked when it is run
     if journal is not None:
         folder = Folder(session)
         for event in _journaled(journal, data):

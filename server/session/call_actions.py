@@ -7,9 +7,9 @@ them, the loop performs them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from ..types import Grant, Interrupt, LedgerEntry, Session, ToolCall
+from ..types import Grant, Interrupt, Json, LedgerEntry, Session, ToolCall
 
 
 def unattended(session: Session) -> bool:
@@ -31,7 +31,7 @@ class Verdict(Protocol):
         ...
 
     @property
-    def args(self) -> dict[str, Any] | None:
+    def args(self) -> Json | None:
         """Return the arguments as they would run, None if there are none."""
         ...
 
@@ -71,7 +71,7 @@ class Verdict(Protocol):
         ...
 
     @property
-    def offer(self) -> dict[str, Any]:
+    def offer(self) -> Json:
         """Return the network of the call and the hosts that an approval may add."""
         ...
 
@@ -83,7 +83,7 @@ class Toolbox(Protocol):
         """Return the verdict on one call."""
         ...
 
-    def declared(self, session: Session) -> list[dict[str, Any]]:
+    def declared(self, session: Session) -> list[Json]:
         """Return the tools that are declared to the model."""
         ...
 
@@ -100,7 +100,7 @@ class Execute:
     """
 
     call: ToolCall
-    args: dict[str, Any]
+    args: Json
     entry: LedgerEntry
     repeatable: bool
     grant: Grant | None = None
@@ -138,7 +138,7 @@ class Given:
     """Record the result from the client: `payload` is its answer, {content, is_error?}."""
 
     call: ToolCall
-    payload: dict[str, Any]
+    payload: Json
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Send:
     """Answer the call with a notice that it was sent to the client, which acts on that event."""
 
     call: ToolCall
-    args: dict[str, Any]
+    args: Json
 
 
 Job = Execute | Recover | Reply | Given | Send

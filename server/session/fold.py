@@ -307,8 +307,7 @@ def run_error(session: Session, event: Event) -> None:
         message: Message = {"id": message_id, "role": "error", "content": event["message"]}
         if isinstance(event.get("code"), str):
             message["code"] = event["code"]
-        if "timestamp" in event:
-            message["at"] = event["timestamp"]
+        stamp(message, event)
         session["messages"].append(message)
     session["status"] = session["finish_reason"] = "failed"
     if "rev" in details:
@@ -409,8 +408,7 @@ def open_message(session: Session, message_id: str, event: Event) -> Message:
     message = find_message(session, message_id)
     if message is None:
         message = {"id": message_id, "role": "assistant", "content": "", "open": True}
-        if "timestamp" in event:
-            message["at"] = event["timestamp"]
+        stamp(message, event)
         session["messages"].append(message)
     return message
 
@@ -456,8 +454,7 @@ def tool_result(session: Session, event: Event, places: Places) -> None:
         "name": details.get("name", ""),
         "content": event["content"],
     }
-    if "timestamp" in event:
-        message["at"] = event["timestamp"]
+    stamp(message, event)
     if "is_error" in details:
         message["is_error"] = details["is_error"]
     if "result" in details:
@@ -529,6 +526,12 @@ def extra(event: Mapping[str, Any]) -> Json:
     metadata = event.get("metadata")
     ours = metadata.get("yaa") if isinstance(metadata, dict) else None
     return ours if isinstance(ours, dict) else {}
+
+
+def stamp(message: Message, event: Event) -> None:
+    """Set the time of a new message, if the event has one."""
+    if "timestamp" in event:
+        message["at"] = event["timestamp"]
 
 
 # -- the tables -----------------------------------------------------------------------------------

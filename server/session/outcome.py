@@ -62,15 +62,15 @@ VALUE = "output"  # the argument for a value that is not an object
 _FENCED = re.compile(r"\s*```[a-zA-Z]*\s*\n(.*)\n\s*```\s*", re.DOTALL)
 
 
-def schema_of(session: Session) -> dict[str, Any] | None:
+def schema_of(session: Session) -> Json | None:
     """Return the schema of the session's answer: its own, else its agent's, else None."""
     own = session["config"]["yaa"].get("output_schema")
     agents = (session["config"].get("agent") or {}).get("output_schema")
-    found: dict[str, Any] | None = agents if own is None else own
+    found: Json | None = agents if own is None else own
     return found
 
 
-def parameters(schema: dict[str, Any]) -> dict[str, Any]:
+def parameters(schema: Json) -> Json:
     """Return the schema of `finish`'s arguments: the output's, wrapped unless it is an object."""
     if schema.get("type") == "object":
         return schema
@@ -82,12 +82,12 @@ def parameters(schema: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def unwrapped(schema: dict[str, Any], args: dict[str, Any]) -> Any:
+def unwrapped(schema: Json, args: Json) -> Any:
     """Return the output that arguments of `finish` contain."""
     return args if schema.get("type") == "object" else args[VALUE]
 
 
-def read(text: Any, schema: dict[str, Any]) -> tuple[Any, str]:
+def read(text: Any, schema: Json) -> tuple[Any, str]:
     """Return (value of an answer in text, "" or the error); (None, error) if it is not JSON."""
     text = text if isinstance(text, str) else ""
     fenced = _FENCED.fullmatch(text)

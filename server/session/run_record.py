@@ -334,9 +334,7 @@ def model_error(event: Event) -> Interrupt:
     }
 
 
-def told(
-    session: Session, before: Mapping[str, Any], first_message: int, results: int
-) -> dict[str, Any]:
+def told(session: Session, before: Mapping[str, Any], first_message: int, results: int) -> Json:
     """Return the fields of this run's log line: no text, no arguments.
 
     `before`: the session's usage before the run. `results`: the number of tool results it added; it

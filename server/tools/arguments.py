@@ -22,7 +22,7 @@ from ..schema.report import Mismatch
 from ..schema.validate import Validator
 from ..session.events import pointer
 from ..strict_json import JSONError, depth_exceeds, dumps, loads
-from ..types import Message, Session, ToolCall
+from ..types import Json, Message, Session, ToolCall
 from .result import MAX_NESTED
 
 # -- argument templates ---------------------------------------------------------------------------
@@ -160,8 +160,8 @@ class Earlier:
 
 
 def fill(
-    session: Session, call: ToolCall, args: dict[str, Any], results: Results | None = None
-) -> tuple[dict[str, Any], list[str]]:
+    session: Session, call: ToolCall, args: Json, results: Results | None = None
+) -> tuple[Json, list[str]]:
     """Return (arguments with all templates replaced, one note for each). `args` is not changed.
 
     `results`: those of the session, if they were read before. Raises Unfilled or Pending.
@@ -255,10 +255,10 @@ def _templates(value: Any) -> int:
 
 # -- arguments ------------------------------------------------------------------------------------
 
-Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
+Fill = Callable[[Json], tuple[Json, list[str]]]
 
 
-def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], str, list[str]]:
+def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[Json, str, list[str]]:
     """Return (arguments to run with, error text or "", notes on changes).
 
     `raw`: argument text or a dict. Parameters that were declared under a portable name get their
@@ -282,7 +282,7 @@ def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], 
     return mended.value, "", changes + filled + [str(item) for item in mended.repairs]
 
 
-def misfits(args: dict[str, Any], validator: Validator, fill: Fill) -> list[Mismatch]:
+def misfits(args: Json, validator: Validator, fill: Fill) -> list[Mismatch]:
     """Return the errors in arguments that a person edited.
 
     Empty if templates refer to results that are missing so far; these are checked when the call
@@ -297,7 +297,7 @@ def misfits(args: dict[str, Any], validator: Validator, fill: Fill) -> list[Mism
     return repair(filled, validator).errors
 
 
-def _named(args: dict[str, Any], validator: Validator) -> dict[str, Any]:
+def _named(args: Json, validator: Validator) -> Json:
     """Return the arguments under the tool's own parameter names."""
     names = renamed(validator.schema)
     return {names.get(name, name): value for name, value in args.items()} if names else args

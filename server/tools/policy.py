@@ -12,7 +12,6 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from ..sandbox import network_policy
 from ..sandbox.network_policy import NETWORKS, Reach
@@ -192,18 +191,18 @@ class Verdict:
 
     action: str
     reason: str = ""
-    args: dict[str, Any] | None = None
+    args: Json | None = None
     fingerprint: str = ""
     repeatable: bool = False
     parallel_safe: bool = False
     status: str = "invalid_arguments"  # of the call's result, for action `error`
     repairs: list[str] = field(default_factory=list)
-    offer: dict[str, Any] = field(default_factory=dict)
+    offer: Json = field(default_factory=dict)
     may_ask: bool = False
     like: str = ""  # equivalent tool whose hooks and policies apply; "" if none
 
 
-def fingerprint(name: str, args: dict[str, Any]) -> str:
+def fingerprint(name: str, args: Json) -> str:
     """Return the key of an approval: a SHA-256 of the tool's name and its canonical arguments."""
     return f"sha256:{hashlib.sha256(f'{name}{chr(10)}{canonical(args)}'.encode()).hexdigest()}"
 
@@ -221,7 +220,7 @@ class Grants:
         for grant in grants:
             self._of.setdefault(grant["tool"], []).append(grant)
 
-    def decisions(self, name: str, args: dict[str, Any]) -> set[str]:
+    def decisions(self, name: str, args: Json) -> set[str]:
         """Return the decisions of the grants that cover this call: any of "allow" and "deny"."""
         found: set[str] = set()
         for grant in self._of.get(name, ()):
@@ -229,7 +228,7 @@ class Grants:
                 found.add(grant["decision"])
         return found
 
-    def _covers(self, grant: Grant, args: dict[str, Any]) -> bool:
+    def _covers(self, grant: Grant, args: Json) -> bool:
         for key, pattern in grant.get("match", {}).items():
             text = args.get(key)
             if not isinstance(text, str):  # patterns match strings only
@@ -244,7 +243,7 @@ class Grants:
 
 def decide(
     tool: BaseTool,
-    args: dict[str, Any],
+    args: Json,
     ceiling: str,
     session: Session,
     grants: Grants | None = None,
@@ -265,7 +264,7 @@ def decide(
 
 
 def _decided(
-    tool: BaseTool, args: dict[str, Any], ceiling: str, session: Session, granted: set[str]
+    tool: BaseTool, args: Json, ceiling: str, session: Session, granted: set[str]
 ) -> tuple[str, str]:
     own = own_words(session, tool)
     if ceiling == "deny":
@@ -293,7 +292,7 @@ def _decided(
     return ("run", "it only reads") if tool.read_only else ("ask", "it may change things")
 
 
-def own_words(session: Session, tool: BaseTool) -> dict[str, Any]:
+def own_words(session: Session, tool: BaseTool) -> Json:
     """Return the session's settings for a tool, over those of the tool that it is like.
 
     `deny` in either applies.
@@ -304,9 +303,7 @@ def own_words(session: Session, tool: BaseTool) -> dict[str, Any]:
     return {**like, **own, **denied}
 
 
-def narrowed(
-    wanted: dict[str, Any], required: dict[str, Any], most: dict[str, Any]
-) -> dict[str, Any]:
+def narrowed(wanted: Json, required: Json, most: Json) -> Json:
     """Return the limits of one call.
 
     Each is the session's limit, raised to the tool's requirement, and never above the server's.
@@ -344,7 +341,7 @@ def enforceable(wanted: Reach, tier: str) -> str:
     return ""
 
 
-def exceeded(required: dict[str, Any], most: dict[str, Any], network: str) -> str:
+def exceeded(required: Json, most: Json, network: str) -> str:
     """Return in words what a tool requires beyond the server's limits and network, or ""."""
     over = [
         f"{name} {value:g} (this server allows {most[name]:g})"

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ..sandbox.parent import Outcome
 from ..strict_json import browser_safe, depth_exceeds, dumps
 from ..telemetry import log
-from ..types import ToolResult
+from ..types import Json, ToolResult
 from .execution_claims import HORIZON, RESULT
 from .runner import OWN
 
@@ -37,7 +37,7 @@ _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,80}",
 
 
 def envelope(
-    outcome: Outcome, repairs: list[str], modified: dict[str, Any] | None, modified_by: str = ""
+    outcome: Outcome, repairs: list[str], modified: Json | None, modified_by: str = ""
 ) -> ToolResult:
     """Return the result envelope for the session, as JSON that browsers read unchanged.
 
@@ -110,7 +110,7 @@ def as_text(value: Any) -> str:
     return "done" if value is None else dumps(value)
 
 
-def attachments(said: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def attachments(said: Iterable[Json]) -> list[Json]:
     """Return {path, name, media_type, bytes} of each file that a tool attached.
 
     `said`: the child's data, of any shape; unusable entries are left out.

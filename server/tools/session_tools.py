@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from ..context.compact import RETAIN
 from ..context.ops import NoSuchMessage, reload, retain, told
@@ -16,7 +15,7 @@ from ..schema.validate import remembered
 from ..session import events, outcome, plan
 from ..session.agent_definition import lists_finish, wants_finish
 from ..session.modes import FINISH, PLANNING, mode_of
-from ..types import Event, Session
+from ..types import Event, Json, Session
 from .catalog import Entry
 from .runner import Outcome
 
@@ -43,7 +42,7 @@ def of_no_use(session: Session) -> set[str]:
     return names if must or lists_finish(session) else {*names, FINISH}
 
 
-def recalled(session: Session, name: str, args: dict[str, Any]) -> Outcome:
+def recalled(session: Session, name: str, args: Json) -> Outcome:
     """Return the result of `context_reload` (a message) or `context_retain` (a confirmation)."""
     try:
         if name == RETAIN:
@@ -54,7 +53,7 @@ def recalled(session: Session, name: str, args: dict[str, Any]) -> Outcome:
     return Outcome("ok", found, text=told(found))
 
 
-def planned(session: Session, name: str, args: dict[str, Any]) -> Iterator[Event | Outcome]:
+def planned(session: Session, name: str, args: Json) -> Iterator[Event | Outcome]:
     """Yield the new plan as an event, then the result.
 
     The result holds the changed task or the plan; the model reads the whole plan.

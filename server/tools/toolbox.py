@@ -98,7 +98,7 @@ class Judge:
         """Return the verdict on a call; see `Toolbox.verdict`."""
         return self._toolbox.verdict(session, call, self._reading)
 
-    def declared(self, session: Session) -> list[dict[str, Any]]:
+    def declared(self, session: Session) -> list[Json]:
         """Return the declarations for the model; see `Toolbox.declared`."""
         return self._toolbox.declared(session, self._reading)
 
@@ -126,18 +126,18 @@ class Toolbox:
         server = config.server
         self._client = client
         self._home = config.home
-        self._ceilings: dict[str, Any] = server["tools"]
+        self._ceilings: Json = server["tools"]
         self._limits = ceilings or Ceilings(server["limits"], {})
         self._most: dict[str, float] = server["limits"]["tool"]
-        self._rest: dict[str, Any] = server["rest"] if client else {}
-        self._sandbox: dict[str, Any] = server["sandbox"]
+        self._rest: Json = server["rest"] if client else {}
+        self._sandbox: Json = server["sandbox"]
         self._addable: list[str] = []  # hosts an approval may add; empty unless the tier is A
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven the tier
         stays = server["limits"]
         self._runner = Runner(
             config.home, most=stays["stateful_processes"], idle_s=stays["stateful_idle_s"]
         )
-        self._modules: dict[str, Any] = server["tool_modules"]
+        self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
         self._mcp = servers.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
         self._catalog = Catalog(network=client is not None)
@@ -193,7 +193,7 @@ class Toolbox:
         """Add the tools of one file. Return each tool, or the reason why it is refused."""
         return await self._catalog.add_file(path, self._runner)
 
-    async def register(self, name: str, about: dict[str, Any]) -> None:
+    async def register(self, name: str, about: Json) -> None:
         """Add tools of importable modules.
 
         `about`: an entry of `server.tool_modules`, such as sandbox/packages.py `registration` makes
@@ -243,7 +243,7 @@ class Toolbox:
 
     # -- what the model and the client are told ---------------------------------------------------
 
-    def declared(self, session: Session, reading: Reading | None = None) -> list[dict[str, Any]]:
+    def declared(self, session: Session, reading: Reading | None = None) -> list[Json]:
         """Return the declarations for the model, in a fixed order.
 
         Providers cache a prompt's prefix, so the order matters. Tools that are denied, cannot run
@@ -299,7 +299,7 @@ class Toolbox:
             names.add(RETAIN)
         return names
 
-    def info(self) -> list[dict[str, Any]]:
+    def info(self) -> list[Json]:
         """Return the server's tools for `/info`.
 
         Each: name, description, parameters, result_schema, hints, policy, origin; also toolkit and
@@ -307,12 +307,12 @@ class Toolbox:
         """
         return [self._about(entry.tool) for entry in self._tools.values()]
 
-    def info_named(self) -> list[dict[str, Any]]:
+    def info_named(self) -> list[Json]:
         """Return the same as `info` for tools that an agent has only if it names them."""
         return [self._about(entry.tool) for entry in self._only_named().values()]
 
-    def _about(self, tool: BaseTool) -> dict[str, Any]:
-        about: dict[str, Any] = {
+    def _about(self, tool: BaseTool) -> Json:
+        about: Json = {
             "name": tool.name,
             "description": tool.description,
             "parameters": inline(tool.parameters),
@@ -363,7 +363,7 @@ class Toolbox:
         tools = [entry.tool for entry in self._tools.values()]
         return [t.name for t in tools if t.kind == "question" or self.policy(t, None) == "ask"]
 
-    def sandbox(self) -> dict[str, Any]:
+    def sandbox(self) -> Json:
         """Return `{tier, network, missing, tried, require, withheld}`.
 
         `tier`: the tier proven at start; `missing`: its gaps; `withheld`: names of tools that need
@@ -465,7 +465,7 @@ class Toolbox:
             entry = self._named(session).get(name)
         return as_wanted(entry, session) if entry else None
 
-    def _offer(self, session: Session, tool: BaseTool) -> dict[str, Any]:
+    def _offer(self, session: Session, tool: BaseTool) -> Json:
         """Return the network of a call whose approval may change it; {} if it cannot."""
         reach = reach_of(self._runner.reach, session, tool.name, None, [], tool.like)
         if tool.kind != "python" or not self._addable or isinstance(reach, str):
