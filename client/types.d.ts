@@ -43,7 +43,7 @@ interface CallItem { call: ToolCall; entry?: Entry; result?: Message; interrupt?
 interface Item { message: Message; cut: boolean; calls: CallItem[] }
 
 type Why =
-  | { kind: 'empty' | 'ready' | 'running' | 'completed' | 'cancelled' }
+  | { kind: 'empty' | 'ready' | 'running' | 'completed' }
   | { kind: 'awaiting'; open: Interrupt[] }
   | { kind: 'limit' | 'model_error'; interrupt?: Interrupt }
   | { kind: 'failed'; message?: Message }
@@ -121,7 +121,7 @@ interface Channel { send(message: Json): void; listen(callback: (message: any) =
 
 interface RunState {
   phase: 'idle' | 'posting' | 'streaming' | 'lost' | 'interrupted' | 'done'
-  reason?: 'queued' | 'awaiting' | 'limit' | 'model_error' | 'stopped' | 'refused' | 'gave_up' | 'completed' | 'cancelled' | 'failed'
+  reason?: 'queued' | 'awaiting' | 'limit' | 'model_error' | 'stopped' | 'refused' | 'gave_up' | 'completed' | 'failed'
   attempt: number
   resumed: number
   wait_ms?: number

@@ -22,7 +22,7 @@ from pathlib import Path
 if not __package__:  # `python3 server`: as a folder, which cannot find its own modules
     sys.exit("yaa: start it with python3 -m server, in the folder that holds server/")
 
-from . import VERSION, later
+from . import VERSION, later, protocols
 from .api.auth import KEY_FILE, Keys, home_key
 from .cli.serve import Door, allow_files, certificate, links, sign_in
 from .cli.workers import BAD_CONFIGURATION, Workers
@@ -69,6 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
                 "server.tls.cert": options.cert,
                 "server.tls.key": options.key,
             },
+            foreign=[module.FOREIGN for module in protocols.modules("settings")],
         )
         if not options.command:
             wanted = config.server["log"]

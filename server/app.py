@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
-from . import VERSION
+from . import VERSION, protocols
 from .agent.hooks import Hooks
 from .agent.loop import BaseAgent
 from .agent.run_records import KEPT_S, RunRecords, StopSignals
@@ -30,11 +30,7 @@ from .http.cors import Origins
 from .models.adapter import BaseAPI, adapters
 from .models.discover import Found, discover
 from .models.registry import Models
-from .protocols.agui.routes import Agui
-from .protocols.autoai.routes import AutoAi
-from .protocols.gateway.routes import Gateway
-from .protocols.openai.response_store import Recent
-from .protocols.openai.routes import OpenAI
+from .protocols.services import Services
 from .sandbox.policy import TIERS
 from .session.config_schema import config_schema
 from .session.limits import Ceilings
@@ -50,6 +46,7 @@ from .tools.runner import Runner
 from .tools.toolbox import Toolbox
 from .types import Json, Session
 
+PROTOCOLS = tuple(protocols.modules("routes"))  # imported before several workers are forked
 SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
 START_S = 20.0  # how long a request waits for the server to open
 
@@ -288,12 +285,9 @@ def routes(app: App, keys: Keys) -> Router:
     streams = session["config"]["yaa"]["stream"]
     runs = Runs(app.agent, server["limits"], app.ceilings)
     sessions = Sessions(runs, streams=streams)
-    agui = Agui(runs)
     downloads = Downloads(app.toolbox, app.ceilings)
     files = Files(shipped("client"))
-    ttl_s, most = server["limits"]["response_ttl_s"], server["limits"]["max_request_size"]
-    recent = Recent(app.config.home / "responses", ttl_s, most)
-    openai = OpenAI(runs, app.agents, app.toolbox.names, app.claims, recent, VERSION)
+    services = Services(runs, app.agents, app.toolbox, app.claims, app.config, app.agent.clock)
     table = {
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(health.get, open=True),
@@ -303,15 +297,10 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/session/events"): Route(sessions.events),
         ("POST", "/session/stop"): Route(sessions.stop),
         ("POST", "/"): Route(sessions.post),
-        ("POST", "/agui/{agent}"): Route(agui.post, refusal=agui.refusal),
         ("POST", "/files"): Route(downloads.post),
-        **AutoAi(
-            *(runs, openai, app.toolbox.info, app.toolbox.names, app.agent.clock),
-            server["limits"]["page_wait_s"],
-        ).routes(),
-        **Gateway(runs, app.agents, app.toolbox, app.agent.clock, session).routes(),
-        **openai.routes(),
     }
+    for protocol in PROTOCOLS:
+        table |= protocol.routes(services)
     rates = Rates(server["limits"]["rate_limit"])
     origins = Origins.of(server)
     count = app.metrics.answered

@@ -15,18 +15,20 @@ import ipaddress
 import os
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from . import strict_json
 from .http.parser import is_loopback
 from .sandbox import network_policy
-from .settings import gateway_variables
-from .settings.schema import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
+from .schema.kinds import ANY, Kind
+from .settings import schema
 from .telemetry import redact
 from .types import Session
+
+At = tuple[str, ...]
 
 FOLDERS = ("agents", "tools", "models", "hooks", "workspaces", "claims", "logs")
 
@@ -42,7 +44,6 @@ SHORT_NAMES = {
     "YAA_API_KEYS": "server.api_keys",
     "YAA_LOG_LEVEL": "server.log.level",
 }
-AUTOAI = "autoai"  # prefix of another server's settings (settings/autoai_names.py)
 ENV_PROVIDER = "main"  # YAA_PROVIDER_API_KEY is server.providers.main.api_key
 NOT_SETTINGS = ("YAA_HOME", "YAA_CONFIG", "YAA_SANDBOX_FORCE", "YAA_TEST_")  # read elsewhere
 
@@ -60,6 +61,24 @@ class Unavailable(ConfigError):
 
     An address is in use by another program, or the machine does not have it yet.
     """
+
+
+class Foreign(NamedTuple):
+    """Another system's names for settings of this server.
+
+    variables   environment -> (settings by dotted key, lines for the owner)
+    keys        (layer, its file) -> (the layer without the system's keys, problems)
+    """
+
+    name: str
+    variables: Callable[[Mapping[str, str]], tuple[dict[str, Any], list[str]]] = lambda env: (
+        {},
+        [],
+    )
+    keys: Callable[[dict[str, Any], str], tuple[dict[str, Any], list[str]]] = lambda layer, _: (
+        layer,
+        [],
+    )
 
 
 class Config:
@@ -112,27 +131,34 @@ def load(
     env: Mapping[str, str],
     flags: Mapping[str, Any],
     last: str = "the command line",
+    foreign: Collection[Foreign] = (),
 ) -> Config:
     """Read, merge and check all layers.
 
     `path` is read instead of `home`'s config.json; only the latter may be missing. `flags` maps
     dotted keys to values, None meaning "not given"; `last` is the name of their source in messages.
-    Raises ConfigError.
+    `foreign`: variables of these lie under the YAA_* ones. Raises ConfigError.
     """
     merged = _read(shipped("config.default.json"))
-    kinds = kinds_of(merged)
+    kind = schema.kind_of(merged)
     problems: list[str] = []
     layers: dict[str, dict[str, Any]] = {}
     file = path or home / "config.json"
     if path is not None or _is_there(file):
         given = _expand(_read(file), env, str(file), problems)
-        layers[str(file)] = _ours(given, file, problems)
-    theirs, remarks = gateway_variables.read(env)
-    layers["the environment, as a gateway's"] = _from_flags(theirs)
-    layers["the environment"] = _from_env(env, kinds, problems)
+        for each in foreign:
+            given, wrong = each.keys(given, str(file))
+            problems += wrong
+        layers[str(file)] = given
+    remarks: list[str] = []
+    for each in foreign:
+        theirs, said = each.variables(env)
+        layers[f"the environment, as {each.name}'s"] = _from_flags(theirs)
+        remarks += said
+    layers["the environment"] = _from_env(env, kind, problems)
     layers[last] = _from_flags(flags)
     for source, layer in layers.items():
-        problems += check(layer, kinds, (), source)
+        problems += (f"{source}: {line}" for line in schema.problems(layer, kind))
         merged = merge(merged, layer)
     if not problems:
         problems += [*_contradictions(merged["server"], home), *_no_defaults(layers)]
@@ -220,15 +246,6 @@ def _read(file: Path) -> dict[str, Any]:
     return value
 
 
-def _ours(layer: dict[str, Any], file: Path, problems: list[str]) -> dict[str, Any]:
-    """Return a layer without AutoAi's keys; each of those is added to `problems`."""
-    if any(str(key).startswith(AUTOAI) for key in layer):
-        renamed = importlib.import_module(".settings.autoai_names", __package__)
-        layer, theirs = renamed.split(layer)
-        problems += [renamed.problem(name, str(file)) for name in theirs]
-    return layer
-
-
 def _is_there(file: Path) -> bool:
     """Return whether the path exists in any form.
 
@@ -279,7 +296,7 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
                 yield f"server.tools.{name}.allow: {entry} is no network such as 192.168.1.0/24"
     for key in ("hosts", "hosts_on_approval"):
         for entry in server["sandbox"][key]:
-            if wrong := network_policy.problem(entry):
+            if wrong := network_policy.entry_problem(entry):
                 yield f"server.sandbox.{key}: {wrong}"
     if (url := server["tracing"]["url"]) and not _is_address(url):
         yield f"server.tracing.url is {url}, wanted an address such as http://127.0.0.1:4318"
@@ -329,7 +346,7 @@ def _is_network(text: str) -> bool:
     return True
 
 
-def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]) -> dict[str, Any]:
+def _from_env(env: Mapping[str, str], whole: Kind, problems: list[str]) -> dict[str, Any]:
     """Return the layer of the variables; mistakes are added to `problems`.
 
     `YAA_SERVER__LIMITS__MAX_RUNS=4` sets server.limits.max_runs: `__` separates the levels, case
@@ -339,7 +356,7 @@ def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]
     for variable in sorted(env):
         if not variable.startswith("YAA_") or variable.startswith(NOT_SETTINGS):
             continue
-        at, kind = _locate(_names(variable), kinds)
+        at, kind = _locate(_names(variable), whole)
         if not at:
             near = difflib.get_close_matches(variable, [*SHORT_NAMES, "YAA_HOME", "YAA_CONFIG"], 1)
             hint = f"did you mean {near[0]}?" if near else "server.port reads YAA_SERVER__PORT"
@@ -354,7 +371,7 @@ def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]
             _put(layer, at, _from_text(env[variable], kind))
         except ValueError:
             shown = redact.masked({at[-1]: env[variable]})[at[-1]]
-            problems.append(f"the environment: {variable} is {shown}, wanted {say(kind, at)}")
+            problems.append(f"the environment: {variable} is {shown}, wanted {kind.words}")
     return layer
 
 
@@ -366,34 +383,35 @@ def _names(variable: str) -> list[str]:
     return variable.removeprefix("YAA_").split("__")
 
 
-def _locate(names: list[str], kind: Any) -> tuple[At, Any]:
+def _locate(names: list[str], kind: Kind) -> tuple[At, Kind]:
     """Return a key in its real spelling and its kind; the key is empty if it does not exist."""
     at: list[str] = []
     for name in names:
-        if isinstance(kind, MapOf | Anything):
+        if kind is ANY or (kind.each is not None and kind.schema["type"] == "object"):
             at.append(name.lower())
-            kind = kind.kind if isinstance(kind, MapOf) else kind
+            kind = kind.each or kind
             continue
-        known = {key.lower(): key for key in kind} if isinstance(kind, dict) else {}
+        known = {key.lower(): key for key in kind.fields}
         if name.lower() not in known:
-            return (), None
+            return (), kind
         at.append(known[name.lower()])
-        kind = kind[at[-1]]
+        kind = kind.fields[at[-1]]
     return tuple(at), kind
 
 
-def _from_text(text: str, kind: Any) -> Any:
+def _from_text(text: str, kind: Kind) -> Any:
     """Parse `text` as a value of this kind. Raises ValueError."""
-    if isinstance(kind, str | Choice | Pattern):
+    expected = kind.schema.get("type")  # None: it may be a string
+    if expected == "string":
         return text
-    if isinstance(kind, bool):
+    if expected == "boolean":
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
-    if isinstance(kind, list) and not text.lstrip().startswith("["):
+    if expected == "array" and not text.lstrip().startswith("["):
         return [part.strip() for part in text.split(",") if part.strip()]
     try:
         return strict_json.loads(text)
     except strict_json.JSONError:
-        if isinstance(kind, Anything | Either):
+        if expected is None:
             return text
         raise
 

@@ -183,6 +183,14 @@ def browser_safe(value: Any) -> Any:
     return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def pointer(*parts: str | int) -> str:
+    """Return an RFC 6901 JSON pointer; "" without parts."""
+    text = "/".join(map(str, parts))
+    if "~" in text or text.count("/") >= len(parts):  # a part needs escaping: rare
+        text = "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+    return f"/{text}" if parts else ""
+
+
 def depth_exceeds(value: Any, limit: int) -> bool:
     """Return whether containers nest deeper than `limit`. Not recursive."""
     level = [value] if isinstance(value, _CONTAINERS) else []

@@ -8,7 +8,6 @@ import itertools
 import json
 import math
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,8 @@ from server.agent.run_records import RunRecords, StopSignals
 from server.config import Config
 from server.models import BaseAPI, Options
 from server.session import events
+from server.session.call_actions import Verdict
+from server.session.events import Event
 from server.strict_json import canonical
 from server.telemetry.tracing import Sink
 from server.tools.execution_claims import Scope
@@ -46,21 +47,6 @@ class ManualClock:
 
     def __call__(self) -> int:
         return self.now
-
-
-@dataclass(frozen=True)
-class Verdict:
-    action: str
-    reason: str = ""
-    args: dict[str, Any] | None = None
-    fingerprint: str = ""
-    repeatable: bool = False
-    parallel_safe: bool = False
-    status: str = "invalid_arguments"
-    repairs: list[str] = field(default_factory=list)
-    offer: dict[str, Any] = field(default_factory=dict)
-    may_ask: bool = False
-    like: str = ""
 
 
 class ScriptedModel(BaseAPI):
@@ -208,17 +194,19 @@ class CountingToolbox:
         call: Any,
         args: dict[str, Any],
         entry: dict[str, Any],
+        emit: Callable[[Event], None],
+        *,
         repairs: Iterable[str] = (),
         seconds: float = math.inf,
         owner: str = "",
-    ) -> AsyncGenerator[Event, None]:
+    ) -> None:
         self.patience[call["function"]["name"]] = seconds
         name, call_id = call["function"]["name"], call["id"]
         key = (name, call_id)
         self.counts[key] = self.counts.get(key, 0) + 1
         self.running += 1
         self.most = max(self.most, self.running)
-        yield events.tool_output(call_id, "working\n", first=True)
+        emit(events.tool_output(call_id, "working\n", first=True))
         try:
             if self.gate is not None:
                 await self.gate.wait()
@@ -230,7 +218,22 @@ class CountingToolbox:
         finally:
             self.running -= 1
         text = f"{name} did {canonical(args)}"
-        yield events.tool_result(call_id, name, text, 3, result={"status": "ok", "result": text})
+        result = {"status": "ok", "result": text}
+        emit(events.tool_result(call_id, name, text, 3, result=result))
+
+
+async def call_server(servers: Any, *call: Any) -> list[Any]:
+    """What one call says, then its end: `call` as in `mcp.servers.Servers.call`, without `emit`."""
+    found: list[Any] = []
+    end = await servers.call(*call, found.append)
+    return [*found, end]
+
+
+async def events_of(toolbox: Any, *call: Any, **more: Any) -> list[Event]:
+    """The events of one call: `call` as in `Toolbox.execute`, without `emit`."""
+    found: list[Event] = []
+    await toolbox.execute(*call, found.append, **more)
+    return found
 
 
 class MemoryClaims:

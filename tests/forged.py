@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,8 @@ from server.config import Config
 from server.errors import Problem
 from server.session import events
 from server.session.schema import REASONS, STATES
+from server.tools.base import Tool, hints_of
 from server.tools.policy import fingerprint
-from server.tools.tool import BaseTool, hints_of
 from server.tools.toolbox import Toolbox
 from server.types import Event
 
@@ -58,10 +58,10 @@ TOOLS: dict[str, Json] = {
     "agent_save": {"name": "default", "definition": {"systemPrompt": "forged"}},
 }
 OTHERS: tuple[
-    tuple[str, str, Json, Json], ...
+    tuple[str, Json, Json], ...
 ] = (  # what a real server would have from its configuration
-    ("prod_delete", "rest", {"idempotent": True}, {"id": {"type": "string"}}),
-    ("mcp__notes__send", "mcp", {}, {"text": {"type": "string"}}),
+    ("prod_delete", {"idempotent": True}, {"id": {"type": "string"}}),
+    ("mcp__notes__send", {}, {"text": {"type": "string"}}),
 )
 AUTOPILOT = {"description": "Need not ask.", "policy": dict.fromkeys(TOOLS, "auto")}
 HARMLESS = {"label": "harmless"}
@@ -243,7 +243,6 @@ def _branches(tool: str, args: Json) -> Iterator[Case]:
     for name, entry, asked in (
         ("waiting", {"state": "waiting", "input": {"message": QUESTION}}, "input_required"),
         ("started", {"state": "started", "args": args}, ""),
-        ("allowed", {"state": "allowed"}, ""),
         ("approved", {"state": "asking"}, "tool_call"),
     ):
         full = {"name": tool, "attempt": 1, "fingerprint": right, **entry}
@@ -384,9 +383,9 @@ class RecordingToolbox(Toolbox):
         server["sandbox"]["require"] = "none"
         super().__init__(Config(server, fakes.DEFAULTS["session"], home))
         self.ran: list[tuple[str, Json]] = []
-        for name, kind, hints, properties in OTHERS:
+        for name, hints, properties in OTHERS:
             schema = {"type": "object", "properties": properties, "required": list(properties)}
-            tool = BaseTool(name, "A tool.", schema, kind=kind, hints=hints_of(hints))
+            tool = Tool(name, "A tool.", schema, hints=hints_of(hints))
             self._catalog.add(tool)
 
     async def execute(
@@ -395,12 +394,11 @@ class RecordingToolbox(Toolbox):
         call: Json,
         args: Json,
         ledger: Json,
-        repairs: Iterable[str] = (),
-        seconds: float = 0,
-        owner: str = "",
-    ) -> AsyncGenerator[Event, None]:
+        emit: Callable[[Event], None],
+        **more: Any,
+    ) -> None:
         name = call["function"]["name"]
         if name in TOOLS:
             self.ran.append((name, args))
-        envelope: Any = {"status": "ok", "result": "done"}
-        yield events.tool_result(call["id"], name, "done", 3, result=envelope)
+        envelope = {"status": "ok", "result": "done"}
+        emit(events.tool_result(call["id"], name, "done", 3, result=envelope))

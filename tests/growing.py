@@ -7,12 +7,16 @@ shape check reads (server/session/schema.py), so a new key is tried as soon as i
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from server.schema.kinds import Kind
 from server.session import schema
-from server.session.schema import MOST, Fields, check
+from server.session.config_schema import CONFIG
+from server.session.schema import MOST, check
+
+from .protocols import samples
 
 Json = dict[str, Any]
 
@@ -88,7 +92,7 @@ BASE: Json = {
         "events": [{"id": "c1", "trigger": "size", "at": 1, "after": 9, "before": 10}],
     },
     "config": {
-        **{name: {} for name in schema.CONFIG},
+        **{name: {} for name in CONFIG.fields},
         "llm_api": {"provider": {"name": "auto"}},
         "tool": {"shell": {}},
         "agent": {"name": "mine", "tools": ["*"]},
@@ -99,6 +103,7 @@ BASE: Json = {
 PLACES: dict[str, tuple[tuple[Any, ...], ...]] = {
     "TOP": ((),),
     "MESSAGE": (("messages", 0), ("messages", 1), ("messages", 2)),
+    "TOOL_CALL": (("messages", 1, "tool_calls", 0),),
     "FUNCTION": (("messages", 1, "tool_calls", 0, "function"),),
     "CALL": (("calls", "c0"), ("calls", "c1")),
     "INTERRUPT": (("interrupts", 0),),
@@ -109,7 +114,7 @@ PLACES: dict[str, tuple[tuple[Any, ...], ...]] = {
     "RECORD": (("context", "events", 0),),
     "PROVIDER": (("config", "llm_api", "provider"),),
     "TOOL": (("config", "tool", "shell"),),
-    **{f"CONFIG.{name}": (("config", name),) for name in schema.CONFIG},
+    **{f"CONFIG.{name}": (("config", name),) for name in CONFIG.fields},
     **{f"OPS.{name}": (("context", "ops", n),) for n, name in enumerate(OPS)},
 }
 # Entries of lists and objects; the first that a key accepts is the one that it grows by.
@@ -151,29 +156,35 @@ OBJECTS: tuple[str, ...] = (
 OBJECTS += ("grants.match", "messages.details", "run.warnings", "ext")
 
 
-def tables() -> dict[str, Fields]:
-    """Every table of the shape check by its name."""
-    found: dict[str, Fields] = {}
-    for name, value in vars(schema).items():
-        if not name.isupper() or not isinstance(value, dict):
-            continue
-        if all(map(_is_check, value.values())):
-            found[name] = value
-        elif all(isinstance(each, dict) for each in value.values()):
-            found |= {f"{name}.{key}": each for key, each in value.items()}
-    return found
+def tables() -> dict[str, Mapping[str, Kind]]:
+    """Every table of the shape check by its name, without keys that may have any value."""
+    found: dict[str, Mapping[str, Kind]] = {
+        name: value
+        for name, value in vars(schema).items()
+        if name.isupper() and isinstance(value, dict) and all(map(_is_kind, value.values()))
+    }
+    found |= {f"OPS.{name}": kind.fields for name, kind in found.pop("OPS").items()}
+    found |= {f"CONFIG.{name}": kind.fields for name, kind in CONFIG.fields.items()}
+    found["PROVIDER"] = CONFIG.fields["llm_api"].fields["provider"].fields
+    tool = CONFIG.fields["tool"].each
+    assert tool is not None
+    found["TOOL"] = tool.fields
+    return {
+        name: {key: kind for key, kind in table.items() if kind.schema}
+        for name, table in found.items()
+    }
 
 
-def _is_check(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and callable(value[0])
+def _is_kind(value: Any) -> bool:
+    return isinstance(value, Kind)
 
 
 def texts() -> Iterator[Growing]:
     """For each key of each table that takes a text of any length."""
     for table, rows in tables().items():
         for place in PLACES[table]:
-            for key, (fits, _) in rows.items():
-                if fits("x" * 1_000):
+            for key, kind in rows.items():
+                if kind.fits("x" * 1_000):
                     where = (*place, key)
                     yield Growing(".".join(map(str, where)), _text(where))
 
@@ -182,11 +193,11 @@ def keys() -> Iterator[Growing]:
     """For each key of each table: an array and an object that grow, as far as it takes one."""
     for table, rows in tables().items():
         for place in PLACES[table]:
-            for key, (fits, _) in rows.items():
+            for key, expected in rows.items():
                 where = (*place, key)
                 name = ".".join(map(str, where))
                 for kind in (list, dict):
-                    if fits(kind()):
+                    if expected.fits(kind()):
                         most = MOST.get(_path(where), 1 << 30)
                         yield Growing(f"{name}: {kind.__name__}", _grown(where, kind()), most=most)
     for name, (where, made) in DEEPER.items():
@@ -249,23 +260,23 @@ def rows() -> Iterator[Growing]:
     """Sessions in which each of many entries could be looked up in all others."""
     calls, lists = MOST["messages/*/tool_calls"], 1 << 30
     made: list[tuple[str, int, Callable[[int], list[Json]], Json]] = [
-        ("calls that a message supersedes", schema.MAX_OPEN_CALLS, _superseded, {}),
-        ("calls of one message, superseded", calls, lambda n: [*_together(n), user(1)], {}),
-        ("calls that run", calls, _together, {}),
-        ("unknown calls", calls, lambda n: _together(n, "calculater"), {}),
+        ("calls that a message supersedes", schema.MAX_OPEN_CALLS, superseded, {}),
+        ("calls of one message, superseded", calls, lambda n: [*together(n), user(1)], {}),
+        ("calls that run", calls, together, {}),
+        ("unknown calls", calls, lambda n: together(n, "calculater"), {}),
         ("other unknown calls", calls, _unknown, {}),
-        ("calls that ask", calls, lambda n: _together(n, "shell", '{"command":"ls"}'), {}),
-        ("calls of the page", calls, lambda n: _together(n, "page"), {"tools": [{"name": "page"}]}),
-        ("calls in a mode with a limit", calls, _together, {"config": {"yaa": {"mode": "plain"}}}),
-        ("calls that fail", calls, lambda n: _together(n, "calculator", '{"expression":"x"}'), {}),
-        ("calls that are misspelt", calls, lambda n: _together(n, "calculator", "{"), {}),
-        ("results of one message", calls, lambda n: [*_together(n), *map(result, range(n))], {}),
-        ("results in turns", lists, _turns, {}),
-        ("results that failed", lists, lambda n: _turns(n, is_error=True, result=None), {}),
+        ("calls that ask", calls, lambda n: together(n, "shell", '{"command":"ls"}'), {}),
+        ("calls of the page", calls, lambda n: together(n, "page"), {"tools": [{"name": "page"}]}),
+        ("calls in a mode with a limit", calls, together, {"config": {"yaa": {"mode": "plain"}}}),
+        ("calls that fail", calls, lambda n: together(n, "calculator", '{"expression":"x"}'), {}),
+        ("calls that are misspelt", calls, lambda n: together(n, "calculator", "{"), {}),
+        ("results of one message", calls, lambda n: [*together(n), *map(result, range(n))], {}),
+        ("results in turns", lists, turns, {}),
+        ("results that failed", lists, lambda n: turns(n, is_error=True, result=None), {}),
         ("results of other tools that failed", lists, _failures, {}),
         ("results of no call", lists, lambda n: [user(), *map(result, range(n)), user(1)], {}),
         ("results of one call", lists, _repeated, {}),
-        ("values that nothing has", calls, lambda n: [*_turns(n), *_values(n)], {}),
+        ("values that nothing has", calls, lambda n: [*turns(n), *_values(n)], {}),
         ("answers in words", lists, _words, {"config": {"yaa": {"output_schema": {}}}}),
         ("messages without ids", lists, lambda n: [{"role": "user", "content": "x"}] * n, {}),
         (
@@ -281,14 +292,14 @@ def rows() -> Iterator[Growing]:
     # Each is judged when the one before has its result, which is a step of its own.
     yield Growing("values of earlier results", _session(_chain, {}), most=calls, growth=40)
     # The tokens of many are estimated one by one, those of few are only bounded.
-    react = _session(_together, {"config": {"yaa": {"mode": "react"}}})
+    react = _session(together, {"config": {"yaa": {"mode": "react"}}})
     yield Growing("calls in a mode", react, most=calls, growth=32)
     yield from _asked()
     yield from _shortened()
     yield Growing("grants of the tool", lambda n: _granted(n, "shell"), most=MOST["grants"])
     yield Growing("grants of other tools", lambda n: _granted(n, "other"), most=MOST["grants"])
     yield Growing("a pattern", _pattern, most=schema.MAX_PATTERN // 2)
-    yield Growing("a ledger of lost calls", lambda n: {**_ledger(n), "messages": _superseded(9)})
+    yield Growing("a ledger of lost calls", lambda n: {**_ledger(n), "messages": superseded(9)})
     yield Growing("begun calls", _begun, most=schema.MAX_OPEN_CALLS)
 
 
@@ -296,7 +307,7 @@ def _session(messages: Callable[[int], list[Json]], more: Json) -> Callable[[int
     return lambda n: {**copy.deepcopy(more), "messages": messages(n)}
 
 
-def _together(n: int, *more: str) -> list[Json]:
+def together(n: int, *more: str) -> list[Json]:
     return [user(), asked(0, *(call(number, *more) for number in range(n)))]
 
 
@@ -304,11 +315,11 @@ def _unknown(n: int) -> list[Json]:
     return [user(), asked(0, *(call(number, f"calculator{number}") for number in range(n)))]
 
 
-def _superseded(n: int) -> list[Json]:
+def superseded(n: int) -> list[Json]:
     return [user(), *(asked(number, call(number)) for number in range(n)), user(1)]
 
 
-def _turns(n: int, **more: Any) -> list[Json]:
+def turns(n: int, **more: Any) -> list[Json]:
     pairs = ((asked(number, call(number)), result(number, **more)) for number in range(n))
     return [user(), *(message for pair in pairs for message in pair)]
 
@@ -324,12 +335,12 @@ def _failures(n: int) -> list[Json]:
 
 def _repeated(n: int) -> list[Json]:
     results = [{**result(0), "id": f"r{number}"} for number in range(n)]
-    return [*_together(99), *results, user(1)]
+    return [*together(99), *results, user(1)]
 
 
 def _chain(n: int) -> list[Json]:
     """Calls of one message, each of which waits for the one before."""
-    return _together(n, "calculator", '{"expression":"{{calculator.x}}"}')
+    return together(n, "calculator", '{"expression":"{{calculator.x}}"}')
 
 
 def _values(n: int) -> list[Json]:
@@ -356,7 +367,7 @@ def _asked() -> Iterator[Growing]:
         def body(n: int, answer: Json = answer) -> Json:
             ledger = {f"c{number}": entry("shell", "asking") for number in range(n)}
             interrupts = [approval(number, **answer) for number in range(n)]
-            messages = _together(n, "shell", '{"command":"ls"}')
+            messages = together(n, "shell", '{"command":"ls"}')
             return {"messages": messages, "calls": ledger, "interrupts": interrupts}
 
         calls = MOST["messages/*/tool_calls"]
@@ -393,7 +404,7 @@ def _shortened() -> Iterator[Growing]:
 
         yield Growing(f"folds {name}", body)
     config = {"context": {"budget": 200}, "yaa": {"max_context": 100_000}}
-    yield Growing("what is to be compacted", lambda n: {"messages": _turns(n), "config": config})
+    yield Growing("what is to be compacted", lambda n: {"messages": turns(n), "config": config})
     yield Growing("turns to be folded", lambda n: {"messages": _spoken(n), "config": config})
 
 
@@ -404,13 +415,13 @@ def _spoken(n: int) -> list[Json]:
 def _granted(n: int, tool: str) -> Json:
     match = ({"command": f"*a{number}*b"} for number in range(n))
     grants = [{"tool": tool, "match": each, "decision": "allow"} for each in match]
-    return {"messages": _together(20, "shell", '{"command":"ls"}'), "grants": grants}
+    return {"messages": together(20, "shell", '{"command":"ls"}'), "grants": grants}
 
 
 def _pattern(n: int) -> Json:
     grant = {"tool": "shell", "match": {"command": "*a" * n}, "decision": "allow"}
     arguments = '{"command":"' + "a" * n + '"}'
-    return {"messages": _together(20, "shell", arguments), "grants": [grant]}
+    return {"messages": together(20, "shell", arguments), "grants": [grant]}
 
 
 def _ledger(n: int) -> Json:
@@ -418,171 +429,30 @@ def _ledger(n: int) -> Json:
 
 
 def _begun(n: int) -> Json:
-    return {**_ledger(n), "messages": _superseded(n)}
+    return {**_ledger(n), "messages": superseded(n)}
 
 
 # -- every route -----------------------------------------------------------------------------------
 
-CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
-AUTOAI_CHAT, AUTOAI = "/auto-ai/v1/chat/completions", "/auto-ai/v1/chat/stream"
-AUTOAI_ROOT = "/v1/chat/stream"
-QUERY, SUBMIT, DETAILS = "/api/query", "/api/submit", "/api/chat"
-AGUI, EVENTS = "/agui/default", "/session/events"
-OF_SESSIONS = {SESSION, "/", EVENTS, CHAT, RESPONSES, AUTOAI_CHAT, AUTOAI, QUERY, SUBMIT, DETAILS}
-OF_SESSIONS |= {"/agui/{agent}", AUTOAI_ROOT}
-SMALL = {
-    "/files",
-    "/session/stop",
-    "/auto-ai/v1/chat/tool-result",
-    "/v1/chat/tool-result",
-}  # nothing in these bodies is looked through
+EVENTS = "/session/events"
+
+
+def small() -> set[str]:
+    """Addresses in whose bodies nothing is looked through."""
+    return {"/files", "/session/stop"}.union(*(each.SMALL for each in samples()))
 
 
 def routed() -> Iterator[Growing]:
-    """Bodies of the other routes. `same`: every call has the same id, as small providers do."""
-    tools, calls = 256, MOST["messages/*/tool_calls"]
-    for path in (CHAT, AUTOAI_CHAT, AUTOAI):
-        yield Growing(f"{path}: messages", _chat(_plain), path)
-        yield Growing(f"{path}: results in turns", _chat(_chat_turns), path)
-        yield Growing(f"{path}: same ids", _chat(lambda n: _chat_turns(n, same=True)), path)
-        yield Growing(f"{path}: one message", _chat(_chat_calls), path, most=calls)
-        offered = _chat(lambda n: [_said()], _chat_tools)
-        yield Growing(f"{path}: tools", offered, path, most=tools, growth=20)
-        yield Growing(f"{path}: parts", _chat(lambda n: [_said([_part()] * n)]), path)
-    for name, items in {"items": _plain, "calls": _items}.items():
-        yield Growing(f"{RESPONSES}: {name}", _responses(items), RESPONSES)
-    for name, messages in {"messages": _agui_plain, "thoughts": _thoughts}.items():
-        yield Growing(f"{AGUI}: {name}", _agui(messages), AGUI)
-    yield Growing(f"{AGUI}: calls", _agui(_agui_calls), AGUI)
-    yield Growing(f"{AGUI}: one message", _agui(_agui_together), AGUI, most=calls)
-    facts = [{"description": "d", "value": "v"}]
-    yield Growing(f"{AGUI}: context", _agui(_one, lambda n: {"context": facts * n}), AGUI)
-    yield Growing(f"{AGUI}: tools", _agui(_one, _agui_tools), AGUI, most=tools)
-    yield Growing(f"{AGUI}: answers", _agui(_one, _resumed), AGUI, most=MOST["interrupts"])
-    sessions: tuple[tuple[str, Json], ...] = (
-        (QUERY, {"message": "x"}),
-        (DETAILS, {}),
-        (AUTOAI, {"message": "x"}),
-    )
-    for path, more in (*sessions, (SUBMIT, {"toolId": "c1", "payload": True})):
-        yield Growing(f"{path}: messages", _brought(_turns, more), path)
-        yield Growing(f"{path}: calls", _brought(_superseded, more), path, most=500)
-    reference = {"name": "x", "mimeType": "text/plain", "url": "http://x"}
-    body: Callable[[int], Json] = lambda n: {"message": "x", "references": [reference] * n}  # noqa: E731
-    yield Growing(f"{QUERY}: references", body, QUERY)
-    yield Growing(f"{AUTOAI_ROOT}: messages", _chat(_plain), AUTOAI_ROOT)
-    yield Growing(f"{AUTOAI}: results", _page_results, AUTOAI, most=calls)
-    for name, messages in {"turns": _turns, "words": _words, "calls": _superseded}.items():
-        most = schema.MAX_OPEN_CALLS if messages is _superseded else 1 << 30
+    """Bodies of the other routes."""
+    for each in samples():
+        yield from each.growing()
+    for name, messages in {"turns": turns, "words": _words, "calls": superseded}.items():
+        most = schema.MAX_OPEN_CALLS if messages is superseded else 1 << 30
         yield Growing(f"{EVENTS}: {name}", _session(messages, {}), EVENTS, most)
     yield Growing("/: messages", _session(_words, {}), "/")
 
 
-def _said(content: Any = "x") -> Json:
-    return {"role": "user", "content": content}
-
-
-def _part() -> Json:
-    return {"type": "text", "text": "x"}
-
-
-def _plain(n: int) -> list[Json]:
-    return [_said(), *({"role": "assistant", "content": "x"} for _ in range(n)), _said()]
-
-
-def _chat(
-    messages: Callable[[int], list[Json]], more: Callable[[int], Json] = lambda n: {}
-) -> Callable[[int], Json]:
-    return lambda n: {"model": "default", "messages": messages(n), **more(n)}
-
-
-def _chat_turns(n: int, *, same: bool = False) -> list[Json]:
-    messages = [_said()]
-    for number in range(n):
-        made = call(0 if same else number)
-        messages.append({"role": "assistant", "content": "", "tool_calls": [made]})
-        messages.append({"role": "tool", "tool_call_id": made["id"], "content": "2"})
-    return messages
-
-
-def _chat_calls(n: int) -> list[Json]:
-    made = [call(number) for number in range(n)]
-    results = ({"role": "tool", "tool_call_id": each["id"], "content": "2"} for each in made)
-    return [_said(), {"role": "assistant", "content": "", "tool_calls": made}, *results]
-
-
-def _chat_tools(n: int) -> Json:
-    names = (f"tool_{number}" for number in range(n))
-    return {"tools": [{"type": "function", "function": {"name": name}} for name in names]}
-
-
-def _responses(items: Callable[[int], list[Json]]) -> Callable[[int], Json]:
-    return lambda n: {"model": "default", "input": items(n)}
-
-
-def _items(n: int) -> list[Json]:
-    found = [_said()]
-    for number in range(n):
-        about = {"call_id": f"c{number}"}
-        found.append({"type": "function_call", **about, "name": "t", "arguments": "{}"})
-        found.append({"type": "function_call_output", **about, "output": "2"})
-    return found
-
-
-def _agui(
-    messages: Callable[[int], list[Json]], more: Callable[[int], Json] = lambda n: {}
-) -> Callable[[int], Json]:
-    return lambda n: {"threadId": "t", "runId": "r", "messages": messages(n), **more(n)}
-
-
-def _one(n: int) -> list[Json]:
-    return [user()]
-
-
-def _agui_plain(n: int) -> list[Json]:
-    return [user(number) for number in range(n)]
-
-
-def _thoughts(n: int) -> list[Json]:
-    about = {"metadata": {"yaa": {"message_id": "a"}}}
-    thoughts = ({"id": f"t{m}", "role": "reasoning", "content": "x", **about} for m in range(n))
-    return [user(), *thoughts, {"id": "a", "role": "assistant", "content": "x"}, user(1)]
-
-
-def _agui_asked(number: int, *calls: Json) -> Json:
-    return {"id": f"a{number}", "role": "assistant", "content": "", "toolCalls": [*calls]}
-
-
-def _agui_result(number: int) -> Json:
-    about = {"id": f"r{number}", "role": "tool"}
-    return {**about, "toolCallId": f"c{number}", "content": "2"}
-
-
-def _agui_calls(n: int) -> list[Json]:
-    pairs = ((_agui_asked(m, call(m)), _agui_result(m)) for m in range(n))
-    return [user(), *(message for pair in pairs for message in pair)]
-
-
-def _agui_together(n: int) -> list[Json]:
-    return [user(), _agui_asked(0, *map(call, range(n))), *map(_agui_result, range(n))]
-
-
-def _agui_tools(n: int) -> Json:
-    schema = {"type": "object", "properties": {}}
-    tools = [{"name": f"t{m}", "description": "d", "parameters": schema} for m in range(n)]
-    return {"tools": tools}
-
-
-def _resumed(n: int) -> Json:
-    about = {"reason": "limit", "limit": "max_steps", "allowed": 3, "message": "m"}
-    answer = {"status": "resolved", "payload": {"continue": True}}
-    return {
-        "state": {"yaa": {"interrupts": [{"id": f"i{m}", **about} for m in range(n)]}},
-        "resume": [{"interruptId": f"i{m}", **answer} for m in range(n)],
-    }
-
-
-def _brought(messages: Callable[[int], list[Json]], more: Json) -> Callable[[int], Json]:
+def brought(messages: Callable[[int], list[Json]], more: Json) -> Callable[[int], Json]:
     def body(n: int) -> Json:
         waiting = [user(7), asked(10_000, call(10_000, "shell"))]
         interrupts = [{**approval(10_000), "id": "c1"}]
@@ -590,15 +460,3 @@ def _brought(messages: Callable[[int], list[Json]], more: Json) -> Callable[[int
         return {**more, "session": session}
 
     return body
-
-
-def _page_results(n: int) -> Json:
-    waiting = [
-        {"id": f"int-c{m}", "reason": "client_tool", "call_id": f"c{m}", "tool": "page", "args": {}}
-        for m in range(n)
-    ]
-    ledger = {f"c{m}": entry("page", "waiting") for m in range(n)}
-    tools = [{"name": "page"}]
-    session = {"messages": _together(n, "page", "{}"), "interrupts": waiting, "calls": ledger}
-    results = [{"callId": f"c{m}", "result": "x"} for m in range(n)]
-    return {"session": {**session, "tools": tools}, "tool_results": results, "wait": 0}

@@ -142,7 +142,7 @@ def kinds_compared() -> list[str]:
         for name, tree in modules().items()
         if name.startswith(("server.tools", "server.agent"))
         for node in ast.walk(tree)
-        if isinstance(node, ast.Compare) and ast.unparse(node.left).endswith(".kind")
+        if isinstance(node, ast.Compare) and ast.unparse(node.left).endswith("tool.kind")
     ]
 
 

@@ -29,6 +29,7 @@ from server.telemetry import log
 
 from . import fakes
 from .api import fakes as wire
+from .protocols import samples
 from .tooling.api import Api
 from .tooling.child import Yaa
 
@@ -87,7 +88,7 @@ FULL: dict[str, Any] = {
         }
     ],
     "grants": [{"tool": "read", "decision": "allow"}],
-    "context": {"ops": [], "events": [], "pins": {}},
+    "context": {"ops": [], "events": []},
     "tools": [{"name": "page", "description": "d", "parameters": {"type": "object"}}],
     "environment": ["a fact"],
     "plan": {},
@@ -416,7 +417,7 @@ class Composition(unittest.IsolatedAsyncioTestCase):
 
     async def test_every_address_but_these_wants_a_key(self) -> None:
         """All there are, whatever comes to them; the others are files of the page."""
-        free = {("GET", "/"), ("GET", "/health"), ("GET", "/auto-ai/v1/health")}
+        free = {("GET", "/"), ("GET", "/health")}.union(*(each.OPEN for each in samples()))
         with tempfile.TemporaryDirectory() as folder:
             config = load(Path(folder) / "home", None, {}, {"server.discover": False})
             app = App(config, {})

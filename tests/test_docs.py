@@ -38,6 +38,7 @@ from server.settings import schema as kinds
 from server.telemetry import metrics
 from server.tools.toolbox import Toolbox
 
+from .fakes import events_of
 from .test_layers import LAYERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,11 +68,17 @@ class Reference(unittest.TestCase):
 
     def test_names_of_others_lead_to_settings(self) -> None:
         default = set(leaves(json.loads((ROOT / "config.default.json").read_text())))
-        page = (REFERENCE / "other-names.md").read_text()
-        rows = re.findall(r"^\| `([^`]+)` \| (?:`([^`]+)`|–) \|", page, re.M)
-        self.assertEqual(len(rows), page.count("\n| `"))
-        self.assertEqual({here for _, here in rows if here} - default, set())
-        self.assertEqual(len({name for name, _ in rows}), len(rows))
+        found = 0
+        for page in sorted(REFERENCE.glob("*.md")):
+            for head, *rows in tables(page.read_text()):
+                if head[0] != "Elsewhere":
+                    continue
+                found += 1
+                with self.subTest(page.name):
+                    theirs, ours = zip(*(row[:2] for row in rows), strict=True)
+                    self.assertEqual({here.strip("`") for here in ours} - default, {"–"} & {*ours})
+                    self.assertEqual(len(set(theirs)), len(theirs))
+        self.assertTrue(found)
 
     def test_log_lines(self) -> None:
         access = set(members("server/api/router.py", "_write_access"))
@@ -137,15 +144,14 @@ class Reference(unittest.TestCase):
         self.assert_rows("session.md", "Warning", warnings)
 
     def test_routes(self) -> None:
-        fronts = set(method_and_path("server/protocols/openai/routes.py"))
-        self.assert_rows("protocol-openai.md", "Route", fronts)
-        routes = set(method_and_path("server/app.py")) | fronts
-        self.assertTrue(routes, "found none in server/app.py: does this test still read it right?")
-        self.assert_rows("http.md", "Route", routes)
-        gateway = set(method_and_path("server/protocols/gateway/routes.py"))
-        self.assert_rows("protocol-gateway.md", "Route", gateway)
-        autoai = set(method_and_path("server/protocols/autoai/routes.py"))
-        self.assert_rows("protocol-autoai.md", "Route", autoai)
+        protocols = [path.name for path in (ROOT / "server" / "protocols").glob("[a-z]*/")]
+        pages = {"http.md": "server/app.py"}
+        pages |= {f"protocol-{n}.md": f"server/protocols/{n}/routes.py" for n in protocols}
+        self.assertGreater(len(pages), 1)
+        for page, path in pages.items():
+            routes = set(method_and_path(path))
+            self.assertTrue(routes, f"found none in {path}: does this test still read it right?")
+            self.assert_rows(page, "Route", routes)
 
     def test_fields_of_openai_and_what_becomes_of_them(self) -> None:
         page = (REFERENCE / "protocol-openai.md").read_text()
@@ -219,7 +225,7 @@ class Examples(unittest.IsolatedAsyncioTestCase):
             verdict = toolbox.verdict(session, call)
             self.assertEqual(verdict.action, "run")
             assert verdict.args is not None
-            found = [e async for e in toolbox.execute(session, call, verdict.args, {})]
+            found = await events_of(toolbox, session, call, verdict.args, {})
         self.assertEqual(json.loads(found[-1]["content"]), {"a": 2, "b": 1})
 
     async def test_the_programs_of_the_how_to_run(self) -> None:
@@ -414,7 +420,7 @@ def command_line(path: str) -> tuple[set[str], set[str]]:
 
 def built_in_tools() -> Iterator[str]:
     """The names under which the built-in tools are offered."""
-    for path in sorted((ROOT / "server" / "tools" / "builtin").glob("*.py")):
+    for path in sorted((ROOT / "server" / "tools").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 marks = [ast.unparse(mark).split("(")[0] for mark in node.decorator_list]

@@ -88,8 +88,6 @@ HTML_SINKS = re.compile(
 # The frame that shows a model's artifact: a document of its own behind a policy of its own.
 MAY_WRITE_HTML = {"client/artifact.html", "client/js/artifact-frame.js"}
 
-AUTOAI_MODULE = "auto-ai/autoai-chat.js"  # which pages written for AutoAi import
-
 # Places of one machine, in any file. Written as patterns that do not match themselves.
 MACHINE = re.compile(
     r"/wor[k]/(main|shared|\.)|\.\./share[d]/|/roo[t]/|/tmp/brie[f]|py[p]i\.org|registry\.np[m]js"
@@ -200,9 +198,9 @@ class Client(unittest.TestCase):
         elsewhere = set(Listed.of(CLIENT / "artifact.html")) | set(
             Listed.of(CLIENT / "widget-demo.html")
         )
-        there = CLIENT / AUTOAI_MODULE
-        for name in (*Listed.of(there.with_name("index.html")), there.name):
-            elsewhere.add((there.parent / name).resolve().relative_to(CLIENT).as_posix())
+        for page in CLIENT.glob("*/index.html"):
+            names = [*Listed.of(page), *(path.name for path in page.parent.glob("*.js"))]
+            elsewhere |= {(page.parent / n).resolve().relative_to(CLIENT).as_posix() for n in names}
         present = {path.relative_to(CLIENT).as_posix() for path in client_files(".js", ".css")}
         self.assertEqual(set(listed) - present, set(), "listed in index.html, but not there")
         self.assertEqual(present - set(listed) - elsewhere, set(), "there, but not in index.html")
@@ -212,15 +210,6 @@ class Client(unittest.TestCase):
         named = re.findall(r"'([\w/-]+)'", text.split("const SCRIPTS = [")[1].split("]")[0])
         expected = [*(f"js/{name}.js" for name in named), "yaa.js", "js/widget/demo.js"]
         self.assertEqual(Listed.of(CLIENT / "widget-demo.html"), expected)
-
-    def test_the_pages_of_auto_ai_load_what_its_module_imports(self) -> None:
-        module = CLIENT / AUTOAI_MODULE
-        named = re.findall(r"^import '(.+)'$", module.read_text(), re.M)
-        widget = [f"../{name}" for name in Listed.of(CLIENT / "widget-demo.html")[:-2]]
-        self.assertEqual(named, [*widget, "../js/widget/autoai.js"])
-        for page in ("index.html", "sidebar-demo.html"):
-            listed = Listed.of(module.with_name(page))
-            self.assertEqual(listed, ["auto-ai.css", *named, "../js/widget/autoai-page.js"], page)
 
     def test_sizes(self) -> None:
         wrong = []
@@ -238,13 +227,13 @@ class Client(unittest.TestCase):
         self.assertLessEqual(len(cold), MAX_CLIENT_REQUESTS, "requests to open the page")
 
     def test_classic_scripts_in_strict_mode(self) -> None:
-        """A module script does not load from file://, and one `import` would make it one. The one
-        that there is, is for pages of others; no page here loads it."""
+        """A module script does not load from file://, and one `import` would make it one. Those
+        in a folder with a page of its own are for pages of others; no page here loads them."""
         wrong = [
             str(path.relative_to(ROOT))
             for path in client_files(".js")
             if re.search(r"^\s*(import|export)\b", path.read_text(), re.M)
-            and path != CLIENT / AUTOAI_MODULE
+            and not (path.parent != CLIENT and path.with_name("index.html").exists())
         ]
         self.assertEqual(wrong, [])
 

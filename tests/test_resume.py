@@ -96,11 +96,9 @@ class Toolbox(CountingToolbox):
 
     async def execute(
         self, session: Session, call: Any, args: Any, *more: Any, **owner: Any
-    ) -> Any:
+    ) -> None:
         self.ran.append(f"{call['function']['name']} {args['n']}")
-        async with aclosing(super().execute(session, call, args, *more, **owner)) as source:
-            async for event in source:
-                yield event
+        await super().execute(session, call, args, *more, **owner)
 
 
 class Lost(Case):

@@ -11,6 +11,7 @@ import math
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, suppress
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -71,38 +72,29 @@ class Jobs:
         Adjacent parallel_safe calls run side by side, everything else alone.
         """
         taken = {message.get("id") for message in self._session["messages"]}
-        async with aclosing(self._perform(jobs, left)) as source:
-            async for event in source:
-                if event["type"] == "TOOL_CALL_RESULT":
-                    # Derived from the call id, the message id may be too long, or already in use
-                    # in an edited session.
-                    if (result_id := event["messageId"]) in taken or not is_id(result_id):
-                        event = {**event, "messageId": self._new_id("res")}
-                    taken.add(event["messageId"])
-                yield event
-
-    async def _perform(self, jobs: Iterable[Job], left: Left) -> AsyncGenerator[Event, None]:
         for batch in _batches(jobs):
             if self._ends:  # another server performs the rest
                 return
             match batch:
-                case [Reply() as reply]:
-                    for event in self._reply(reply):
-                        yield event
-                case [Given() | Send() as told]:
-                    yield client_tools.result(self._session, told, self._clock())
                 case [Recover() as job]:
-                    found = False
-                    async with aclosing(self._recover(job)) as source:
-                        async for event in source:
-                            found = found or event["type"] == "TOOL_CALL_RESULT"
-                            yield event
-                    if not found:  # not kept: next_step decides again, before the other jobs
-                        return
-                case calls:
-                    async with aclosing(self._execute(calls, left)) as source:
-                        async for event in source:
-                            yield event
+                    source = self._recover(job)
+                case [Execute(), *_]:
+                    source = self._execute(batch, left)
+                case [job]:
+                    source = self._answer(job)
+            answered = False
+            async with aclosing(source) as found:
+                async for event in found:
+                    if event["type"] == "TOOL_CALL_RESULT":
+                        answered = True
+                        # Derived from the call id, the message id may be too long, or already in
+                        # use in an edited session.
+                        if (result_id := event["messageId"]) in taken or not is_id(result_id):
+                            event = {**event, "messageId": self._new_id("res")}
+                        taken.add(event["messageId"])
+                    yield event
+            if not answered and isinstance(batch[0], Recover):
+                return  # it is not kept: next_step decides again, before the other jobs
 
     @property
     def _ends(self) -> bool:
@@ -154,7 +146,11 @@ class Jobs:
         claim = self._executions.claims.claimed_as(self._session_key, call_id, attempt)
         return bool(fingerprint) and claim == fingerprint
 
-    def _reply(self, job: Reply) -> Iterator[Event]:
+    async def _answer(self, job: Reply | Given | Send) -> AsyncGenerator[Event, None]:
+        """Yield the result of a call that does not run here."""
+        if not isinstance(job, Reply):
+            yield client_tools.result(self._session, job, self._clock())
+            return
         if job.grant:
             yield state_delta(put("grants", "-", value=job.grant))
         status = job.status or job.state
@@ -216,14 +212,16 @@ class Jobs:
                         if not job.repeatable:
                             self._executions.claims.release(*key)
                         raise
-                    source = self._toolbox.execute(
-                        self._session,
-                        *(job.call, job.args, job.entry, job.repairs, seconds),
+                    work = partial(
+                        self._toolbox.execute,
+                        *(self._session, job.call, job.args, job.entry),
+                        repairs=job.repairs,
+                        seconds=seconds,
                         owner=self._owner,
                     )
                     fingerprint = str(job.entry.get("fingerprint", ""))
                     name = job.call["function"]["name"]
-                    batch.begin(key, name, fingerprint, source, lasting=not job.repeatable)
+                    batch.begin(key, name, fingerprint, work, lasting=not job.repeatable)
                 if batch.running:
                     for event in await batch.next():
                         yield event

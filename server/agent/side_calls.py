@@ -12,7 +12,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
 from ..context import compact as context
-from ..context.budget import Costs, estimate, of_message
+from ..context.budget import Costs, estimate, of_message, of_messages
 from ..context.compact import Compaction
 from ..context.ops import changed, folded, text_of
 from ..context.strategies import Draft
@@ -164,11 +164,8 @@ def request(session: Session, compaction: Compaction, draft: Draft) -> list[Mess
     most = MOST
     while most >= LEAST_PART:
         part = _part(session, compaction.ops[draft.at], draft, most)
-        messages: list[Message] = [
-            {"role": "system", "content": task},
-            {"role": "user", "content": part},
-        ]
-        size = sum(of_message(message, costs) for message in messages)
+        messages = [{"role": "system", "content": task}, {"role": "user", "content": part}]
+        size = sum(of_messages(messages, costs))
         size = round(size * compaction.measure.ratio)
         if compaction.bound is None or size <= compaction.bound:
             return messages

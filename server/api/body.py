@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from .. import strict_json
 from ..errors import Problem
 from ..runtime.offload import offload
+from ..strict_json import pointer
 from .router import Call
 
 GZIP = ("gzip", "x-gzip")  # the same (RFC 9110 section 8.4.1.3)
@@ -69,9 +70,16 @@ async def read_object(call: Call, sizes: Sizes, code: str = "session_invalid") -
         raise Problem(
             code,
             "The body must be one JSON object",
-            errors=[{"pointer": "", "detail": "wanted an object"}],
+            errors=[{"pointer": pointer(), "detail": "wanted an object"}],
         )
     return value
+
+
+def misfit(member: str, detail: str) -> Problem:
+    """Return the refusal of a body for one of its members."""
+    where = pointer(member)
+    errors = [{"pointer": where, "detail": detail}]
+    return Problem("request_invalid", f"{where}: {detail}", errors=errors)
 
 
 def _check_size(size: int, sizes: Sizes) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from ..errors import Problem
 from ..session.limits import Ceilings
-from .body import Sizes, read_object
+from .body import Sizes, misfit, read_object
 from .router import Call
 
 HEADERS = {
@@ -108,7 +108,4 @@ def _text(body: dict[str, object], key: str, most: int) -> str:
     value = body.get(key)
     if isinstance(value, str) and 0 < len(value) <= most:
         return value
-    detail = f"wanted a text of 1 to {most} characters"
-    raise Problem(
-        "request_invalid", f"/{key}: {detail}", errors=[{"pointer": f"/{key}", "detail": detail}]
-    )
+    raise misfit(key, f"wanted a text of 1 to {most} characters")

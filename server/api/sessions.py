@@ -18,8 +18,8 @@ from ..http import sse
 from ..runtime.offload import offload
 from ..session import snapshot
 from ..session.accept import accept
-from ..session.events import alias, dumps
-from ..types import Event
+from ..session.events import Event, alias, dumps
+from .body import misfit
 from .router import Call
 from .run_stream import EVENT_STREAM, Runs
 
@@ -58,9 +58,7 @@ class Sessions:
         body = await self._runs.read(call, "request_invalid")
         session_id = body.get("id")
         if not isinstance(session_id, str) or not 0 < len(session_id) <= MAX_ID:
-            detail = f"wanted the id of a session, a text of 1 to {MAX_ID} characters"
-            errors = [{"pointer": "/id", "detail": detail}]
-            raise Problem("request_invalid", f"/id: {detail}", errors=errors)
+            raise misfit("id", f"wanted the id of a session, a text of 1 to {MAX_ID} characters")
         stopped = await self._runs.stop(call, session_id)
         await call.json({"id": session_id, "stopped": stopped})
 

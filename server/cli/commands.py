@@ -27,8 +27,8 @@ from ..errors import Problem
 from ..runtime.event_loop import Loop, run
 from ..schema.inline import inline
 from ..telemetry import log
+from ..tools.base import Tool
 from ..tools.result import DAY_S, Workspaces
-from ..tools.tool import BaseTool
 from ..tools.toolbox import Toolbox
 from ..types import Session
 from . import doctor, session_files
@@ -321,7 +321,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def described(tool: BaseTool, policy: str, most: dict[str, float]) -> Iterator[str]:
+def described(tool: Tool, policy: str, most: dict[str, float]) -> Iterator[str]:
     """Yield lines about a tool: description, policy, hints, limits, advice and schemas.
 
     `most`: the server's limits of tools.
@@ -352,7 +352,7 @@ def described(tool: BaseTool, policy: str, most: dict[str, float]) -> Iterator[s
         yield from (f"    {line}" for line in text.splitlines())
 
 
-def advice(tool: BaseTool, most: dict[str, float]) -> Iterator[str]:
+def advice(tool: Tool, most: dict[str, float]) -> Iterator[str]:
     """Yield suggestions for a tool that works but could be described better."""
     if not tool.description:
         yield "a docstring: it is all that tells the model what the tool is for"

@@ -9,9 +9,12 @@ session. All state is in the session, so every server computes the same. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..strict_json import LARGEST_COUNT, dumps
@@ -99,6 +102,7 @@ _NAMED = re.compile(  # the first family whose name is in a model's name
     r"|(?P<gemma>gemma|gemini)"
 )
 ANY = FAMILIES[""]
+Estimate = Callable[[str], int]  # the tokens of a text
 
 # The same for all families. A word is about one token, and its letters beyond the seventh cost
 # more; both cost more in a text with many accents, since that is not English.
@@ -108,6 +112,10 @@ _ACCENTS = 10  # with an accented letter in so many words or fewer, a text is wh
 _RUN_OF_SCRIPT = 0.33  # a run of letters of another script, in addition to its characters
 _BLOB, _INDENT, _MARK, _OTHER = 0.54, 1.1, 0.1, 0.53  # a character; a run; a character each
 
+WHOLE = 32_000  # bytes of many texts that are measured whole; of more, samples are
+PLACES, WINDOW = 100, 160  # samples, and the bytes of each
+LEAST_WINDOWS = 5  # for a rate of its own
+_GOLDEN = 0.618034
 SAMPLED = 8_000  # characters; of a longer text only samples are measured
 SAMPLE = 1_000
 MESSAGE = 4  # tokens around each message: role and separators
@@ -173,26 +181,77 @@ def _classes(costs: Costs) -> dict[str | None, tuple[float, float]]:
     }
 
 
-def of_message(message: Message, costs: Costs = ANY) -> int:
+def estimator(texts: Sequence[str], costs: Costs = ANY) -> Estimate:
+    """Return how to estimate each of these texts, in some 5 ms however many and long they are.
+
+    Of WHOLE bytes or less, each is measured. Of more, windows at PLACES places are, and a text has
+    as many tokens as its bytes of UTF-8 tell: tokens a byte differ less between languages than
+    tokens a character. Texts of scripts of one, two and three bytes have rates of their own. The
+    error of the sum is about 3 % beside that of `estimate`.
+    """
+    ends = list(accumulate(map(_bytes, texts)))
+    size = ends[-1] if ends else 0
+    if size <= WHOLE:
+        return partial(estimate, costs=costs)
+    found: dict[int, list[float]] = defaultdict(list)
+    for number in range(PLACES):
+        # Evenly spread, but without a period that could be that of the texts.
+        mark = int((number + number * _GOLDEN % 1) * size / PLACES)
+        index = bisect_right(ends, mark)
+        text, end = texts[index], ends[index]
+        own = end - ends[index - 1] if index else end
+        width = max(WINDOW * len(text) // own, 1)  # characters
+        start = min((mark - end + own) * len(text) // own, max(len(text) - width, 0))
+        window = text[start : start + width]
+        found[round(own / len(text))].append(_cost(window, costs) / _bytes(window))
+    every = sum(map(sum, found.values())) / PLACES
+    rates = {
+        script: sum(few) / len(few) for script, few in found.items() if len(few) >= LEAST_WINDOWS
+    }
+
+    def scaled(text: str) -> int:
+        size = _bytes(text)
+        return round(size * rates.get(round(size / (len(text) or 1)), every))
+
+    return scaled
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def of_message(message: dict[str, Any], costs: Costs = ANY) -> int:
     """Return the tokens of one message of a view: its content and its calls."""
-    total = MESSAGE + of_content(message.get("content"), costs)
+    fixed, texts = _texts_of(message)
+    return fixed + sum(estimate(text, costs) for text in texts)
+
+
+def of_messages(messages: Iterable[dict[str, Any]], costs: Costs = ANY) -> list[int]:
+    """Return the tokens of each message of a view; see `estimator`."""
+    found = [_texts_of(message) for message in messages]
+    each = estimator([text for _, texts in found for text in texts], costs)
+    return [fixed + sum(map(each, texts)) for fixed, texts in found]
+
+
+def _texts_of(message: dict[str, Any]) -> tuple[int, list[str]]:
+    """Return the tokens of a message that are no text's, and its texts."""
+    fixed, texts = MESSAGE, []
+    content = message.get("content")
+    if isinstance(content, str):
+        texts.append(content)
+    else:
+        for part in content or ():
+            if isinstance(part, dict):
+                if isinstance(text := part.get("text"), str):
+                    texts.append(text)
+                else:
+                    fixed += MEDIA
     for call in message.get("tool_calls") or ():
         function = call["function"]
         arguments = function["arguments"]
-        text = arguments if isinstance(arguments, str) else str(arguments)
-        total += CALL + estimate(function["name"], costs) + estimate(text, costs)
-    return total
-
-
-def of_content(content: Any, costs: Costs = ANY) -> int:
-    """Return the tokens of a message's content."""
-    if isinstance(content, str):
-        return estimate(content, costs)
-    return sum(
-        estimate(part["text"], costs) if isinstance(part.get("text"), str) else MEDIA
-        for part in content or ()
-        if isinstance(part, dict)
-    )
+        fixed += CALL
+        texts += function["name"], arguments if isinstance(arguments, str) else str(arguments)
+    return fixed, texts
 
 
 # -- budget ---------------------------------------------------------------------------------------
@@ -289,16 +348,15 @@ def measured(
         most = MOST_OF_CHARACTER * sum(map(_characters, messages)) + fixed
         if most * ratio < budget.high:
             return Measure(0, 0, ratio, costs)
-        guessed = fixed + sum(of_message(message, costs) for message in messages)
-        return Measure(0, guessed, ratio, costs)
+        return Measure(0, fixed + sum(of_messages(messages, costs)), ratio, costs)
     changes = changes_of(ops_of(session))
-    guessed = 0
+    new = []
     for place in range(since, len(session["messages"])):
         message = session["messages"][place]
         if message["role"] != "error" and not message.get("open"):
             op = changes.get(message.get("id", ""))
-            guessed += of_message(changed(message, op, place) if op else message, costs)
-    return Measure(known, guessed, ratio, costs)
+            new.append(changed(message, op, place) if op else message)
+    return Measure(known, sum(of_messages(new, costs)), ratio, costs)
 
 
 def whole(session: Session, model: str, beside: Beside) -> Measure:
@@ -313,7 +371,7 @@ def whole(session: Session, model: str, beside: Beside) -> Measure:
 def guess(messages: list[Message], tools: list[Json], costs: Costs) -> int:
     """Return the estimated tokens of a request, by the model's `costs` and without reports."""
     fixed = _estimated(dumps(tools), costs) if tools else 0
-    return fixed + sum(of_message(message, costs) for message in messages)
+    return fixed + sum(of_messages(messages, costs))
 
 
 def _characters(message: Message) -> int:

@@ -41,7 +41,7 @@ from .budget import (
     guess,
     learned,
     measured,
-    of_message,
+    of_messages,
     ratio_of,
     reported,
     whole,
@@ -245,6 +245,7 @@ def _items(session: Session, costs: Costs) -> list[Item]:
     changes = changes_of(ops)
     inside = folded_ids(session["messages"], ops)
     items: list[Item] = []
+    shown: list[tuple[Item, Message]] = []
     turn = 0
     for place, message in enumerate(session["messages"]):
         turn += message["role"] == "user"
@@ -253,12 +254,14 @@ def _items(session: Session, costs: Costs) -> list[Item]:
         fold = inside.get(message.get("id", ""))
         op = None if fold else changes.get(message.get("id", ""))
         seen = changed(message, op, place) if op else message
-        item = Item(place, message, seen, 0, turn, gone=fold is not None)
+        items.append(Item(place, message, seen, 0, turn, gone=fold is not None))
         if fold is None:
-            item.tokens = of_message(seen, costs)
+            shown.append((items[-1], seen))
         elif fold["from"] == message["id"]:
-            item.tokens = of_message(folded(fold), costs)
-        items.append(item)
+            shown.append((items[-1], folded(fold)))
+    sizes = of_messages([message for _, message in shown], costs)
+    for (item, _), tokens in zip(shown, sizes, strict=True):
+        item.tokens = tokens
     return items
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from .. import protocols
 from ..api.auth import Keys, home_key
 from ..app import App, routes
 from ..cli.serve import certificate
@@ -420,7 +421,8 @@ def _configured(
             server["default_provider"] = PROGRAM
     named = os.environ.get("YAA_CONFIG")
     file = expanded(named, "YAA_CONFIG") if named else None
-    return load(folder, file, env, layer, "the program")
+    foreign = [module.FOREIGN for module in protocols.modules("settings")]
+    return load(folder, file, env, layer, "the program", foreign)
 
 
 def _spelled_out(config: Mapping[str, Any]) -> Json:

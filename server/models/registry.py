@@ -18,8 +18,9 @@ from ..errors import Problem
 from ..http.client import Client
 from ..http.parser import is_loopback
 from ..http.ssrf import address_of, is_public
+from ..schema.kinds import Misfit, misfits, object_of
+from ..session.config_schema import LIMIT, NUMBER, TEXT_OR_NONE
 from ..settings.owner_code import in_thread
-from ..strict_json import LARGEST_COUNT
 from ..telemetry import log
 from . import BaseAPI
 from .adapter import AdapterAPI
@@ -34,7 +35,17 @@ from .vendors import PATHS, PRESETS, Api, Preset, Provider, address, find_preset
 
 logger = log.get("llm")
 
-POINTER = "/config/llm_api/provider"
+PLACE = ("config", "llm_api", "provider")  # of a session
+_OBJECT = object_of(none=True)
+# The shape of a session's provider, whatever else is in it.
+WANTED = object_of(
+    {
+        **dict.fromkeys(("name", "preset", "api", "api_url", "api_key"), TEXT_OR_NONE),
+        **dict.fromkeys(("model_name", "cost_unit"), TEXT_OR_NONE),
+        **dict.fromkeys(("model_type", "model_settings", "extra_body", "costs"), _OBJECT),
+        **dict.fromkeys(("max_tokens", "cost_per_ktoken"), LIMIT),
+    }
+)
 DEMO = "demo"
 APIS: dict[Api, type[RemoteAPI]] = {
     "chat": OpenAIAPI,
@@ -133,8 +144,8 @@ class Models:
 
         `owner` is the owner of the API key (api.auth.Key). Raises Problem, before any run.
         """
-        if not isinstance(provider, dict):
-            raise _invalid("", "provider must be an object")
+        if errors := [_placed(misfit) for misfit in misfits(provider, WANTED)]:
+            raise Problem("session_invalid", errors[0]["detail"], errors=errors)
         name = _text(provider, "name")
         named = name not in ("", "auto")
         if not (_text(provider, "api_url") or _text(provider, "api_key")):
@@ -232,7 +243,7 @@ class Models:
             raise _unknown(f"The provider {name!r} does not offer {model!r}.", model, offered)
         kind, settings = _mapping(wanted, "model_type"), _mapping(wanted, "model_settings")
         settings.pop("extra_body", None)
-        limits = [each for each in (adapter.max_tokens, _number(wanted, "max_tokens")) if each]
+        limits = [each for each in (adapter.max_tokens, wanted.get("max_tokens")) if each]
         provider = Provider(
             *(name, "", model or adapter.model_name or name, PRESETS["custom"]),
             is_function_call=adapter.is_function_call and kind.get("is_function_call") is not False,
@@ -262,19 +273,19 @@ class Models:
             raise _unknown(f"There is no preset {name!r}.", name, list(PRESETS))
         given = _text(wanted, "api_url")
         if _text(wanted, "api") not in ("", *PATHS):
-            raise _invalid("/api", f"api must be one of {', '.join(PATHS)}")
+            raise _invalid("api", f"api must be one of {', '.join(PATHS)}")
         api = spoken(_text(wanted, "api"), given, preset)
         try:
             url = address(api, given, preset)
         except ValueError as error:
-            raise _invalid("/api_url", str(error)) from None
+            raise _invalid("api_url", str(error)) from None
         host = urlsplit(url).hostname or ""
         public_only = self._admit(url)
         key, model = _text(wanted, "api_key"), _text(wanted, "model_name") or preset.model_name
         if not key:
-            raise _invalid("/api_key", "A provider of your own needs its own api_key.")
+            raise _invalid("api_key", "A provider of your own needs its own api_key.")
         if not model:
-            raise _invalid("/model_name", "A provider of your own needs a model_name.")
+            raise _invalid("model_name", "A provider of your own needs a model_name.")
         settings = _mapping(wanted, "model_settings")
         provider = _provider(
             *(host, wanted, {}, preset, model, settings),
@@ -350,9 +361,7 @@ def _provider(
     it sets costs only where the entry has none, and never the address.
     """
     kind = {**_mapping(entry, "model_type"), **_mapping(wanted, "model_type")}
-    limits = [
-        each for each in (_number(entry, "max_tokens"), _number(wanted, "max_tokens")) if each
-    ]
+    limits = [each for each in (entry.get("max_tokens"), wanted.get("max_tokens")) if each]
     costs = _costs(entry) or _costs(wanted)
     unit = entry.get("cost_unit") or _text(wanted, "cost_unit") if costs else ""
     given = str(entry.get("api_url") or "").strip()
@@ -457,57 +466,34 @@ def _costs(entry: Mapping[str, Any]) -> dict[str, float]:
     costs = {
         key: float(value)
         for key, value in _mapping(entry, "costs").items()
-        if key in ("input", "output", "cached", "cache_write", "total") and _counts(value)
+        if key in ("input", "output", "cached", "cache_write", "total") and NUMBER.fits(value)
     }
-    total = _number(entry, "cost_per_ktoken")
+    total = entry.get("cost_per_ktoken")
     return costs or ({"total": float(total)} if total else {})
 
 
 def _mapping(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = entry.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise _invalid(f"/{key}", f"{key} must be an object")
-    return dict(value)
-
-
-def _number(entry: Mapping[str, Any], key: str) -> Any:
-    value = entry.get(key)
-    if value is None:
-        return None
-    if not _counts(value):
-        raise _invalid(f"/{key}", f"{key} must be a number, not {value!r:.40}")
-    return value
-
-
-def _counts(value: Any) -> bool:
-    """Return whether this is an amount. A negative price would lower a session's bill."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and bool(0 <= value <= LARGEST_COUNT)
+    return dict(entry.get(key) or {})
 
 
 def _text(wanted: Mapping[str, Any], key: str) -> str:
-    value = wanted.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise _invalid(f"/{key}", f"{key} must be a string")
-    return value.strip()
+    return (wanted.get(key) or "").strip()
 
 
-def _invalid(pointer: str, detail: str) -> Problem:
-    error = {"pointer": POINTER + pointer, "detail": detail}
-    return Problem("session_invalid", detail, errors=[error])
+def _placed(misfit: Misfit) -> dict[str, str]:
+    return misfit._replace(place=(*PLACE, *misfit.place)).error()
+
+
+def _invalid(key: str, detail: str) -> Problem:
+    return Problem("session_invalid", detail, errors=[_placed(Misfit((key,), detail))])
 
 
 def _refused(detail: str) -> Problem:
-    error = {"pointer": POINTER, "detail": detail}
-    return Problem("provider_not_allowed", detail, errors=[error])
+    return Problem("provider_not_allowed", detail, errors=[Misfit(PLACE, detail).error()])
 
 
 def _unknown(text: str, name: str, known: list[str]) -> Problem:
     near = difflib.get_close_matches(name, known, 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     detail = f"{text}{hint} Known: {', '.join(known) or 'none'}."
-    return Problem("provider_unknown", detail, errors=[{"pointer": POINTER, "detail": detail}])
+    return Problem("provider_unknown", detail, errors=[Misfit(PLACE, detail).error()])

@@ -1,14 +1,12 @@
-"""The child's side of a tool call: the keeper, which owns all its processes, and the worker.
+"""The child's side of a tool call: running the tool, with and without a sandbox.
 
-sandbox/parent.py starts it as `python -I -S` with three inherited descriptors: requests, results,
-and a lifeline whose other end only the server holds. The keeper forks the worker and watches the
-limits that the kernel does not keep per call: memory and number of processes of the whole tree. At
-the end, or when the lifeline closes because the server died, it kills whatever is left. As a
-subreaper it inherits detached processes, so that none escapes (Linux; elsewhere the process group
-is killed). Output cannot be taken for a result, because results have a descriptor of their own that
-the tool's programs do not inherit.
+process.py starts a plain child as `python -I -S` with three inherited descriptors: requests,
+results, and a lifeline whose other end only the server holds. `main` forks the process of the tool
+and supervises it (supervisor.py). As a subreaper it inherits detached processes, so that none
+escapes (Linux; elsewhere the process group is killed). Output cannot be taken for a result, because
+results have a descriptor of their own that the tool's programs do not inherit.
 
-This is not a sandbox: the worker has the server's user, files and network. A sandboxed worker
+This is not a sandbox: the tool has the server's user, files and network. A sandboxed worker
 (sandbox/worker.py) ends in `work` too, with a `confine` of its own.
 """
 
@@ -20,20 +18,16 @@ import importlib
 import json
 import os
 import resource
-import select
 import signal
 import sys
-import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from .supervisor import Supervisor
 from .tool_context import Context, LimitReached
 
-WATCH_S = 0.05  # between two measurements of memory and processes
-ENDING_S = 2.0  # for a tool that checks Context.cancelled, after the server ended the call
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 MAX_RESULT = 8 * 1024 * 1024  # bytes of one result
-PAGE_KB = resource.getpagesize() // 1024
 LIMIT_ERRNOS = {errno.EFBIG: "file_mb", errno.EMFILE: "open_files", errno.EAGAIN: "processes"}
 
 
@@ -42,15 +36,15 @@ def main(requests: int, results: int, lifeline: int) -> NoReturn:
     source = open(requests, "rb", buffering=0)
     request = json.loads(source.readline())
     become_subreaper()
-    worker = os.fork()
-    if worker == 0:
+    tool = os.fork()
+    if tool == 0:
         os.close(lifeline)
-        work(request, results, confine, requests if request["stateful"] else -1)
+        work(request, results, set_limits, requests if request["stateful"] else -1)
     source.close()
-    for output in (1, 2):  # left to the worker, so that they close with the last of its processes
+    for output in (1, 2):  # left to the tool, so that they close with the last of its processes
         os.close(output)
-    end = keep(worker, lifeline, request["limits"])
-    send(results, {"end": end})
+    supervisor = Supervisor(tool, lifeline, request["limits"], None)  # nothing limits the folder
+    send(results, {"end": supervisor.run()})
     os._exit(0)
 
 
@@ -65,150 +59,13 @@ def write_all(results: int, data: bytes) -> None:
         data = data[os.write(results, data) :]
 
 
-# -- the keeper -----------------------------------------------------------------------------------
-
-
-def keep(worker: int, lifeline: int, limits: dict[str, float]) -> dict[str, Any]:
-    """Wait for the worker within its limits, kill what is left, return how it ended.
-
-    The result has `code`, `cpu_ms`, `max_rss_kb`, and `breach` if a limit was passed.
-    """
-    breach: dict[str, Any] | None = None
-    peak = 0
-    status: int | None = None
-    watch = os.pidfd_open(worker) if hasattr(os, "pidfd_open") else -1
-    waiting = [lifeline] + ([watch] if watch >= 0 else [])
-    over_at: float | None = None
-    crowd = everyone() + limits["processes"]
-    while status is None and (over_at is None or time.monotonic() < over_at):
-        ready, _, _ = select.select(waiting, [], [], WATCH_S)
-        if lifeline in ready:  # nothing is ever written to it: it was closed
-            waiting.remove(lifeline)
-            _kill(worker, signal.SIGTERM)  # Context.cancelled
-            over_at = time.monotonic() + ENDING_S
-        reaped, code = os.waitpid(worker, os.WNOHANG)
-        status = code if reaped else None
-        # Beside a hundred forking processes a measurement takes seconds, a count does not: stop
-        # them while measuring.
-        there = everyone()
-        if crowded := there > crowd:
-            _kill(-worker, signal.SIGSTOP)
-        processes, memory_kb = measure()
-        peak = max(peak, memory_kb)
-        if status is None and (breach := over(limits, processes, memory_kb)):
-            break
-        if crowded:  # by zombies, or by processes of others
-            _kill(-worker, signal.SIGCONT)
-            crowd = there + limits["processes"]
-    kill_all(worker)
-    if status is None:
-        _, status = os.waitpid(worker, 0)
-    while reap():
-        pass
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    found: dict[str, Any] = {
-        "code": os.waitstatus_to_exitcode(status),
-        "cpu_ms": round((usage.ru_utime + usage.ru_stime) * 1000),
-        "max_rss_kb": max(peak, usage.ru_maxrss),
-    }
-    if breach is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        observed = max(found["cpu_ms"] / 1000, limits["cpu_s"])
-        breach = {"limit": "cpu_s", "allowed": limits["cpu_s"], "observed": observed}
-    return {**found, "breach": breach} if breach else found
-
-
-def over(limits: dict[str, float], processes: int, memory_kb: int) -> dict[str, Any] | None:
-    """Return the breach of `memory_mb` or `processes`, None if there is none."""
-    memory_mb = memory_kb // 1024
-    if memory_mb > limits["memory_mb"]:
-        return {"limit": "memory_mb", "allowed": limits["memory_mb"], "observed": memory_mb}
-    if processes > limits["processes"]:
-        return {"limit": "processes", "allowed": limits["processes"], "observed": processes}
-    return None
-
-
-def everyone() -> int:
-    """Return about how many processes the system has; 0 without /proc."""
-    try:
-        return len(os.listdir("/proc"))  # noqa: PTH208
-    except OSError:
-        return 0
-
-
-def measure() -> tuple[int, int]:
-    """Return (number of processes below this one, their resident memory in KiB)."""
-    processes = memory = 0
-    for pid in descendants():
-        try:
-            with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123
-                memory += int(file.read().split()[1]) * PAGE_KB
-            processes += 1
-        except (OSError, IndexError):  # it just ended
-            continue
-    return processes, memory
-
-
-def descendants() -> list[int]:
-    """Return the pids of all processes below this one, from /proc; [] without /proc."""
-    parents: dict[int, int] = {}
-    try:
-        names = [entry.name for entry in os.scandir("/proc")]
-    except OSError:
-        return []
-    for name in names:
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
-                    # "pid (any name, spaces and brackets) state ppid ..."
-                    state, parent = file.read().rpartition(b")")[2].split()[:2]
-                if state != b"Z":  # not a zombie
-                    parents[int(name)] = int(parent)
-            except (OSError, IndexError, ValueError):
-                continue
-    ours = {os.getpid()}
-    below: list[int] = []
-    while found := [pid for pid, parent in parents.items() if parent in ours and pid not in ours]:
-        ours.update(found)
-        below += found
-    return below
-
-
-def kill_all(worker: int) -> None:
-    """Kill until nothing is left: a process may fork during the search."""
-    for group in (worker, os.getpgid(0)):
-        if group != os.getpgid(0):
-            _kill(-group)
-    _kill(worker)
-    for _ in range(1000):
-        left = [pid for pid in descendants() if pid != worker]
-        if not left:
-            return
-        for pid in left:
-            _kill(pid)
-
-
-def _kill(pid: int, number: int = signal.SIGKILL) -> None:
-    try:
-        os.kill(pid, number)
-    except OSError:
-        pass
-
-
-def reap() -> bool:
-    """Reap one ended process, own or inherited. Returns whether there was one."""
-    try:
-        return os.waitpid(-1, os.WNOHANG)[0] > 0
-    except ChildProcessError:
-        return False
-
-
 def become_subreaper() -> None:
     """Inherit the tool's orphans, so that they can be killed (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-# -- the worker -----------------------------------------------------------------------------------
+# -- the tool -------------------------------------------------------------------------------------
 
 
 def work(
@@ -225,11 +82,11 @@ def work(
     os.setpgid(0, 0)
     os.set_inheritable(results, False)
     if calls < 0:
-        data = answer(request, results, confine)
+        data = answer_call(request, results, confine)
         flush()
     else:
         os.set_inheritable(calls, False)
-        data = serve(request, calls, results, confine)
+        data = serve_calls(request, calls, results, confine)
     try:
         write_all(results, data)
     except OSError:
@@ -237,7 +94,7 @@ def work(
     os._exit(0)
 
 
-def serve(
+def serve_calls(
     own: dict[str, Any], calls: int, results: int, confine: Callable[[dict[str, Any]], None]
 ) -> bytes:
     """Answer calls until no more come. Returns what remains to be written to `results`.
@@ -248,12 +105,12 @@ def serve(
     try:
         confine(own)
     except OSError as error:
-        return encoded(failure(error) | {"attachments": [], "keep": None})
+        return encode(failure_message(error) | {"attachments": [], "keep": None})
     with open(calls, "rb") as source:
         for line in source:
             request = {**json.loads(line), "source": own.get("source")}
             before = allow_cpu(request["limits"]["cpu_s"])
-            data = answer(request, results, lambda _: None)
+            data = answer_call(request, results, lambda _: None)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             flush()
             write_all(1, request["mark"].encode())
@@ -287,7 +144,7 @@ def flush() -> None:
             pass
 
 
-def answer(
+def answer_call(
     request: dict[str, Any], results: int, confine: Callable[[dict[str, Any]], None]
 ) -> bytes:
     """Run one call and return its answer, a line of JSON. Exceptions become messages."""
@@ -305,18 +162,18 @@ def answer(
     context = Context(request.get("state", {}), write, request["limits"])
     try:
         confine(request)
-        message = {"result": call(request, context)}
+        message = {"result": call_function(request, context)}
     except MemoryError:
         error_text = {"type": "MemoryError", "message": "out of memory", "limit": "memory_mb"}
         message = {"error": error_text}
     except SystemExit as error:
         message = {"error": {"type": "SystemExit", "message": f"the tool exited with {error.code}"}}
     except BaseException as error:
-        message = failure(error, request["where"][1])
-    return encoded(message | {"attachments": list(attached.values()), "keep": context.keep})
+        message = failure_message(error, request["where"][1])
+    return encode(message | {"attachments": list(attached.values()), "keep": context.keep})
 
 
-def encoded(message: dict[str, Any]) -> bytes:
+def encode(message: dict[str, Any]) -> bytes:
     """Encode a result as a line of JSON, or an error if it cannot be encoded or is too large."""
     try:
         if not isinstance(message["keep"], int | None):
@@ -329,10 +186,10 @@ def encoded(message: dict[str, Any]) -> bytes:
             )
         return data
     except (ValueError, TypeError, RecursionError) as error:
-        return json.dumps(failure(error)).encode() + b"\n"
+        return json.dumps(failure_message(error)).encode() + b"\n"
 
 
-def confine(request: dict[str, Any]) -> None:
+def set_limits(request: dict[str, Any]) -> None:
     """Set the limits that the kernel keeps and enter the folder. Raises OSError or ValueError."""
     limits = request["limits"]
     for kind, value in (
@@ -349,7 +206,7 @@ def confine(request: dict[str, Any]) -> None:
     os.chdir(request["folder"])
 
 
-def call(request: dict[str, Any], context: Context) -> Any:
+def call_function(request: dict[str, Any], context: Context) -> Any:
     """Call the function of the request and return its result.
 
     Built-in tools take JSON as it is: the server has checked their arguments. An owner's function
@@ -372,7 +229,7 @@ def call(request: dict[str, Any], context: Context) -> Any:
     return calling.call(place, name, request["args"], context, source)
 
 
-def failure(error: BaseException, file: str = "") -> dict[str, Any]:
+def failure_message(error: BaseException, file: str = "") -> dict[str, Any]:
     """Return the error message for an exception: kind, text, and the limit behind it, if any.
 
     The text begins with the line in the owner's `file`. `trace` is for the server's log only.

@@ -51,7 +51,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ProxyRequest:
     """The target of a request. `head`: sent to the host; b"" for a tunnel."""
 
     host: str
@@ -59,13 +59,13 @@ class Wanted:
     head: bytes
 
 
-def wanted(head: bytes) -> Wanted:
+def parse_head(head: bytes) -> ProxyRequest:
     """Parse a request's head, up to its empty line. Raises Refused for anything unusual."""
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     if not all(_FIELD.fullmatch(field) for field in fields):
         raise Refused("400 Bad Request", "a header cannot be read")
     if found := _CONNECT.fullmatch(line):
-        return Wanted(*_place(found[1], found[2]), b"")
+        return ProxyRequest(*_place(found[1], found[2]), b"")
     if not (found := _REQUEST.fullmatch(line)):
         raise Refused("400 Bad Request", "wanted CONNECT host:port, or a whole http:// address")
     host, port = _place(found[2], found[3] or b"80")
@@ -73,7 +73,7 @@ def wanted(head: bytes) -> Wanted:
     own = [b"Host: " + (name if port == 80 else f"{name}:{port}").encode(), b"Connection: close"]
     kept = [field for field in fields if field.partition(b":")[0].lower() not in _OURS]
     start = b"%s %s HTTP/1.1" % (found[1], found[4] or b"/")
-    return Wanted(host, port, b"\r\n".join([start, *own, *kept]) + b"\r\n\r\n")
+    return ProxyRequest(host, port, b"\r\n".join([start, *own, *kept]) + b"\r\n\r\n")
 
 
 def _place(host: bytes, port: bytes) -> tuple[str, int]:
@@ -114,7 +114,7 @@ class NetProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            request = await self._wanted(reader)
+            request = await self._read_head(reader)
             there, back = await self._connect(request.host, request.port)
             try:
                 if request.head:
@@ -134,10 +134,10 @@ class NetProxy:
         finally:
             writer.close()
 
-    async def _wanted(self, reader: asyncio.StreamReader) -> Wanted:
+    async def _read_head(self, reader: asyncio.StreamReader) -> ProxyRequest:
         try:
             async with asyncio.timeout(HEAD_S):
-                return wanted(await reader.readuntil(b"\r\n\r\n"))
+                return parse_head(await reader.readuntil(b"\r\n\r\n"))
         except asyncio.LimitOverrunError:
             raise Refused("431 Request Header Fields Too Large", "the head is too long") from None
         except TimeoutError:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-NETWORKS = ("off", "proxy", "full")  # narrowest first
+from ..session.limits import NETWORKS
+
 NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,252})")
 MOST_HOSTS = 32  # that one approval may add
 
@@ -45,9 +46,9 @@ class Reach(NamedTuple):
         return f"{', '.join(self.hosts) or 'no host'} (ports {ports} where none is named)"
 
 
-def problem(entry: str) -> str:
+def entry_problem(entry: str) -> str:
     """Return what is wrong with an entry of `hosts`; "" for nothing."""
-    host, port = split(entry.lower())
+    host, port = split_port(entry.lower())
     if "/" in entry:
         try:
             ipaddress.ip_network(entry, strict=False)
@@ -63,7 +64,7 @@ def problem(entry: str) -> str:
     return ""
 
 
-def split(entry: str) -> tuple[str, int | None]:
+def split_port(entry: str) -> tuple[str, int | None]:
     """Split `host`, `host:port`, `[address]:port` or an address into (host, port).
 
     The port is None if there is none, 0 if it is not a number.
@@ -76,14 +77,14 @@ def split(entry: str) -> tuple[str, int | None]:
     return entry.strip("[]"), None
 
 
-def narrowed(reach: Reach, network: str | None) -> Reach:
+def narrow(reach: Reach, network: str | None) -> Reach:
     """Return the policy with a session's `network`, if that is narrower."""
     if network in NETWORKS and NETWORKS.index(network) < NETWORKS.index(reach.network):
         return reach._replace(network=network)
     return reach
 
 
-def widened(reach: Reach, asked: dict[str, Any], addable: Iterable[str]) -> Reach | str:
+def widen(reach: Reach, asked: dict[str, Any], addable: Iterable[str]) -> Reach | str:
     """Return the policy with what an approval asks for, or why it cannot have it.
 
     `asked`: `{network?, hosts?}`. `addable`: the configuration's `hosts_on_approval`. The network
@@ -105,7 +106,7 @@ def widened(reach: Reach, asked: dict[str, Any], addable: Iterable[str]) -> Reac
         return f"this server does not let an approval open the network {network!r}"
     if network == "proxy" and reach.network == "full":
         return reach._replace(network="proxy", hosts=tuple(hosts))
-    return narrowed(reach, network)._replace(hosts=(*reach.hosts, *hosts))
+    return narrow(reach, network)._replace(hosts=(*reach.hosts, *hosts))
 
 
 def _among(host: str, held: Reach) -> bool:
@@ -125,7 +126,7 @@ def _kind(entry: str, host: str, port: int, ports: tuple[int, ...]) -> str:
         network = ipaddress.ip_network(entry, strict=False)
         inside = address is not None and address.version == network.version and address in network
         return "any" if inside and port in ports else ""
-    named, own_port = split(entry)
+    named, own_port = split_port(entry)
     if own_port is not None:
         return "any" if _same(named, host) and port == own_port else ""
     if port not in ports:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..telemetry import redact
-from .policy import SCRATCH, WORKSPACE, outermost
+from .policy import SCRATCH, WORKSPACE, outermost_folders
 from .worker_pool import Pool
 
 OLDEST = (3, 11)
@@ -118,7 +118,7 @@ def package_of(
         {**given, **secret},
         tuple(sorted((v for v in hidden if len(v) >= redact.MIN_SECRET), key=len, reverse=True)),
         bool(about.get("stateful")),
-        outermost([*map(Path, paths), *read, *_environment(interpreter, home.resolve())]),
+        outermost_folders([*map(Path, paths), *read, *_environment(interpreter, home.resolve())]),
     )
     if not found.modules and not found.functions:
         raise ValueError("it names neither `modules` nor `functions`")

@@ -68,14 +68,14 @@ class Policy:
         ]
 
 
-def code() -> tuple[str, ...]:
+def code_folders() -> tuple[str, ...]:
     """Return the folders of the interpreter and of this server that SYSTEM does not contain."""
     server = Path(__file__).resolve().parents[1]
     places = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve(), server]
-    return outermost(places)
+    return outermost_folders(places)
 
 
-def outermost(places: Iterable[Path]) -> tuple[str, ...]:
+def outermost_folders(places: Iterable[Path]) -> tuple[str, ...]:
     """Return the existing places that are neither in SYSTEM nor in another of the places."""
     found: list[Path] = []
     for place in sorted({place.resolve() for place in places}):

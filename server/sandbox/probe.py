@@ -19,7 +19,7 @@ from typing import Any
 
 from ..types import Json
 from . import syscalls
-from .policy import TIERS, Policy, code
+from .policy import TIERS, Policy, code_folders
 from .worker_pool import Pool
 
 PR_SET_DUMPABLE = 4
@@ -53,24 +53,28 @@ async def prove(
         if sys.platform != "linux" or not syscalls.arch():
             tried[tier] = "only Linux on x86_64 and aarch64 has it"
             continue
-        if run_as and not exists(run_as, users()):
+        if run_as and not user_exists(run_as, user_id_ranges()):
             tried[tier] = (
                 f"user {run_as} (server.sandbox.run_as) does not exist in this user namespace:"
                 " start the server outside of it, or as a normal user, or give it more users"
             )
             continue
-        if run_as and tier != "A" and (place := closed_to_others(code(), home / "workspaces")):
+        if (
+            run_as
+            and tier != "A"
+            and (place := closed_to_others(code_folders(), home / "workspaces"))
+        ):
             tried[tier] = (
                 f"user {run_as} (server.sandbox.run_as) may not pass through {place}: start the"
                 f" server as a normal user, or from elsewhere, or allow it with chmod o+x {place}"
             )
             continue
-        networks = possible(tier, options)
+        networks = networks_at(tier, options)
         pool = _pool(home, options, tier)
         tried[tier] = ""
         try:
             for network in networks:
-                with outside(home) as facts:
+                with escape_targets(home) as facts:
                     found = await attempt(pool, network, facts)
                 tried[tier] = tried[tier] or verdict(tier, network, found)
         except OSError as error:
@@ -79,12 +83,12 @@ async def prove(
             pool.close()
             raise
         if not tried[tier]:
-            return pool, about(tier, networks[0], tried, options["network"])
+            return pool, make_proof(tier, networks[0], tried, options["network"])
         pool.close()
-    return None, about("none", "full", tried)
+    return None, make_proof("none", "full", tried)
 
 
-def proven(home: Path, options: dict[str, Any], proof: Json) -> Pool | None:
+def pool_for(home: Path, options: dict[str, Any], proof: Proof) -> Pool | None:
     """Return the pool for a proof made by another process of the same start, None for tier `none`.
 
     Nothing is tried again. If the sandbox no longer works, every call fails.
@@ -94,15 +98,15 @@ def proven(home: Path, options: dict[str, Any], proof: Json) -> Pool | None:
 
 
 def _pool(home: Path, options: dict[str, Any], tier: str) -> Pool:
-    network = possible(tier, options)[0]
-    return Pool(Policy(tier, network, _run_as(options), code(), str(home / "workspaces")))
+    network = networks_at(tier, options)[0]
+    return Pool(Policy(tier, network, _run_as(options), code_folders(), str(home / "workspaces")))
 
 
 def _run_as(options: dict[str, Any]) -> int:
     return int(options["run_as"]) if os.name == "posix" and os.geteuid() == 0 else 0
 
 
-def possible(tier: str, options: dict[str, Any]) -> list[str]:
+def networks_at(tier: str, options: dict[str, Any]) -> list[str]:
     """Return the networks that calls may have at a tier, the default first.
 
     Only tier A has namespaces, which the network `proxy` needs; below it that becomes `off`.
@@ -124,7 +128,7 @@ def verdict(tier: str, network: str, found: dict[str, dict[str, str]]) -> str:
     return ""
 
 
-def users() -> str:
+def user_id_ranges() -> str:
     """Return the user ids of this process's user namespace, as in /proc/self/uid_map.
 
     See user_namespaces(7). All ids where the system has no such namespaces.
@@ -135,7 +139,7 @@ def users() -> str:
         return f"0 0 {1 << 32}"
 
 
-def exists(uid: int, listed: str) -> bool:
+def user_exists(uid: int, listed: str) -> bool:
     """Return whether a user id is in one of the ranges that `users` returned."""
     ranges = [tuple(map(int, line.split())) for line in listed.splitlines()]
     return any(first <= uid < first + count for first, _, count in ranges)
@@ -153,7 +157,7 @@ def closed_to_others(places: tuple[str, ...], workspaces: Path) -> str:
     return ""
 
 
-def about(tier: str, network: str, tried: dict[str, str], configured: str = "") -> Json:
+def make_proof(tier: str, network: str, tried: dict[str, str], configured: str = "") -> Proof:
     """Return a proof: `{tier, network, missing, tried}`.
 
     `missing`: what the tier does not prevent. `tried`: why each stronger tier was rejected.
@@ -174,7 +178,7 @@ def harden() -> None:
 
 
 @contextlib.contextmanager
-def outside(home: Path) -> Iterator[Json]:
+def escape_targets(home: Path) -> Iterator[Facts]:
     """Yield targets outside of the sandbox for selftest.py, and remove them afterwards."""
     for stale in home.glob(".canary-*"):  # left by a server that was killed during its start
         if time.time() - stale.stat().st_mtime > STALE_S:

@@ -61,7 +61,7 @@ NODES = (("mknod", 1), ("mknodat", 2))
 OPENS = (("open", 1, 2), ("openat", 2, 3))  # argument of the flags, of the mode
 
 
-def compile(arch: str, *, network: str = "off") -> list[Instruction]:
+def compile_filter(arch: str, *, network: str = "off") -> list[Instruction]:
     """Return the filter for an architecture of syscall_numbers.NUMBERS.
 
     `network`: off, no sockets; proxy, TCP alone; full, TCP and UDP.
@@ -101,7 +101,7 @@ def compile(arch: str, *, network: str = "off") -> list[Instruction]:
     return [*program, _return(ALLOW)]
 
 
-def packed(program: list[Instruction]) -> bytes:
+def pack(program: list[Instruction]) -> bytes:
     """Return the filter as bytes, 8 for each instruction."""
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 

@@ -27,11 +27,11 @@ def attempts(_context: object, facts: dict[str, Any]) -> dict[str, dict[str, str
     A result is "" if the attempt failed. `facts`: secret, a file outside; port, a TCP port of the
     server's host; server, the server's pid; name, an abstract socket.
     """
-    escapes = {name: tried(attempt, facts) for name, attempt in ESCAPES.items()}
-    return {"escapes": escapes, "works": {n: tried(c, facts) for n, c in CONTROLS.items()}}
+    escapes = {name: try_attempt(attempt, facts) for name, attempt in ESCAPES.items()}
+    return {"escapes": escapes, "works": {n: try_attempt(c, facts) for n, c in CONTROLS.items()}}
 
 
-def tried(attempt: Callable[[dict[str, Any]], object], facts: dict[str, Any]) -> str:
+def try_attempt(attempt: Callable[[Facts], object], facts: Facts) -> str:
     """Return the result of one attempt as text, "" if it failed."""
     try:
         return str(attempt(facts) or "done")[:80]

@@ -131,7 +131,7 @@ def libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def failed(what: str) -> OSError:
+def last_error(what: str) -> OSError:
     """Return the OSError for errno, with `what` as its filename."""
     number = ctypes.get_errno()
     return OSError(number, os.strerror(number), what)
@@ -145,7 +145,7 @@ def syscall(what: str, number: int, *args: int | bytes | None) -> int:
     words = [ctypes.c_long(x) if isinstance(x, int) else ctypes.c_char_p(x) for x in args]
     result = int(libc().syscall(ctypes.c_long(number), *words))
     if result < 0:
-        raise failed(what)
+        raise last_error(what)
     return result
 
 
@@ -153,13 +153,13 @@ def prctl(option: int, value: int = 0, more: int = 0) -> None:
     """Call prctl(2). Raises OSError."""
     words = [ctypes.c_ulong(word) for word in (value, more, 0, 0)]
     if libc().prctl(ctypes.c_int(option), *words) < 0:
-        raise failed(f"prctl {option}")
+        raise last_error(f"prctl {option}")
 
 
 def unshare(flags: int) -> None:
     """Call unshare(2). Raises OSError."""
     if libc().unshare(ctypes.c_int(flags)) != 0:
-        raise failed("unshare")
+        raise last_error("unshare")
 
 
 # -- mounts ---------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def mount(kind: str | None, target: str, flags: int, options: str | None = None)
     name = kind.encode() if kind else None
     more = options.encode() if options else None
     if libc().mount(name, target.encode(), name, ctypes.c_ulong(flags), more) != 0:
-        raise failed(f"mount {kind or 'flags'}")
+        raise last_error(f"mount {kind or 'flags'}")
 
 
 def bind(source: str, target: str, attributes: int) -> None:
@@ -178,10 +178,10 @@ def bind(source: str, target: str, attributes: int) -> None:
 
     The attributes are set before the copy is visible.
     """
-    attach(copy_of(source, attributes), target)
+    attach(clone_mount(source, attributes), target)
 
 
-def copy_of(source: str, attributes: int, *, follow: bool = True) -> int:
+def clone_mount(source: str, attributes: int, *, follow: bool = True) -> int:
     """Return a descriptor of a detached copy of the mounts at `source`.
 
     A symlink as the last part of `source` is refused unless `follow`.
@@ -224,7 +224,7 @@ def pivot(target: str) -> None:
 def detach(target: str) -> None:
     """Detach the mounts at `target`."""
     if libc().umount2(os.fsencode(target), MNT_DETACH) != 0:
-        raise failed("umount2")
+        raise last_error("umount2")
 
 
 # -- Landlock -------------------------------------------------------------------------------------
@@ -249,24 +249,24 @@ def landlock(rules: Iterable[tuple[str, int]], *, network: bool, connect: int = 
     tcp = 3 if abi >= 4 and not network else 0
     scopes = 3 if abi >= 6 else 0
     size = 8 if abi < 4 else 16 if abi < 6 else 24  # older kernels refuse later fields
-    attributes = struct.pack("=QQQ", handled(abi), tcp, scopes)
+    attributes = struct.pack("=QQQ", handled_rights(abi), tcp, scopes)
     ruleset = syscall("landlock_create_ruleset", LANDLOCK_CREATE, attributes, size, 0)
     for path, rights in rules:
         with contextlib.suppress(FileNotFoundError):
-            allow(ruleset, path, rights & handled(abi))
+            landlock_allow(ruleset, path, rights & handled_rights(abi))
     if tcp and connect:
         port = struct.pack("=QQ", CONNECT_TCP, connect)
         syscall("landlock_add_rule", LANDLOCK_ADD, ruleset, 2, port, 0)
     return ruleset
 
 
-def handled(abi: int) -> int:
+def handled_rights(abi: int) -> int:
     """Return the rights to files that a version of Landlock has."""
     later = sum(right for right, first in SINCE.items() if abi >= first)
     return (1 << 13) - 1 | later
 
 
-def allow(ruleset: int, path: str, rights: int) -> None:
+def landlock_allow(ruleset: int, path: str, rights: int) -> None:
     """Add a rule: these rights, which the kernel must have, at and below a path."""
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
@@ -277,7 +277,7 @@ def allow(ruleset: int, path: str, rights: int) -> None:
         os.close(place)
 
 
-def restrict(ruleset: int) -> None:
+def landlock_restrict(ruleset: int) -> None:
     """Restrict this process and its descendants to the rules."""
     syscall("landlock_restrict_self", LANDLOCK_RESTRICT, ruleset, 0)
 
@@ -305,7 +305,7 @@ def drop_capabilities() -> None:
     syscall("capset", NUMBERS[arch()]["capset"], header, bytes(24))
 
 
-def become(uid: int) -> None:
+def become_user(uid: int) -> None:
     """Change to this user for good, with its own group only."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)

@@ -1,6 +1,6 @@
 """Measure what the processes of a call use together, and the size of its folder.
 
-Used by the supervisor (worker.py). A process that ends while it is measured counts as 0 and causes
+Used by supervisor.py. A process that ends while it is measured counts as 0 and causes
 no error. In a pid namespace everything but the supervisor belongs to the call.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TICKS = os.sysconf("SC_CLK_TCK")
 MOST_FILES = 200_000  # counted for one sum; more are over any limit
@@ -20,8 +20,7 @@ LITTLE = 1 << 20  # bytes that a call may add without a sum at its end
 PER_FILE = 4096  # bytes that an empty file counts as
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """The use of all living processes of a call: their number, processor seconds, memory in KiB."""
 
     processes: int
@@ -42,7 +41,7 @@ def measure(root: int, scratch: Iterable[str] = ()) -> Use:
 
     Files in the folders `scratch` are in memory and count as memory.
     """
-    below = tree(root)
+    below = descendants(root)
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     ticks = own = shared = alive = 0
     for pid in below:
@@ -51,10 +50,10 @@ def measure(root: int, scratch: Iterable[str] = ()) -> Use:
             continue
         alive += 1
         ticks += sum(map(int, fields[11:15]))  # utime stime cutime cstime
-        mine, ours = resident(pid)
+        mine, ours = resident_kb(pid)
         own, shared = own + mine, shared + ours
     cpu_s = spent.ru_utime + spent.ru_stime + ticks / TICKS
-    return Use(alive, cpu_s, own + max(shared, used(scratch)))
+    return Use(alive, cpu_s, own + max(shared, scratch_kb(scratch)))
 
 
 def shared_fairly(root: int, scratch: Iterable[str] = ()) -> int:
@@ -63,26 +62,26 @@ def shared_fairly(root: int, scratch: Iterable[str] = ()) -> int:
     Slower than `measure`, but decisive: there the pages that forks share count many times.
     """
     own = shared = 0
-    for pid in tree(root):
+    for pid in descendants(root):
         rollup = f"/proc/{pid}/smaps_rollup"
-        mine, ours = sums(rollup, (b"Pss_Anon:", b"SwapPss:"), (b"Pss_Shmem:",))
+        mine, ours = sum_fields(rollup, (b"Pss_Anon:", b"SwapPss:"), (b"Pss_Shmem:",))
         if mine + ours:
-            mine += sums(f"/proc/{pid}/status", (TABLES,))[0]
+            mine += sum_fields(f"/proc/{pid}/status", (TABLES,))[0]
         else:  # a process may deny access to that: then nothing is divided
-            mine, ours = resident(pid)
+            mine, ours = resident_kb(pid)
         own, shared = own + mine, shared + ours
-    return own + max(shared, used(scratch))
+    return own + max(shared, scratch_kb(scratch))
 
 
-def resident(pid: int) -> list[int]:
+def resident_kb(pid: int) -> list[int]:
     """Return KiB of [the process's own memory, memory that it may share].
 
     A process cannot hide these numbers.
     """
-    return sums(f"/proc/{pid}/status", (b"RssAnon:", b"VmSwap:", TABLES), (b"RssShmem:",))
+    return sum_fields(f"/proc/{pid}/status", (b"RssAnon:", b"VmSwap:", TABLES), (b"RssShmem:",))
 
 
-def used(scratch: Iterable[str]) -> int:
+def scratch_kb(scratch: Iterable[str]) -> int:
     """Return KiB of files in memory.
 
     Some may be mapped and so be among the shared memory of processes. The callers use the larger of
@@ -95,7 +94,7 @@ def used(scratch: Iterable[str]) -> int:
     return total // 1024
 
 
-def sums(path: str, *groups: tuple[bytes, ...]) -> list[int]:
+def sum_fields(path: str, *groups: tuple[bytes, ...]) -> list[int]:
     """Return, for each group of names, the sum of the numbers on the lines that begin with them."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
@@ -105,7 +104,7 @@ def sums(path: str, *groups: tuple[bytes, ...]) -> list[int]:
     return [sum(int(line[1]) for line in lines if line[0] in names) for names in groups]
 
 
-def tree(root: int) -> list[int]:
+def descendants(root: int) -> list[int]:
     """Return the pids of all processes below `root`, parents first; [] without /proc."""
     children: dict[int, list[int]] = {}
     try:
@@ -133,7 +132,7 @@ def stat_of(pid: int) -> list[bytes]:
         return []
 
 
-def room_left(folder: str) -> int:
+def free_space(folder: str) -> int:
     """Return the free bytes of a folder's file system, plus PER_FILE for each free inode.
 
     This is cheap; a smaller value suggests that the folder has grown.
@@ -170,22 +169,22 @@ def size_of(folder: str) -> int:
     return total
 
 
-def nameless(root: int, folder: str) -> int:
+def deleted_size(root: int, folder: str) -> int:
     """Return the bytes of a folder's deleted files that processes below `root` still hold.
 
     Open and mapped files count. They take space until they are closed, and no listing shows them.
     """
     opened: dict[int, int] = {}
     mapped: dict[int, int] = {}
-    for pid in tree(root):
+    for pid in descendants(root):
         for place in descriptors(pid):
             try:
-                if is_gone(os.readlink(place), folder):  # noqa: PTH115
+                if is_deleted(os.readlink(place), folder):  # noqa: PTH115
                     found = os.stat(place)  # noqa: PTH116
                     opened[found.st_ino] = found.st_blocks * 512
             except OSError:
                 continue
-        for inode, size in gone_maps(pid, folder).items():
+        for inode, size in deleted_maps(pid, folder).items():
             mapped[inode] = max(size, mapped.get(inode, 0))
     return sum(opened.values()) + sum(mapped[inode] for inode in mapped.keys() - opened.keys())
 
@@ -198,7 +197,7 @@ def descriptors(pid: int) -> list[str]:
         return []
 
 
-def gone_maps(pid: int, folder: str) -> dict[int, int]:
+def deleted_maps(pid: int, folder: str) -> dict[int, int]:
     """Return inode → mapped bytes of a folder's deleted files in one process (proc_pid_maps(5))."""
     found: dict[int, int] = {}
     try:
@@ -207,18 +206,26 @@ def gone_maps(pid: int, folder: str) -> dict[int, int]:
     except OSError:
         return found
     for line in lines:
-        if len(line) == 6 and is_gone(line[5], folder):
+        if len(line) == 6 and is_deleted(line[5], folder):
             first, _, end = line[0].partition("-")
             found[int(line[4])] = found.get(int(line[4]), 0) + int(end, 16) - int(first, 16)
     return found
 
 
-def is_gone(path: str, folder: str) -> bool:
+def is_deleted(path: str, folder: str) -> bool:
     """Return whether a path is that of a deleted file of the folder, as d_path marks it."""
     return path.endswith(" (deleted)") and path.startswith(f"{folder}/")
 
 
-def users_tasks(uid: int) -> int:
+def process_count() -> int:
+    """Return about how many processes the system has; 0 without /proc."""
+    try:
+        return len(os.listdir("/proc"))  # noqa: PTH208
+    except OSError:
+        return 0
+
+
+def user_task_count(uid: int) -> int:
     """Return the number of a user's tasks: RLIMIT_NPROC counts by user, not by call."""
     total = 0
     for name in os.listdir("/proc"):  # noqa: PTH208
@@ -238,19 +245,19 @@ class Disk:
     count as long as a process below this one holds them.
     """
 
-    def __init__(self, folder: str, limits: dict[str, float]) -> None:
+    def __init__(self, folder: str, limit_mb: float) -> None:
         self.folder, self.looks = os.path.realpath(folder), 0
-        self.limit = int(limits["disk_mb"] * 1024 * 1024) if "disk_mb" in limits else None
+        self.limit = int(limit_mb * 1024 * 1024)
         self.room = self.left()
         self.size = TOO_MANY  # of the last sum
 
     def left(self) -> int:
         """Return the free space, see `room_left`."""
-        return room_left(self.folder)
+        return free_space(self.folder)
 
     def sum(self) -> int:
         """Return the exact size in bytes, deleted files included."""
-        return size_of(self.folder) + nameless(os.getpid(), self.folder)
+        return size_of(self.folder) + deleted_size(os.getpid(), self.folder)
 
     def over(self, *, ended: bool = False) -> int | None:
         """Return the bytes used, if over the limit and growing; else None.
@@ -258,8 +265,6 @@ class Disk:
         A call that only shrinks an over-full workspace is not ended. `ended`: this is the last
         check.
         """
-        if self.limit is None:
-            return None
         self.looks += 1
         shrunk = self.room - self.left()
         grows = shrunk >= (LITTLE if ended else self.limit // 8)

@@ -20,7 +20,6 @@ import gc
 import json
 import os
 import resource
-import select
 import signal
 import socket
 import struct
@@ -31,15 +30,16 @@ from typing import Any, NoReturn
 
 from . import child, netproxy, syscalls, usage
 from .policy import DEVICES, SCRATCH, SCRATCH_FILES, SCRATCH_MB, SETTINGS, SYSTEM, WORKSPACE, Policy
+from .supervisor import Supervisor
 from .tool_context import Context
 
 # -- mounts ---------------------------------------------------------------------------------------
 # The file system of a tool in tier A, built in a mount namespace of its own.
 #
-# `build` runs before there is a call: it makes everything but the workspace and detaches the old
-# root. Until `choose` all workspaces are at the call's place; `choose` leaves one of them. No mount
-# point is ever made below a path that a tool could have written to (CVE-2026-87766): the root is
-# new and used once.
+# `build_root` runs before there is a call: it makes everything but the workspace and detaches the
+# old root. Until `mount_workspace` leaves one of them, all workspaces are at the call's place. No
+# mount point is ever made below a path that a tool could have written to (CVE-2026-87766): the root
+# is new and used once.
 
 # Possible places for the new root while it is built; nothing is mounted from there.
 PLACES = ("/sys", "/mnt", "/media", "/srv")
@@ -49,7 +49,7 @@ OWN = syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
 LINKS = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
 
-def build(policy: Policy) -> None:
+def build_root(policy: Policy) -> None:
     """Make the new root and change to it for good.
 
     Needs the capabilities of the mount namespace. Raises OSError.
@@ -63,9 +63,9 @@ def build(policy: Policy) -> None:
     scratch = f"size={SCRATCH_MB}m,nr_inodes={SCRATCH_FILES},mode=1777"
     syscalls.mount("tmpfs", f"{new}/tmp", SCRATCH_FLAGS, scratch)
     for path in (*SYSTEM, *SETTINGS, *policy.read):
-        copy(path, new, FILES | syscalls.ATTR_NODEV)
+        mount_copy(path, new, FILES | syscalls.ATTR_NODEV)
     for path in DEVICES:
-        copy(path, new, syscalls.ATTR_NOSUID | syscalls.ATTR_NOEXEC)
+        mount_copy(path, new, syscalls.ATTR_NOSUID | syscalls.ATTR_NOEXEC)
     for name, target in LINKS.items():
         Path(new, "dev", name).symlink_to(f"/proc/self/{target}")
     syscalls.mount("tmpfs", f"{new}/dev/shm", SCRATCH_FLAGS | syscalls.MS_NOEXEC, scratch)
@@ -75,7 +75,7 @@ def build(policy: Policy) -> None:
     syscalls.freeze("/")
 
 
-def copy(path: str, new: str, attributes: int) -> None:
+def mount_copy(path: str, new: str, attributes: int) -> None:
     """Repeat a path in the new root, if it exists: symlinks of SYSTEM as such, all else mounted."""
     source, target = Path(path), Path(new + path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -89,12 +89,12 @@ def copy(path: str, new: str, attributes: int) -> None:
         syscalls.bind(path, str(target), attributes)
 
 
-def choose(name: str, inode: int) -> None:
+def mount_workspace(name: str, inode: int) -> None:
     """Replace the mount of all workspaces by one of them.
 
-    Raises OSError if its inode is another one: the folder was replaced since `build`.
+    Raises OSError if its inode is another one: the folder was replaced since `build_root`.
     """
-    own = syscalls.copy_of(f"{WORKSPACE}/{name}", OWN, follow=False)
+    own = syscalls.clone_mount(f"{WORKSPACE}/{name}", OWN, follow=False)
     if os.fstat(own).st_ino != inode:
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), name)
     syscalls.detach(WORKSPACE)
@@ -119,7 +119,7 @@ LIKE_A_CALL = {
 }
 
 
-def rehearse() -> None:
+def warm_up() -> None:
     """Do without effect what every call does."""
     request = json.loads(json.dumps(LIKE_A_CALL))
     reader, writer = os.pipe()
@@ -137,10 +137,6 @@ def rehearse() -> None:
 
 # -- worker ---------------------------------------------------------------------------------------
 
-# Between two measurements of the call (1 ms of work each). The first comes when a short call has
-# ended, then they become rarer, but stay frequent while memory is near its limit.
-FIRST_LOOK_S, NEAR_S, LOOK_S = 0.01, 0.005, 0.05
-GRACE_S = 2.0  # after the deadline: normally the server has ended the call before
 SPARE_MB = 1024  # of RLIMIT_DATA above the limit, so that the measurement finds the breach first
 PREPARED, GO = "prepared", b"\1"
 RESULTS, RULES, CALLS = 3, 4, 5  # the tool's descriptors besides its output; CALLS if stateful
@@ -152,31 +148,33 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
     """Prepare, wait for a call, run it, exit."""
     try:
         isolate(control, policy)
-        tool, door = begin(control, policy, filter)
-        ready(control, policy)
-        rehearse()
+        tool, door = fork_tool(control, policy, filter)
+        report_ready(control, policy)
+        warm_up()
     except OSError as error:
-        tell(control, {"failed": f"{error.filename or 'start'}: {error.strerror}"})
+        send_message(control, {"failed": f"{error.filename or 'start'}: {error.strerror}"})
         os._exit(1)
     try:
-        data, descriptors = receive(control)
+        data, descriptors = receive_call(control)
     except OSError:  # the server closed with a message unread
         os._exit(0)
-    pass_on(door, data, descriptors)  # the tool parses it while the folder is mounted here
-    request: dict[str, Any] = json.loads(data)
+    forward_call(door, data, descriptors)  # the tool parses it while the folder is mounted here
+    request: Request = json.loads(data)
     try:
         if policy.tier == "A":
-            choose(os.path.relpath(request["folder"], policy.workspaces), request["inode"])
+            mount_workspace(os.path.relpath(request["folder"], policy.workspaces), request["inode"])
             request["folder"] = WORKSPACE
     except OSError as error:
-        tell(control, {"failed": f"{error.filename}: {error.strerror}"})
+        send_message(control, {"failed": f"{error.filename}: {error.strerror}"})
         os._exit(1)
-    scratch = SCRATCH if policy.tier == "A" else ()
-    tell(control, {"taken": True})  # without this message the server concludes that nothing was run
-    started = time.monotonic()
+    # Without this message the server concludes that nothing was run.
+    send_message(control, {"taken": True})
     with door, contextlib.suppress(OSError):
         door.sendall(GO)
-    tell(control, {"end": keep(tool, control, request, started, scratch)})
+    limits = request["limits"]
+    disk = usage.Disk(request["folder"], limits["disk_mb"]) if "disk_mb" in limits else None
+    scratch = SCRATCH if policy.tier == "A" else ()
+    send_message(control, {"end": Supervisor(tool, control, limits, disk, scratch).run()})
     os._exit(0)
 
 
@@ -206,11 +204,11 @@ def isolate(control: int, policy: Policy) -> None:
         os.waitpid(supervisor, 0)
         os._exit(0)
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    build(policy)
+    build_root(policy)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
 
 
-def ready(control: int, policy: Policy) -> None:
+def report_ready(control: int, policy: Policy) -> None:
     """Report that the worker is ready.
 
     With the network `proxy` the listening socket for the server's proxy is sent along. It is the
@@ -230,7 +228,7 @@ def ready(control: int, policy: Policy) -> None:
         socket.send_fds(target, [said], [gate.fileno()])
 
 
-def begin(control: int, policy: Policy, filter: bytes) -> tuple[int, socket.socket]:
+def fork_tool(control: int, policy: Policy, filter: bytes) -> tuple[int, socket.socket]:
     """Fork the process that becomes the tool. Returns (its pid, the socket for its call).
 
     Raises OSError if that process could not be prepared.
@@ -251,25 +249,25 @@ def begin(control: int, policy: Policy, filter: bytes) -> tuple[int, socket.sock
 def become_tool(door: socket.socket, policy: Policy, filter: bytes) -> NoReturn:
     """Prepare, receive the call, wait for GO and run the tool."""
     try:
-        ruleset = prepare(policy, filter)
+        ruleset = restrict(policy, filter)
     except OSError as error:
         door.sendall(f"{error.filename or ''} {error.strerror}".encode()[:200])
         os._exit(1)
     door.sendall(PREPARED.encode())
-    rehearse()
-    data, descriptors = receive(door.fileno())
-    request: dict[str, Any] = json.loads(data)
+    warm_up()
+    data, descriptors = receive_call(door.fileno())
+    request: Request = json.loads(data)
     if policy.tier == "A":
         request["folder"] = WORKSPACE
     if door.recv(len(GO)) != GO:
         os._exit(1)
     output, results, *calls = descriptors
-    take_over(output, results, ruleset, *calls)
+    place_descriptors(output, results, ruleset, *calls)
     confined = functools.partial(confine, policy=policy)
     child.work(request, RESULTS, confined, CALLS if calls else -1)
 
 
-def pass_on(door: socket.socket, data: bytes, descriptors: list[int]) -> None:
+def forward_call(door: socket.socket, data: bytes, descriptors: list[int]) -> None:
     """Send the call to the tool's process. If that has ended, the supervisor sees it later."""
     with contextlib.suppress(OSError):
         socket.send_fds(door, [len(data).to_bytes(HEADER, "big")], descriptors)
@@ -278,7 +276,7 @@ def pass_on(door: socket.socket, data: bytes, descriptors: list[int]) -> None:
         os.close(descriptor)
 
 
-def receive(control: int) -> tuple[bytes, list[int]]:
+def receive_call(control: int) -> tuple[bytes, list[int]]:
     """Return (the call, the descriptors for its output and results). Exits if no call comes."""
     with socket.socket(fileno=os.dup(control)) as source:
         head, descriptors, _, _ = socket.recv_fds(source, HEADER, 3)
@@ -295,7 +293,7 @@ def receive(control: int) -> tuple[bytes, list[int]]:
     return bytes(data), descriptors
 
 
-def tell(control: int, message: dict[str, Any]) -> None:
+def send_message(control: int, message: dict[str, Any]) -> None:
     """Send a message to the server, if it still listens."""
     try:
         os.write(control, json.dumps(message).encode() + b"\n")
@@ -303,146 +301,10 @@ def tell(control: int, message: dict[str, Any]) -> None:
         pass
 
 
-# -- the supervisor -------------------------------------------------------------------------------
-
-
-def keep(
-    tool: int, control: int, request: dict[str, Any], started: float, scratch: tuple[str, ...]
-) -> dict[str, Any]:
-    """Wait for the tool within its limits, kill what is left, return how it ended.
-
-    The result has `code`, `cpu_ms`, `max_rss_kb`, `processes`, and `breach` if a limit was passed.
-    """
-    limits = request["limits"]
-    disk = usage.Disk(request["folder"], limits)
-    over = functools.partial(breach_of, limits, disk, started, scratch)
-    breach: dict[str, Any] | None = None
-    status: int | None = None
-    most = usage.Use(0, 0, 0)
-    poll = select.poll()
-    poll.register(os.pidfd_open(tool), select.POLLIN)
-    poll.register(control, select.POLLIN)
-    pause = FIRST_LOOK_S
-    group = -1 if os.getpid() == 1 else -tool
-    crowd = len(os.listdir("/proc")) + limits["processes"]  # noqa: PTH208
-    over_at: float | None = None
-    while status is None and (over_at is None or time.monotonic() < over_at):
-        ready = [descriptor for descriptor, _ in poll.poll(pause * 1000)]
-        status = reap(tool)
-        if control in ready:  # nothing is written after the call: the server closed it
-            poll.unregister(control)
-            signal_to(tool, signal.SIGTERM)  # Context.cancelled
-            over_at = time.monotonic() + child.ENDING_S
-        if status is None and not ready:
-            # Beside a hundred forking processes a measurement takes seconds, a count does not: stop
-            # them while measuring.
-            there = len(os.listdir("/proc"))  # noqa: PTH208
-            if crowded := there > crowd:
-                signal_to(group, signal.SIGSTOP)
-            use = usage.measure(os.getpid(), scratch)
-            most = most.peak(use)
-            if breach := over(use):
-                break
-            if crowded:  # by zombies, or by processes of others
-                signal_to(group, signal.SIGCONT)
-                crowd = there + limits["processes"]
-            # Memory can grow by gigabytes a second: measure often while much of it is used.
-            near = use.memory_kb > limits["memory_mb"] * 512
-            pause = NEAR_S if near else min(pause * 1.5, LOOK_S)
-    status = end_all(tool, status)
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = spent.ru_utime + spent.ru_stime
-    if breach is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        # The kernel's own count may be ahead of the times that getrusage returns.
-        breach = found("cpu_s", limits, max(round(cpu_s, 2), limits["cpu_s"]))
-    if breach is None and (size := disk.over(ended=True)) is not None:
-        breach = full(limits, size)
-    end = {
-        "code": os.waitstatus_to_exitcode(status),
-        "cpu_ms": round(cpu_s * 1000),
-        "max_rss_kb": max(most.memory_kb, spent.ru_maxrss),
-        "processes": most.processes,
-    }
-    return {**end, "breach": breach} if breach else end
-
-
-def breach_of(
-    limits: dict[str, float],
-    disk: usage.Disk,
-    started: float,
-    scratch: tuple[str, ...],
-    use: usage.Use,
-) -> dict[str, Any] | None:
-    """Return the first limit that the call has passed, None if none; cheap checks come first."""
-    if use.processes > limits["processes"]:
-        return found("processes", limits, use.processes)
-    if use.memory_kb // 1024 > limits["memory_mb"]:
-        fair = usage.shared_fairly(os.getpid(), scratch) // 1024
-        if fair > limits["memory_mb"]:
-            return found("memory_mb", limits, fair)
-    if use.cpu_s > limits["cpu_s"] + 0.5:  # a single process gets SIGXCPU before
-        return found("cpu_s", limits, round(use.cpu_s, 2))
-    if (size := disk.over()) is not None:
-        return full(limits, size)
-    if (passed := time.monotonic() - started) > limits["wall_s"] + GRACE_S:
-        return found("wall_s", limits, round(passed, 2))
-    return None
-
-
-def full(limits: dict[str, float], size: int) -> dict[str, Any]:
-    """Return the breach of `disk_mb`. `size` in bytes."""
-    many = f"more than {usage.MOST_FILES} files"
-    return found("disk_mb", limits, many if size >= usage.TOO_MANY else size >> 20)
-
-
-def found(limit: str, limits: dict[str, float], observed: float | str) -> dict[str, Any]:
-    """Return a breach: the limit, what it allows and what was observed."""
-    return {"limit": limit, "allowed": limits[limit], "observed": observed}
-
-
-def end_all(tool: int, status: int | None) -> int:
-    """Kill whatever is left, wait for it, and return the tool's wait status."""
-    me = os.getpid()
-    while True:
-        if me == 1:
-            signal_to(-1, signal.SIGKILL)
-        else:
-            # Stopped processes cannot fork during the search for the others.
-            for number in (signal.SIGSTOP, signal.SIGKILL):
-                for pid in usage.tree(me):
-                    signal_to(pid, number)
-        try:
-            pid, code = os.waitpid(-1, 0 if me == 1 else os.WNOHANG)
-        except ChildProcessError:
-            return status if status is not None else signal.SIGKILL
-        status = code if pid == tool else status
-
-
-def signal_to(pid: int, number: int) -> None:
-    """Send a signal, unless the process has just ended."""
-    try:
-        os.kill(pid, number)
-    except OSError:  # it has just ended
-        pass
-
-
-def reap(tool: int) -> int | None:
-    """Reap all ended children. Returns the tool's wait status if it was one of them, else None."""
-    status = None
-    while True:
-        try:
-            pid, code = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return status
-        if pid == 0:
-            return status
-        status = code if pid == tool else status
-
-
 # -- the tool -------------------------------------------------------------------------------------
 
 
-def take_over(output: int, results: int, ruleset: int, *calls: int) -> None:
+def place_descriptors(output: int, results: int, ruleset: int, *calls: int) -> None:
     """Move the tool's descriptors to their fixed numbers and close all others."""
     high = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 64) for one in (results, ruleset, *calls)]
     places = (1, 2, RESULTS, RULES, CALLS)[: 2 + len(high)]
@@ -451,17 +313,17 @@ def take_over(output: int, results: int, ruleset: int, *calls: int) -> None:
     os.closerange(places[-1] + 1, 1 << 20)
 
 
-def prepare(policy: Policy, filter: bytes) -> int:
+def restrict(policy: Policy, filter: bytes) -> int:
     """Apply every restriction that does not depend on the call. Raises OSError.
 
     Returns a descriptor: Landlock's rules so far, or /dev/null if Landlock is not used.
     """
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    lower(resource.RLIMIT_MEMLOCK, 64 * 1024)
-    lower(resource.RLIMIT_MSGQUEUE, 0)
+    lower_limit(resource.RLIMIT_MEMLOCK, 64 * 1024)
+    lower_limit(resource.RLIMIT_MSGQUEUE, 0)
     if os.geteuid() == 0:
-        syscalls.become(policy.run_as)
+        syscalls.become_user(policy.run_as)
         if policy.tier == "A":
             # A user namespace of its own makes the kernel count processes for each call.
             syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
@@ -488,15 +350,17 @@ def confine(request: dict[str, Any], *, policy: Policy) -> None:
     """
     gc.enable()
     limits = request["limits"]
-    crowd = 0 if policy.tier == "A" else usage.users_tasks(os.getuid())
-    child.confine(request)
-    lower(resource.RLIMIT_DATA, round((limits["memory_mb"] + SPARE_MB) * 1024 * 1024))
+    crowd = 0 if policy.tier == "A" else usage.user_task_count(os.getuid())
+    child.set_limits(request)
+    lower_limit(resource.RLIMIT_DATA, round((limits["memory_mb"] + SPARE_MB) * 1024 * 1024))
     # Twice the limit and room for threads: measurement finds a breach, this stops a fork bomb.
-    lower(resource.RLIMIT_NPROC, crowd + 2 * round(limits["processes"]) + 64)
+    lower_limit(resource.RLIMIT_NPROC, crowd + 2 * round(limits["processes"]) + 64)
     if policy.tier != "C" and syscalls.landlock_abi():
         rights = syscalls.CHANGE | syscalls.EXECUTE
-        syscalls.allow(RULES, request["folder"], rights & syscalls.handled(syscalls.landlock_abi()))
-        syscalls.restrict(RULES)
+        syscalls.landlock_allow(
+            RULES, request["folder"], rights & syscalls.handled_rights(syscalls.landlock_abi())
+        )
+        syscalls.landlock_restrict(RULES)
     os.close(RULES)
     os.environ.clear()
     os.environ.update(request["env"])
@@ -508,7 +372,7 @@ def confine(request: dict[str, Any], *, policy: Policy) -> None:
     os.environ["HOME"] = request["folder"]
 
 
-def lower(kind: int, value: int) -> None:
+def lower_limit(kind: int, value: int) -> None:
     """Set both limits of a resource to `value`, or to the hard limit if that is lower."""
     hard = resource.getrlimit(kind)[1]
     wanted = value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -55,7 +55,7 @@ class Pool:
             if not self._waiting:
                 break
             worker = self._waiting.popleft()
-            if alive(worker):
+            if is_usable(worker):
                 return worker
             worker.close()
         raise OSError(0, NO_WORKER)
@@ -126,7 +126,7 @@ class Pool:
         return ours
 
 
-def alive(worker: socket.socket) -> bool:
+def is_usable(worker: socket.socket) -> bool:
     """Return whether a worker can be used, or has left an error message to read.
 
     One that failed to prepare is kept, so that the call can report why.

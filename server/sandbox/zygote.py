@@ -18,9 +18,10 @@ import socket
 import sys
 from dataclasses import replace
 
-from . import child, seccomp, syscalls, worker
-from .network_policy import NETWORKS
+from ..session.limits import NETWORKS
+from . import seccomp, syscalls, worker
 from .policy import Policy
+from .supervisor import ENDING_S
 
 # Loaded here once (100 ms) and not in every call.
 PRELOADED = (
@@ -35,7 +36,7 @@ def main(door: int, options: str) -> None:
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     policy = Policy(**{**json.loads(options), "read": tuple(json.loads(options)["read"])})
     filters = {
-        network: seccomp.packed(seccomp.compile(syscalls.arch(), network=network))
+        network: seccomp.pack(seccomp.compile_filter(syscalls.arch(), network=network))
         if policy.tier in ("A", "B")
         else b""
         for network in NETWORKS
@@ -73,6 +74,6 @@ def await_calls() -> None:
     Workers end with this process, so it must not exit before them. It waits for ENDING_S and a
     second at most.
     """
-    signal.alarm(round(child.ENDING_S) + 1)
+    signal.alarm(round(ENDING_S) + 1)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(-1, 0)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .regex import MAX_COST, Pattern, PatternError
-from .report import Check, Mismatch, Node, Place, Run, Seen, describe, either, one_of, pointer
+from .report import Check, Mismatch, Node, Place, Run, Seen, describe, either, one_of, pointer_at
 
 # -- references -----------------------------------------------------------------------------------
 # The resources of a schema, their anchors and dialects, and the resolution of references.
@@ -320,7 +320,7 @@ class Site:
     def bad(self, keyword: str, message: str) -> None:
         """Add a problem at `keyword` of this schema, or at the schema itself if `keyword` is ""."""
         at = (self.where, keyword) if keyword else self.where
-        self.compiler.problems.append(Mismatch(pointer(at), keyword, message))
+        self.compiler.problems.append(Mismatch(pointer_at(at), keyword, message))
 
 
 class Compiler:

@@ -14,7 +14,7 @@ from typing import Any
 from ..strict_json import JSONError, loads
 from .generate import Signature
 from .repair import repair
-from .report import Mismatch, describe, pointer
+from .report import Mismatch, describe, pointer_at
 from .shapes import Refused
 
 __all__ = ["Converted", "convert", "error_text", "parse", "repair"]
@@ -64,7 +64,7 @@ def convert(signature: Signature, raw: str | dict[str, Any]) -> Converted:
         try:
             result.values[name] = parameter.build(mended.value[name], (None, name))
         except Refused as error:
-            result.errors.append(Mismatch(pointer(error.at), "value", error.message))
+            result.errors.append(Mismatch(pointer_at(error.at), "value", error.message))
     return result
 
 

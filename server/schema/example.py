@@ -1,6 +1,6 @@
 """Make an example value that fits a schema, for models and people.
 
-Used where a schema is shown (tools/tool_schema.py). The same schema gives the same example, and an
+Used where a schema is shown (tools/base.py). The same schema gives the same example, and an
 example that does not fit is not returned.
 """
 

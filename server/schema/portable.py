@@ -1,6 +1,6 @@
 """Reduce a tool's schema to the subset that every provider accepts.
 
-Used where a tool is offered to a model (tools/tool_schema.py); arguments are checked against the
+Used where a tool is offered to a model (tools/base.py); arguments are checked against the
 original schema. A provider that refuses one tool refuses the whole request. So these are rewritten:
 OpenAI and llama.cpp support only some patterns, and no object without properties; OpenAI and Gemini
 no array without items; Anthropic no tuple of draft-07, and no `filter[id]` or `$top` as names of

@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import strict_json
 from .keywords import TYPES, identity, is_number
-from .report import NOTHING, Finding, Mismatch, Node, Run, describe, path, pointer, show
+from .report import NOTHING, Finding, Mismatch, Node, Run, describe, path, pointer_at, show
 from .validate import Validator, remembered
 
 ROUNDS = 20  # a repair may uncover the next: a string, its object, the object's members
@@ -72,14 +72,14 @@ class _Mender:
             if not fixes:
                 break
             findings = node.findings(value, self.run)
-        left = [first.get(pointer(finding.at), finding).mismatch() for finding in findings]
+        left = [first.get(pointer_at(finding.at), finding).mismatch() for finding in findings]
         return Repaired(value, repairs, left)
 
     def fixes(self, findings: list[Finding]) -> dict[str, tuple[Finding, Any]]:
         """Return place -> (finding, new value), at most one per place and none inside another."""
         fixes: dict[str, tuple[Finding, Any]] = {}
         for finding in findings:
-            place = pointer(finding.at) + "/"
+            place = pointer_at(finding.at) + "/"
             nested = any(place.startswith(f) or f.startswith(place) for f in fixes)
             if finding.keyword in _MENDERS and not nested:
                 changed = _MENDERS[finding.keyword](finding, self)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..strict_json import quote
+from ..strict_json import pointer, quote
 
 # A run may visit this many nodes: about half a second of CPython. Schemas whose $refs double at
 # each level need 2^n visits; a count instead of a clock stops them, so that results are repeatable.
@@ -38,6 +38,10 @@ class Mismatch:
     def __str__(self) -> str:
         return f"{self.pointer or '(root)'}: {self.message}"
 
+    def error(self, place: str = "") -> dict[str, str]:
+        """Return it as an error of a response: {"pointer", "detail"}; `place`: of the value."""
+        return {"pointer": place + self.pointer, "detail": self.message}
+
 
 class Finding(NamedTuple):
     """One problem for code: `value` is the offending value, `wanted` the data that repairs need."""
@@ -51,7 +55,7 @@ class Finding(NamedTuple):
     def mismatch(self) -> Mismatch:
         """Return the finding as a Mismatch; the message ends with the value, if there is one."""
         got = "" if self.value is NOTHING else f", got {describe(self.value)}"
-        return Mismatch(pointer(self.at), self.keyword, self.message + got)
+        return Mismatch(pointer_at(self.at), self.keyword, self.message + got)
 
 
 class Exhausted(Exception):
@@ -147,10 +151,9 @@ def path(at: Place) -> list[str | int]:
     return keys[::-1]
 
 
-def pointer(at: Place) -> str:
+def pointer_at(at: Place) -> str:
     """Return `at` as an RFC 6901 pointer. Lone surrogates are escaped: it must be UTF-8."""
-    text = "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in path(at))
-    return text.encode("utf-8", "backslashreplace").decode()
+    return pointer(*path(at)).encode("utf-8", "backslashreplace").decode()
 
 
 _NAMES = {

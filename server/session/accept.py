@@ -13,26 +13,12 @@ from itertools import islice
 from typing import Any, cast
 
 from ..errors import Problem
+from ..schema.kinds import Misfit
 from ..schema.validate import SchemaError, Schemas
-from ..strict_json import LARGEST_COUNT
-from ..types import (
-    AgentDefinition,
-    Change,
-    ClientTool,
-    Event,
-    Interrupt,
-    Json,
-    LedgerEntry,
-    Message,
-    Patch,
-    RunInfo,
-    RunWarning,
-    Session,
-    ToolCall,
-)
+from ..strict_json import LARGEST_COUNT, pointer
 from . import agent_definition, content_blocks, prompts, snapshot
-from .events import drop, messages_filled, pointer, put, run_started, state_delta
-from .schema import MAX_ERRORS, MAX_PATTERN, MOST, ROLE_ALIASES, VERSION, check, role_of
+from .events import Event, Patch, drop, messages_filled, put, run_started, state_delta
+from .schema import MAX_ERRORS, MAX_PATTERN, MOST, ROLE_ALIASES, VERSION, role_of, shape_misfits
 
 # -- client tools ---------------------------------------------------------------------------------
 # Check the tools that a session declares for its client. Pure.
@@ -40,39 +26,29 @@ from .schema import MAX_ERRORS, MAX_PATTERN, MOST, ROLE_ALIASES, VERSION, check,
 # Part of `accept`: a tool that a provider would refuse, or whose arguments could not be validated,
 # is refused before any side effect.
 
-Error = dict[str, str]
-
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # OpenAI's rule, which every provider accepts
-MAX_TOOLS = 256
 
 
-def misfits(tools: list[ClientTool], schemas: Schemas | None = None) -> Iterator[Error]:
-    """Yield the errors of a session's `tools`, which have the right shape already.
+def tool_misfits(tools: list[dict[str, Any]], schemas: Schemas | None = None) -> Iterator[Misfit]:
+    """Yield the misfits in a session's `tools`, which have the right shape already.
 
     `schemas` is the request's budget for schemas, None for a new one.
     """
     schemas = schemas or Schemas()
-    if len(tools) > MAX_TOOLS:
-        yield _error((), f"expected at most {MAX_TOOLS} tools, got {len(tools)}")
-        return
     seen: set[str] = set()
     for index, tool in enumerate(tools):
         name, schema = tool["name"], tool.get("parameters", {})
         if not NAME.fullmatch(name):
-            yield _error((index, "name"), "expected 1 to 64 letters a-z, digits, _ or -")
+            yield Misfit((index, "name"), "expected 1 to 64 letters a-z, digits, _ or -")
         elif name in seen:
-            yield _error((index, "name"), f"there is a tool named {name} already")
+            yield Misfit((index, "name"), f"there is a tool named {name} already")
         seen.add(name)
         if schema.get("type", "object") != "object":
-            yield _error((index, "parameters", "type"), "expected an object: arguments are one")
+            yield Misfit((index, "parameters", "type"), "expected an object: arguments are one")
         try:
             schemas.validator(schema)  # each call's arguments are validated with it
         except SchemaError as error:
-            yield _error((index, "parameters"), str(error))
-
-
-def _error(place: tuple[str | int, ...], detail: str) -> Error:
-    return {"pointer": pointer("tools", *place), "detail": detail}
+            yield Misfit((index, "parameters"), str(error))
 
 
 # -- interrupt answers ----------------------------------------------------------------------------
@@ -163,29 +139,33 @@ def accept(document: Any) -> Session:
         raise Problem(
             "session_version",
             f"The session has version {version}; this server reads up to {VERSION}. Update it.",
-            errors=[{"pointer": "/version", "detail": f"expected at most {VERSION}"}],
+            errors=[Misfit(("version",), f"expected at most {VERSION}").error()],
         )
     given, places = document, list[int]()
     if (found := content_blocks.settled(document)) is not None:
         document, places = {**document, "messages": found[0]}, found[1]
-    if errors := check(document):
-        errors = [_as_sent(error, places) for error in errors]
-        raise Problem("session_invalid", _summary(errors), errors=errors)
+    misfits = shape_misfits(document)
+    _refuse("session_invalid", [_as_sent(each, places).error() for each in misfits])
     schemas = Schemas()
-    tools = document.get("tools", [])
-    if errors := list(islice(misfits(tools, schemas), MAX_ERRORS)):
-        raise Problem("session_invalid", _summary(errors), errors=errors)
-    if errors := list(islice(_bad_answers(document, schemas), MAX_ERRORS)):
-        raise Problem("answer_invalid", _summary(errors), errors=errors)
-    return cast(Session, given)  # checked, except for content blocks
+    tools = islice(tool_misfits(document.get("tools", []), schemas), MAX_ERRORS)
+    _refuse("session_invalid", [Misfit(("tools", *at), said).error() for at, said, *_ in tools])
+    _refuse("answer_invalid", list(islice(_bad_answers(document, schemas), MAX_ERRORS)))
+    return given
 
 
-def _as_sent(error: dict[str, str], places: list[int]) -> dict[str, str]:
-    """Return an error with the index its message had before content blocks were converted."""
-    parts = error["pointer"].split("/")
-    if places and parts[1:2] == ["messages"] and len(parts) > 2 and parts[2].isdecimal():
-        parts[2] = str(places[int(parts[2])])
-    return {**error, "pointer": "/".join(parts)}
+def _refuse(code: str, errors: list[dict[str, str]]) -> None:
+    """Raise the Problem of these errors, if there are any."""
+    if errors:
+        first, more = errors[0], f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise Problem(code, f"{first['pointer'] or '/'}: {first['detail']}{more}", errors=errors)
+
+
+def _as_sent(misfit: Misfit, places: list[int]) -> Misfit:
+    """Return a misfit with the index its message had before content blocks were converted."""
+    match misfit.place:
+        case ("messages", int(index), *rest) if places:
+            return misfit._replace(place=("messages", places[index], *rest))
+    return misfit
 
 
 def converted(session: Session) -> list[Event]:
@@ -259,29 +239,26 @@ def _bad_answers(session: Session, schemas: Schemas) -> Iterator[dict[str, str]]
         answer = interrupt.get("answer")
         if answer is None:
             continue
-        place = pointer("interrupts", index, "answer")
+        place = ("interrupts", index, "answer")
         reason = interrupt["reason"]
         call_id = interrupt.get("call_id")
         if call_id in answered:
-            yield {"pointer": place, "detail": "another interrupt of this call has an answer too"}
+            yield Misfit(place, "another interrupt of this call has an answer too").error()
         elif call_id is not None:
             answered.add(call_id)
         if reason not in RUN_LEVEL and call_id not in waiting:
-            yield {"pointer": place, "detail": "this interrupt is not open: its call needs nothing"}
+            yield Misfit(place, "this interrupt is not open: its call needs nothing").error()
         elif answer["status"] == "resolved":
             schema = ANSWERS.get(reason) or interrupt.get("response_schema", True)
             if reason != "input_required" and "payload" not in answer:
-                yield {"pointer": place, "detail": "a resolved answer needs a payload"}
+                yield Misfit(place, "a resolved answer needs a payload").error()
                 continue
-            yield from _misfits(answer.get("payload"), schema, f"{place}/payload", schemas)
-
-
-def _misfits(payload: Any, schema: Any, place: str, schemas: Schemas) -> Iterator[dict[str, str]]:
-    try:
-        for error in schemas.errors(payload, schema):
-            yield {"pointer": place + error.pointer, "detail": error.message}
-    except SchemaError as error:
-        yield {"pointer": place, "detail": f"its response_schema cannot be used: {error}"}
+            at = pointer(*place, "payload")
+            try:
+                found = schemas.errors(answer.get("payload"), schema)
+                yield from (each.error(at) for each in found)
+            except SchemaError as error:
+                yield {"pointer": at, "detail": f"its response_schema cannot be used: {error}"}
 
 
 def _unanswered_ids(session: Session) -> set[str]:
@@ -293,12 +270,6 @@ def _unanswered_ids(session: Session) -> set[str]:
         elif (calls := message.get("tool_calls")) and not message.get("open"):
             waiting |= {call["id"] for call in calls} - results
     return waiting
-
-
-def _summary(errors: list[dict[str, str]]) -> str:
-    first = errors[0]
-    more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{first['pointer'] or '/'}: {first['detail']}{more}"
 
 
 # -- fill -----------------------------------------------------------------------------------------

@@ -12,14 +12,18 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from ..schema.kinds import Misfit
 from ..schema.validate import check_schema, validate
-from ..types import AgentDefinition, Json, RunWarning, Session
+from ..strict_json import LARGEST_COUNT, pointer
 from . import patterns
+from .limits import LIMITS
 from .modes import MODES, PLANNING, mode_named
 from .prompts import NAMES, remarks
-from .schema import LIMITS, MOST
+from .schema import MOST
 
-Misfit = dict[str, str]
+Session = dict[str, Any]
+Definition = dict[str, Any]
+Error = dict[str, str]
 
 MAX_FILE = 1 << 20  # bytes
 FILE_NAMED = re.compile(r"@(\S+\.(?:md|txt))")  # the whole text of a prompt that is in a file
@@ -34,7 +38,7 @@ MAX_SETS = 32  # patterns with `?` or a set in an agent's tools: these are compi
 LIKELY = 0.8  # similarity from which a name counts as misspelt
 
 _TEXT = {"type": "string", "maxLength": 200_000}
-_LIMIT = {"type": ["number", "null"], "minimum": 0, "maximum": 2**53 - 1}
+_LIMIT = {"type": ["number", "null"], "minimum": 0, "maximum": LARGEST_COUNT}
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -67,7 +71,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def read(name: str, value: Any) -> tuple[AgentDefinition, list[Misfit]]:
+def read(name: str, value: Any) -> tuple[Definition, list[Error]]:
     """Return (definition with aliases replaced, errors); ({}, errors) if it is invalid.
 
     Each error is {"pointer", "detail"}. Idempotent: `read` of a returned definition returns the
@@ -75,17 +79,17 @@ def read(name: str, value: Any) -> tuple[AgentDefinition, list[Misfit]]:
     """
     if not NAME.fullmatch(name):
         said = "an agent's name has 1 to 64 letters a-z, digits, _ or -, a letter or digit first"
-        return {}, [{"pointer": "", "detail": said}]
+        return {}, [Misfit((), said).error()]
     if not isinstance(value, dict):
-        return {}, [{"pointer": "", "detail": "expected an object with the keys of an agent"}]
-    found: Any = _spelled(value)
-    misfits = [{"pointer": e.pointer, "detail": e.message} for e in validate(found, SCHEMA)]
-    if not misfits and (wrong := check_schema(found.get("output_schema", True))):
-        misfits = [{"pointer": "/output_schema", "detail": str(wrong[0])}]
-    if not misfits and sum(map(patterns.is_compiled, found.get("tools", ()))) > MAX_SETS:
-        misfits = [{"pointer": "/tools", "detail": f"expected at most {MAX_SETS} with ? or ["}]
-    if misfits:
-        return {}, misfits
+        return {}, [Misfit((), "expected an object with the keys of an agent").error()]
+    found = _spelled(value)
+    errors = [each.error() for each in validate(found, SCHEMA)]
+    if not errors and (wrong := check_schema(found.get("output_schema", True))):
+        errors = [Misfit(("output_schema",), str(wrong[0])).error()]
+    if not errors and sum(map(patterns.is_compiled, found.get("tools", ()))) > MAX_SETS:
+        errors = [Misfit(("tools",), f"expected at most {MAX_SETS} with ? or [").error()]
+    if errors:
+        return {}, errors
     found["name"] = name
     mode = mode_named(found.get("mode", ""))
     limits = found.get("limits", {})
@@ -168,7 +172,8 @@ def unknown_tools(definition: AgentDefinition, tools: Collection[str]) -> list[s
     """Return messages about names in `tools` and `policy` that match no tool."""
     listed = unmatched(definition.get("tools", ()), tools)
     policy = unmatched(definition.get("policy", {}), tools, exact=True)
-    return [*(f"/tools: {text}" for text in listed), *(f"/policy: {text}" for text in policy)]
+    places = ((pointer("tools"), listed), (pointer("policy"), policy))
+    return [f"{place}: {text}" for place, texts in places for text in texts]
 
 
 def matches(pattern: str, tools: Iterable[str]) -> bool:

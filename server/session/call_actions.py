@@ -1,4 +1,4 @@
-"""Values for the action on one tool call, and the protocols of the toolbox that decisions need.
+"""Values for the verdict and the action on one tool call, and what decisions need of the toolbox.
 
 agent/call_decisions.py plans one action for every call without a result, agent/decide.py orders
 them, the loop performs them.
@@ -6,8 +6,8 @@ them, the loop performs them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from ..types import Grant, Interrupt, Json, LedgerEntry, Session, ToolCall
 
@@ -17,63 +17,30 @@ def unattended(session: Session) -> bool:
     return session["config"].get("yaa", {}).get("unattended") is True
 
 
-class Verdict(Protocol):
-    """Decision of the policy on one call, made by the toolbox (tools/policy.py)."""
+@dataclass(frozen=True)
+class Verdict:
+    """The decision of the policy (tools/policy.py) on one call.
 
-    @property
-    def action(self) -> str:
-        """Return run, ask, deny, error, question, client, send or wait."""
-        ...
+    action: run, ask, deny, error, question, client (hand it to the page and wait), send (hand it to
+    the page without waiting) or wait (for the result of an earlier call of the message).
+    args: the arguments with which the call would run.
+    repeatable: it may run again after an interrupted run.
+    parallel_safe: it may run beside other calls that are parallel safe.
+    offer: the network of the call, and the hosts that an approval may add.
+    may_ask: the tool may ask the person a question during the call.
+    """
 
-    @property
-    def reason(self) -> str:
-        """Return why, for the person or the model."""
-        ...
-
-    @property
-    def args(self) -> Json | None:
-        """Return the arguments as they would run, None if there are none."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of the tool's name and its canonical arguments."""
-        ...
-
-    @property
-    def repeatable(self) -> bool:
-        """Return whether running it twice does no harm: it is read-only or idempotent."""
-        ...
-
-    @property
-    def parallel_safe(self) -> bool:
-        """Return whether it may run beside other calls that are parallel-safe."""
-        ...
-
-    @property
-    def repairs(self) -> list[str]:
-        """Return the changes that were made to the arguments."""
-        ...
-
-    @property
-    def status(self) -> str:
-        """Return the status of the call's result if the action is `error`."""
-        ...
-
-    @property
-    def may_ask(self) -> bool:
-        """Return whether the tool may ask the person during a call."""
-        ...
-
-    @property
-    def like(self) -> str:
-        """Return the other tool name by which hooks and policies treat it, "" for its own."""
-        ...
-
-    @property
-    def offer(self) -> Json:
-        """Return the network of the call and the hosts that an approval may add."""
-        ...
+    action: str
+    reason: str = ""
+    args: dict[str, Any] | None = None
+    fingerprint: str = ""
+    repeatable: bool = False
+    parallel_safe: bool = False
+    status: str = "invalid_arguments"  # of the call's result, for action `error`
+    repairs: list[str] = field(default_factory=list)
+    offer: dict[str, Any] = field(default_factory=dict)
+    may_ask: bool = False
+    like: str = ""  # equivalent tool whose hooks and policies apply; "" if none
 
 
 class Toolbox(Protocol):

@@ -1,247 +1,350 @@
-"""The JSON Schema of `session.config`: the type, title and description of each key.
+"""The settings of a session, `session.config`: the kind, title and description of each key.
 
-Sent by `GET /info` (`config_schema`), from which clients make forms, and used to
-find unknown keys. `x-order` lists the keys as JSON pointers, the most often changed first. Only
-schema.py refuses values; a test checks that both agree.
+schema.py checks a session's settings with CONFIG; `config_schema` is made from it. That is sent by
+`GET /info`, from which clients make forms, and used to find unknown keys. `x-order` lists the keys
+as JSON pointers, the most often changed first.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from typing import Any
 
+from ..schema import kinds
 from ..schema.compile import DRAFT_2020
-from ..types import Json, RunWarning
-from . import prompts, schema
-from .modes import MODES
-from .schema import STRATEGIES
+from ..schema.kinds import ANY, FLAG, Kind, Misfit, Misfits, Place
+from ..schema.validate import check_schema
+from ..strict_json import pointer
+from . import prompts
+from .limits import APIS, NETWORKS, TOOL_MODES
+from .modes import MODES, mode_named
 
-MOST_NUMBER = 2**53 - 1
+Schema = dict[str, Any]
+
+MAX_PAUSE_S = 60  # seconds between the model calls of a session
+MAX_RETRIES = 20
+
+# In the order in which they are tried; see context/strategies.py.
+STRATEGIES = (
+    "tool_invocation_compress",
+    "large_message_offload_with_protection",
+    "large_message_offload",
+    "previous_round_conversation_summary",
+    "current_round_large_message_summary",
+    "current_round_message_compress",
+)
+REPLIES = ("full", "delta")
+SUMMARIES = ("extract", "llm")
+ON_LIMIT = ("summarize", "stop", "auto")  # auto equals summarize: older documents have it
+
 _NONE = "null is none."
+_BELOW = "0 or more and below 2^53"
+TEXT_OR_NONE = kinds.text("a string or null", none=True)
+TEXTS = kinds.as_one(kinds.list_of(kinds.TEXT), "an array of strings")
+COUNT = kinds.number(f"a whole number, {_BELOW}", whole=True)
+LIMIT = kinds.number(f"a number, {_BELOW}, or null for none", none=True)
+NUMBER = kinds.number(f"a number, {_BELOW}")
+NUMBERS = kinds.as_one(kinds.object_of(each=NUMBER), f"an object of numbers, {_BELOW}")
+POSITIVE = kinds.number("a whole number, 1 or more", least=1, whole=True)
+_COUNT_OR_NONE = kinds.number(f"a whole number, {_BELOW}, or null for none", whole=True, none=True)
+_SHARE = kinds.number("a number from 0 to 1", most=1)
+_SECONDS = kinds.number(f"a number of seconds, {_BELOW}")
+_PAUSE = kinds.number(f"a number of seconds, 0 to {MAX_PAUSE_S}", most=MAX_PAUSE_S)
 
 
-def _key(title: str, about: str, **more: Any) -> Json:
-    return {"title": title, "description": about, **more}
+def _text(title: str, about: str, **more: Any) -> Kind:
+    return kinds.about(kinds.TEXT, title, about, **more)
 
 
-def _text(title: str, about: str, **more: Any) -> Json:
-    return _key(title, about, type="string", **more)
+def _optional_text(title: str, about: str, **more: Any) -> Kind:
+    return kinds.about(TEXT_OR_NONE, title, about, **more)
 
 
-def _flag(title: str, about: str) -> Json:
-    return _key(title, about, type="boolean")
+def _flag(title: str, about: str) -> Kind:
+    return kinds.about(FLAG, title, about)
 
 
-def _count(title: str, about: str, *, least: int = 0, none: bool = False, **more: Any) -> Json:
-    kind: Any = ["integer", "null"] if none else "integer"
-    return _key(title, about, type=kind, minimum=least, **{"maximum": MOST_NUMBER, **more})
+def _count(title: str, about: str, kind: Kind = COUNT) -> Kind:
+    return kinds.about(kind, title, about)
 
 
-def _number(title: str, about: str, *, none: bool = False, **more: Any) -> Json:
-    kind: Any = ["number", "null"] if none else "number"
-    return _key(title, about, type=kind, minimum=0, **{"maximum": MOST_NUMBER, **more})
+def _number(title: str, about: str, kind: Kind = NUMBER) -> Kind:
+    return kinds.about(kind, title, about)
 
 
-def _choice(title: str, about: str, names: tuple[str, ...]) -> Json:
-    return _key(title, about, type="string", enum=list(names))
+def _seconds(title: str, about: str = "Seconds.") -> Kind:
+    return kinds.about(_SECONDS, title, about)
 
 
-def _object(title: str, about: str, /, is_open: Any = False, **properties: Any) -> Json:
-    """Return the schema of an object. `is_open`: unknown members are allowed and have a meaning."""
-    members = {"properties": properties, "additionalProperties": is_open}
-    return _key(title, about, type="object", **members)
+def _choice(title: str, about: str, names: tuple[str, ...]) -> Kind:
+    return kinds.about(kinds.one_of(*names), title, about)
+
+
+def _object(title: str, about: str, /, is_open: bool = False, **fields: Kind) -> Kind:
+    """Return objects. `is_open`: unknown members have a meaning; the others are kept as well."""
+    kind = kinds.object_of(fields)
+    return kinds.about(kind, title, about, properties={}, additionalProperties=is_open)
+
+
+def _hint(kind: Kind) -> Kind:
+    """Return a kind that is described in forms, and refuses nothing: for what a vendor checks."""
+    fields = {name: _hint(inner) for name, inner in kind.fields.items()}
+    form = {**kind.form, **kind.schema}
+    return replace(ANY, form=form, fields=fields)
+
+
+def _any(title: str, about: str, *types: str) -> Kind:
+    """Return what is described in forms as of these types, and refuses nothing."""
+    kind = types[0] if len(types) == 1 else list(types)
+    return kinds.about(ANY, title, about, type=kind)
+
+
+def _usable_schema(value: Any, place: Place, found: Misfits) -> None:
+    if isinstance(value, dict):
+        for wrong in check_schema(value)[:1]:
+            found.append(Misfit(place, f"expected a JSON Schema that can be used: {wrong}"))
+
+
+def _mode_or_none(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and mode_named(value) is not None)
 
 
 _MODEL_SETTINGS = _object(
     "Model settings",
     "Further members of the request to the model. Any field of the vendor's may be added.",
     is_open=True,
-    use_custom_temp=_flag("Use the temperature below", "Without it none is sent."),
-    temperature=_number(
-        "Temperature", "How freely the model chooses its words; 0 is least.", maximum=2
+    use_custom_temp=_hint(_flag("Use the temperature below", "Without it none is sent.")),
+    temperature=_hint(
+        _number(
+            "Temperature",
+            "How freely the model chooses its words; 0 is least.",
+            kinds.number("", most=2),
+        )
     ),
-    top_p=_number("Top P", "Choose among the likeliest words of this share.", maximum=1),
-    top_k=_count("Top K", "Choose among so many of the likeliest words."),
-    min_p=_number("Min P", "Leave out words less likely than this share of the best.", maximum=1),
-    presence_penalty=_key("Presence penalty", "New subjects.", type="number"),
-    frequency_penalty=_key("Frequency penalty", "Fewer repetitions.", type="number"),
-    seed=_key("Seed", "The same number gives similar answers.", type=["integer", "null"]),
-    stop=_key("Stop", "Texts at which the answer ends.", type=["string", "array", "null"]),
-    reasoning_effort=_text("Reasoning effort", "As the vendor calls it: low, medium, high."),
-    parallel_tool_calls=_flag("Several calls at once", "Whether one answer may make several."),
+    top_p=_hint(_number("Top P", "Choose among the likeliest words of this share.", _SHARE)),
+    top_k=_hint(_count("Top K", "Choose among so many of the likeliest words.")),
+    min_p=_hint(
+        _number("Min P", "Leave out words less likely than this share of the best.", _SHARE)
+    ),
+    presence_penalty=_any("Presence penalty", "New subjects.", "number"),
+    frequency_penalty=_any("Frequency penalty", "Fewer repetitions.", "number"),
+    seed=_any("Seed", "The same number gives similar answers.", "integer", "null"),
+    stop=_any("Stop", "Texts at which the answer ends.", "string", "array", "null"),
+    reasoning_effort=_any(
+        "Reasoning effort", "As the vendor calls it: low, medium, high.", "string"
+    ),
+    parallel_tool_calls=_any(
+        "Several calls at once", "Whether one answer may make several.", "boolean"
+    ),
+)
+_COSTS = _object(
+    "Prices",
+    "Of 1,000 tokens of each kind, instead of one price.",
+    input=_number("Read", "Tokens of a request."),
+    output=_number("Written", "Tokens of an answer."),
+    cached=_number("Read from the cache", "Tokens that the provider had kept."),
+    cache_write=_number("Written to the cache", "Tokens that the provider keeps."),
+    total=_number("Any", "Tokens of every kind."),
 )
 _PROVIDER = _object(
     "Provider",
     "Which model answers: one of the server's by name, or one of your own with address and key.",
     name=_text("Provider of the server", "Its name; auto is the server's default."),
     api_url=_text("Address", "Of your own provider: its base or full address.", format="uri"),
-    api_key=_key(
+    api_key=_optional_text(
         "Key",
         "For that address. It is stored in the session, and sent nowhere else.",
-        type=["string", "null"],
         format="password",
     ),
-    model_name=_key("Model", "Empty: the provider's default.", type=["string", "null"]),
-    preset=_text("Vendor", "Of your own provider: openai, anthropic, deepseek, ollama, …"),
-    api=_choice(
-        "API", "Which one your own provider speaks.", ("", "chat", "responses", "messages")
-    ),
+    model_name=_optional_text("Model", "Empty: the provider's default."),
+    preset=_hint(_text("Vendor", "Of your own provider: openai, anthropic, deepseek, ollama, …")),
+    api=_hint(_choice("API", "Which one your own provider speaks.", APIS)),
     model_type=_object(
         "Kind of model",
         "What the model can do.",
-        is_function_call=_flag("Calls functions", "Off: tools are described in words."),
-        is_reasoning=_flag("Thinks first", "A reasoning model, which takes no temperature."),
+        is_function_call=_hint(_flag("Calls functions", "Off: tools are described in words.")),
+        is_reasoning=_hint(_flag("Thinks first", "A reasoning model, which takes no temperature.")),
     ),
-    model_settings=_MODEL_SETTINGS | {"title": "Settings of this provider"},
-    max_tokens=_number("Longest answer", f"Tokens. {_NONE}", none=True),
-    max_context=_number(
-        "Window", f"Tokens of a request that the model can read. {_NONE}", none=True
+    model_settings=replace(
+        _MODEL_SETTINGS, form=_MODEL_SETTINGS.form | {"title": "Settings of this provider"}
     ),
-    tool_mode=_choice("How tools are called", "Of your own provider.", schema.TOOL_MODES),
-    cost_per_ktoken=_number("Price", "Of 1,000 tokens of your own provider.", none=True),
-    cost_unit=_key("Currency", "Of the price, such as CNY.", type=["string", "null"]),
-    costs=_object(
-        "Prices",
-        "Of 1,000 tokens of each kind, instead of one price.",
-        input=_number("Read", "Tokens of a request."),
-        output=_number("Written", "Tokens of an answer."),
-        cached=_number("Read from the cache", "Tokens that the provider had kept."),
-        cache_write=_number("Written to the cache", "Tokens that the provider keeps."),
-        total=_number("Any", "Tokens of every kind."),
+    max_tokens=_number("Longest answer", f"Tokens. {_NONE}", LIMIT),
+    max_context=_hint(
+        _number("Window", f"Tokens of a request that the model can read. {_NONE}", LIMIT)
     ),
-    extra_body=_object(
-        "Members of the request", "They replace all others of their name.", is_open=True
+    tool_mode=_hint(_choice("How tools are called", "Of your own provider.", TOOL_MODES)),
+    cost_per_ktoken=_number("Price", "Of 1,000 tokens of your own provider.", LIMIT),
+    cost_unit=_optional_text("Currency", "Of the price, such as CNY."),
+    costs=_hint(_COSTS),
+    extra_body=_hint(
+        _object("Members of the request", "They replace all others of their name.", is_open=True)
     ),
 )
 _YAA = _object(
     "Agent",
     "How the agent works and answers.",
-    language=_key(
-        "Answer language", "In words, such as 中文 or French. Empty: any.", type=["string", "null"]
-    ),
+    language=_optional_text("Answer language", "In words, such as 中文 or French. Empty: any."),
     auto_title=_flag("Title by the model", "One extra model call names the session."),
-    mode=_key(
+    mode=kinds.about(
+        kinds.leaf(_mode_or_none, f"one of {', '.join(MODES)}", {"type": ["string", "null"]}),
         "Mode",
         "How tools are used. Empty: as the agent says.",
-        type=["string", "null"],
         examples=list(MODES),
     ),
-    output_schema=_key(
-        "Structure of the answer", "A JSON Schema. " + _NONE, type=["object", "null"]
+    output_schema=kinds.about(
+        kinds.object_of(words="a JSON Schema, or null for none", none=True, more=_usable_schema),
+        "Structure of the answer",
+        "A JSON Schema. " + _NONE,
     ),
     max_context=_number(
-        "Longest request", f"Tokens, if that is less than the model's window. {_NONE}", none=True
+        "Longest request", f"Tokens, if that is less than the model's window. {_NONE}", LIMIT
     ),
     stream=_flag("Stream", "Answer with events, where the request leaves the choice."),
     unattended=_flag("Nobody is there", "Tools that would ask are not run."),
-    tool_mode=_choice("How tools are called", "auto: as the model can.", schema.TOOL_MODES),
+    tool_mode=_choice("How tools are called", "auto: as the model can.", TOOL_MODES),
     require_finish_tool=_flag("Finish by a tool", "Only the finish tool completes the session."),
     tool_detail=_flag("Tools in brief", "One line for each tool; the model asks for more."),
     result_schema=_flag("Say what tools return", "In the description of each."),
     progress_hint=_flag("Count the steps", "Tell the model how many are left."),
-    reply=_choice("Reply", "full: the session; delta: what this run added.", schema.REPLIES),
+    reply=_choice("Reply", "full: the session; delta: what this run added.", REPLIES),
+)
+_RETRY = _object(
+    "Retry",
+    "When a call of the model fails before its answer began.",
+    times=_count(
+        "Times",
+        "Extra attempts.",
+        kinds.number(f"a whole number, 0 to {MAX_RETRIES}", most=MAX_RETRIES, whole=True),
+    ),
+    delay=_number("Pause", "Seconds before the first; doubled each time.", _PAUSE),
 )
 _LLM_API = _object(
     "Model",
     "Which model is called, and how.",
     provider=_PROVIDER,
     model_settings=_MODEL_SETTINGS,
-    max_tokens=_count("Longest answer", f"Tokens. {_NONE}", none=True),
-    retry=_object(
-        "Retry",
-        "When a call of the model fails before its answer began.",
-        times=_count("Times", "Extra attempts.", maximum=schema.MAX_RETRIES),
-        delay=_number(
-            "Pause", "Seconds before the first; doubled each time.", maximum=schema.MAX_PAUSE_S
-        ),
+    max_tokens=_count("Longest answer", f"Tokens. {_NONE}", _COUNT_OR_NONE),
+    retry=kinds.as_one(
+        _RETRY, f"times (0 to {MAX_RETRIES}) and delay (0 to {MAX_PAUSE_S} seconds)"
     ),
-    request_timeout=_number("Time for an answer", "Seconds, all attempts together."),
-    first_byte_timeout=_number("Time until it begins", "Seconds."),
-    idle_timeout=_number("Time between two parts", "Seconds."),
-    interval=_number(
-        "Interval",
-        "Least seconds between two calls of this session.",
-        maximum=schema.MAX_PAUSE_S,
-    ),
+    request_timeout=_seconds("Time for an answer", "Seconds, all attempts together."),
+    first_byte_timeout=_seconds("Time until it begins"),
+    idle_timeout=_seconds("Time between two parts"),
+    interval=_number("Interval", "Least seconds between two calls of this session.", _PAUSE),
     stream=_flag("Stream", "Let the model stream."),
-    tool_choice=_key(
-        "Tool that must be called",
-        "Its name, required, auto or none. null is the model's choice.",
-        type=["string", "null"],
+    tool_choice=_optional_text(
+        "Tool that must be called", "Its name, required, auto or none. null is the model's choice."
     ),
+)
+_TOOL_LIMITS = _object(
+    "Of one tool call",
+    "What a call of a tool may use.",
+    wall_s=_number("Time", "Seconds."),
+    cpu_s=_number("Computing time", "Seconds."),
+    memory_mb=_number("Memory", "MB."),
+    file_mb=_number("Largest file", "MB."),
+    disk_mb=_number("Disk", "MB, of the whole workspace."),
+    output_kb=_number("Output", "KB."),
+    processes=_number("Processes", "At one time."),
+    open_files=_number("Open files", "At one time."),
 )
 _LIMITS = _object(
     "Limits",
     "What one message of the user may use. The server's are never exceeded.",
-    max_steps=_number("Steps", f"Model calls. {_NONE}", none=True),
-    max_wall_s=_number(
-        "Time", f"Seconds, without those in which you are asked. {_NONE}", none=True
-    ),
-    max_tokens=_number("Tokens", f"Of all model calls together. {_NONE}", none=True),
-    max_cost_micro=_number("Cost", f"Millionths of the provider's unit. {_NONE}", none=True),
+    max_steps=_number("Steps", f"Model calls. {_NONE}", LIMIT),
+    max_wall_s=_number("Time", f"Seconds, without those in which you are asked. {_NONE}", LIMIT),
+    max_tokens=_number("Tokens", f"Of all model calls together. {_NONE}", LIMIT),
+    max_cost_micro=_number("Cost", f"Millionths of the provider's unit. {_NONE}", LIMIT),
     max_consecutive_errors=_number(
-        "Errors in a row", f"Calls that name no tool or have bad arguments. {_NONE}", none=True
+        "Errors in a row", f"Calls that name no tool or have bad arguments. {_NONE}", LIMIT
     ),
     on_limit=_choice(
-        "At a limit", "summarize: the model says how far it came; stop: nothing.", schema.ON_LIMIT
+        "At a limit", "summarize: the model says how far it came; stop: nothing.", ON_LIMIT
     ),
-    tool=_object(
-        "Of one tool call",
-        "What a call of a tool may use.",
-        wall_s=_number("Time", "Seconds."),
-        cpu_s=_number("Computing time", "Seconds."),
-        memory_mb=_number("Memory", "MB."),
-        file_mb=_number("Largest file", "MB."),
-        disk_mb=_number("Disk", "MB, of the whole workspace."),
-        output_kb=_number("Output", "KB."),
-        processes=_number("Processes", "At one time."),
-        open_files=_number("Open files", "At one time."),
+    tool=replace(
+        NUMBERS,
+        form=_TOOL_LIMITS.form,
+        fields=_TOOL_LIMITS.fields,  # the same kind of numbers
     ),
 )
 _CONTEXT = _object(
     "Context",
     "How the model's view of a long session is made smaller.",
     enabled=_flag("Make it smaller", "When it gets long."),
-    budget=_count("Budget", "Tokens of a request at most, whatever the window.", least=1),
-    trigger_ratio=_number("Begins at", "Share of the window.", maximum=1),
-    target_ratio=_number("Ends at", "Share of that.", maximum=1),
-    max_messages=_count("Begins at messages", f"At so many. {_NONE}", none=True),
+    budget=_count("Budget", "Tokens of a request at most, whatever the window.", POSITIVE),
+    trigger_ratio=_number("Begins at", "Share of the window.", _SHARE),
+    target_ratio=_number("Ends at", "Share of that.", _SHARE),
+    max_messages=_count("Begins at messages", f"At so many. {_NONE}", _COUNT_OR_NONE),
     keep_turns=_count("Turns to keep", "Their results stay, and they are summed up last."),
     keep_messages=_count("Messages to keep", "They are shortened last."),
     large_chars=_count("A large message", "Has so many characters."),
     preview_chars=_count("Preview", "Characters that stay at its beginning and its end."),
     ingest_tokens=_count(
-        "Largest whole result", "Tokens. null is a tenth of the budget.", none=True
+        "Largest whole result", "Tokens. null is a tenth of the budget.", _COUNT_OR_NONE
     ),
-    min_saving=_number("Least saving", "Share; a pass that saves less is not made.", maximum=1),
-    window_runs=_count("Last runs only", f"Send so many. {_NONE}", none=True),
-    summary=_choice("Summaries", "extract: made of sentences; llm: by a model.", schema.SUMMARIES),
-    summary_ratio=_number("Length of a summary", "Share of what it stands for.", maximum=1),
-    summary_timeout_s=_number("Time for a summary", "Seconds."),
-    strategies=_key(
+    min_saving=_number("Least saving", "Share; a pass that saves less is not made.", _SHARE),
+    window_runs=_count("Last runs only", f"Send so many. {_NONE}", _COUNT_OR_NONE),
+    summary=_choice("Summaries", "extract: made of sentences; llm: by a model.", SUMMARIES),
+    summary_ratio=_number("Length of a summary", "Share of what it stands for.", _SHARE),
+    summary_timeout_s=_seconds("Time for a summary"),
+    strategies=kinds.about(
+        kinds.as_one(
+            kinds.list_of(kinds.one_of(*STRATEGIES)),
+            f"an array of names: {', '.join(STRATEGIES)}",
+        ),
         "Strategies",
         "Which may be used.",
-        type="array",
-        items={"type": "string", "enum": list(STRATEGIES)},
     ),
-    exempt_tools=_key(
-        "Tools whose results stay whole", "By name.", type="array", items={"type": "string"}
-    ),
+    exempt_tools=kinds.about(TEXTS, "Tools whose results stay whole", "By name."),
     retain_tool=_flag("Let the model choose", "Offer it a tool that keeps messages."),
 )
-_TOOL = _key(
-    "Tools",
-    "Rules of this session for single tools, by name.",
-    type="object",
-    additionalProperties=_object(
-        "Tool",
-        "A tool's rules.",
-        auto_approve=_flag("Run without asking", "As far as the server allows."),
-        deny=_flag("Never run", "In this session."),
-        network=_choice("Network", "Only less than the server allows.", ("off", "proxy", "full")),
+_TOOL = _object(
+    "Tool",
+    "A tool's rules.",
+    auto_approve=_flag("Run without asking", "As far as the server allows."),
+    deny=_flag("Never run", "In this session."),
+    network=kinds.about(
+        replace(kinds.one_of(*NETWORKS), words="off, proxy or full"),
+        "Network",
+        "Only less than the server allows.",
+    ),
+)
+_PROMPT = _object(
+    "Prompt",
+    "Sections of the system prompt; those that stand here replace the default.",
+    False,
+    **{
+        name: kinds.about(
+            ANY,
+            name,
+            text,
+            type="string",
+            default=prompts.default(name),
+            **{"x-placeholders": list(prompts.named(name))},
+        )
+        for name, text in prompts.ABOUT.items()
+    },
+)
+CONFIG = _object(
+    "Settings of a session",
+    "session.config",
+    llm_api=_LLM_API,
+    yaa=_YAA,
+    limits=_LIMITS,
+    context=_CONTEXT,
+    prompt=_PROMPT,
+    tool=kinds.about(
+        kinds.object_of(each=_TOOL), "Tools", "Rules of this session for single tools, by name."
+    ),
+    agent=kinds.about(
+        kinds.object_of({"limits": kinds.OBJECT}),
+        "Agent of the session",
+        "A copy of its definition, which the server fills in.",
+        readOnly=True,
     ),
 )
 
@@ -260,55 +363,27 @@ _FIRST = (
 
 
 @cache
-def config_schema() -> Json:
-    """Return the schema. The same object each time: do not change it."""
-    sections = {
-        "llm_api": _LLM_API,
-        "yaa": _YAA,
-        "limits": _LIMITS,
-        "context": _CONTEXT,
-        "prompt": _prompt(),
-        "tool": _TOOL,
-        "agent": _key(
-            "Agent of the session",
-            "A copy of its definition, which the server fills in.",
-            type="object",
-            readOnly=True,
-        ),
-    }
-    whole = _object("Settings of a session", "session.config", **sections)
+def config_schema() -> Schema:
+    """Return the schema for forms. The same object each time: do not change it."""
+    whole = kinds.json_schema(CONFIG, form=True)
+    leaves = _leaves(whole, ())
     order = dict.fromkeys(
-        pointer
+        leaf
         for first in (*_FIRST, "")
-        for pointer in _leaves(whole, "")
-        if not first or pointer == first or pointer.startswith(f"{first}/")
+        for leaf in leaves
+        if not first or leaf == first or leaf.startswith(f"{first}/")
     )
     return {"$schema": DRAFT_2020, **whole, "x-order": list(order)}
 
 
-def _prompt() -> Json:
-    """Return the schema of `prompt`: sections with default template and allowed placeholders."""
-    sections = {
-        name: _text(
-            name,
-            about,
-            default=prompts.default(name),
-            **{"x-placeholders": list(prompts.named(name))},
-        )
-        for name, about in prompts.ABOUT.items()
-    }
-    about = "Sections of the system prompt; those that stand here replace the default."
-    return _object("Prompt", about, **sections)
-
-
-def _leaves(schema: Json, at: str) -> list[str]:
+def _leaves(schema: Schema, at: tuple[str, ...]) -> list[str]:
     """Return pointers to the keys that are edited as one value, in order."""
     found = []
     for name, inner in schema.get("properties", {}).items():
         if inner.get("properties"):
-            found += _leaves(inner, f"{at}/{name}")
+            found += _leaves(inner, (*at, name))
         elif not inner.get("readOnly"):
-            found.append(f"{at}/{name}")
+            found.append(pointer(*at, name))
     return found
 
 

@@ -12,19 +12,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..strict_json import dumps as _dumps
-from ..strict_json import quote
-from ..types import (
-    Change,
-    Event,
-    Interrupt,
-    Json,
-    MessageMeta,
-    Patch,
-    Plan,
-    RunInfo,
-    Session,
-    ToolResult,
-)
+from ..strict_json import pointer, quote
+
+Event = dict[str, Any]
+Patch = list[dict[str, Any]]
 
 PROTOCOL_VERSION = "1.0"
 OUTPUT = "yaa.tool.output"  # activityType of live output
@@ -115,7 +106,7 @@ def run_finished(
         "threadId": session["id"],
         "runId": session["run"]["id"],
         "timestamp": timestamp,
-        "outcome": outcome(session, reason),
+        "outcome": outcome(session),
         "result": {"status": status, "finish_reason": reason, "rev": session["rev"] + 1},
     }
     if usage:
@@ -179,14 +170,6 @@ def put(*path: str, value: Any) -> Change:
 def drop(*path: str) -> Change:
     """Return an RFC 6902 `remove`."""
     return {"op": "remove", "path": pointer("yaa", *path)}
-
-
-def pointer(*parts: str | int) -> str:
-    """Return an RFC 6901 JSON pointer; "" without parts."""
-    text = "/".join(map(str, parts))
-    if "~" in text or text.count("/") >= len(parts):  # a part needs escaping: rare
-        text = "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in parts)
-    return f"/{text}" if parts else ""
 
 
 def messages_filled(operations: Patch) -> Event:
@@ -371,10 +354,8 @@ def tool_result(
     }
 
 
-def outcome(session: Session, reason: str) -> Json:
-    """Return AG-UI's `outcome` of a run: cancelled, success or interrupt."""
-    if reason == "cancelled":
-        return {"type": "cancelled"}
+def outcome(session: dict[str, Any]) -> Event:
+    """Return AG-UI's `outcome` of a run: success or interrupt."""
     if not session.get("interrupts"):
         return {"type": "success"}
     return {"type": "interrupt", "interrupts": [_agui(item) for item in session["interrupts"]]}

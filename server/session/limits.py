@@ -1,4 +1,7 @@
-"""Limits for the runs of an API key: the server's limits, narrowed by the key's own. Pure."""
+"""Names of limits and choices that sessions and the configuration share, and limits of API keys.
+
+The limits for the runs of a key are the server's, narrowed by the key's own. Pure.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 Limits = Mapping[str, Any]
+
+LIMITS = ("max_steps", "max_tokens", "max_cost_micro", "max_wall_s", "max_consecutive_errors")
+# Of one tool call. Seconds may have a fraction.
+TOOL_SECONDS = ("wall_s", "cpu_s")
+TOOL_SIZES = ("memory_mb", "file_mb", "disk_mb", "output_kb", "processes", "open_files")
+TOOL_MODES = ("auto", "native", "json_schema", "text")
+NETWORKS = ("off", "proxy", "full")  # narrowest first
+APIS = ("", "chat", "responses", "messages")  # of a provider; "" is the one of its vendor
 
 ALONE = ("max_parallel_calls", "max_request_size", "max_values")
 GROUPS = ("session", "tool")  # objects of limits

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..types import Json
+from ..strict_json import pointer
 from .agent_definition import DEFAULT
-from .events import pointer
-from .schema import LIMITS
+from .limits import LIMITS, NETWORKS
 
 Place = tuple[str | int, ...]
 
@@ -59,12 +58,11 @@ AT_MOST: dict[str, tuple[str, ...]] = {
 NESTED = {"llm_api": "retry", "limits": "tool"}  # objects of numbers kept up to the default
 MAX_LANGUAGE = 40  # characters; a longer text may be an instruction
 RUN = ("id", "message", "started_at", "step", "tokens", "cost_micro", "wall_ms")
-CONTEXT = ("ops", "events", "pins")
+CONTEXT = ("ops", "events")
 STATE = ("plan", "output")  # of a branch's state; the rest as in `_path`
 EXT = ("forked_from", "pinned", "tags")
 BRANCH = ("id", "at", "name", "favourite", "fresh")
 ACTIVE = ("id", "name", "favourite", "fresh")
-NETWORKS = ("off", "proxy", "full")
 ENDED = ("done", "failed", "denied", "skipped")
 BEGUN = ("started", "done", "failed", "indeterminate")
 
@@ -273,7 +271,7 @@ def _calls(calls: Any, place: Place, answered: set[str], removed: list[Json]) ->
         if call_id in answered:
             state = state if state in ENDED else "done"
         else:
-            if state == "allowed" or any(key in entry for key in ("input", "policy", "args")):
+            if any(key in entry for key in ("input", "policy", "args")):
                 value = _only(entry, ("name", "state"))
                 removed.append(_item("call", (*place, call_id), value))
             state = "indeterminate" if state in BEGUN or "input" in entry else "proposed"

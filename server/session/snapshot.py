@@ -36,7 +36,7 @@ def events(session: Session) -> list[Event]:
             "type": "RUN_FINISHED",
             "threadId": thread,
             "runId": run_id,
-            "outcome": outcome(session, session.get("finish_reason") or ""),
+            "outcome": outcome(session),
             "metadata": {"yaa": {"digest": digest(session)}},
         },
     ]

@@ -15,9 +15,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..types import Usage
-
-ENDS = ("completed", "awaiting", "limit", "cancelled", "failed", "cut")
+ENDS = ("completed", "awaiting", "limit", "failed", "cut")
 STATES = ("done", "failed", "denied", "skipped")
 TOKENS = ("prompt", "completion", "reasoning", "cached")
 STATUSES = tuple(f"{group}xx" for group in range(2, 6)) + ("401", "429", "499", "503")

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 MASK = "***"
 MIN_SECRET = 6  # masking shorter ones would hide ordinary words
 LONG = 16
+SHORT = 64  # characters of texts whose masked form is remembered
+SHORTEST_PART = 4  # characters of a secret at the end of a text that are masked
 
 _secrets: set[str] = set()
 
@@ -27,6 +29,7 @@ _secrets: set[str] = set()
 def register(secrets: Iterable[str]) -> None:
     """Register exact values that `mask` always replaces. Those under MIN_SECRET are ignored."""
     _secrets.update(secret for secret in secrets if len(secret) >= MIN_SECRET)
+    _mask_short.cache_clear()
 
 
 def masked(value: Any) -> Any:
@@ -54,12 +57,19 @@ def masked_whole(value: Any) -> Any:
 
 def mask(text: str) -> str:
     """Replace everything in `text` that is registered or looks like a secret by MASK."""
+    return _mask_short(text) if len(text) <= SHORT else _mask(text)
+
+
+def _mask(text: str) -> str:
     shown = _masked_text(text)
     if "\\u" not in shown:
         return shown
     plain = _ESCAPE.sub(_unescaped, shown)  # JSON with escaped names
     again = _masked_text(plain)
     return shown if again == plain else again
+
+
+_mask_short = lru_cache(maxsize=2_048)(_mask)  # ids, names and states come again in many lines
 
 
 def _masked_text(text: str) -> str:
@@ -143,10 +153,70 @@ def cleared(value: Any, secrets: Iterable[str]) -> Any:
     return [cleared(item, secrets) for item in value] if isinstance(value, list) else value
 
 
+class SecretFilter:
+    """A filter for exact values, longest first, in whole values and in a stream of text.
+
+    A secret in another form (reversed, as base64) is not masked; the tool's author has to prevent
+    that.
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets = tuple(secrets)
+        self._rest = ""
+
+    def pass_on(self, text: str) -> str:
+        """Return the part of a stream that may be shown.
+
+        Its end is held back while it could be the beginning of a secret.
+        """
+        if not self._secrets:
+            return text
+        text = cleared(self._rest + text, self._secrets)
+        keep = max((_prefix_at_end(text, secret) for secret in self._secrets), default=0)
+        self._rest = text[len(text) - keep :]
+        return text[: len(text) - keep]
+
+    def end(self) -> str:
+        """Return what was held back, at the end of the stream."""
+        held, self._rest = self._rest, ""
+        return str(self.mask(held))
+
+    def mask(self, value: Any) -> Any:
+        """Return a copy of a JSON-shaped value with the secrets masked.
+
+        Of a text that was cut within a secret, the part of the secret is masked too.
+        """
+        if not self._secrets:
+            return value
+        if isinstance(value, str):
+            text: str = cleared(value, self._secrets)
+            part = max(_prefix_at_end(text, secret) for secret in self._secrets)
+            return text[: len(text) - part] + MASK if part >= SHORTEST_PART else text
+        if isinstance(value, dict):
+            return {self.mask(key): self.mask(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self.mask(item) for item in value)
+        return value
+
+
+def _prefix_at_end(text: str, secret: str) -> int:
+    """Return the length of the longest proper prefix of the secret that ends the text."""
+    most = min(len(text), len(secret) - 1)
+    return next((n for n in range(most, 0, -1) if text.endswith(secret[:n])), 0)
+
+
 def is_secret(key: Any) -> bool:
     """Return whether a key names a secret: `apiKey`, `client_secret`; not `max_tokens`."""
+    text = str(key)
+    return _is_secret_short(text) if len(text) <= SHORT else _is_secret(text)
+
+
+def _is_secret(key: str) -> bool:
     words = _words(key)
     return words == "key" or _SECRET_KEY().search(words) is not None
+
+
+_is_secret_short = lru_cache(maxsize=2_048)(_is_secret)
 
 
 def _identifies(key: Any) -> bool:

@@ -1,7 +1,7 @@
 """The tool `agent_save`: writes an agent definition of the model, once a person has approved it.
 
-dispatch.py calls `save` in the server itself, since no sandbox can write to the folder. The
-server's owner saves for all keys, every other key for itself (agents/registry.py). The definition
+It runs in the server itself, since no sandbox can write to the folder. The server's owner saves
+for all keys, every other key for itself (agents/registry.py). The definition
 is checked, the name is a plain file name, and the file is written atomically. A model's definition
 never weakens an existing policy.
 """
@@ -13,18 +13,46 @@ import os
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from ..agents.registry import parsed
+from ..agents.registry import Folders, parsed
 from ..session import agent_definition as definitions
 from ..session.agent_definition import WORDS
 from ..strict_json import JSONError
-from ..types import AgentDefinition
+from .base import Emit, Invocation, Tool, failure
 from .runner import Outcome
-from .tool import ToolError
+from .tool import Context, ToolError, tool
 
 MOST = 100  # files in one folder, which is read before every run
+
+
+@tool(destructive=True)
+def agent_save(
+    ctx: Context,
+    name: Annotated[str, "Letters a-z, digits, _ or -"],
+    definition: Annotated[
+        dict[str, Any],
+        "Keys, all optional: description; systemPrompt; mode (free, plain, react, plan_execute);"
+        " tools (names; without it all); policy (by tool: ask, deny); limits (max_steps, ...);"
+        " provider; model; output_schema; require_finish_tool",
+    ],
+    replace: Annotated[bool, "Overwrite an agent of this name"] = False,
+) -> dict[str, Any]:
+    """Save the definition of an agent, for sessions to choose. Only when the user asks for one."""
+    raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentSaveTool(Tool):
+    """The tool `agent_save`. `agents`: the folders of agent definitions."""
+
+    agents: Folders = field(compare=False)
+
+    async def run(self, call: Invocation, emit: Emit) -> Outcome:
+        """Save the definition for the key whose call it is."""
+        return save(self.agents.of(call.owner), **call.args)
 
 
 def save(
@@ -48,7 +76,7 @@ def save(
         kept = _keep(found, _policy_of(there, name)) if there else []
         existed = _written(folder, file, _file(found), replace) or there is not None
     except ToolError as error:
-        return Outcome("error", error={"type": "error", "message": str(error)})
+        return failure(str(error))
     said = f"The agent {name} is {'replaced' if existed else 'saved'}; sessions can choose it now."
     if kept:
         said += f" Of the policy that was there stays: {', '.join(kept)}."

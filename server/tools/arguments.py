@@ -20,9 +20,7 @@ from ..schema.portable import renamed
 from ..schema.repair import repair
 from ..schema.report import Mismatch
 from ..schema.validate import Validator
-from ..session.events import pointer
-from ..strict_json import JSONError, depth_exceeds, dumps, loads
-from ..types import Json, Message, Session, ToolCall
+from ..strict_json import JSONError, depth_exceeds, dumps, loads, pointer
 from .result import MAX_NESTED
 
 # -- argument templates ---------------------------------------------------------------------------

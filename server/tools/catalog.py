@@ -2,8 +2,8 @@
 
 Filled when the server starts and refreshed later; the toolbox reads `entries`. The owner's files
 and packages are described by child processes (user_tools.py, package_code.py), so that the server
-runs none of their code; tool sources (tool_sources.py) are the exception. A broken tool is left out
-and reported in `problems`; the others are loaded.
+runs none of their code; tool sources (program_tools.py) are the exception. A broken tool is left
+out and reported in `problems`; the others are loaded.
 """
 
 from __future__ import annotations
@@ -13,39 +13,31 @@ import copy
 import functools
 import os
 import re
-from collections.abc import Iterable
-from contextlib import aclosing
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..agents.registry import Folders
+from ..http.client import Client
 from ..sandbox.packages import Package, package_of
 from ..schema.compile import member
-from ..schema.generate import schema_of
 from ..schema.validate import Mismatch, SchemaError, Schemas, Validator
 from ..session.fold import parse_pointer
 from ..strict_json import JSONError, loads
 from ..telemetry import log
 from . import builtin
-from .http_api import Operation, operations
-from .mcp.servers import Servers
-from .program_tools import BaseTool as Object
-from .program_tools import as_object, record
-from .runner import Job, Outcome, Runner
-from .tool import BaseTool, Context, ToolError, hints_of, resources_of
-from .tool_sources import Source, is_source, load_source
+from .agent_save import AgentSaveTool, agent_save
+from .base import Tool, drain
+from .fetch import FetchTool, fetch_url
+from .function_tools import ChildTool, builtin_tool, owner_tool
+from .http_api import operations
+from .mcp.servers import McpTool, Servers
+from .program_tools import BaseTool, Objects, Source, as_object, is_source, load_source, record
+from .runner import Job, Runner
+from .session_tools import session_tools
+from .tool import ToolError
 
-# Kinds of the built-in tools that do not run in a child. Inline tools are bounded and harmless.
-KINDS = {
-    **dict.fromkeys(("calculator", "datetime", "finish"), "inline"),
-    **dict.fromkeys(("city_datetime", "mock_city_weather"), "inline"),
-    "tool_detail": "detail",
-    **dict.fromkeys(("context_reload", "context_retain"), "history"),
-    "agent_save": "agents",
-    **dict.fromkeys(("plan_set", "plan_update"), "plan"),
-    "ask_user": "question",
-    "fetch_url": "fetch",
-}
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # accepted by every provider; OpenAI's rule
 DESCRIBE_LIMITS: dict[str, float] = {
     "wall_s": 20,
@@ -66,12 +58,10 @@ logger = log.get("tools")
 
 @dataclass(frozen=True)
 class Entry:
-    """A tool, its compiled schema, and its REST operation or Python object for these kinds."""
+    """A tool and its compiled schema."""
 
-    tool: BaseTool
+    tool: Tool
     validator: Validator
-    operation: Operation | None = None
-    thing: Object | None = None
 
 
 class Catalog:
@@ -81,35 +71,42 @@ class Catalog:
     when `entries` change.
     """
 
-    def __init__(self, *, network: bool) -> None:
-        """Add the built-in tools; those that need the network only if `network`."""
+    def __init__(
+        self,
+        runner: Runner,
+        agents: Folders,
+        client: Client | None = None,
+        reachable: Collection[str] = (),
+    ) -> None:
+        """Add the built-in tools; those that need the network only with a `client`.
+
+        `agents`: folders of agent definitions. `reachable`: hosts on private networks that may be
+        fetched.
+        """
+        self._runner, self._client = runner, client
         self.entries: dict[str, Entry] = {}
         self.version = 0  # grows when `entries` change
         self.problems: list[str] = []
         self._servers: Servers | None = None
-        self._by_server: dict[str, list[BaseTool]] = {}
+        self._by_server: dict[str, list[McpTool]] = {}
         self.packages: dict[str, Package] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._sources: list[Source] = []
-        for function in (
-            *builtin.PYTHON,
-            *(builtin.NETWORK if network else ()),
-            *builtin.AGENTS,
-            *builtin.CONTROL,
-        ):
-            self.add(_builtin(function))
+        self._objects = Objects()
+        for function in builtin.PYTHON:
+            self.add(builtin_tool(function, runner))
+        if client:
+            network = {"client": client, "runner": runner, "allowed": reachable}
+            self.add(FetchTool.of(fetch_url, **network))
+        self.add(AgentSaveTool.of(agent_save, agents=agents))
+        for tool in session_tools():
+            self.add(tool)
         self.named = {
             tool.name: Entry(tool, _validator(tool, Schemas())[0])
-            for tool in map(_builtin, builtin.NAMED)
+            for tool in (builtin_tool(function, runner) for function in builtin.NAMED)
         }
 
-    def add(
-        self,
-        tool: BaseTool,
-        operation: Operation | None = None,
-        schemas: Schemas | None = None,
-        thing: Object | None = None,
-    ) -> None:
+    def add(self, tool: Tool, schemas: Schemas | None = None) -> None:
         """Add a tool.
 
         `schemas`: a compilation budget shared with other tools of the same remote source. Raises
@@ -122,10 +119,10 @@ class Catalog:
         validator, unread = _validator(tool, schemas or Schemas())
         for error in unread:
             self._problem(f"{tool.origin}: {tool.name}: not checked: {error}")
-        self.entries[tool.name] = Entry(tool, validator, operation, thing)
+        self.entries[tool.name] = Entry(tool, validator)
         self.version += 1
 
-    async def add_files(self, folder: Path, runner: Runner, *, sandboxed: bool = True) -> None:
+    async def add_files(self, folder: Path, *, sandboxed: bool = True) -> None:
         """Add the owner's tools in `<folder>/*.py`: marked functions, and the tools of sources.
 
         Without `sandboxed` only sources are loaded.
@@ -133,11 +130,11 @@ class Catalog:
         for path in sorted(folder.glob("*.py")) if folder.is_dir() else ():
             if not sandboxed and not is_source(path):
                 continue
-            for item in await self.add_file(path, runner):
+            for item in await self.add_file(path):
                 if isinstance(item, str):
                     self._problem(f"tools/{path.name}: {item}")
 
-    async def add_file(self, path: Path, runner: Runner) -> list[BaseTool | str]:
+    async def add_file(self, path: Path) -> list[Tool | str]:
         """Add the tools of one file. Return each tool, or the reason why it is refused.
 
         A file with a `tools()` of its own is a source; any other is run in a child only.
@@ -145,14 +142,15 @@ class Catalog:
         if await asyncio.to_thread(is_source, path):
             source = load_source(path)
             return [source] if isinstance(source, str) else await self._add_source(source)
-        found: list[BaseTool | str] = []
+        found: list[Tool | str] = []
         try:
-            described = await _describe(path, runner)
+            described = await self._describe(path)
         except ToolError as error:
             return [str(error)]
         for about in described:
             try:
-                tool = _owned(path.name, ("file", str(path), about["name"]), about)
+                where = ("file", str(path), about["name"])
+                tool = owner_tool(path.name, where, about, self._runner)
                 self.add(tool)
                 found.append(tool)
             except (ToolError, SchemaError) as error:
@@ -165,17 +163,20 @@ class Catalog:
         Raises ToolError and SchemaError.
         """
         for each in things:
-            thing = as_object(each)
-            self.add(record(thing, origin), thing=thing)
+            self.add(record(as_object(each), origin, self._objects))
 
-    async def _add_source(self, source: Source) -> list[BaseTool | str]:
+    async def _describe(self, path: Path) -> list[dict[str, Any]]:
+        job = Job(("describe", str(path), ""), {}, None, DESCRIBE_LIMITS)
+        return list(await _said(job, self._runner))
+
+    async def _add_source(self, source: Source) -> list[Tool | str]:
         self._sources.append(source)
         try:
             return self._gave(source, await source.ask())
         except ToolError as error:
             return [str(error)]
 
-    def _gave(self, source: Source, things: list[Object | str]) -> list[BaseTool | str]:
+    def _gave(self, source: Source, things: list[BaseTool | str]) -> list[Tool | str]:
         """Replace all tools of a source. Return each tool, or the reason why it is refused.
 
         Other tools keep their order: providers cache a prompt up to its first difference.
@@ -184,14 +185,14 @@ class Catalog:
         theirs = [name for name, e in before.items() if e.tool.origin == source.name]
         for name in theirs:
             del self.entries[name]
-        rest, found, schemas = dict(self.entries), list[BaseTool | str](), Schemas()
+        rest, found, schemas = dict(self.entries), list[Tool | str](), Schemas()
         for thing in things:
             if isinstance(thing, str):
                 found.append(thing)
                 continue
             try:
-                made = record(thing, source.name)
-                self.add(made, schemas=schemas, thing=thing)
+                made = record(thing, source.name, self._objects)
+                self.add(made, schemas)
                 found.append(made)
             except (ToolError, SchemaError) as error:
                 found.append(f"{thing.name or type(thing).__name__}: {error}")
@@ -219,7 +220,12 @@ class Catalog:
             source.running = None
 
     def add_rest(self, configured: dict[str, Any], home: Path) -> None:
-        """Add the operations of `server.rest`, with those of OpenAPI documents below `home`."""
+        """Add the operations of `server.rest`, with those of OpenAPI documents below `home`.
+
+        Without a client there are none.
+        """
+        if self._client is None:
+            return
         for api, about in configured.items():
             file, document = about.get("openapi"), None
             schemas = Schemas(MAX_API_COST)
@@ -229,14 +235,14 @@ class Catalog:
                 yaml = isinstance(error, JSONError) and file.endswith((".yaml", ".yml"))
                 why = "YAML is not read; convert it to JSON" if yaml else error
                 self._problem(f"server.rest.{api}.openapi: {why}")
-            for item in operations(api, about, document):
+            for item in operations(self._client, api, about, document):
                 if isinstance(item, str):
                     self._problem(item)
                     continue
                 try:
-                    self.add(item.tool, item, schemas)
+                    self.add(item, schemas)
                 except (ToolError, SchemaError) as error:
-                    self._problem(f"server.rest.{api}: {item.tool.name}: {error}")
+                    self._problem(f"server.rest.{api}: {item.name}: {error}")
 
     async def add_mcp(self, servers: Servers) -> None:
         """Start every MCP server and add its tools, now and whenever its list changes."""
@@ -244,7 +250,7 @@ class Catalog:
         await servers.load(self._listed)
         self.problems += servers.problems
 
-    def look_again(self, runner: Runner) -> None:
+    def look_again(self) -> None:
         """Begin to refresh the sources, MCP servers and packages that are due, without waiting."""
         for source in self._sources:
             if source.due(asyncio.get_running_loop().time()):
@@ -253,7 +259,7 @@ class Catalog:
             self._servers.look_again()
         for name, package in self.packages.items():
             if package.files and name not in self._looking:
-                task = asyncio.create_task(self._refresh(package, runner))
+                task = asyncio.create_task(self._refresh(package))
                 self._looking[name] = task
                 task.add_done_callback(functools.partial(self._looked, name))
 
@@ -272,9 +278,7 @@ class Catalog:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def add_package(
-        self, name: str, about: dict[str, Any], home: Path, runner: Runner
-    ) -> None:
+    async def add_package(self, name: str, about: dict[str, Any], home: Path) -> None:
         """Add the tools of an entry of `server.tool_modules`; errors go to `problems`."""
         place = f"server.tool_modules.{name}"
         if name in self.packages:
@@ -287,16 +291,16 @@ class Catalog:
             return
         for remark in remarks:
             self._problem(f"{place}: {remark}")
-        if why := await runner.admit(package):
+        if why := await self._runner.admit(package):
             self._problem(f"{place}: {why}")
             return
         self.packages[name] = package
-        self._replace(package, *await survey(package, runner))
+        self._replace(package, *await survey(package, self._runner))
 
-    async def _refresh(self, package: Package, runner: Runner) -> None:
+    async def _refresh(self, package: Package) -> None:
         if await asyncio.to_thread(package.changed):
             package.version += 1
-            self._replace(package, *await survey(package, runner))
+            self._replace(package, *await survey(package, self._runner))
 
     def _replace(
         self, package: Package, described: list[dict[str, Any]], problems: list[str]
@@ -304,19 +308,20 @@ class Catalog:
         """Replace all tools of a package, and the problems reported for it."""
         self.problems[:] = [each for each in self.problems if each not in package.problems]
         self.version += 1
-        for name in [n for n, e in self.entries.items() if e.tool.package == package.name]:
-            del self.entries[name]
+        for name, entry in [*self.entries.items()]:
+            if isinstance(entry.tool, ChildTool) and entry.tool.package is package:
+                del self.entries[name]
         for about in described:
             try:
                 where = ("import", about["target"], about["name"])
-                self.add(_owned(package.name, where, about, package))
+                self.add(owner_tool(package.name, where, about, self._runner, package))
             except (ToolError, SchemaError) as error:
                 problems = [*problems, f"{about['name']}: {error}"]
         package.problems = [f"server.tool_modules.{package.name}: {each}" for each in problems]
         for each in package.problems:
             self._problem(each)
 
-    def _listed(self, server: str, tools: list[BaseTool]) -> None:
+    def _listed(self, server: str, tools: list[McpTool]) -> None:
         """Replace all tools of an MCP server, keeping the order of the servers.
 
         Providers cache a prompt up to its first difference.
@@ -324,7 +329,7 @@ class Catalog:
         self._by_server[server] = tools
         schemas = Schemas()
         self.version += 1
-        known = {name: e for name, e in self.entries.items() if e.tool.kind == "mcp"}
+        known = {n: e for n, e in self.entries.items() if isinstance(e.tool, McpTool)}
         for name in known:
             del self.entries[name]
         for each in self._servers.names if self._servers else ():
@@ -334,9 +339,9 @@ class Catalog:
                     if old is not None and old.tool == tool and tool.name not in self.entries:
                         self.entries[tool.name] = old
                     else:
-                        self.add(tool, schemas=schemas)
+                        self.add(tool, schemas)
                 except (ToolError, SchemaError) as error:
-                    self._problem(f"mcpServers.{each}: {tool.where[2]}: {error}")
+                    self._problem(f"mcpServers.{each}: {tool.listed_name}: {error}")
 
     def _problem(self, text: str) -> None:
         if text in self.problems or len(self.problems) >= MAX_PROBLEMS:
@@ -345,17 +350,16 @@ class Catalog:
         logger.warning("not loaded: %s", text)
 
 
-def _validator(tool: BaseTool, schemas: Schemas) -> tuple[Validator, list[Mismatch]]:
+def _validator(tool: Tool, schemas: Schemas) -> tuple[Validator, list[Mismatch]]:
     """Return (validator, ignored keywords) for the arguments of a tool.
 
-    For MCP and REST tools a `pattern` that cannot be translated or bounded is skipped; the remote
-    side checks it. Raises SchemaError.
+    For remote tools a `pattern` that cannot be translated or bounded is skipped; the remote side
+    checks it. Raises SchemaError.
     """
     try:
         return schemas.validator(tool.parameters), []
     except SchemaError as error:
-        remote = tool.kind in ("mcp", "rest")
-        if not remote or any(each.keyword != "pattern" for each in error.errors):
+        if not tool.remote or any(each.keyword != "pattern" for each in error.errors):
             raise
         schema = copy.deepcopy(tool.parameters)
         for each in error.errors:
@@ -365,10 +369,6 @@ def _validator(tool: BaseTool, schemas: Schemas) -> tuple[Validator, list[Mismat
                 raise  # it is behind a reference, where no pointer leads
             del place[last]
         return schemas.validator(schema), error.errors
-
-
-async def _describe(path: Path, runner: Runner) -> list[dict[str, Any]]:
-    return list(await _said(Job(("describe", str(path), ""), {}, None, DESCRIBE_LIMITS), runner))
 
 
 async def survey(package: Package, runner: Runner) -> tuple[list[dict[str, Any]], list[str]]:
@@ -421,58 +421,7 @@ async def survey(package: Package, runner: Runner) -> tuple[list[dict[str, Any]]
 
 async def _said(job: Job, runner: Runner) -> Any:
     """Return the result of one of the server's own calls. Raises ToolError."""
-    async with aclosing(runner.run(job)) as items:
-        async for item in items:
-            if isinstance(item, Outcome):
-                if item.status == "ok":
-                    return item.result
-                raise ToolError(f"{item.error.get('type')}: {item.error.get('message')}")
-    raise ToolError("its process ended without a word")
-
-
-def _builtin(function: Any) -> BaseTool:
-    options = builtin.options(function)
-    signature = schema_of(function, inject=(Context,))
-    kind = KINDS.get(signature.name, "python")
-    where = builtin.READS if kind == "fetch" else (function.__module__, function.__name__)
-    return BaseTool(
-        signature.name,
-        signature.description or "",
-        signature.parameters,
-        kind=kind,
-        where=("module", *where),
-        hints=hints_of(options),
-        required_resources=resources_of(options),
-        keep=options.get("keep"),
-        returns=signature.returns,
-        like=builtin.LIKE.get(signature.name, ""),
-    )
-
-
-def _owned(
-    origin: str,
-    where: tuple[str, str, str],
-    about: dict[str, Any],
-    package: Package | None = None,
-) -> BaseTool:
-    """Return the record of an owner's function. Raises ToolError if it could not be described."""
-    if "problem" in about:
-        raise ToolError(about["problem"])
-    options, (kit, of_all) = about["options"], about["toolkit"]
-    hints = hints_of(options)
-    stateful = about["stateful"] or (package is not None and package.stateful)
-    return BaseTool(
-        about["name"],
-        about["description"],
-        about["parameters"],
-        origin=origin,
-        where=where,
-        # Parallel calls cannot share the process of a stateful tool.
-        hints={**hints, "parallel_safe": hints["parallel_safe"] and not stateful},
-        required_resources=resources_of(options),
-        keep=options.get("keep"),
-        returns=about["returns"],
-        toolkit=(kit, of_all),
-        package=package.name if package else "",
-        stateful=stateful,
-    )
+    outcome = await drain(runner.run(job))
+    if outcome.status != "ok":
+        raise ToolError(f"{outcome.error.get('type')}: {outcome.error.get('message')}")
+    return outcome.result

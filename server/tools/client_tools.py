@@ -8,33 +8,56 @@ untrusted and cut to size like any other. Pure.
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Problem
+from ..schema.kinds import Misfit
 from ..session import events
 from ..session.call_actions import Given, Send
-from ..session.events import pointer
+from ..session.events import Event
 from ..strict_json import browser_safe
 from ..types import Event, Session, ToolResult
 from . import policy
-from .policy import Verdict
+from .base import Tool, hints_of
 from .result import MAX_TEXT, as_text, limited, shortened
-from .tool import BaseTool, hints_of
 
 SENT = "Sent to the page, which does it now. No result will come back."
 
 
-def tools(session: Session, taken: Container[str]) -> dict[str, BaseTool]:
+@dataclass(frozen=True, kw_only=True)
+class ClientTool(Tool):
+    """A tool of the page. `wait`: whether to wait for its result."""
+
+    wait: bool = True
+
+    of_page = True
+
+    def default(self) -> tuple[str, str]:
+        """Return that the tool runs: the page decides itself."""
+        return "run", "the page asks where it has to"
+
+    def verdict(self, action: str, reason: str) -> tuple[str, str]:
+        """Return the verdict `client` or `send`, unless the call is denied.
+
+        A call that needs approval is never sent without waiting: the page asks the person and
+        answers.
+        """
+        if action == "run":
+            return ("client" if self.wait else "send"), ""
+        return ("client" if action == "ask" else action), reason
+
+
+def tools(session: Session, taken: Container[str]) -> dict[str, Tool]:
     """Return the page's tools by name, without those whose name is in `taken`.
 
     Server tools take precedence: only the server decides what runs on it.
     """
     return {
-        tool["name"]: BaseTool(
+        tool["name"]: ClientTool(
             tool["name"],
             tool.get("description") or "",
             tool.get("parameters") or {"type": "object"},
-            kind="client",
             origin="client",
             hints=hints_of(tool.get("hints") or {}),
             wait=tool.get("wait", True),
@@ -50,10 +73,9 @@ def admit(session: Session, taken: Container[str]) -> None:
     A name must mean the same tool on every server.
     """
     errors = [
-        {
-            "pointer": pointer("tools", index, "name"),
-            "detail": f"this server has a tool named {tool['name']} itself",
-        }
+        Misfit(
+            ("tools", index, "name"), f"this server has a tool named {tool['name']} itself"
+        ).error()
         for index, tool in enumerate(session.get("tools", ()))
         if tool["name"] in taken
     ]
@@ -61,16 +83,6 @@ def admit(session: Session, taken: Container[str]) -> None:
         detail = "; ".join(error["detail"] for error in errors[:5])
         text = f"{detail}. Leave it out of the session's tools, or call it something else."
         raise Problem("session_invalid", text, errors=errors)
-
-
-def handed(tool: BaseTool, action: str, reason: str, **more: Any) -> Verdict:
-    """Return the verdict on a page tool's call that is not denied.
-
-    A call that needs approval is never sent without waiting: the page asks the person and answers.
-    """
-    if action == "ask":
-        return Verdict("client", reason, repeatable=tool.repeatable, **more)
-    return Verdict("client" if tool.wait else "send", repeatable=tool.repeatable, **more)
 
 
 def result(session: Session, job: Given | Send, now_ms: int) -> Event:

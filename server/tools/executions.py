@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -24,6 +24,7 @@ from .execution_claims import Claims, Locks
 SessionKey = tuple[str, str]  # owner, session id
 Key = tuple[SessionKey, str, int]  # session, call id, attempt
 Listener = Callable[[Event | None], None]  # called with each event, then with None
+Work = Callable[[Callable[[Event], None]], Awaitable[None]]  # runs a call; gets `emit`
 
 POLL_S = 0.1  # interval for polling a call that another process of this host runs
 KEPT_OUTPUT = 50_000  # characters of live output kept for a client that comes back
@@ -139,14 +140,14 @@ class Executions:
         key: Key,
         name: str,
         fingerprint: str,
-        source: AsyncGenerator[Event, None],
+        work: Work,
         listener: Listener,
         *,
         lasting: bool,
     ) -> Execution:
         """Start a call as a task; `listener` is called with its events, then with None."""
         execution = Execution(key, name, fingerprint, lasting, listener)
-        execution.task = asyncio.create_task(self._run(execution, source))
+        execution.task = asyncio.create_task(self._run(execution, work))
         self._running[key] = execution
         if lasting:
             self.locks.take(_call_lock(key))
@@ -195,14 +196,16 @@ class Executions:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self, execution: Execution, source: AsyncGenerator[Event, None]) -> None:
-        async with aclosing(source) as found:
-            async for event in found:
-                if event["type"] in LIVE:
-                    execution.keep_output(_output_of(event))
-                elif event["type"] == "TOOL_CALL_RESULT":
-                    self._keep(execution, event)
-                execution.tell(event)
+    async def _run(self, execution: Execution, work: Work) -> None:
+        def emit(event: Event) -> None:
+            """Keep an event, and tell the listener."""
+            if event["type"] in LIVE:
+                execution.keep_output(_output_of(event))
+            elif event["type"] == "TOOL_CALL_RESULT":
+                self._keep(execution, event)
+            execution.tell(event)
+
+        await work(emit)
 
     def _keep(self, execution: Execution, result: Event) -> None:
         execution.result = result
@@ -281,14 +284,14 @@ class Batch:
         key: Key,
         name: str,
         fingerprint: str,
-        source: AsyncGenerator[Event, None],
+        work: Work,
         *,
         lasting: bool,
     ) -> None:
         """Start a call; see `Executions.begin`."""
         number = len(self._members)
         execution = self._executions.begin(
-            *(key, name, fingerprint, source),
+            *(key, name, fingerprint, work),
             lambda event: self._said.put_nowait((number, event)),
             lasting=lasting,
         )

@@ -9,15 +9,19 @@ from __future__ import annotations
 import ipaddress
 import time
 from collections.abc import Iterable
-from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 from urllib.parse import urljoin, urlsplit
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..http.ssrf import address_of
+from . import builtin
+from .base import Emit, Invocation, Tool, drain, failure
 from .runner import Job, Outcome, Runner
-from .tool import ToolError
+from .tool import Context, ToolError, tool
 
+READER = ("module", f"{builtin.__name__}.html", "readable")  # reads the page in the child
+MAX_CHARS = 20_000
 MAX_REDIRECTS = 5
 MAX_BYTES = 2 * 1024 * 1024
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -39,31 +43,43 @@ class Fetched:
     whole: bool
 
 
-async def fetch_page(client: Client, runner: Runner, job: Job, allowed: Iterable[str]) -> Outcome:
-    """Fetch a page here, have a child read it, and return the Outcome.
+@tool(destructive=False, idempotent=True, parallel_safe=True)
+def fetch_url(
+    ctx: Context,
+    url: Annotated[str, "Address, http:// or https://", {"maxLength": 4096}],
+    offset: Annotated[int, "First character of the text to return", {"minimum": 0}] = 0,
+    max_chars: Annotated[int, "How much text", {"minimum": 100, "maximum": MAX_CHARS}] = 10_000,
+) -> dict[str, Any]:
+    """Fetch a page or a text from the public web and return it as readable text with its links."""
+    raise NotImplementedError
 
-    `job`: the call, with the child's function as `where`.
-    """
-    started = time.monotonic()
-    try:
-        found = await fetch(client, job.args["url"], allowed, job.limits["wall_s"])
-    except ToolError as error:
-        wall_ms = round((time.monotonic() - started) * 1000)
-        said = {"type": "error", "message": str(error)}
-        return Outcome("error", error=said, usage={"wall_ms": wall_ms})
-    args = {
-        "body": found.body.decode("latin-1"),
-        "content_type": found.content_type,
-        "url": found.url,
-        "offset": job.args.get("offset", 0),
-        "max_chars": job.args.get("max_chars", 10_000),
-    }
-    outcome = Outcome("error", error={"type": "error", "message": "nobody read the page"})
-    async with aclosing(runner.run(replace(job, args=args))) as source:
-        async for item in source:
-            if isinstance(item, Outcome):
-                outcome = item
-    return _told(found, outcome)
+
+@dataclass(frozen=True, kw_only=True)
+class FetchTool(Tool):
+    """The tool `fetch_url`. `allowed`: hosts on private networks that may be fetched."""
+
+    client: Client = field(compare=False)
+    runner: Runner = field(compare=False)
+    allowed: Iterable[str] = field(compare=False)
+
+    async def run(self, call: Invocation, emit: Emit) -> Outcome:
+        """Fetch a page here and have a child read it."""
+        started = time.monotonic()
+        try:
+            found = await fetch(self.client, call.args["url"], self.allowed, call.limits["wall_s"])
+        except ToolError as error:
+            wall_ms = round((time.monotonic() - started) * 1000)
+            return replace(failure(str(error)), usage={"wall_ms": wall_ms})
+        args = {
+            "body": found.body.decode("latin-1"),
+            "content_type": found.content_type,
+            "url": found.url,
+            "offset": call.args.get("offset", 0),
+            "max_chars": call.args.get("max_chars", 10_000),
+        }
+        state = call.session.get("ext", {})
+        job = Job(READER, args, call.session["id"], call.limits, state, owner=call.owner)
+        return _told(found, await drain(self.runner.run(job)))
 
 
 def _told(found: Fetched, outcome: Outcome) -> Outcome:

@@ -1,10 +1,9 @@
 """Tools that are requests to an HTTP API, from `server.rest` in the configuration.
 
-The catalog takes tools from `operations`; dispatch.py makes a request with `call`. The owner's base
-URL, headers and query decide where a request goes and as whom; arguments of the model are escaped
-into their place and cannot change these. Redirects are not followed. Credentials are removed from
-responses that echo them, including the caller's headers and cookies named in `forward`
-(settings/forwarding.py).
+The catalog takes tools from `operations`. The owner's base URL, headers and query decide where a
+request goes and as whom; arguments of the model are escaped into their place and cannot change
+these. Redirects are not followed. Credentials are removed from responses that echo them, including
+the caller's headers and cookies named in `forward` (settings/forwarding.py).
 """
 
 from __future__ import annotations
@@ -13,17 +12,20 @@ import re
 import time
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..schema.inline import inline
+from ..schema.kinds import FLAG, TEXT, matching, object_of, one_of, text
 from ..settings import forwarding
+from ..settings.schema import problems
 from ..strict_json import JSONError, dumps, loads
 from ..telemetry import redact, tracing
+from .base import Emit, Invocation, Tool, failure, hints_of
 from .runner import Outcome
-from .tool import HINTS, BaseTool, ToolError, hints_of
+from .tool import HINTS, ToolError
 
 # -- openapi --------------------------------------------------------------------------------------
 # Conversion of OpenAPI 3 documents to the tools of an API, one for each operation.
@@ -300,10 +302,22 @@ def _list(value: Any) -> list[Any]:
 TIMEOUT_S = 30.0
 MAX_KB = 512
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-KEYS = {"name", "description", "method", "path", "parameters", *HINTS}
 # content: the argument is the whole JSON body; form: the whole body, as a form
 PLACES = ("path", "query", "header", "body", "content", "form")
 STYLES = {"": "", "comma": ",", "space": " ", "pipe": "|", "deep": ""}
+_PARAMETER = object_of(
+    {"in": one_of(*PLACES), "style": one_of(*STYLES)}, words="a schema with `in`"
+)
+ENTRY = object_of(  # of `tools`
+    {
+        **dict.fromkeys(("name", "method"), TEXT),
+        "description": text("a string or null", none=True),
+        "path": matching(r"/[\s\S]*", "a path that begins with /"),
+        "parameters": object_of(each=_PARAMETER, none=True),
+        **dict.fromkeys(HINTS, FLAG),
+    },
+    closed=True,
+)
 NOT_SCHEMA = ("in", "as", "style", "needed")
 # Headers with credentials, origin or message framing are not for models to set.
 NOT_FOR_MODELS = re.compile(
@@ -325,15 +339,15 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PATH_NAME = re.compile(r"\{([^{}]+)\}")
 
 
-@dataclass(frozen=True)
-class Operation:
-    """One request of an API.
+@dataclass(frozen=True, kw_only=True)
+class HttpTool(Tool):
+    """One operation of an API.
 
     `places`: argument → (place in the request, name there). `styles`: argument → how a list or
     object is written into the query.
     """
 
-    tool: BaseTool
+    client: Client = field(compare=False)
     method: str
     base_url: str
     path: str
@@ -345,12 +359,43 @@ class Operation:
     query: dict[str, str] = field(default_factory=dict)
     forward: tuple[str, ...] = ()  # headers and cookies of the caller to send along
 
+    remote = True
+
     def secrets(self) -> list[str]:
         """Return the owner's credentials in the headers and the query."""
         return [*redact.keys_in(self.query), *redact.credentials(self.headers.items())]
 
+    async def run(self, call: Invocation, emit: Emit) -> Outcome:
+        """Make the request."""
+        return await self.send(call.args, call.limits["wall_s"])
 
-def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterator[Operation | str]:
+    async def send(self, args: dict[str, Any], wall_s: float) -> Outcome:
+        """Make the request and return its Outcome. Errors are Outcomes too."""
+        started = time.monotonic()
+        seconds = min(self.timeout_s, wall_s)
+        timeouts = Timeouts(connect=min(10.0, seconds), idle=seconds, total=seconds)
+        try:
+            brought = forwarding.forwarded(self.forward)
+            url, headers, body = request(self, args, brought)
+            response = await self.client.request(self.method, url, headers, body, timeouts=timeouts)
+            async with response:
+                data = await response.read(int(self.max_kb * 1024))
+            secrets = [*forwarding.secrets(brought), *self.secrets()]
+            outcome = Outcome("ok", answer(response, data, secrets))
+        except forwarding.Over:
+            outcome = failure(
+                "it was not sent: the request that says who is asking is over; ask once more"
+            )
+        except ToolError as error:
+            outcome = failure(str(error))
+        except ClientError as error:
+            outcome = failure(str(error), "timeout" if error.kind == "timeout" else "error")
+        return replace(outcome, usage={"wall_ms": round((time.monotonic() - started) * 1000)})
+
+
+def operations(
+    client: Client, api: str, about: dict[str, Any], document: Any = None
+) -> Iterator[HttpTool | str]:
     """Yield the operations of `server.rest.<api>`, or an error text for each unusable one.
 
     They are written out in `tools`, or described by an OpenAPI `document`.
@@ -363,40 +408,35 @@ def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterato
             yield f"server.rest.{api}: {each}"
             continue
         try:
-            yield operation(api, about, each)
+            yield operation(client, api, about, each)
         except ToolError as error:
             yield f"server.rest.{api}: {each.get('name', 'a tool without a name')}: {error}"
 
 
-def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operation:
+def operation(client: Client, api: str, about: dict[str, Any], each: dict[str, Any]) -> HttpTool:
     """Return the operation of one entry of `tools`. Raises ToolError.
 
     A parameter is a schema with `in` and `required`, or `needed` where `required` is a list.
     """
-    if unknown := each.keys() - KEYS:
-        raise ToolError(f"there is no setting {', '.join(sorted(unknown))}")
-    method, path = str(each.get("method", "GET")).upper(), each.get("path")
+    for line in problems({"path": "", **each}, ENTRY):
+        raise ToolError(line)
+    method, path = each.get("method", "GET").upper(), each["path"]
     if method not in METHODS:
         raise ToolError(f"method is {method[:20]}, wanted one of {', '.join(METHODS)}")
-    if not isinstance(path, str) or not path.startswith("/"):
-        raise ToolError("path begins with /")
     if not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", about.get("base_url", "")):
         raise ToolError("base_url begins with https:// and has neither user, query nor fragment")
     properties, places, styles, required = {}, {}, {}, []
     for name, schema in (each.get("parameters") or {}).items():
-        if not isinstance(schema, dict):
-            raise ToolError(f"parameters.{name} is a schema with `in`")
         place = schema.get("in", "path" if f"{{{name}}}" in path else _usual(method))
         wire = str(schema.get("as", name))
         if place == "header" and _is_told(wire, about, schema):
             continue
         if place == "query" and wire in about.get("query", {}):
             continue
-        check_place(name, place, wire)
+        if place == "header" and (not _TOKEN.fullmatch(wire) or NOT_FOR_MODELS.fullmatch(wire)):
+            raise ToolError(f"a model may not write the header {wire}; put it into headers")
         places[name] = (place, wire)
-        if (style := schema.get("style", "")) not in STYLES:
-            raise ToolError(f"parameters.{name}.style is none of {', '.join(filter(None, STYLES))}")
-        styles[name] = style
+        styles[name] = schema.get("style", "")
         own = {k: v for k, v in schema.items() if k not in NOT_SCHEMA}
         properties[name] = {k: v for k, v in own.items() if (k, type(v)) != ("required", bool)}
         if True in (schema.get("required"), schema.get("needed")) or place == "path":
@@ -407,26 +447,23 @@ def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operatio
     schema = {"type": "object", "properties": properties, "required": required}
     safe = method in ("GET", "HEAD")  # RFC 9110 section 9.2.1; the entry may override it
     hints = {"read_only": safe, "idempotent": method in ("PUT", "DELETE"), **each}
-    tool = BaseTool(
+    return HttpTool(
         f"{api}_{each.get('name', '')}",
         str(each.get("description") or ""),
         {**schema, "additionalProperties": False},
-        kind="rest",
         origin=f"rest:{api}",
         hints=hints_of(hints),
-    )
-    return Operation(
-        tool,
-        method,
-        about["base_url"].rstrip("/"),
-        path,
-        places,
-        dict(about.get("headers", {})),
-        about.get("timeout_s", TIMEOUT_S),
-        about.get("max_kb", MAX_KB),
-        styles,
-        dict(about.get("query", {})),
-        tuple(about.get("forward", ())),
+        client=client,
+        method=method,
+        base_url=about["base_url"].rstrip("/"),
+        path=path,
+        places=places,
+        headers=dict(about.get("headers", {})),
+        timeout_s=about.get("timeout_s", TIMEOUT_S),
+        max_kb=about.get("max_kb", MAX_KB),
+        styles=styles,
+        query=dict(about.get("query", {})),
+        forward=tuple(about.get("forward", ())),
     )
 
 
@@ -446,41 +483,8 @@ def _is_told(wire: str, about: dict[str, Any], schema: dict[str, Any]) -> bool:
     return ours or (schema.get("needed") is False and bool(NOT_FOR_MODELS.fullmatch(wire)))
 
 
-def check_place(name: str, place: str, wire: str) -> None:
-    """Raise ToolError for an unknown place, or a header that a model may not set."""
-    if place not in PLACES:
-        raise ToolError(f"parameters.{name}.in is {place}, wanted one of {', '.join(PLACES)}")
-    if place == "header" and (not _TOKEN.fullmatch(wire) or NOT_FOR_MODELS.fullmatch(wire)):
-        raise ToolError(f"a model may not write the header {wire}; put it into headers")
-
-
-async def call(client: Client, op: Operation, args: dict[str, Any], wall_s: float) -> Outcome:
-    """Make the request and return its Outcome. Errors are Outcomes too."""
-    started = time.monotonic()
-    seconds = min(op.timeout_s, wall_s)
-    timeouts = Timeouts(connect=min(10.0, seconds), idle=seconds, total=seconds)
-    try:
-        brought = forwarding.forwarded(op.forward)
-        url, headers, body = request(op, args, brought)
-        response = await client.request(op.method, url, headers, body, timeouts=timeouts)
-        async with response:
-            data = await response.read(int(op.max_kb * 1024))
-        secrets = [*forwarding.secrets(brought), *op.secrets()]
-        status, said = "ok", answer(response, data, secrets)
-    except forwarding.Over:
-        status = "error"
-        said = "it was not sent: the request that says who is asking is over; ask once more"
-    except (ToolError, ClientError) as error:
-        late = isinstance(error, ClientError) and error.kind == "timeout"
-        status, said = "timeout" if late else "error", str(error)
-    usage = {"wall_ms": round((time.monotonic() - started) * 1000)}
-    if status == "ok":
-        return Outcome("ok", said, usage=usage)
-    return Outcome(status, error={"type": status, "message": said}, usage=usage)
-
-
 def request(
-    op: Operation, args: dict[str, Any], brought: Mapping[str, str] | None = None
+    op: HttpTool, args: dict[str, Any], brought: Mapping[str, str] | None = None
 ) -> tuple[str, dict[str, str], bytes]:
     """Return (URL, headers, body) of a call.
 

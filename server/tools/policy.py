@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..sandbox import network_policy
-from ..sandbox.network_policy import NETWORKS, Reach
+from ..sandbox.network_policy import Reach
 from ..session import agent_definition, patterns
 from ..session.call_actions import unattended
+from ..session.limits import NETWORKS
 from ..strict_json import JSONError, canonical, loads
-from ..types import Grant, Json, Message, Session, ToolCall
-from .tool import BaseTool
+from .base import Tool
 
 # -- circuit breaker ------------------------------------------------------------------------------
 # The circuit breaker: tools that keep failing are withheld for the rest of a run.
@@ -176,33 +175,7 @@ STRICTER = ("", "auto", "ask", "deny")
 MAX_WORK = 20_000_000  # characters compared; about 20 ms
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The policy's decision on one call.
-
-    action: run, ask, deny, error, question, client (hand it to the page and wait), send (hand it to
-    the page without waiting) or wait (for the result of an earlier call of the message).
-    args: the arguments with which the call would run.
-    repeatable: it may run again after an interrupted run.
-    parallel_safe: it may run beside other calls that are parallel safe.
-    offer: the network of the call, and the hosts that an approval may add.
-    may_ask: the tool may ask the person a question during the call.
-    """
-
-    action: str
-    reason: str = ""
-    args: Json | None = None
-    fingerprint: str = ""
-    repeatable: bool = False
-    parallel_safe: bool = False
-    status: str = "invalid_arguments"  # of the call's result, for action `error`
-    repairs: list[str] = field(default_factory=list)
-    offer: Json = field(default_factory=dict)
-    may_ask: bool = False
-    like: str = ""  # equivalent tool whose hooks and policies apply; "" if none
-
-
-def fingerprint(name: str, args: Json) -> str:
+def fingerprint(name: str, args: dict[str, Any]) -> str:
     """Return the key of an approval: a SHA-256 of the tool's name and its canonical arguments."""
     return f"sha256:{hashlib.sha256(f'{name}{chr(10)}{canonical(args)}'.encode()).hexdigest()}"
 
@@ -242,8 +215,8 @@ class Grants:
 
 
 def decide(
-    tool: BaseTool,
-    args: Json,
+    tool: Tool,
+    args: dict[str, Any],
     ceiling: str,
     session: Session,
     grants: Grants | None = None,
@@ -257,19 +230,19 @@ def decide(
     granted = grants.decisions(tool.name, args)
     granted |= grants.decisions(tool.like, args) if tool.like else set()
     action, reason = _decided(tool, args, ceiling, session, granted)
-    asks = action == "ask" or (action == "run" and tool.kind == "question")
+    asks = action == "ask" or (action == "run" and tool.asks)
     if asks and unattended(session):
         return "deny", f"nobody can be asked about {tool.name} here"
     return action, reason
 
 
 def _decided(
-    tool: BaseTool, args: Json, ceiling: str, session: Session, granted: set[str]
+    tool: Tool, args: dict[str, Any], ceiling: str, session: Session, granted: set[str]
 ) -> tuple[str, str]:
     own = own_words(session, tool)
     if ceiling == "deny":
         return "deny", f"this server does not allow {tool.name}"
-    agents = agent_definition.word(session, tool.name, page=tool.kind == "client")
+    agents = agent_definition.word(session, tool.name, page=tool.of_page)
     if tool.like:
         theirs = str(agent_definition.of(session).get("policy", {}).get(tool.like, ""))
         agents = max(agents, theirs, key=STRICTER.index)
@@ -287,12 +260,10 @@ def _decided(
         return ("run", "auto_approve") if own["auto_approve"] else ("ask", "auto_approve is off")
     if agents == "auto":
         return "run", f"the agent {agent_definition.of(session)['name']} need not ask"
-    if tool.kind == "client":
-        return "run", "the page asks where it has to"
-    return ("run", "it only reads") if tool.read_only else ("ask", "it may change things")
+    return tool.default()
 
 
-def own_words(session: Session, tool: BaseTool) -> Json:
+def own_words(session: Session, tool: Tool) -> dict[str, Any]:
     """Return the session's settings for a tool, over those of the tool that it is like.
 
     `deny` in either applies.
@@ -328,8 +299,8 @@ def reach_of(
     said = session["config"].get("tool", {})
     narrower = base
     for each in filter(None, (name, like)):
-        narrower = network_policy.narrowed(narrower, said.get(each, {}).get("network"))
-    return network_policy.widened(narrower, asked, addable) if asked else narrower
+        narrower = network_policy.narrow(narrower, said.get(each, {}).get("network"))
+    return network_policy.widen(narrower, asked, addable) if asked else narrower
 
 
 def enforceable(wanted: Reach, tier: str) -> str:

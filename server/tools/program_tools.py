@@ -1,33 +1,38 @@
 """Tools as Python objects of the embedding program or of a tool source; they run in this process.
 
-The catalog makes a record of each (`record`), dispatch.py calls them by `Objects.perform`. The code
-is trusted like the server itself, so there is no sandbox and no limit but time. The model is not
-trusted: arguments are checked and the policy applies as for any tool. What an object raises becomes
-the call's result.
+The code is trusted like the server itself, so there is no sandbox and no limit but time. The model
+is not trusted: arguments are checked and the policy applies as for any tool. What an object raises
+becomes the call's result.
 """
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ..schema.convert import convert
 from ..schema.generate import SignatureError, schema_of
 from ..schema.plain import plain
 from ..settings.owner_code import Outcome as Called
-from ..settings.owner_code import awaited, in_thread
+from ..settings.owner_code import awaited, in_thread, load
 from ..telemetry import log
-from . import tool
+from .base import Emit, Invocation, Tool, failure, hints_of, resources_of
 from .runner import Outcome
-from .tool import MARK, Context, ToolError
+from .tool import MARK, Context, ToolError, check_setting
 
-KIND = "object"
 MOST_STUCK = 4  # timed-out calls of one object that may still occupy a thread
 MAX_TOLD = 2_000  # characters of an exception that the model reads
+FUNCTION = "tools"  # of a file that is a source
+REFRESH_S = 30.0  # between two calls of a source; `REFRESH_S = …` in its file overrides it
+PATIENCE_S = 20.0  # time limit of one call of a source
+MOST = 1_000  # tools of one source
 
 logger = log.get("tools")
 
@@ -119,7 +124,7 @@ def as_object(thing: Any) -> BaseTool:
     return thing
 
 
-def record(thing: BaseTool, origin: str) -> tool.BaseTool:
+def record(thing: BaseTool, origin: str, objects: Objects) -> ObjectTool:
     """Return the server's record of an object. Raises ToolError for settings of wrong types."""
     options = {
         key: getattr(thing, key)
@@ -129,7 +134,7 @@ def record(thing: BaseTool, origin: str) -> tool.BaseTool:
     options["required_resources"] = thing.required_resources
     try:
         for key, value in options.items():
-            tool.check_setting(key, value)
+            check_setting(key, value)
         parameters = plain(thing.input_schema)
     except (TypeError, ValueError) as error:
         raise ToolError(f"{_name(thing)}: {error}") from None
@@ -137,14 +142,15 @@ def record(thing: BaseTool, origin: str) -> tool.BaseTool:
     if not isinstance(described, str) or not isinstance(thing.name, str):
         raise ToolError(f"{_name(thing)}: name and description are texts")
     returns = getattr(thing, "returns", {})
-    return tool.BaseTool(
+    return ObjectTool(
         *(_name(thing), described, parameters),
-        kind=KIND,
         origin=origin,
-        hints=tool.hints_of(options),
-        required_resources=tool.resources_of(options),
+        hints=hints_of(options),
+        required_resources=resources_of(options),
         keep=thing.keep,
         returns=returns,
+        thing=thing,
+        objects=objects,
     )
 
 
@@ -155,6 +161,19 @@ def _name(thing: BaseTool) -> str:
 def _docstring(thing: BaseTool) -> str:
     documented = type(thing).__doc__
     return inspect.cleandoc(documented) if documented and type(thing) is not FunctionTool else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectTool(Tool):
+    """An object of the embedding program or of a tool source. `objects`: shared by all of them."""
+
+    thing: BaseTool = field(compare=False)
+    objects: Objects = field(compare=False)
+
+    async def run(self, call: Invocation, emit: Emit) -> Outcome:
+        """Call the object."""
+        state, wall_s = call.session.get("ext", {}), call.limits["wall_s"]
+        return await self.objects.perform(self.thing, call.args, state, wall_s)
 
 
 class Objects:
@@ -170,7 +189,7 @@ class Objects:
         started, lines = time.monotonic(), list[str]()
         if self._stuck.get(id(thing), 0) >= MOST_STUCK:
             text = f"it is not called: {MOST_STUCK} earlier calls have not come back"
-            return Outcome("error", error={"type": "error", "message": text})
+            return failure(text)
 
         def write(message: dict[str, Any]) -> None:
             """Take a log message from the tool. Raises ToolError for an attachment."""
@@ -229,3 +248,89 @@ def _outcome(called: Called, lines: tuple[str, ...], usage: dict[str, Any]) -> O
         logger.error("a tool failed: %s", type(error).__name__, exc_info=error)
         told = {"type": type(error).__name__, "message": str(error)[:MAX_TOLD]}
     return Outcome("error", error=told, logs=lines, usage=usage)
+
+
+# -- sources --------------------------------------------------------------------------------------
+# Tool sources: files of the owner's `tools/` folder that define `tools()`.
+#
+# The function returns BaseTools, for instance of a database or a registry, and is called again from
+# time to time. A source runs in the server's process, like a hook (settings/owner_code.py); other
+# files in the folder never do. A source that fails keeps the tools of its last call.
+
+
+@dataclass(eq=False)
+class Source:
+    """A file with `tools()`. `asked_at`: loop time of its last call; `running`: its task."""
+
+    name: str
+    function: Callable[[], Any]
+    refresh_s: float
+    asked_at: float = 0.0
+    running: asyncio.Task[None] | None = field(default=None)
+
+    def due(self, now: float) -> bool:
+        """Return whether the source should be called at loop time `now`."""
+        return self.running is None and now >= self.asked_at + self.refresh_s
+
+    async def ask(self) -> list[BaseTool | str]:
+        """Call `tools()` and return its tools, or for each the reason why it is refused.
+
+        Raises ToolError if the call fails, takes too long or returns no list.
+        """
+        is_async = inspect.iscoroutinefunction(self.function)
+        task = asyncio.ensure_future((awaited if is_async else in_thread)(self.function))
+        try:
+            await asyncio.wait({task}, timeout=PATIENCE_S)
+        finally:
+            if not task.done():
+                task.cancel()
+            self.asked_at = asyncio.get_running_loop().time()
+        if not task.done() or task.cancelled():
+            raise ToolError(f"tools() took longer than {PATIENCE_S:g} s")
+        outcome: Called = task.result()
+        if outcome.error is not None:
+            raise ToolError(f"tools() failed: {outcome.told}")
+        if isinstance(outcome.value, str | dict) or not isinstance(outcome.value, Iterable):
+            raise ToolError(f"tools() gave {type(outcome.value).__name__}, wanted a list of tools")
+        return _checked(outcome.value)
+
+
+def _checked(things: Iterable[Any]) -> list[BaseTool | str]:
+    found: list[BaseTool | str] = []
+    with Called() as outcome:  # a generator's own code runs here
+        for thing in things:
+            if len(found) == MOST:
+                found.append(f"only the first {MOST} tools are taken")
+                break
+            with Called() as one:
+                one.value = as_object(thing)
+            plain = isinstance(one.error, ToolError)
+            found.append(str(one.error) if plain else one.told or one.value)
+    if outcome.error is not None:
+        raise ToolError(f"tools() failed: {outcome.told}")
+    return found
+
+
+def is_source(path: Path) -> bool:
+    """Return whether a file defines `tools()` at its top level. It is parsed, not run."""
+    with Called() as outcome:
+        outcome.value = ast.parse(path.read_bytes())
+    if outcome.error is not None:
+        return False
+    return any(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name == FUNCTION
+        and not node.decorator_list
+        for node in outcome.value.body
+    )
+
+
+def load_source(path: Path) -> Source | str:
+    """Return the source in a file, or the reason why it is refused."""
+    module = load(path, "tools")
+    if isinstance(module, str):
+        return module
+    refresh_s = getattr(module, "REFRESH_S", REFRESH_S)
+    if type(refresh_s) not in (int, float) or not refresh_s >= 0:
+        return f"REFRESH_S is {refresh_s!r:.40}, wanted a number of seconds"
+    return Source(path.name, getattr(module, FUNCTION), float(refresh_s))

@@ -24,11 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from ..sandbox import selftest
+from ..sandbox.job import Job, Outcome
 from ..sandbox.network_policy import Reach
 from ..sandbox.packages import Package, closed_to
-from ..sandbox.parent import Child, Confined, Job, Outcome
-from ..sandbox.policy import outermost
-from ..sandbox.probe import about, outside, prove, proven, verdict
+from ..sandbox.policy import outermost_folders
+from ..sandbox.probe import Proof, escape_targets, make_proof, pool_for, prove, verdict
+from ..sandbox.process import PlainProcess, Process, SandboxedProcess
+from ..sandbox.process_call import ProcessCall
 from ..sandbox.worker_pool import Pool
 from ..types import Json
 from .stateful import Processes
@@ -65,8 +67,9 @@ class Runner:
         self._pools: list[Pool] = []  # of the owner's packages
         self.workspaces = home.resolve() / "workspaces"
         self.pool = pool
-        self.sandbox = about(pool.policy.tier if pool else "none", "off", {})
+        self.sandbox = make_proof(pool.policy.tier if pool else "none", "off", {})
         self.reach = Reach(self.sandbox["network"])
+        self.addable: list[str] = []  # hosts that an approval may add, at tier A
         self.host = f"{platform.system()} ({platform.machine()})"
 
     async def open(
@@ -82,12 +85,13 @@ class Runner:
         if proof is None:
             self.pool, self.sandbox = await prove(home, options, most, self._attempt)
         else:
-            self.pool, self.sandbox = proven(home, options, proof), proof
+            self.pool, self.sandbox = pool_for(home, options, proof), proof
         self.reach = Reach(
             self.sandbox["network"],
             tuple(options.get("hosts", ())),
             tuple(options.get("ports", ())),
         )
+        self.addable = options.get("hosts_on_approval", []) if self.sandbox["tier"] == "A" else []
 
     def _remove_stale(self) -> None:
         """Remove folders of the server's own calls that a killed server left behind."""
@@ -116,10 +120,10 @@ class Runner:
         if policy.run_as and (place := closed_to(policy.run_as, package)):
             user = f"user {policy.run_as} (server.sandbox.run_as)"
             return f"{user} may not read {place}: allow it with chmod -R o+rX {place}"
-        read = outermost(map(Path, (*policy.read, *package.roots)))
+        read = outermost_folders(map(Path, (*policy.read, *package.roots)))
         pool = Pool(replace(policy, read=read), package.interpreter)
         try:
-            with outside(self.workspaces.parent) as facts:
+            with escape_targets(self.workspaces.parent) as facts:
                 found = await self._attempt(pool, policy.network, facts)
             wrong = verdict(policy.tier, policy.network, found)
         except OSError as error:
@@ -180,26 +184,27 @@ class Runner:
                 source = await self._source(job)
                 if job.stateful:
                     code = source or str(job.package.version if job.package else 0)
-                    start = functools.partial(self._started, folder=folder, source=source)
+                    start = functools.partial(self._start, folder=folder, source=source)
                     async with aclosing(self._processes.run(job, code, start)) as items:
                         async for item in items:
                             yield item
                     return
-                child = await self._started(job, folder, source)
+                process = await self._start(job, folder, source)
             except (OSError, SyntaxError, UnicodeDecodeError) as error:
                 why = error.strerror if isinstance(error, OSError) else error
                 said = {"type": "error", "message": f"the tool could not be started: {why}"}
                 yield Outcome("error", error=said, tier=self.sandbox["tier"])
                 return
+            call = ProcessCall(job, process)
             try:
-                async for text in child.output():
+                async for text in call.output():
                     yield text
-                outcome = await child.outcome()
+                outcome = await call.outcome()
             finally:
-                child.kill()
+                process.kill()
                 if pool is not None:
                     pool.refill()
-            if not (child.lost and once_more):
+            if process.began or not once_more:
                 yield outcome
                 return
             if pool is not None:
@@ -214,15 +219,20 @@ class Runner:
             return None
         return decode_source(await asyncio.to_thread(Path(job.where[1]).read_bytes))
 
-    async def _started(self, job: Job, folder: Path, source: str | None) -> Child:
-        """Return a process for one call, or for all calls of a stateful toolkit. Raises OSError."""
+    async def _start(self, job: Job, folder: Path, source: str | None) -> Process:
+        """Start a process for one call, or for all calls of a stateful toolkit. Raises OSError."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if folder.stat().st_mode & 0o700 != 0o700:  # changed by a tool
             folder.chmod(0o700)
         with suppress(OSError):  # result.py removes unused workspaces by this time
             os.utime(folder)
+        process = self._process(job, folder, source)
+        await process.start()
+        return process
+
+    def _process(self, job: Job, folder: Path, source: str | None) -> Process:
         if self.pool is None:
-            return await Child.start(job, folder)
+            return PlainProcess(job, folder)
         pool = self.pool
         if job.package is not None:
             if job.package.pool is None:
@@ -233,4 +243,4 @@ class Runner:
             os.chown(folder, pool.policy.run_as, pool.policy.run_as, follow_symlinks=False)
         reach = job.reach or self.reach
         worker = pool.take(reach.network)
-        return await Confined.begin(job, folder, source, worker, pool.policy.tier, reach)
+        return SandboxedProcess(job, folder, source, worker, pool.policy.tier, reach)

@@ -17,22 +17,23 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..sandbox.parent import Child, Job, Outcome, message_of, request_of, write_all
-from ..types import Session
+from ..sandbox.job import Job, Outcome, parse_message
+from ..sandbox.process import Process, write_all
+from ..sandbox.process_call import ProcessCall
 
 LIFE_S = 24 * 3600.0  # wall-clock time limit of a process
 LIFE_CPU_S = 3600.0  # CPU time limit of a process
 MOST_WHYS = 1_000  # ended processes for which the reason is kept
 
 Key = tuple[str, str, str]  # owner, session, toolkit
-Start = Callable[[Job], Awaitable[Child]]
+Start = Callable[[Job], Awaitable[Process]]
 
 
 @dataclass(eq=False)
-class Held:
+class KeptProcess:
     """A kept process. `stamp`: identifies its code, network and limits."""
 
-    child: Child
+    process: Process
     stamp: str
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     calls: int = 0
@@ -44,11 +45,11 @@ class Held:
         """Kill the process."""
         if self.idle is not None:
             self.idle.cancel()
-        self.child.kill()
+        self.process.kill()
 
 
 @dataclass(eq=False)
-class Turn:
+class Queue:
     """The queue for one process. `wanted`: calls that run or wait."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -60,9 +61,9 @@ class Processes:
 
     def __init__(self, most: int, idle_s: float) -> None:
         self._most, self._idle_s = most, idle_s
-        self._held: dict[Key, Held] = {}
+        self._held: dict[Key, KeptProcess] = {}
         self._why: dict[str, str] = {}  # process id -> why it was ended
-        self._turns: dict[Key, Turn] = {}
+        self._queues: dict[Key, Queue] = {}
 
     async def run(self, job: Job, code: str, start: Start) -> AsyncGenerator[str | Outcome, None]:
         """Run one call in the session's process, and yield its output and Outcome.
@@ -71,28 +72,28 @@ class Processes:
         would be that of half a call. Raises what `start` raises.
         """
         key = (job.owner, job.session_id or "", job.stateful)
-        turn = self._turns.setdefault(key, Turn())
-        turn.wanted += 1
+        queue = self._queues.setdefault(key, Queue())
+        queue.wanted += 1
         try:
-            async with turn.lock, aclosing(self._run(key, job, code, start)) as items:
+            async with queue.lock, aclosing(self._run(key, job, code, start)) as items:
                 async for item in items:
                     yield item
         finally:
-            turn.wanted -= 1
-            if not turn.wanted:
-                del self._turns[key]
+            queue.wanted -= 1
+            if not queue.wanted:
+                del self._queues[key]
 
     async def _run(
         self, key: Key, job: Job, code: str, start: Start
     ) -> AsyncGenerator[str | Outcome, None]:
-        held, restarted = await self._for(key, job, _stamp(job, code), start)
+        held, restarted = await self._process_for(key, job, _identity(job, code), start)
         if held is None:
             yield Outcome("error", error={"type": "error", "message": restarted})
             return
         held.busy = True
-        call = Call(job, held.child)
+        call = StatefulCall(job, held.process)
         try:
-            await call.ask()
+            await call.send()
             async for text in call.output():
                 yield text
             found = await call.outcome()
@@ -112,7 +113,9 @@ class Processes:
                 loop = asyncio.get_running_loop()
                 held.idle = loop.call_later(self._idle_s, self._end, key, why)
 
-    async def _for(self, key: Key, job: Job, stamp: str, start: Start) -> tuple[Held | None, str]:
+    async def _process_for(
+        self, key: Key, job: Job, stamp: str, start: Start
+    ) -> tuple[KeptProcess | None, str]:
         """Return (process, reason).
 
         The reason is empty, or says why a process that the session had was replaced. The process is
@@ -127,7 +130,7 @@ class Processes:
                 self._end(key, "the session went on from another place")
             elif held.stamp != stamp:
                 self._end(key, "its code, its limits or its network have changed")
-            elif not held.child.runs:
+            elif not held.process.running:
                 self._end(key, "its process ended between two calls")
             else:
                 return held, ""
@@ -143,8 +146,8 @@ class Processes:
                 )
             self._end(min(waiting)[1], "others needed its place")
         limits = {**job.limits, "wall_s": LIFE_S, "cpu_s": LIFE_CPU_S}
-        child = await start(replace(job, args={}, limits=limits))
-        self._held[key] = held = Held(child, stamp)
+        process = await start(replace(job, args={}, limits=limits))
+        self._held[key] = held = KeptProcess(process, stamp)
         return held, why
 
     def _end(self, key: Key, why: str) -> None:
@@ -160,29 +163,29 @@ class Processes:
             self._end(key, "the server was stopped")
 
 
-class Call(Child):
-    """One call in a kept process: a Child whose output and results end with the call."""
+class StatefulCall(ProcessCall):
+    """One call in a kept process. Its output and results end with a mark in the streams."""
 
-    def __init__(self, job: Job, process: Child) -> None:
-        super().__init__(job, None, -1)
-        self.tier, self._of = process.tier, process
+    def __init__(self, job: Job, process: Process) -> None:
+        super().__init__(job, process, time.monotonic())
         self.answered = False
         self._took: dict[str, Any] = {}
         self._mark = f"\0{secrets.token_hex(16)}\0"
-        self._output = Until(process._output, self._mark.encode())  # type: ignore[assignment]
-        self._results = Answers(self, process._results)  # type: ignore[assignment]
-        self._transports = process._transports
+        self._output = CallOutput(process.output, self._mark.encode())
+        self._results = CallResults(self, process.results)
 
-    async def ask(self) -> None:
+    async def send(self) -> None:
         """Send the call to the process."""
-        data = json.dumps({**request_of(self.job), "mark": self._mark}).encode() + b"\n"
-        assert self._of._asks is not None
+        data = json.dumps({**self.job.request(), "mark": self._mark}).encode() + b"\n"
+        assert self.process.requests is not None
         with suppress(OSError, ValueError):  # the process ended; reading its answer shows that
-            await asyncio.shield(asyncio.to_thread(write_all, self._of._asks, data, last=False))
+            await asyncio.shield(
+                asyncio.to_thread(write_all, self.process.requests, data, last=False)
+            )
 
     def ends_with(self, line: bytes) -> bool:
         """Return whether a line of results is the process's mark for the end of this call."""
-        message = message_of(line)
+        message = parse_message(line)
         if message.get("done") != self._mark:
             return False
         took = message.get("took")
@@ -191,37 +194,23 @@ class Call(Child):
         self.answered = True
         return True
 
-    async def _end_of(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    async def outcome(self) -> Outcome:
+        """Return how the call ended. A breach ends the process, even after an answer."""
+        found = await super().outcome()
+        self.answered = self.answered and self._breach is None
+        return found
+
+    async def _end(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
         if self.answered:
             return self._took
-        self._of._messages += self._messages
-        end = await self._of._end_of(messages)
+        end = await super()._end(messages)
         if isinstance(breach := end.get("breach"), dict) and breach.get("limit") == "cpu_s":
             allowed = self.job.limits["cpu_s"]  # the breach reports the limit of the process
             end = {**end, "breach": {**breach, "allowed": allowed, "observed": f"over {allowed:g}"}}
         return end
 
-    def _judged(
-        self, said: dict[str, Any] | None, end: dict[str, Any], logs: tuple[str, ...]
-    ) -> Outcome:
-        if self._breach is not None:  # a breach ends the process, even after an answer
-            self.answered = False
-        elif not self.answered and not end.get("breach"):
-            return self._of._judged(said, end, logs)  # only the process tells whether it started
-        return replace(super()._judged(said, end, logs), **self._of.network())
 
-    def _cut_lifeline(self) -> None:
-        self._of._cut_lifeline()
-
-    def _give_up(self) -> None:
-        self._of._give_up()
-
-    def kill(self) -> None:
-        """Kill the process."""
-        self._of.kill()
-
-
-class Until:
+class CallOutput:
     """A stream that ends before a mark. Output between two calls may be lost."""
 
     def __init__(self, stream: asyncio.StreamReader, mark: bytes) -> None:
@@ -242,10 +231,10 @@ class Until:
         return b""
 
 
-class Answers:
+class CallResults:
     """The result lines of one call."""
 
-    def __init__(self, call: Call, stream: asyncio.StreamReader) -> None:
+    def __init__(self, call: StatefulCall, stream: asyncio.StreamReader) -> None:
         self._call, self._stream, self._over = call, stream, False
 
     async def readline(self) -> bytes:
@@ -267,7 +256,7 @@ def last_process(session: Session, of: str) -> dict[str, Any] | None:
     return None
 
 
-def _stamp(job: Job, code: str) -> str:
+def _identity(job: Job, code: str) -> str:
     """Return what must be unchanged for a process to be reused: its code, network and limits.
 
     Limits that are enforced for each call are left out.

@@ -1,4 +1,4 @@
-"""Decorators for tool functions, and the record that the server keeps of each tool.
+"""Decorators for tool functions.
 
 `@tool` only marks a function; types and docstring make its schema (schema/generate.py). Tools run
 in a child process (sandbox/child.py), so this module must be cheap to import.
@@ -7,7 +7,6 @@ in a child process (sandbox/child.py), so this module must be cheap to import.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar, overload
 
 from ..sandbox.tool_context import Context as Context
@@ -19,11 +18,6 @@ C = TypeVar("C", bound=type)
 
 MARK = "__yaa_tool__"
 KIT = "__yaa_toolkit__"
-NETWORKS = (
-    "off",
-    "proxy",
-    "full",
-)  # a copy, so that a tool's process need not import sandbox/network_policy.py
 HINTS = ("read_only", "destructive", "idempotent", "parallel_safe")
 SETTINGS = dict[str, type](name=str, description=str, required_resources=Mapping, keep=int)
 SETTINGS |= dict.fromkeys(HINTS, bool)
@@ -107,73 +101,3 @@ def check_setting(name: str, value: Any) -> None:
     fits = isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
     if value is not None and not fits:
         raise TypeError(f"{name} is {value!r:.60}, wanted {kind.__name__}")
-
-
-@dataclass(frozen=True)
-class BaseTool:
-    """Record of one tool in the server; the child reaches its code by `where`.
-
-    kind: `python` runs in the child, `inline` in the server, `object` is code of the embedding
-    program (program_tools.py), `fetch` is fetched by the server and read in the child, `rest` is
-    an HTTP request (http_api.py), `mcp` a call to an MCP server (mcp/servers.py), `agents` writes
-    an agent definition, `detail` describes another tool, `history` reads the session, `plan` and
-    `output` write to it, `question` is answered by a person, `client` runs in the page.
-    wait: whether to wait for the result of a `client` tool.
-    where: ("module", name, function), ("file", path, function) or ("import", target, name), the
-    last for tools of the owner's `package` (sandbox/packages.py).
-    parameters, returns: JSON Schemas, with `$ref` for types that are used twice or recursive.
-    `returns` is None if nothing is returned and {} if the type is unknown.
-    toolkit: (name of its class, description shared by the tools of the class).
-    stateful: whether its calls of one session share a process (stateful.py).
-    like: name of an equivalent tool; policy and grants of that tool apply to this one too.
-    """
-
-    name: str
-    description: str
-    parameters: dict[str, Any]
-    kind: str = "python"
-    origin: str = "builtin"
-    where: tuple[str, str, str] = ("", "", "")
-    hints: dict[str, bool] = field(default_factory=dict)
-    required_resources: dict[str, Any] = field(default_factory=dict)
-    keep: int | None = None
-    returns: dict[str, Any] | None = field(default_factory=dict)
-    wait: bool = True
-    toolkit: tuple[str, str] = ("", "")
-    package: str = ""
-    stateful: bool = False
-    like: str = ""
-
-    @property
-    def read_only(self) -> bool:
-        """Return whether the tool changes nothing."""
-        return self.hints.get("read_only", False)
-
-    @property
-    def repeatable(self) -> bool:
-        """Return whether the tool may run again after an interrupted run."""
-        return self.read_only or self.hints.get("idempotent", False)
-
-
-def resources_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the `required_resources` of a tool: numbers, and `network`.
-
-    Raises ToolError for values that are neither.
-    """
-    found = dict(options.get("required_resources") or {})
-    for name, value in found.items():
-        fits = type(value) in (int, float) and 0 <= value < 2**53
-        if not (value in NETWORKS if name == "network" else fits):
-            raise ToolError(f"required_resources: {name} {value!r} means nothing here")
-    return found
-
-
-def hints_of(options: Mapping[str, Any]) -> dict[str, bool]:
-    """Return all four hints. A read-only tool is idempotent, and by default not destructive."""
-    read_only = bool(options.get("read_only"))
-    return {
-        "read_only": read_only,
-        "destructive": bool(options.get("destructive", not read_only)),
-        "idempotent": read_only or bool(options.get("idempotent")),
-        "parallel_safe": bool(options.get("parallel_safe")),
-    }

@@ -1,8 +1,8 @@
 """The toolbox: all tools of this server, the policy verdict on a call, and its execution.
 
-`agent/decide.py` asks for a `verdict`, the loop calls `execute`. catalog.py holds the tools,
-dispatch.py runs the calls. If the sandbox is weaker than the configuration requires, tools that
-would run on this machine are neither offered nor run.
+`agent/decide.py` asks for a `verdict`, the loop calls `execute`. catalog.py holds the tools. If the
+sandbox is weaker than the configuration requires, tools that would run on this machine are neither
+offered nor run.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ import difflib
 import hashlib
 import math
 import time
-from collections.abc import AsyncGenerator, Collection, Container, Iterable, Iterator
-from contextlib import aclosing
-from dataclasses import replace
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -21,47 +19,43 @@ from typing import Any
 
 from ..agents.registry import Folders
 from ..config import Config
-from ..context.compact import RETAIN
-from ..context.ops import RELOAD, ops_of
 from ..errors import Problem
 from ..http.client import Client
-from ..sandbox.network_policy import NETWORKS, Reach
 from ..sandbox.policy import TIERS
 from ..schema.inline import inline
 from ..schema.validate import Validator, remembered
 from ..session import agent_definition, events
-from ..session.limits import Ceilings
+from ..session.call_actions import Verdict
+from ..session.events import Event
+from ..session.limits import NETWORKS, Ceilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
-from ..strict_json import Constant, browser_safe, dumps
-from ..types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
-from . import builtin, client_tools, policy
+from ..strict_json import Constant, browser_safe, dumps, pointer
+from . import client_tools, policy
 from .arguments import Pending, Results, fill, fitted, misfits
-from .catalog import Catalog, Entry
-from .dispatch import Performer
-from .mcp import servers
-from .policy import (
-    STRICTER,
-    Grants,
-    Verdict,
-    decide,
-    enforceable,
-    exceeded,
-    fingerprint,
-    narrowed,
-    reach_of,
+from .base import (
+    Emit,
+    Invocation,
+    Question,
+    Tool,
+    brief,
+    declaration,
+    failure,
+    result_schema,
+    toolkit,
 )
+from .catalog import Catalog, Entry
+from .file_download import Piece, read_piece
+from .mcp.servers import Servers
+from .policy import STRICTER, Grants, decide, exceeded, fingerprint, narrowed
 from .result import envelope, text_for_model
-from .runner import Job, Outcome, Runner
-from .session_tools import as_wanted, of_no_use, planned, recalled
-from .stateful import last_process
-from .tool import BaseTool
-from .tool_schema import detail, offer, result_schema, toolkit
-from .workspace import Piece, read_piece
+from .runner import Outcome, Runner
+from .tool import ToolError
 
-# Control tools steer the run and are never withheld.
-CONTROL = frozenset(function.__name__ for function in builtin.CONTROL)
-DETAIL = "tool_detail"
+Json = dict[str, Any]
+Session = dict[str, Any]
+Call = dict[str, Any]
+
 MOST_HINTS = 5  # unknown tool names per decision for which similar names are suggested
 MOST_OFFERS = 64  # cached lists of declarations; few sessions differ in their tool settings
 
@@ -75,7 +69,7 @@ class Reading:
         self.hints = MOST_HINTS  # suggestions left for unknown names
         self.grants = Grants(session["grants"])
         self.results = Results(session)
-        self.tools: dict[str, tuple[BaseTool, Validator]] = {}  # looked up before, by name
+        self.tools: dict[str, tuple[Tool, Validator]] = {}  # looked up before, by name
 
     @cached_property
     def failures(self) -> policy.Failures:
@@ -83,7 +77,7 @@ class Reading:
         return policy.Failures(self.session)
 
     @cached_property
-    def page(self) -> dict[str, BaseTool]:
+    def page(self) -> dict[str, Tool]:
         """Return the tools of the page by name, without those named like a server tool."""
         return client_tools.tools(self.session, self._names)
 
@@ -124,14 +118,12 @@ class Toolbox:
         `ceilings`: limits per key; default: the server's limits for every key.
         """
         server = config.server
-        self._client = client
         self._home = config.home
         self._ceilings: Json = server["tools"]
         self._limits = ceilings or Ceilings(server["limits"], {})
         self._most: dict[str, float] = server["limits"]["tool"]
-        self._rest: Json = server["rest"] if client else {}
-        self._sandbox: Json = server["sandbox"]
-        self._addable: list[str] = []  # hosts an approval may add; empty unless the tier is A
+        self._rest: dict[str, Any] = server["rest"]
+        self._sandbox: dict[str, Any] = server["sandbox"]
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven the tier
         stays = server["limits"]
         self._runner = Runner(
@@ -139,14 +131,13 @@ class Toolbox:
         )
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
-        self._mcp = servers.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
-        self._catalog = Catalog(network=client is not None)
+        self._mcp = Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
+        allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
+        agents = Folders(config.agents_folder, owners)
+        self._catalog = Catalog(self._runner, agents, client, allowed)
         self._tools = self._catalog.entries
         self._offers: dict[bytes, list[Constant]] = {}
         self.problems = self._catalog.problems  # load errors, for the owner
-        allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
-        agents = Folders(config.agents_folder, owners)
-        self._performer = Performer(self._runner, client, self._mcp, allowed, agents)
 
     async def open(self, most: str = "A", proof: Json | None = None) -> None:
         """Prove the sandbox for tools, up to the tier `most`, unless `proof` is given.
@@ -155,7 +146,6 @@ class Toolbox:
         """
         await self._runner.open(self._sandbox, most, proof)
         tier = self._runner.sandbox["tier"]
-        self._addable = self._sandbox["hosts_on_approval"] if tier == "A" else []
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
         self.host = "" if self._withheld else self._runner.host
         self._offers.clear()
@@ -171,9 +161,7 @@ class Toolbox:
 
         Load errors are added to `problems`.
         """
-        await self._catalog.add_files(
-            self._home / "tools", self._runner, sandboxed=not self._withheld
-        )
+        await self._catalog.add_files(self._home / "tools", sandboxed=not self._withheld)
         if not self._withheld:
             for name, about in self._modules.items():
                 await self.register(name, about)
@@ -189,9 +177,9 @@ class Toolbox:
         """
         self._catalog.add_objects(things, "program")
 
-    async def load(self, path: Path) -> list[BaseTool | str]:
+    async def load(self, path: Path) -> list[Tool | str]:
         """Add the tools of one file. Return each tool, or the reason why it is refused."""
-        return await self._catalog.add_file(path, self._runner)
+        return await self._catalog.add_file(path)
 
     async def register(self, name: str, about: Json) -> None:
         """Add tools of importable modules.
@@ -199,7 +187,7 @@ class Toolbox:
         `about`: an entry of `server.tool_modules`, such as sandbox/packages.py `registration` makes
         of classes and functions. Load errors are added to `problems`.
         """
-        await self._catalog.add_package(name, about, self._home, self._runner)
+        await self._catalog.add_package(name, about, self._home)
 
     async def settled(self) -> None:
         """Wait until changed files of packages have been read again."""
@@ -217,7 +205,7 @@ class Toolbox:
             text = "The edited arguments do not fit"
             detail = f"{text} {errors[0]['pointer']}: {errors[0]['detail']}"
             raise Problem("answer_invalid", detail, errors=errors)
-        self._catalog.look_again(self._runner)
+        self._catalog.look_again()
 
     def _edited(self, session: Session) -> Iterator[dict[str, str]]:
         """Yield {pointer, detail} of each error in arguments that a person edited."""
@@ -231,7 +219,7 @@ class Toolbox:
             if entry is None or entry.tool.name == FINISH:  # its schema is the session's
                 continue
             for error in misfits(args, entry.validator, partial(fill, session, call)):
-                yield {"pointer": place + error.pointer, "detail": error.message}
+                yield error.error(place)
 
     def judge(self, session: Session) -> Judge:
         """Return the toolbox for one decision; valid until an event is folded into the session."""
@@ -266,38 +254,32 @@ class Toolbox:
             if len(self._offers) >= MOST_OFFERS:
                 self._offers.clear()
             there = [*self._tools.values(), *named.values()]
-            entries = [as_wanted(entry, session) for entry in there]
+            entries = [_as_declared(entry, session) for entry in there]
             usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
             self._offers[key] = self._offered(usable, reading, left_out)
         return self._offers[key]
 
-    def _offered(
-        self, tools: Iterable[BaseTool], reading: Reading, out: set[str]
-    ) -> list[Constant]:
+    def _offered(self, tools: Iterable[Tool], reading: Reading, out: set[str]) -> list[Constant]:
         session, grants = reading.session, reading.grants
         wanted = session["config"]["yaa"]
-        in_brief, results = wanted.get("tool_detail", False), wanted.get("result_schema", False)
+        in_brief, results = wanted.get("tool_detail"), bool(wanted.get("result_schema"))
         found: list[Constant] = []
         kits: set[tuple[str, str]] = set()  # toolkits whose shared description is already declared
         for tool in tools:
             if tool.name in out or self.policy(tool, session, grants) == "deny":
                 continue
-            brief = bool(in_brief) and tool.name not in CONTROL
             kit = tool.toolkit not in kits
-            found.append(offer(tool, in_brief=brief, results=bool(results), kit=kit))
+            whole = not in_brief or tool.control
+            told = declaration(tool, results=results, kit=kit) if whole else brief(tool)
+            found.append(Constant(told))  # with its JSON text cached for all requests
             kits.add(tool.toolkit)
         return found
 
     def _left_out(self, session: Session, reading: Reading) -> set[str]:
         """Return the names of tools that are of no use in the session's present state."""
-        names = (reading.failures.withheld() - CONTROL) | of_no_use(session)
-        if not session["config"]["yaa"].get("tool_detail", False):
-            names.add(DETAIL)
-        if not ops_of(session):
-            names.add(RELOAD)
-        if not session["config"].get("context", {}).get("retain_tool"):
-            names.add(RETAIN)
-        return names
+        tools = [entry.tool for entry in self._tools.values()]
+        failing = reading.failures.withheld() - {tool.name for tool in tools if tool.control}
+        return failing | {tool.name for tool in tools if not tool.is_useful(session)}
 
     def info(self) -> list[Json]:
         """Return the server's tools for `/info`.
@@ -311,8 +293,8 @@ class Toolbox:
         """Return the same as `info` for tools that an agent has only if it names them."""
         return [self._about(entry.tool) for entry in self._only_named().values()]
 
-    def _about(self, tool: BaseTool) -> Json:
-        about: Json = {
+    def _about(self, tool: Tool) -> dict[str, Any]:
+        about: dict[str, Any] = {
             "name": tool.name,
             "description": tool.description,
             "parameters": inline(tool.parameters),
@@ -361,7 +343,7 @@ class Toolbox:
         may allow them.
         """
         tools = [entry.tool for entry in self._tools.values()]
-        return [t.name for t in tools if t.kind == "question" or self.policy(t, None) == "ask"]
+        return [t.name for t in tools if t.asks or self.policy(t, None) == "ask"]
 
     def sandbox(self) -> Json:
         """Return `{tier, network, missing, tried, require, withheld}`.
@@ -376,17 +358,17 @@ class Toolbox:
             "withheld": withheld,
         }
 
-    def policy(self, tool: BaseTool, session: Session | None, grants: Grants | None = None) -> str:
+    def policy(self, tool: Tool, session: Session | None, grants: Grants | None = None) -> str:
         """Return "deny", "ask" or "run" for the next call, as far as known without arguments."""
         nothing: Session = {"config": {}, "grants": []}
         ceiling = self._ceiling(tool)
         return decide(tool, {}, ceiling, session or nothing, grants)[0]
 
-    def _ceiling(self, tool: BaseTool) -> str:
+    def _ceiling(self, tool: Tool) -> str:
         said = (self._ceilings.get(each, {}) for each in (tool.name, tool.like))
         return max((str(own.get("ceiling", "auto")) for own in said), key=STRICTER.index)
 
-    def unavailable(self, tool: BaseTool) -> str:
+    def unavailable(self, tool: Tool) -> str:
         """Return why no call of this tool may run here, approved or not; "" if it may.
 
         The reason begins with `sandbox_unavailable` or `policy_exceeded`.
@@ -396,15 +378,15 @@ class Toolbox:
                 f"sandbox_unavailable: this server requires tier {self._sandbox['require']} for"
                 f" tools that run on it, and tier {self._runner.sandbox['tier']} was proven"
             )
-        network = "proxy" if self._addable else "off"
+        network = "proxy" if self._runner.addable else "off"
         network = max(network, self._runner.reach.network, key=NETWORKS.index)
         if over := exceeded(tool.required_resources, self._most, network):
             return f"policy_exceeded: {tool.name} needs {over}"
         return ""
 
-    def _unproven(self, tool: BaseTool) -> bool:
+    def _unproven(self, tool: Tool) -> bool:
         """Return whether this tool needs a sandbox tier that was not proven."""
-        return tool.kind == "python" and self._withheld
+        return tool.sandboxed and self._withheld
 
     # -- one call ---------------------------------------------------------------------------------
 
@@ -420,7 +402,7 @@ class Toolbox:
         tool, validator = known
         if reason := self.unavailable(tool):
             return Verdict("error", reason, status=reason.partition(":")[0])
-        if name not in CONTROL and reading.failures.is_withheld(call):
+        if not tool.control and reading.failures.is_withheld(call):
             return Verdict("error", policy.refusal(name), status="not_found")
         try:
             filled = partial(fill, session, call, results=reading.results)
@@ -433,24 +415,16 @@ class Toolbox:
             return Verdict("error", _joined(error, reading.failures.note(call)))
         mark = fingerprint(name, args)
         action, reason = decide(tool, args, self._ceiling(tool), session, reading.grants)
-        if tool.kind == "client" and action != "deny":
-            return client_tools.handed(
-                tool, action, reason, args=args, fingerprint=mark, repairs=repairs
-            )
-        if tool.kind == "question" and action == "run":
-            action = "question"
-        may = (tool.repeatable, tool.hints.get("parallel_safe", False))
-        offer = self._offer(session, tool) if action == "ask" else {}
-        asks = tool.kind == "mcp"  # no other kind can ask the person during a call
+        action, reason = tool.verdict(action, reason)
         return Verdict(
-            *(action, reason, args, mark, *may),
+            *(action, reason, args, mark, tool.repeatable, tool.parallel_safe),
             repairs=repairs,
-            offer=offer,
-            may_ask=asks,
+            offer=tool.offer(session) if action == "ask" else {},
+            may_ask=tool.may_ask,
             like=tool.like,
         )
 
-    def _known(self, name: str, reading: Reading) -> tuple[BaseTool, Validator] | None:
+    def _known(self, name: str, reading: Reading) -> tuple[Tool, Validator] | None:
         """Return the server's or the page's tool of this name as the session has it, or None."""
         if name not in reading.tools:
             if entry := self._entry(name, reading.session):
@@ -463,120 +437,76 @@ class Toolbox:
         entry = self._tools.get(name)
         if entry is None and name in self._catalog.named:
             entry = self._named(session).get(name)
-        return as_wanted(entry, session) if entry else None
-
-    def _offer(self, session: Session, tool: BaseTool) -> Json:
-        """Return the network of a call whose approval may change it; {} if it cannot."""
-        reach = reach_of(self._runner.reach, session, tool.name, None, [], tool.like)
-        if tool.kind != "python" or not self._addable or isinstance(reach, str):
-            return {}
-        return {
-            "network": reach.network,
-            "hosts": list(reach.hosts) if reach.network == "proxy" else [],
-            "hosts_on_approval": self._addable,
-        }
+        return _as_declared(entry, session) if entry else None
 
     async def execute(
         self,
         session: Session,
         call: ToolCall,
         args: Json,
-        ledger: LedgerEntry,
+        ledger: Json,
+        emit: Callable[[Event], None],
+        *,
         repairs: Iterable[str] = (),
         seconds: float = math.inf,
         owner: str = "",
-    ) -> AsyncGenerator[Event, None]:
-        """Run a call for `owner` (`owner` of api/auth.py Key) and yield its events.
+    ) -> None:
+        """Run a call for `owner` (`owner` of api/auth.py Key) and pass its events to `emit`.
 
         Live output comes first, then the TOOL_CALL_RESULT; or, if the tool asks the person a
         question, the changed call log entry (`ledger`) instead of a result. `args`: the arguments
-        as judged. `seconds`: the longest time the call may take. Closing the generator kills the
-        call.
+        as judged. `seconds`: the longest time the call may take. Cancelling it ends the call.
         """
-        call_id = call["id"]
-        first = True
-        outcome = Outcome("error", error={"type": "error", "message": "it ended without a word"})
-        source = self._performed(session, call, args, ledger, seconds, owner)
-        async with aclosing(source) as performed:
-            async for item in performed:
-                if isinstance(item, servers.Question):
-                    waiting = {**ledger, "state": "waiting", "input": browser_safe(item.input)}
-                    yield events.state_delta(events.put("calls", call_id, value=waiting))
-                    return
-                if isinstance(item, Outcome):
-                    outcome = item
-                elif isinstance(item, dict):
-                    yield item
-                elif item:
-                    yield events.tool_output(call_id, item, first=first)
-                    first = False
-        by = ledger.get("args_by", "")
-        found = envelope(outcome, list(repairs), ledger.get("args"), by)
-        yield self._result(session, call, outcome, found)
+        call_id, first = call["id"], True
 
-    async def _performed(
+        def show(item: str | Event) -> None:
+            """Emit an event, or text as live output."""
+            nonlocal first
+            if isinstance(item, dict):
+                emit(item)
+            elif item:
+                emit(events.tool_output(call_id, item, first=first))
+                first = False
+
+        found = await self._run(session, call, args, ledger, show, seconds, owner)
+        if isinstance(found, Question):
+            waiting = {**ledger, "state": "waiting", "input": browser_safe(found.input)}
+            emit(events.state_delta(events.put("calls", call_id, value=waiting)))
+        else:
+            by = ledger.get("args_by", "")
+            said = envelope(found, list(repairs), ledger.get("args"), by)
+            emit(self._result(session, call, found, said))
+
+    async def _run(
         self,
         session: Session,
-        call: ToolCall,
+        call: Call,
         args: Json,
-        ledger: LedgerEntry,
+        ledger: Json,
+        emit: Emit,
         seconds: float,
         owner: str,
-    ) -> AsyncGenerator[str | Event | Outcome | servers.Question, None]:
-        name = call["function"]["name"]
+    ) -> Outcome | Question:
+        name, reading = call["function"]["name"], self.reading(session)
         if (entry := self._entry(name, session)) is None:  # an MCP server removed it since
-            message = self._unknown(name, self.reading(session))
-            yield Outcome("not_found", error={"type": "not_found", "message": message})
-            return
+            return failure(self._unknown(name, reading), "not_found")
         tool = entry.tool
         if reason := self.unavailable(tool):  # another server may have judged the call
-            kind = reason.partition(":")[0]
-            yield Outcome(kind, error={"type": kind, "message": reason})
-            return
-        if tool.kind == "detail":
-            yield self._detail(session, args["name"])
-            return
-        if tool.kind == "history":
-            yield recalled(session, tool.name, args)
-            return
-        if tool.kind == "output":
-            yield Outcome("ok", args, text="done")
-            return
-        if tool.kind == "plan":
-            for said in planned(session, name, args):
-                yield said
-            return
+            return failure(reason, reason.partition(":")[0])
         wanted = session["config"].get("limits", {}).get("tool", {})
-        most = self._limits.of(owner)["tool"]
-        limits = narrowed(wanted, tool.required_resources, most)
+        limits = narrowed(wanted, tool.required_resources, self._limits.of(owner)["tool"])
         limits["wall_s"] = min(limits["wall_s"], seconds)
-        state = session.get("ext", {})
-        package = self._catalog.packages.get(tool.package)
-        job = Job(tool.where, args, session["id"], limits, state, owner=owner, package=package)
-        if tool.stateful:
-            before = last_process(session, tool.origin)
-            job = replace(job, stateful=tool.origin, before=before)
-        if tool.kind == "python":
-            job, beyond = self._reached(job, session, tool, ledger.get("policy"))
-            if beyond:
-                error = {"type": "policy_exceeded", "message": f"not run: {beyond}"}
-                yield Outcome("policy_exceeded", error=error)
-                return
-        async with aclosing(self._performer.perform(entry, job, ledger.get("input"))) as items:
-            async for item in items:
-                yield item
 
-    def _reached(self, job: Job, session: Session, tool: BaseTool, asked: Any) -> tuple[Job, str]:
-        """Return the job with its network, and an error text if that network is impossible.
+        def find(name: str) -> Tool | str:
+            """Return the session's tool of a name, or the reason why there is none."""
+            entry = self._entry(name, session)
+            found = entry.tool if entry else reading.page.get(name)
+            return found or self._unknown(name, reading)
 
-        `asked`: the network that a person approved.
-        """
-        wanted = asked if isinstance(asked, dict) else None
-        about = (wanted, self._addable, tool.like)
-        reach = reach_of(self._runner.reach, session, tool.name, *about)
-        if isinstance(reach, Reach):
-            return replace(job, reach=reach), enforceable(reach, self._runner.sandbox["tier"])
-        return job, reach
+        try:
+            return await tool.run(Invocation(session, args, ledger, limits, owner, find), emit)
+        except ToolError as error:
+            return failure(str(error))
 
     def _result(
         self, session: Session, call: ToolCall, outcome: Outcome, found: ToolResult
@@ -599,13 +529,6 @@ class Toolbox:
             result=found,
         )
 
-    def _detail(self, session: Session, name: str) -> Outcome:
-        entry, reading = self._entry(name, session), self.reading(session)
-        if found := entry.tool if entry else reading.page.get(name):
-            return Outcome("ok", detail(found))
-        error = {"type": "error", "message": self._unknown(name, reading)}
-        return Outcome("error", error=error)
-
     async def read_piece(
         self, owner: str, session_id: str, path: str, offset: int, stamp: str
     ) -> Piece:
@@ -623,6 +546,11 @@ class Toolbox:
         return f"there is no tool named {name[:100]!r}{hint}"
 
 
+def _as_declared(entry: Entry, session: Session) -> Entry:
+    tool = entry.tool.in_session(session)
+    return entry if tool is entry.tool else Entry(tool, remembered(tool.parameters))
+
+
 def _edits(session: Session) -> Iterator[tuple[str, str, Json]]:
     """Yield (JSON pointer, call id, arguments) of approvals with edited arguments."""
     for index, asked in enumerate(session.get("interrupts", ())):
@@ -631,7 +559,7 @@ def _edits(session: Session) -> Iterator[tuple[str, str, Json]]:
             continue
         payload = answer["payload"]
         if payload["approved"] and "edited_args" in payload:
-            place = events.pointer("interrupts", index, "answer", "payload", "edited_args")
+            place = pointer("interrupts", index, "answer", "payload", "edited_args")
             yield place, asked["call_id"], payload["edited_args"]
 
 

@@ -315,14 +315,10 @@ class Ends(Case):
         host = self.host("near", "far")
 
         class Broken(CountingToolbox):
-            async def execute(  # type: ignore[no-untyped-def]
-                self, session, call, args, entry, repairs=(), seconds=0.0, owner=""
-            ):
+            async def execute(self, session: Any, call: Any, *more: Any, **owner: Any) -> None:
                 if call["function"]["name"] == "far":
                     raise RuntimeError("a mistake of ours")
-                async with aclosing(super().execute(session, call, args, entry)) as source:
-                    async for event in source:
-                        yield event
+                await super().execute(session, call, *more, **owner)
 
         broken = Broken(TOOLS, {})
         broken.gate = asyncio.Event()

@@ -18,11 +18,11 @@ from server.agent.decide import (
     next_step,
     over_limit,
 )
-from server.session.call_actions import Ask, Execute, Given, Recover, Reply, Send
+from server.session.call_actions import Ask, Execute, Given, Recover, Reply, Send, Verdict
 from server.session.limits import capped
 from server.session.schema import MOST
 
-from ..fakes import DEFAULTS, CountingToolbox, Verdict, user
+from ..fakes import DEFAULTS, CountingToolbox, user
 
 MODEL = Model("m", {})
 

@@ -17,9 +17,9 @@ from server.app import App, routes
 from server.config import load
 from server.errors import Problem
 from server.session.limits import Ceilings
-from server.tools.workspace import Piece
+from server.tools.file_download import Piece
 
-from ..fakes import DEFAULTS
+from ..fakes import DEFAULTS, events_of
 from . import fakes
 from .fakes import run_async
 
@@ -146,7 +146,7 @@ class Whole(unittest.IsolatedAsyncioTestCase):
         }
         call: Any = {"id": "c", "function": {"name": "shell", "arguments": "{}"}}
         args = {"command": command}
-        found = [e async for e in self.app.toolbox.execute(session, call, args, {})]
+        found = await events_of(self.app.toolbox, session, call, args, {})
         envelope: dict[str, Any] = found[-1]["metadata"]["yaa"]["result"]
         self.assertEqual(envelope["status"], "ok", envelope)
         return envelope

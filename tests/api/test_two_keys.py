@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..bench.peers import config, start
+from ..protocols import samples
 from ..tooling.api import Api
 from ..tooling.child import Child
 
@@ -112,6 +113,7 @@ class TwoKeys(unittest.TestCase):
         self.assertEqual({mine[n]["origin"] for n in ("default", "bobs")}, {"key"})
         self.assertEqual(mine["bobs"]["description"], "by bob")
         self.assertEqual(theirs["default"]["origin"], "built in")
+        addresses = [each.AGENTS for each in samples() if each.AGENTS]
         for who in ("ann", "owner", "nobody", "nobody else"):
             self.assertNotIn("bobs", self.agents(who))
             api = self.apis[who]
@@ -121,15 +123,15 @@ class TwoKeys(unittest.TestCase):
             self.assertNotIn("bobs", told["detail"].partition("Known:")[2])
             used = api.run({"messages": [{"role": "user", "content": SHORT}]})["config"]["agent"]
             self.assertNotIn("bob", used["description"])
-            self.assertNotIn("bobs", json.dumps(api.request("GET", "/v1/models")[1]))
-            self.assertNotIn("bobs", json.dumps(api.request("GET", "/api/agents")[1]))
-            self.assertEqual(api.request("GET", "/v1/models/bobs")[0], 404)
-            self.assertEqual(api.request("GET", "/api/agent?agentKey=bobs")[0], 400)
+            for listed, one, unknown in addresses:
+                self.assertNotIn("bobs", json.dumps(api.request("GET", listed)[1]))
+                self.assertEqual(api.request("GET", one.format("bobs"))[0], unknown)
         api = self.apis["bob"]
         used = api.run({"agent": "bobs", "messages": [{"role": "user", "content": SHORT}]})
         self.assertEqual(used["config"]["agent"]["description"], "by bob")
-        self.assertEqual(api.request("GET", "/v1/models/bobs")[0], 200)
-        self.assertIn("bobs", json.dumps(api.request("GET", "/api/agents")[1]))
+        for listed, one, _unknown in addresses:
+            self.assertIn("bobs", json.dumps(api.request("GET", listed)[1]))
+            self.assertEqual(api.request("GET", one.format("bobs"))[0], 200)
         self.assertEqual(list((self.home / "agents").glob("*.json")), [])
 
     def test_agents_of_the_owner(self) -> None:
@@ -184,18 +186,9 @@ def result(session: Json) -> Json:
 
 def fronts(api: Api, order: str) -> Iterator[tuple[str, str]]:
     """What each front answers to the order in the session `chosen`."""
-    said = [{"id": "u", "role": "user", "content": order}]
-    agui: Json = {"threadId": "chosen", "runId": "r", "messages": said, "tools": [], "context": []}
-    agui |= {"state": {}, "forwardedProps": {}}
-    for path, body in (
-        ("/agui/default", agui),
-        (
-            "/api/query",
-            {"message": order, "chatId": "chosen", "agentKey": "default", "session": {}},
-        ),
-        ("/auto-ai/v1/chat/stream", {"messages": said, "sessionId": "chosen"}),
-        ("/session", {"messages": said, "id": "chosen"}),
-    ):
+    session = {"messages": [{"role": "user", "content": order}], "id": "chosen"}
+    chosen = [each.chosen(order) for each in samples() if each.chosen]
+    for path, body in (*chosen, ("/session", session)):
         status, told = api.request("POST", path, body, accept="text/event-stream")
         yield path, f"{status} {told}"
 

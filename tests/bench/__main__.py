@@ -14,10 +14,20 @@ import sys
 from collections.abc import Sequence
 
 from . import others
-from .measures import ADDED, BEST, GOALS, MEASURES, TINY, Figures, Size, cold_starts, hang_up
+from .measures import (
+    ADDED,
+    GOALS,
+    MEASURES,
+    OF_FLOOR,
+    TINY,
+    Figures,
+    Size,
+    cold_starts,
+    hang_up,
+)
 from .peers import Peer, let_go, running
 
-COLUMNS = ("direct", "relay", "yaa")
+COLUMNS = ("direct", "relay", "floor", "yaa")
 Table = dict[str, dict[str, list[float]]]  # figure -> peer -> one value a round
 
 
@@ -74,37 +84,39 @@ def add(table: Table, peer: str, figures: Figures) -> None:
 
 
 def render(table: Table, names: Sequence[str] = ()) -> str:
-    """Medians over the rounds, as a table in Markdown; what has a goal first. Beside others the
-    last column says what share of the best of them yaa takes, and what share the goal is."""
+    """Medians over the rounds, as a table in Markdown; what has a goal first. The last columns
+    say how many times the floor's figure yaa's is, and how many times the best of the others."""
     columns = [*COLUMNS, *names]
-    head = ["", "goal", *columns, *(["of the best (goal)"] if names else [])]
+    head = ["", "goal", *columns, "× floor", *(["× the best"] if names else [])]
     rows = [head, ["---", *["---:"] * (len(head) - 1)]]
-    figures = [*(figure for figure in GOALS if figure in table)]
-    figures += [figure for figure in table if figure not in GOALS]
+    figures = [figure for figure in (*OF_FLOOR, *GOALS) if figure in table]
+    figures += [figure for figure in table if figure not in figures]
     for figure in figures:
         medians = {name: statistics.median(found) for name, found in table[figure].items()}
         row = [figure, goal(figure), *(short(medians.get(name)) for name in columns)]
-        rows.append([*row, share(figure, medians, names)] if names else row)
+        row.append(times(figure, medians, ["floor"]))
+        rows.append([*row, times(figure, medians, names)] if names else row)
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def goal(figure: str) -> str:
+    sign = "≥" if "/s" in figure else "≤"
+    if figure in OF_FLOOR:
+        share = OF_FLOOR[figure]
+        return f"{sign} {f'{share:g} ×' if share >= 1 else f'1/{1 / share:.0f} of the'} floor"
     if figure not in GOALS:
         return ""
-    sign = "≥" if "/s" in figure else "≤"
     return f"{sign} {'direct + ' if figure in ADDED else ''}{GOALS[figure]:,g}"
 
 
-def share(figure: str, medians: dict[str, float], names: Sequence[str]) -> str:
-    """What yaa takes of the best of the others, "0.25 (≤ 0.21)": a ratio within one run."""
+def times(figure: str, medians: dict[str, float], names: Sequence[str]) -> str:
+    """What yaa takes as a multiple of the best of these, in the same run: "3.6"."""
     found = [medians[name] for name in names if name in medians]
-    if figure not in GOALS or "yaa" not in medians or not found:
+    if "yaa" not in medians or not found:
         return ""
-    rate = "/s" in figure
-    floor = medians.get("direct", 0.0) if figure in ADDED else 0.0
-    best = (max(found) if rate else min(found)) - floor
-    wanted = f"{'≥' if rate else '≤'} {GOALS[figure] / BEST[figure]:.2g}"
-    return f"{(medians['yaa'] - floor) / best:.2f} ({wanted})" if best > 0 else f"– ({wanted})"
+    below = medians.get("direct", 0.0) if figure in ADDED else 0.0
+    best = (max(found) if "/s" in figure else min(found)) - below
+    return f"{(medians['yaa'] - below) / best:.2g}" if best > 0 else "–"
 
 
 def short(value: float | None) -> str:

@@ -2,6 +2,7 @@
 
 direct   the harness asks the model itself: the floor, and the harness's own cost
 relay    a byte relay in between: the least that a hop can cost in this language
+floor    a minimal agent relay without sessions (floor.py): the least that an agent costs
 yaa      the server, as its users start it, with the model as its provider
 others   programs made of other libraries (others/), where they are asked for
 """
@@ -28,6 +29,7 @@ STAMP = re.compile(rb"@(\d+)@")
 LAST = b"\r\n0\r\n\r\n"  # the chunk that ends an answer
 START_S = 60.0
 REPLY_S = 180.0
+FLOOR_KEY = "a-key-of-the-floor"
 # Connections that wait for the next request, by the address they lead to.
 KEPT: dict[str, list[asyncio.Transport]] = {}
 USAGE = {"prompt_tokens": 10, "completion_tokens": 8, "total_tokens": 18}
@@ -43,21 +45,31 @@ class Peer:
     pid: int | None = None
     key: str = ""
 
-    def request(self, order: str, history: int = 0) -> bytes:
-        """A whole HTTP request: `history` earlier messages, then the user's `order`. Each is a
-        session of its own, because the server runs a session once at a time."""
-        messages = [*earlier(history), {"id": "last", "role": "user", "content": order}]
+    def request(self, order: str, history: int = 0, *, returned: bool = False) -> bytes:
+        """A whole HTTP request: `history` earlier messages, then the user's `order`.
+
+        `returned`: the messages are as a server returns them, with ids and what each answer cost;
+        else they are bare, as a program sends them.
+        """
+        messages = [*earlier(history), {"role": "user", "content": order}]
         document: dict[str, Any] = {"messages": messages}
         if self.name == "yaa":
             path = "/session"
-            document |= {"id": str(uuid.uuid4())}
-            for message in messages[1::2]:  # as every answer that came from a provider
-                message |= {"meta": META}
-        elif self.name in others.PROGRAMS:
+            if returned:
+                document |= {"id": str(uuid.uuid4())}
+                for number, message in enumerate(messages):
+                    message |= {"id": f"m{number}"}
+                for message in messages[1::2]:
+                    message |= {"meta": META}
+        elif self.name == "floor" or self.name in others.PROGRAMS:
             path = "/chat"
         else:
             path = "/v1/chat/completions"
             document |= {"stream": True}
+        return self.post(path, document)
+
+    def post(self, path: str, document: dict[str, Any]) -> bytes:
+        """A whole HTTP request with this body."""
         body = json.dumps(document, separators=(",", ":")).encode()
         head = (
             f"POST {path} HTTP/1.1\r\nHost: {urlsplit(self.url).netloc}\r\n"
@@ -168,7 +180,7 @@ def earlier(count: int) -> list[dict[str, Any]]:
     """A conversation's past: turns of some 150 bytes, as they are in practice."""
     text = "The quick brown fox jumps over the lazy dog, again and again, without being tired. "
     return [
-        {"id": f"m{number}", "role": ("user", "assistant")[number % 2], "content": text + text}
+        {"role": ("user", "assistant")[number % 2], "content": text + text}
         for number in range(count - count % 2)
     ]
 
@@ -179,11 +191,13 @@ def running(names: Sequence[str] = ()) -> Iterator[list[Peer]]:
     with ExitStack() as stack:
         provider = start(stack, "tests.bench.provider")
         relay, relay_url = started(stack, "tests.tooling.relay", urlsplit(provider).netloc)
+        floor, floor_url = started(stack, "tests.bench.floor", provider, FLOOR_KEY)
         yaa = stack.enter_context(Yaa(config(provider)))
         assert yaa.child is not None
         peers = [
             Peer("direct", provider),
             Peer("relay", relay_url, relay.process.pid),
+            Peer("floor", floor_url, floor.process.pid, FLOOR_KEY),
             Peer("yaa", yaa.url, yaa.child.process.pid, yaa.key),
         ]
         for name in names:
@@ -193,15 +207,19 @@ def running(names: Sequence[str] = ()) -> Iterator[list[Peer]]:
 
 
 def config(provider: str) -> dict[str, Any]:
-    """The server's: this one provider, and room for the streams of the largest measure."""
+    """The server's: this one provider, and room for the streams of the largest measure. All else is
+    the default: logging, the sandbox, tools."""
     main = {"preset": "openai", "api_url": f"{provider}/v1", "api_key": "k", "model_name": "s"}
     return {
         "server": {
             "providers": {"main": main},
             "default_provider": "main",
             "discover": False,
-            "limits": {"max_runs": 4096, "max_connections": 4096},
-            "log": {"level": "warning"},
+            "limits": {
+                "max_runs": 4096,
+                "max_connections": 4096,
+                "max_connections_per_address": 4096,
+            },
         }
     }
 
@@ -222,9 +240,32 @@ def spoken_to(stack: ExitStack, command: list[str]) -> tuple[Child, str]:
 
 
 def cpu_ms(pid: int) -> float:
-    """CPU time of all threads of a process (Linux: schedstat, in ns)."""
-    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
+    """CPU time of all threads of a process and its children (Linux: schedstat, in ns)."""
+    tasks = (task for one in tree(pid) for task in Path(f"/proc/{one}/task").glob("*/schedstat"))
+    return sum(int(_read(task).split()[0] or 0) for task in tasks) / 1e6
+
+
+def pss_kib(pid: int) -> int:
+    """Memory of a process and its children, what they share counted once (Linux)."""
+    texts = (_read(Path(f"/proc/{one}/smaps_rollup")) for one in tree(pid))
+    return sum(int(found[1]) for text in texts if (found := re.search(r"Pss:\s+(\d+) kB", text)))
+
+
+def tree(pid: int) -> list[int]:
+    """The process and all its descendants."""
+    found = [pid]
+    for one in found:
+        for children in Path(f"/proc/{one}/task").glob("*/children"):
+            found += map(int, _read(children).split())
+    return found
+
+
+def _read(path: Path) -> str:
+    """Empty if the process has ended."""
+    try:
+        return path.read_text() or "0"
+    except OSError:
+        return "0"
 
 
 def rss_kib(pid: int) -> int:

@@ -184,12 +184,12 @@ class Counted(CountingToolbox):
         super().__init__(tools, {})
         self.ran = ran
 
-    async def execute(self, session: Any, call: Any, args: Any, *more: Any, **owner: Any) -> Any:
+    async def execute(
+        self, session: Session, call: Any, args: Any, *more: Any, **owner: Any
+    ) -> None:
         if call["function"]["name"] in ONCE:
             self.ran[args["n"]] += 1
-        async with aclosing(super().execute(session, call, args, *more, **owner)) as source:
-            async for event in source:
-                yield event
+        await super().execute(session, call, args, *more, **owner)
 
 
 def marked(session: Any) -> Any:

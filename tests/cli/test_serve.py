@@ -172,7 +172,7 @@ class BeforeTheAgent(Case):
         self.assertIn("server.cli.serve", loaded)
         for name in (
             *("app", "agent", "cli.commands", "session", "context", "models", "tools", "schema"),
-            "protocols",
+            "protocols.services",
         ):
             self.assertNotIn(f"server.{name}", loaded)
 

@@ -127,7 +127,6 @@ test('why it stands still', () => {
     [{ messages: [user], interrupts: [{ id: 'l', reason: 'limit' }], status: 'interrupted', finish_reason: 'limit' }, 'limit', false],
     [{ messages: [user, { id: 'e', role: 'error', content: 'x' }], interrupts: [{ id: 'e', reason: 'model_error' }], status: 'failed' }, 'model_error', false],
     [{ messages: [user, { id: 'e', role: 'error', content: 'x' }], status: 'failed', finish_reason: 'failed' }, 'failed', true],
-    [{ messages: [user, answer], status: 'interrupted', finish_reason: 'cancelled' }, 'cancelled', true],
     [{ messages: [user, answer], status: 'interrupted', finish_reason: 'limit' }, 'limit', false],
   ]
   for (const [session, kind, resumes] of rows) {

@@ -294,7 +294,7 @@ test('a tree that anybody has written: never an error, and no approval comes wit
     for (const { id } of rows) if (id) tree.restore(session, tree.remove(session, id))
   }
   const answer = { status: 'resolved', payload: { approved: true } }
-  const branch = { id: 'b', at: '', messages: [], state: { interrupts: [{ id: 'i', reason: 'tool_call', answer }] }, calls: { c: { state: 'allowed' } } }
+  const branch = { id: 'b', at: '', messages: [], state: { interrupts: [{ id: 'i', reason: 'tool_call', answer }] }, calls: { c: { state: 'asking' } } }
   const held = { grants: [{ tool: 'shell', decision: 'allow' }], tool: { shell: { auto_approve: true } } }
   const { session } = use('core/foreign').sanitize({ id: 's', messages: [], ext: { held, limits: { max_steps: 9 }, temporary: true, tags: ['a'], tree: { branches: [branch] } } })
   assert.deepStrictEqual(session.ext, { tags: ['a'], tree: { branches: [{ ...branch, state: {}, calls: { c: { state: 'proposed' } } }] } })

@@ -14,7 +14,7 @@ from server.context.ops import PAGE, NoSuchMessage, reload, retain
 from server.context.view import view
 from server.tools.toolbox import Toolbox
 
-from ..fakes import DEFAULTS
+from ..fakes import DEFAULTS, events_of
 
 CALL = {"id": "c", "type": "function", "function": {"name": "read", "arguments": '{"a": "needle"}'}}
 
@@ -112,9 +112,7 @@ class AsTools(unittest.IsolatedAsyncioTestCase):
                 call: Any = {"id": "x", "type": "function", "function": function}
                 verdict = self.toolbox.verdict(made, call)
                 self.assertEqual(verdict.action, "run")
-                (event,) = [
-                    e async for e in self.toolbox.execute(made, call, verdict.args or {}, {})
-                ]
+                (event,) = await events_of(self.toolbox, made, call, verdict.args or {}, {})
                 self.assertEqual(event["metadata"]["yaa"]["state"], state)
                 self.assertIn(wanted, event["content"])
                 if name == "context_reload":

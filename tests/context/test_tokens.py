@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import statistics
 import time
 import unittest
 from typing import Any
@@ -9,12 +11,17 @@ from typing import Any
 from server.context.budget import (
     FAMILIES,
     MEDIA,
+    MESSAGE,
     MOST_OF_CHARACTER,
+    PLACES,
     SAMPLED,
+    WHOLE,
+    WINDOW,
     costs_of,
     estimate,
-    of_content,
+    estimator,
     of_message,
+    of_messages,
 )
 
 from ..bench.tokens import PROMISED, by, error, foretold, pieces
@@ -98,9 +105,59 @@ class Estimates(unittest.TestCase):
 
     def test_parts_and_calls(self) -> None:
         image = {"type": "image_url", "image_url": {"url": "data:" + "x" * 10**6}}
-        self.assertEqual(of_content([image, {"type": "text", "text": "hello"}]), MEDIA + 1)
-        self.assertEqual(of_content(None), 0)
-        call: Any = {"id": "c", "function": {"name": "read", "arguments": '{"path": "a.txt"}'}}
+        content = [image, {"type": "text", "text": "hello"}]
+        self.assertEqual(of_message({"role": "user", "content": content}), MESSAGE + MEDIA + 1)
+        self.assertEqual(of_message({"role": "user", "content": None}), MESSAGE)
+        call = {"id": "c", "function": {"name": "read", "arguments": '{"path": "a.txt"}'}}
         self.assertGreater(
             of_message({"role": "assistant", "content": "", "tool_calls": [call]}), 15
         )
+
+
+class Histories(unittest.TestCase):
+    """Many texts are measured in a bounded time, whatever their number and length."""
+
+    def test_few_texts_are_measured_whole(self) -> None:
+        texts = ["A sentence of a report, number 17.", "", "x" * (WHOLE - 34)]
+        each = estimator(texts)
+        self.assertEqual(list(map(each, texts)), list(map(estimate, texts)))
+        self.assertEqual(estimator([])("hello"), 1)
+
+    def test_of_many_only_windows_are_looked_at(self) -> None:
+        for texts in (["y" * 200] * 5_000, ["y" * 1_000_000], ["", "y" * 33_000, ""]):
+            read: list[int] = []
+
+            class Counted(str):
+                __slots__ = ()
+
+                def __getitem__(self, key: object, read: list[int] = read) -> str:
+                    found = super().__getitem__(key)  # type: ignore[index]
+                    read.append(len(found))
+                    return found
+
+            each = estimator([Counted(text) for text in texts])
+            with self.subTest(texts=len(texts)):
+                self.assertGreater(sum(read), 0)
+                self.assertLessEqual(sum(read), PLACES * WINDOW)
+                self.assertGreater(sum(map(each, texts)), sum(map(len, texts)) * 0.01)
+
+    def test_the_error_is_no_larger_than_that_of_a_text(self) -> None:
+        """Histories of a thousand messages in ten languages and five kinds of code, by real
+        counts."""
+        held = pieces("held")
+        for vocabulary, model in PROMISED.items():
+            costs, errors = costs_of(model), []
+            for seed in range(10):
+                chosen = random.Random(seed).choices(held, k=1_000)
+                counted = sum(piece["tokens"][vocabulary] for piece in chosen)
+                texts = [piece["text"] for piece in chosen]
+                found = sum(map(estimator(texts, costs), texts))
+                errors.append(abs(found / counted - 1))
+            self.assertLess(statistics.mean(errors), 0.056, vocabulary)
+
+    def test_messages(self) -> None:
+        messages: list[dict[str, Any]] = [
+            {"role": "user", "content": "hello"},
+            {"role": "assistant", "content": None},
+        ]
+        self.assertEqual(of_messages(messages), [of_message(each) for each in messages])

@@ -15,8 +15,8 @@ import json
 import random
 import tempfile
 import time
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,11 @@ from server.models.registry import Models
 from server.session.fold import Folder, digest
 from server.strict_json import JSONError, canonical
 from server.telemetry import log
-from server.tools.catalog import Entry
-from server.tools.dispatch import Performer
-from server.tools.mcp.servers import Question
-from server.tools.runner import Job, Outcome
+from server.tools.agent_save import AgentSaveTool
+from server.tools.base import Emit, Invocation, Tool
+from server.tools.fetch import FetchTool
+from server.tools.function_tools import ChildTool
+from server.tools.runner import Outcome
 from server.tools.toolbox import Toolbox
 
 from ..agent.test_loop import complete
@@ -172,18 +173,20 @@ class Model(ScriptedModel):
         return self
 
 
-class Dry(Performer):
-    """Tools that run nothing on this machine but say that they did."""
+class Dry(Tool):
+    """A tool that runs nothing on this machine but says that it did."""
 
-    async def perform(
-        self, entry: Entry, job: Job, question: Any | None
-    ) -> AsyncGenerator[str | Outcome | Question, None]:
-        if entry.tool.kind == "inline":
-            async for item in super().perform(entry, job, question):
-                yield item
-        else:
-            yield "working\n"
-            yield Outcome("ok", {"did": job.args})
+    async def run(self, call: Invocation, emit: Emit) -> Outcome:
+        emit("working\n")
+        return Outcome("ok", {"did": call.args})
+
+
+def dry(tool: Tool) -> Tool:
+    """The tool, not run; as it is if it only works on the session."""
+    if not isinstance(tool, ChildTool | FetchTool | AgentSaveTool):
+        return tool
+    made: type[Tool] = type("Dried", (Dry, type(tool)), {})
+    return made(**{each.name: getattr(tool, each.name) for each in fields(tool)})
 
 
 @functools.cache
@@ -202,7 +205,8 @@ def real_models() -> Models:
 @functools.cache
 def shared_toolbox() -> Toolbox:
     toolbox = Toolbox(config(), Client())
-    toolbox._performer = Dry(*(getattr(toolbox._performer, name) for name in PARTS))
+    for name, entry in toolbox._tools.items():
+        toolbox._tools[name] = replace(entry, tool=dry(entry.tool))
     return toolbox
 
 
@@ -210,8 +214,6 @@ def shared_toolbox() -> Toolbox:
 def tool_names() -> list[str]:
     return [*(tool["name"] for tool in shared_toolbox().info()), "page_title", "nothing", "x"]
 
-
-PARTS = ("_runner", "_client", "_mcp", "_allowed", "_agents")
 
 # -- real sessions ---------------------------------------------------------------------------------
 

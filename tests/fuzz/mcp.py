@@ -20,17 +20,18 @@ from pathlib import Path
 from typing import Any
 
 from server.http.client import Client
-from server.sandbox.parent import Outcome
+from server.sandbox.job import Outcome
 from server.schema.validate import SchemaError, Validator, check_schema
 from server.session import events
 from server.session.fold import fold
 from server.session.schema import check
 from server.strict_json import browser_safe, canonical
-from server.tools.mcp.servers import Question, Servers
+from server.tools.base import Question
+from server.tools.mcp.servers import McpTool, Servers
 from server.tools.result import envelope, text_for_model
-from server.tools.tool import BaseTool
 
 from ..chaos import processes
+from ..fakes import call_server
 from .liar import ID, Lies, written
 from .mutate import TOKENS, broken_bytes, broken_json, spelled
 
@@ -134,7 +135,7 @@ async def _trial(chance: random.Random) -> str:
 
 
 async def talked(servers: Servers, chance: random.Random) -> str:
-    tools: dict[str, BaseTool] = {}
+    tools: dict[str, McpTool] = {}
     await servers.load(lambda _, found: tools.update({tool.name: tool for tool in found}))
     canonical(browser_safe(servers.problems)).encode()
     usable = [tool for tool in tools.values() if taken(tool)]
@@ -143,7 +144,7 @@ async def talked(servers: Servers, chance: random.Random) -> str:
     tool, question = chance.choice(usable), None
     args: Json = {"a": chance.choice((1, "é\n", None, True, {"b": []}))}
     for _ in range(2):
-        items = [item async for item in servers.call(tool, args, question, LIMITS)]
+        items = await call_server(servers, tool, args, question, LIMITS)
         assert all(isinstance(item, str) for item in items[:-1]), items
         outcome = judged(tool, items[-1])
         if not isinstance(items[-1], Question):
@@ -152,7 +153,7 @@ async def talked(servers: Servers, chance: random.Random) -> str:
     return outcome
 
 
-def taken(tool: BaseTool) -> bool:
+def taken(tool: McpTool) -> bool:
     """Whether the catalog would offer it to a model."""
     assert NAME.fullmatch(tool.name), tool.name
     assert len(tool.description) < 9_000
@@ -164,7 +165,7 @@ def taken(tool: BaseTool) -> bool:
     return True
 
 
-def judged(tool: BaseTool, found: Any) -> str:
+def judged(tool: McpTool, found: Any) -> str:
     """What became of a call, once it is in a session that may be POSTed."""
     function = {"name": tool.name, "arguments": "{}"}
     call = {"id": "c", "type": "function", "function": function}

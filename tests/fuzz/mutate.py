@@ -22,7 +22,7 @@ NUMBERS = (0, -1, 1, 2**31, 2**53 - 1, 2**53, 2**63, 10**30, -(2**53), 0.5, -0.0
 TEXTS = (
     *("", " ", "a", "user", "assistant", "tool", "system", "error", "call_0", "msg_1", "__proto__"),
     *("\0", "\u2028", "é漢🦆", "\u202e", "x" * 256, "x" * 3_000, "../../etc/passwd", "{{a.b+1d}}"),
-    *("{", "}", "[]", "null", '{"a":1', '{"a":1,"a":2}', "tool_call", "done", "started", "allowed"),
+    *("{", "}", "[]", "null", '{"a":1', '{"a":1,"a":2}', "tool_call", "done", "started", "asking"),
 )
 KEYS = (
     "id",

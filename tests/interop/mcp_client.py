@@ -13,9 +13,9 @@ import sys
 from typing import Any
 
 from server.http.client import Client
-from server.tools.mcp.servers import Question, Servers
+from server.tools.base import Question
+from server.tools.mcp.servers import McpTool, Servers
 from server.tools.runner import Outcome
-from server.tools.tool import BaseTool
 
 LIMITS = {"wall_s": 20.0, "output_kb": 256.0}
 SAMPLES: dict[str, Any] = {
@@ -33,7 +33,7 @@ async def main(url: str) -> int:
     client = Client()
     servers = Servers({"peer": {"url": url}}, client)
     try:
-        tools: list[BaseTool] = []
+        tools: list[McpTool] = []
         await servers.load(lambda _, listed: tools.extend(listed))
         print("problems", servers.problems)
         for tool in tools:
@@ -45,14 +45,14 @@ async def main(url: str) -> int:
     return 0
 
 
-def wanted(tool: BaseTool, tools: list[BaseTool]) -> list[dict[str, Any]]:
+def wanted(tool: McpTool, tools: list[McpTool]) -> list[dict[str, Any]]:
     """What the scenario says of this tool, or something for every property. The echo tool of one
     scenario gets the schema of the other tool, as we have it."""
-    if tool.where[2] == "json_schema_echo":
+    if tool.listed_name == "json_schema_echo":
         return [{"schema": other.parameters} for other in tools if other is not tool]
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     calls = context.get("toolCalls") or []
-    told = [call.get("arguments", {}) for call in calls if call["name"] == tool.where[2]]
+    told = [call.get("arguments", {}) for call in calls if call["name"] == tool.listed_name]
     properties = tool.parameters.get("properties") or {}
     return told or [{name: sample(part) for name, part in properties.items()}]
 
@@ -66,10 +66,10 @@ def sample(schema: Any) -> Any:
     return SAMPLES.get(kind if isinstance(kind, str) else "", "text")
 
 
-async def settle(servers: Servers, tool: BaseTool, args: dict[str, Any]) -> Outcome | None:
+async def settle(servers: Servers, tool: McpTool, args: dict[str, Any]) -> Outcome | None:
     question: dict[str, Any] | None = None
     for _ in range(5):
-        found = [item async for item in servers.call(tool, args, question, LIMITS)][-1]
+        found = await servers.call(tool, args, question, LIMITS, lambda _: None)
         if not isinstance(found, Question):
             return found if isinstance(found, Outcome) else None
         properties = found.input["response_schema"].get("properties", {})

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from server.http.client import Client
-from server.tools.mcp.servers import Question, Servers
+from server.tools.base import Question
+from server.tools.mcp.servers import McpTool, Servers
 from server.tools.runner import Outcome
-from server.tools.tool import BaseTool
 
+from ..fakes import call_server
 from ..tooling import tools
 
 SCRIPT = str(Path(__file__).with_name("mcp_peer.py"))
@@ -44,20 +45,19 @@ SCENARIOS = (
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
-    async def start(self, entry: dict[str, Any]) -> dict[str, BaseTool]:
+    async def start(self, entry: dict[str, Any]) -> dict[str, McpTool]:
         """The tools of this server, by its own names."""
         client = Client()
         self.addAsyncCleanup(client.close)
         self.servers = Servers({"p": {**entry, "timeout": 30}}, client)
         self.addAsyncCleanup(self.servers.close)
-        found: list[BaseTool] = []
+        found: list[McpTool] = []
         await self.servers.load(lambda _, listed: found.extend(listed))
         self.assertEqual(self.servers.problems, [])
-        return {tool.where[2]: tool for tool in found}
+        return {tool.listed_name: tool for tool in found}
 
-    async def call(self, tool: BaseTool, args: Any = None, question: Any = None) -> list[Any]:
-        source = self.servers.call(tool, args or {}, question, LIMITS)
-        return [item async for item in source]
+    async def call(self, tool: McpTool, args: Any = None, question: Any = None) -> list[Any]:
+        return await call_server(self.servers, tool, args or {}, question, LIMITS)
 
     async def listen(self, command: list[str], env: dict[str, str]) -> None:
         """Start a server that listens, and wait until it does."""
@@ -90,7 +90,7 @@ class Python(Case):
         if modern:
             await self.check_question(listed["greet"])
 
-    async def check_question(self, greet: BaseTool) -> None:
+    async def check_question(self, greet: McpTool) -> None:
         [asked] = await self.call(greet)
         self.assertIsInstance(asked, Question)
         self.assertEqual(asked.input["message"], "Your name?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import http.client
 import json
@@ -16,12 +17,31 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from server.config import ConfigError, load
+from server.protocols.autoai.settings import FOREIGN
 
 from ..tooling.api import Api
 from ..tooling.child import Yaa
+from . import test_tools
 from .autoai_peers import Echo, Model, config
 
 Json = dict[str, Any]
+
+TESTED = {  # see test_rows.py
+    76: "examples of requests and responses",
+    81: "headers and cookies of the caller",
+    86: "the marker of page tools",
+    87: "/v1/chat/tool-result",
+    88: "a wait that ends in an error result",
+    89: "a sessionId without its history",
+    100: "static files under /auto-ai/",
+    111: "what is public",
+    113: "names of settings",
+}
+DIFFERENT = {
+    89: "The server keeps no session",
+    93: "protected by number",
+    111: "the protocol is not: who may ask costs money and runs tools",
+}
 
 # 9.3: what the caller sends, and the tools of 8.1 get.
 TOKEN, USER, TENANT, COOKIE = (
@@ -481,7 +501,7 @@ class Callers(unittest.TestCase):
                 json.dumps({"autoai": {"react": react, "model": {"api-key": "s3cret"}}})
             )
             with self.assertRaises(ConfigError) as caught:
-                load(Path(folder), file, {}, {})
+                load(Path(folder), file, {}, {}, foreign=[FOREIGN])
             said = "\n".join(caught.exception.problems)
             self.assertEqual(len(caught.exception.problems), 5)
             self.assertNotIn("s3cret", said)
@@ -501,6 +521,19 @@ class Callers(unittest.TestCase):
             file = Path(folder) / "config.json"
             file.write_text(json.dumps({"server": {"rest": {"shop": about}}}))
             load(Path(folder), file, {}, {})
+
+
+class Examples(test_tools.Case):
+    async def test_76_examples_of_requests_and_responses(self) -> None:
+        self.write(self.home / "tools" / "notes.py", test_tools.NOTES)
+        await self.start()
+        status, body = await asyncio.to_thread(self.api.request, "GET", "/auto-ai/v1/tools/move")
+        self.assertEqual(status, 200, body)
+        address = {"street": "text"}
+        self.assertEqual(body["requestExample"]["to"], address)
+        self.assertEqual(body["responseExample"], [{"name": "Ada", "homes": [address]}])
+        _, void = await asyncio.to_thread(self.api.request, "GET", "/auto-ai/v1/tools/Notes_crash")
+        self.assertNotIn("responseExample", void)
 
 
 if __name__ == "__main__":

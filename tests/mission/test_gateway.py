@@ -18,6 +18,22 @@ from ..tooling.child import Child, Yaa
 
 Json = dict[str, Any]
 
+TESTED = {  # see test_rows.py
+    43: "/api/chats",
+    44: "GET /api/chat",
+    45: "includeEvents",
+    47: "/api/submit",
+    48: "a chatId without its session",
+    52: "bash, city_datetime, mock_city_weather",
+    63: "a window of 20 runs",
+    64: "variables of the environment",
+    66: "a log line for each model call",
+}
+DIFFERENT = {
+    65: "`AGENT_BASH_WORKING_DIRECTORY` | – | every session has a folder of its own",
+    68: "secrets are always masked",
+}
+
 # As the document has them: one of each mode, under its names of tools, models and vendors.
 AGENTS = {
     "demoPlain": """{

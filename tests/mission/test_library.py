@@ -29,6 +29,7 @@ from server import (
     tool,
 )
 from server.cli.console import read_session
+from server.tools.function_tools import ChildTool
 
 from ..tooling.api import Api
 from ..tooling.child import Child, Yaa
@@ -322,7 +323,7 @@ class OwnersCode(Case):
             (mine,) = [each for each in found if each["name"] == "tools"]
             self.assertEqual(mine["origin"], "plain.py")
         with BaseAgent(home=self.home) as agent:
-            self.assertEqual(agent._app.toolbox._tools["tools"].tool.kind, "python")
+            self.assertIsInstance(agent._app.toolbox._tools["tools"].tool, ChildTool)
 
 
 class Stores(Case):

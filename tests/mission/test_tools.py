@@ -472,16 +472,6 @@ class Schemas(Case):
             self.home / "tools" / "shop.py", NOTES.replace("Notes", "Shop").replace("move", "ship")
         )
 
-    async def test_76_examples_of_requests_and_responses(self) -> None:
-        await self.start()
-        status, body = await asyncio.to_thread(self.api.request, "GET", "/auto-ai/v1/tools/move")
-        self.assertEqual(status, 200, body)
-        address = {"street": "text"}
-        self.assertEqual(body["requestExample"]["to"], address)
-        self.assertEqual(body["responseExample"], [{"name": "Ada", "homes": [address]}])
-        _, void = await asyncio.to_thread(self.api.request, "GET", "/auto-ai/v1/tools/Notes_crash")
-        self.assertNotIn("responseExample", void)
-
     async def test_115_what_a_toolkit_says_reaches_the_model_and_info(self) -> None:
         await self.start()
         await self.run_session()

@@ -136,7 +136,7 @@ class Endpoints(unittest.TestCase):
                 self.assertEqual(endpoint(url, spoken(api, "", PRESETS["custom"])), wanted)
 
     def test_the_configuration_knows_the_same_apis(self) -> None:
-        self.assertEqual(PROVIDER["api"].names, ("", *PATHS))
+        self.assertEqual(PROVIDER["api"].schema["enum"], ["", *PATHS])
 
     def test_which_api_is_meant(self) -> None:
         cases = [

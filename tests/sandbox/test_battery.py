@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from server.sandbox.policy import code
+from server.sandbox.policy import code_folders
 from server.sandbox.probe import closed_to_others
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +54,7 @@ APART = {
 
 def reachable_python() -> str | None:
     """An interpreter that other users can start: the system's, where ours is closed to them."""
-    if not closed_to_others(code(), ROOT):
+    if not closed_to_others(code_folders(), ROOT):
         return sys.executable
     found = shutil.which("python3", path="/usr/local/bin:/usr/bin")
     old = "import sys; sys.exit(sys.version_info < (3, 11))"

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from server.sandbox import netproxy
-from server.sandbox.netproxy import NetProxy, Refused, wanted
+from server.sandbox.netproxy import NetProxy, Refused, parse_head
 from server.sandbox.network_policy import Reach
 from server.tools.runner import Job, Outcome
 
@@ -42,7 +42,7 @@ class Heads(unittest.TestCase):
                 fields = (
                     b"Host: evil\r\nX: y\r\nProxy-Authorization: secret\r\nConnection: x\r\n\r\n"
                 )
-                found = wanted(line + b"\r\n" + fields)
+                found = parse_head(line + b"\r\n" + fields)
                 self.assertEqual((found.host, found.port), (host, port))
                 self.assertTrue(found.head.startswith(start), found.head)
                 self.assertNotIn(b"evil", found.head)
@@ -82,7 +82,7 @@ class Heads(unittest.TestCase):
             b"\r\n\r\n",
         ):
             with self.subTest(head), self.assertRaises(Refused):
-                wanted(head)
+                parse_head(head)
 
 
 class Resolver:

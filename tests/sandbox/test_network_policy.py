@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.sandbox.network_policy import NETWORKS, Reach, narrowed, problem, widened
+from server.sandbox.network_policy import NETWORKS, Reach, entry_problem, narrow, widen
 
 HOSTS = (
     "packages.test",
@@ -60,19 +60,19 @@ class Lets(unittest.TestCase):
             "a_b.c",
             "xn--bcher-kva.ch",
         ):
-            self.assertEqual(problem(entry), "", entry)
+            self.assertEqual(entry_problem(entry), "", entry)
         for entry in (
             *("", "a b", "http://x.org", "x.org/path", "10.0.0/8", "a.org:0", "a.org:99999"),
             *("a.org:x", "*.a.org:443", "*:443", "a.*", "a\0b", "a.org:", "user@a.org", "-a.org"),
         ):
-            self.assertTrue(problem(entry), entry)
+            self.assertTrue(entry_problem(entry), entry)
 
 
 class Changes(unittest.TestCase):
     def test_a_session_only_narrows(self) -> None:
         for base in NETWORKS:
             for asked in (*NETWORKS, None, "everything", 7):
-                found = narrowed(Reach(base, HOSTS), asked)  # type: ignore[arg-type]
+                found = narrow(Reach(base, HOSTS), asked)  # type: ignore[arg-type]
                 rank = NETWORKS.index(found.network)
                 self.assertLessEqual(rank, NETWORKS.index(base))
                 if asked in NETWORKS:
@@ -115,7 +115,7 @@ class Changes(unittest.TestCase):
         ]
         for base, asked, wanted in cases:
             with self.subTest(base=base.network, asked=asked):
-                found = widened(base, asked, add)
+                found = widen(base, asked, add)
                 if wanted is None:
                     self.assertIsInstance(found, str)
                 else:

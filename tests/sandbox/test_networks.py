@@ -18,7 +18,7 @@ from server.session.call_actions import Ask, Execute
 from server.session.schema import check
 from server.tools.toolbox import Toolbox
 
-from ..fakes import DEFAULTS
+from ..fakes import DEFAULTS, events_of
 from .test_netproxy import WithSite
 
 NEEDS = """
@@ -82,7 +82,7 @@ class Networks(WithSite):
         session: Any = {**self.session, "calls": {"c": asked.entry}, "interrupts": [answered]}
         job = plan(session, toolbox, (), call, message, False)
         assert isinstance(job, Execute), job
-        events = [e async for e in toolbox.execute(session, call, job.args, job.entry)]
+        events = await events_of(toolbox, session, call, job.args, job.entry)
         found: dict[str, Any] = events[-1]["metadata"]["yaa"]["result"]
         return found
 
@@ -132,7 +132,7 @@ class Networks(WithSite):
             "tier": "none",
         }
         args = {"command": "true"}
-        events = [e async for e in toolbox.execute(self.session, self.call(), args, entry)]
+        events = await events_of(toolbox, self.session, self.call(), args, entry)
         self.assertEqual(events[-1]["metadata"]["yaa"]["result"]["status"], "policy_exceeded")
 
     async def test_a_session_narrows(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from server.sandbox.packages import Package, closed_to, package_of, registration
-from server.sandbox.policy import outermost
+from server.sandbox.policy import outermost_folders
 
 
 class Case(unittest.TestCase):
@@ -68,7 +68,7 @@ class Entries(Case):
     def test_the_roots_hold_the_environment(self) -> None:
         package = self.package(paths=[str(self.code)])
         self.assertIn(str(self.code), package.roots)
-        self.assertEqual(package.roots, outermost(map(Path, package.roots)))
+        self.assertEqual(package.roots, outermost_folders(map(Path, package.roots)))
 
     def test_a_folder_closed_to_the_user_of_tools(self) -> None:
         package = self.package(paths=[str(self.code)])

@@ -16,11 +16,11 @@ from typing import Any
 
 from server.config import Config
 from server.sandbox.policy import TIERS
-from server.sandbox.probe import closed_to_others, exists, users, verdict
+from server.sandbox.probe import closed_to_others, user_exists, user_id_ranges, verdict
 from server.tools.runner import Runner
 from server.tools.toolbox import Toolbox
 
-from ..fakes import DEFAULTS
+from ..fakes import DEFAULTS, events_of
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {"shell", "read_file", "write_file", "edit_file", "list_files", "python", "search_files"}
@@ -99,12 +99,8 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
                 said = toolbox.verdict(self.session, call)
                 self.assertEqual(said.action, "error")
                 self.assertIn("sandbox_unavailable", said.reason)
-                events = [
-                    event
-                    async for event in toolbox.execute(
-                        self.session, call, {"command": "touch ran"}, {}
-                    )
-                ]
+                args = {"command": "touch ran"}
+                events = await events_of(toolbox, self.session, call, args, {})
                 result = events[-1]["metadata"]["yaa"]["result"]
                 self.assertEqual(result["error"]["type"], "sandbox_unavailable")
                 self.assertEqual(list(self.home.rglob("ran")), [])
@@ -122,8 +118,7 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(toolbox.sandbox()["withheld"], [])
         self.assertIn("mine", {tool["name"] for tool in toolbox.info()})
         call = self.call("shell", {"command": "true"})
-        async for event in toolbox.execute(self.session, call, {"command": "true"}, {}):
-            last = event
+        *_, last = await events_of(toolbox, self.session, call, {"command": "true"}, {})
         self.assertEqual(last["metadata"]["yaa"]["result"]["sandbox"], {"tier": "none"})
 
     async def test_nothing_of_the_proof_stays(self) -> None:
@@ -153,7 +148,7 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
     def test_nobody_is_in_the_way_of_the_proof_in_the_temporary_folder(self) -> None:
         """Which is everybody's below tier A."""
         (self.home / "canary").mkdir()
-        code = "from server.sandbox import selftest as s; print(s.tried(s.scratch, {}))"
+        code = "from server.sandbox import selftest as s; print(s.try_attempt(s.scratch, {}))"
         done = subprocess.run(
             [sys.executable, "-c", code],
             cwd=ROOT, env={**os.environ, "TMPDIR": str(self.home)}, capture_output=True,
@@ -181,8 +176,8 @@ class Hardened(unittest.TestCase):
             ("0 1000 1\n1 100000 65536\n", 65537, False),
         ):
             with self.subTest(listed=listed, uid=uid):
-                self.assertEqual(exists(uid, listed), found)
-        self.assertTrue(exists(os.geteuid(), users()))
+                self.assertEqual(user_exists(uid, listed), found)
+        self.assertTrue(user_exists(os.geteuid(), user_id_ranges()))
 
     def test_in_a_namespace_without_the_tools_user(self) -> None:
         """The advice is not to open folders, which would not help."""

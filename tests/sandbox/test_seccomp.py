@@ -12,8 +12,8 @@ from server.sandbox.seccomp import (
     KILL,
     REFUSED,
     WATCHES,
-    compile,
-    packed,
+    compile_filter,
+    pack,
     simulate,
 )
 from server.sandbox.syscalls import NEWEST, NUMBERS
@@ -24,7 +24,7 @@ EPERM, EACCES, ENOSYS = (ERROR | n for n in (errno.EPERM, errno.EACCES, errno.EN
 class Filter(unittest.TestCase):
     def test_what_is_refused(self) -> None:
         for arch, known in NUMBERS.items():
-            program = compile(arch)
+            program = compile_filter(arch)
             for name in REFUSED:
                 if name in known:
                     with self.subTest(arch=arch, name=name):
@@ -76,7 +76,7 @@ class Filter(unittest.TestCase):
             ("openat", (0, 0, 0o20200000, 0o4644), EPERM),
         ]
         for arch, known in NUMBERS.items():
-            program = compile(arch)
+            program = compile_filter(arch)
             for name, args, verdict in cases:
                 with self.subTest(arch=arch, name=name, args=args):
                     self.assertEqual(simulate(program, arch, known[name], *args), verdict)
@@ -96,28 +96,30 @@ class Filter(unittest.TestCase):
             ):
                 for network, verdict in (("full", full), ("proxy", proxy), ("off", EACCES)):
                     with self.subTest(arch=arch, args=args, network=network):
-                        program = compile(arch, network=network)
+                        program = compile_filter(arch, network=network)
                         self.assertEqual(simulate(program, arch, known["socket"], *args), verdict)
 
     def test_other_tables(self) -> None:
         for arch in NUMBERS:
-            program = compile(arch)
+            program = compile_filter(arch)
             self.assertEqual(simulate(program, "i386", 11), KILL)
             self.assertEqual(simulate(program, arch, NEWEST + 1), ENOSYS)
             self.assertEqual(simulate(program, arch, NEWEST), ALLOW)
-        self.assertEqual(simulate(compile("x86_64"), "x86_64", 0x40000000 + 39), ENOSYS)
+        self.assertEqual(simulate(compile_filter("x86_64"), "x86_64", 0x40000000 + 39), ENOSYS)
 
     def test_everyday_calls_pass(self) -> None:
         everyday = {"x86_64": (0, 1, 3, 9, 39, 59, 61, 231), "aarch64": (56, 63, 64, 93, 221, 260)}
         for arch, numbers in everyday.items():
             for number in numbers:
-                self.assertEqual(simulate(compile(arch), arch, number), ALLOW, (arch, number))
+                self.assertEqual(
+                    simulate(compile_filter(arch), arch, number), ALLOW, (arch, number)
+                )
 
     def test_the_kernel_takes_it(self) -> None:
         """At most 4096 instructions of 8 bytes, each jump within the program."""
         for arch in NUMBERS:
-            program = compile(arch)
-            self.assertEqual(len(packed(program)), 8 * len(program))
+            program = compile_filter(arch)
+            self.assertEqual(len(pack(program)), 8 * len(program))
             self.assertLess(len(program), 4096)
             for at, (_, when_true, when_false, _) in enumerate(program):
                 self.assertLess(at + 1 + max(when_true, when_false), len(program) + 1)

@@ -64,7 +64,7 @@ class Dying(Pool):
             self.times -= 1
             worker.recv(1, socket.MSG_PEEK)  # it says that it is ready
             deadline = time.monotonic() + WAIT_S
-            while (left := usage.tree(self.pid)) and time.monotonic() < deadline:
+            while (left := usage.descendants(self.pid)) and time.monotonic() < deadline:
                 for pid in left:  # more of them may still be coming
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)

@@ -16,7 +16,7 @@ from server.schema.report import (
     nearest,
     one_of,
     path,
-    pointer,
+    pointer_at,
     show,
 )
 
@@ -53,7 +53,7 @@ class Places(unittest.TestCase):
                 for key in keys:
                     at = (at, key)
                 self.assertEqual(path(at), keys)
-                self.assertEqual(pointer(at), expected)
+                self.assertEqual(pointer_at(at), expected)
 
 
 class Trials(unittest.TestCase):

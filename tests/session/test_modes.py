@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
+from server.session.config_schema import CONFIG
 from server.session.modes import (
     MODES,
     beyond,
@@ -15,7 +16,6 @@ from server.session.modes import (
     places,
     used,
 )
-from server.session.schema import CONFIG
 
 from ..fakes import user
 
@@ -65,11 +65,11 @@ class Names(unittest.TestCase):
             self.assertIsNone(mode_named(wrong))
 
     def test_an_unknown_one_is_refused_with_those_there_are(self) -> None:
-        fits, wanted = CONFIG["yaa"]["mode"]
+        mode = CONFIG.fields["yaa"].fields["mode"]
         self.assertEqual(
-            [fits(x) for x in ("RE_ACT", "", None, "fast", 1)], [True] * 3 + [False] * 2
+            [mode.fits(x) for x in ("RE_ACT", "", None, "fast", 1)], [True] * 3 + [False] * 2
         )
-        self.assertEqual(wanted, "one of free, plain, react, plan_execute")
+        self.assertEqual(mode.words, "one of free, plain, react, plan_execute")
 
     def test_the_session_then_its_agent(self) -> None:
         for own, agents, wanted in (

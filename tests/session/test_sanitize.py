@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from server.session import sanitize as foreign
+from server.session.config_schema import CONFIG
+from server.session.limits import LIMITS
 from server.session.sanitize import sanitize
-from server.session.schema import CONFIG, CONTEXT, LIMITS, TOP
+from server.session.schema import CONTEXT, TOP
 from server.strict_json import canonical
 
 from .. import forged
@@ -56,7 +58,7 @@ class Sanitized(unittest.TestCase):
         self.assertEqual(set(SHIPPED) - decided, set())
         self.assertEqual(set(CONTEXT) - {*foreign.CONTEXT, "calib", "windows"}, set())
         self.assertEqual(foreign.AT_MOST["limits"], LIMITS)
-        sections = {name: set(keys) for name, keys in CONFIG.items()}
+        sections = {name: set(kind.fields) for name, kind in CONFIG.fields.items()}
         for name, defaults in SHIPPED["config"].items():
             sections[name] |= set(defaults)
         gone = {"provider", "model_settings", "tool_choice", "unattended", "language"}

@@ -173,6 +173,7 @@ class Limits(unittest.TestCase):
                 {"tool": "t", "decision": "deny", "match": {str(each): "x" for each in range(n)}}
             ]
         },
+        "tools": lambda n: {"tools": [{"name": "t"}] * n},
         "plan/tasks": lambda n: {"plan": {"tasks": [{}] * n}},
         "config/agent/tools": lambda n: {"config": {"agent": {"tools": ["a*"] * n}}},
         "config/limits/tool": lambda n: {"config": {"limits": {"tool": dict(numbers(n))}}},

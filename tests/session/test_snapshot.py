@@ -81,7 +81,7 @@ class Rebuilding(unittest.TestCase):
                 self.assertEqual(check(session), [])
                 self.assert_rebuilt(session)
         self.assert_rebuilt({})
-        self.assert_rebuilt({"run": {"id": 5, "started_at": "now"}, "finish_reason": "cancelled"})
+        self.assert_rebuilt({"run": {"id": 5, "started_at": "now"}, "finish_reason": "odd"})
 
     def test_what_others_read(self) -> None:
         """Text, thoughts, calls and results stand where AG-UI has them, and only once."""

@@ -64,6 +64,26 @@ class Lines(unittest.TestCase):
         self.assertEqual(text.count("\n"), 6)
         self.assertIn("ValueError", text)
 
+    def test_no_secret_in_an_object_of_short_values(self) -> None:
+        """Its values are masked one by one, and the masked form of a value is remembered."""
+        late = "Lz4lateLz4late"
+        for _ in range(2):
+            self.log.info({"session": late, "model": "m", "ms": 3, "key_name": "home"})
+            redact.register([late])
+        self.log.info({"name": "authorization", "value": "hush-hush"})
+        self.log.info({"X-Api-Key": "hush-hush", "clientSecret": "hush-hush", "n": None})
+        self.log.info({"path": "https://me:hush-hush@host/x", "key_name": "home"})
+        self.log.info({"session": "sk-hush-hush-hush-hush", late: 1})
+        self.log.info({"text": "the password is hush-hush"})
+        first, second, *others = self.stream.getvalue().splitlines()
+        self.assertIn(late, first)
+        self.assertIn('"key_name":"home"', first)
+        self.assertIn('{"session":"***","model":"m","ms":3,"key_name":"home"}', second)
+        for line in others:
+            self.assertIn("***", line)
+            self.assertNotIn("hush", line)
+            self.assertNotIn(late, line)
+
     def test_a_long_line_is_cut_and_holds_no_half_of_a_key(self) -> None:
         for room in (65_530, 65_500, 65_000, 64_000):
             self.log.info("x" * room + f" sk-{CANARY * 20} " + "y" * 100_000)

@@ -6,6 +6,7 @@ Nothing is imported or run, so a file cannot hide what it does from the tests th
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 from collections.abc import Iterator
 from functools import cache
@@ -158,5 +159,5 @@ def tracked() -> list[Path]:
         listed = subprocess.run(command, capture_output=True, check=True).stdout.decode()
         paths = [ROOT / name for name in listed.split("\0") if name]
     except (OSError, subprocess.CalledProcessError):
-        paths = [p for p in ROOT.rglob("*") if not any(x.startswith(".") for x in p.parts)]
+        paths = [p for p in ROOT.rglob("*") if not re.search(r"/\.|/__pycache__/", str(p))]
     return [path for path in paths if path.is_file()]

@@ -18,7 +18,7 @@ from server.session.agent_definition import MAX_FILE
 from server.tools.agent_save import MOST, save
 from server.tools.toolbox import Toolbox
 
-from ..fakes import DEFAULTS
+from ..fakes import DEFAULTS, events_of
 
 
 class Saving(unittest.TestCase):
@@ -174,7 +174,7 @@ class Saving(unittest.TestCase):
         self.assertEqual(verdict.args, {"name": "a", "definition": {"mode": "plain"}})
 
         async def run() -> list[Any]:
-            return [e async for e in toolbox.execute(session, call, verdict.args or {}, {})]
+            return await events_of(toolbox, session, call, verdict.args or {}, {})
 
         (result,) = asyncio.run(run())
         self.assertIn("The agent a is saved", result["content"])

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import logging
 import unittest
+from pathlib import Path
 from typing import Any
 
+from server.agents.registry import Folders
 from server.schema.validate import SchemaError
+from server.tools.base import Tool
 from server.tools.catalog import Catalog
-from server.tools.tool import BaseTool
+from server.tools.runner import Runner
 
 
-def tool(kind: str, **properties: Any) -> BaseTool:
+class Remote(Tool):
+    remote = True
+
+
+def tool(kind: type[Tool], **properties: Any) -> Tool:
     schema = {"type": "object", "properties": properties}
-    return BaseTool("t", "", schema, kind=kind, origin="mcp s")
+    return kind("t", "", schema, origin="mcp s")
+
+
+def catalog(folder: Path | None = None) -> Catalog:
+    """The catalog of a server without a network."""
+    folder = folder or Path()
+    return Catalog(Runner(folder), Folders(folder))
 
 
 class Patterns(unittest.TestCase):
@@ -22,40 +35,40 @@ class Patterns(unittest.TestCase):
     def setUp(self) -> None:
         logging.disable(logging.CRITICAL)
         self.addCleanup(logging.disable, logging.NOTSET)
-        self.catalog = Catalog(network=False)
+        self.catalog = catalog()
 
     def test_of_strangers(self) -> None:
-        for number, pattern in enumerate(("(?i)^a$", r"^(\w+\s?)+$", r"\p{Print}")):
+        for pattern in ("(?i)^a$", r"^(\w+\s?)+$", r"\p{Print}"):
             with self.subTest(pattern):
-                catalog = Catalog(network=False)
+                found = catalog()
                 odd = {"type": "object", "properties": {"in/ner": {"pattern": pattern}}}
-                catalog.add(tool("mcp" if number else "rest", a={"pattern": "^x$"}, b=odd))
-                check = catalog.entries["t"].validator
+                found.add(tool(Remote, a={"pattern": "^x$"}, b=odd))
+                check = found.entries["t"].validator
                 self.assertEqual(check.errors({"a": "x", "b": {"in/ner": "?"}}), [])
                 self.assertEqual(
                     [e.pointer for e in check.errors({"a": "y", "b": 1})], ["/a", "/b"]
                 )
-                (told,) = catalog.problems
+                (told,) = found.problems
                 where = "/properties/b/properties/in~1ner/pattern"
                 self.assertTrue(told.startswith(f"mcp s: t: not checked: {where}: "), told)
-                offered = catalog.entries["t"].tool.parameters["properties"]["b"]
+                offered = found.entries["t"].tool.parameters["properties"]["b"]
                 self.assertEqual(offered, odd)
 
     def test_wherever_it_stands(self) -> None:
         """A name that a URI would spell otherwise; and behind an anchor, where no pointer leads."""
-        self.catalog.add(tool("mcp", **{"a%20b": {"pattern": "(?i)a"}}))
+        self.catalog.add(tool(Remote, **{"a%20b": {"pattern": "(?i)a"}}))
         (told,) = self.catalog.problems
         self.assertIn("/properties/a%20b/pattern", told)
         self.catalog.entries.clear()
         behind = {"$ref": "#d", "$defs": {"d": {"$anchor": "d", "pattern": "(?i)a"}}}
         with self.assertRaises(SchemaError):
-            self.catalog.add(tool("mcp", a=behind))
+            self.catalog.add(tool(Remote, a=behind))
 
     def test_of_the_owner_and_of_what_else_is_wrong(self) -> None:
         for made in (
-            tool("python", a={"pattern": "(?i)a"}),
-            tool("mcp", a={"pattern": "(?i)a"}, b={"type": "int"}),
-            tool("mcp", a={"patternProperties": {"(?i)a": {}}}),
+            tool(Tool, a={"pattern": "(?i)a"}),
+            tool(Remote, a={"pattern": "(?i)a"}, b={"type": "int"}),
+            tool(Remote, a={"patternProperties": {"(?i)a": {}}}),
         ):
             with self.subTest(made.parameters), self.assertRaises(SchemaError):
                 self.catalog.add(made)

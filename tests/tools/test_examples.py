@@ -7,7 +7,7 @@ import unittest
 from datetime import date
 from typing import Any
 
-from server.tools.tool import BaseTool
+from server.tools.base import Tool
 from server.tools.toolbox import Toolbox
 
 from ..tooling.tools import ROOT
@@ -30,7 +30,7 @@ class Examples(Case):
         return envelope
 
     async def test_all_of_it_can_be_used(self) -> None:
-        names = [t.name for t in self.found if isinstance(t, BaseTool)]
+        names = [t.name for t in self.found if isinstance(t, Tool)]
         self.assertEqual(
             sorted(names),
             sorted(
@@ -40,7 +40,7 @@ class Examples(Case):
             self.found,
         )
         for tool in self.found:
-            assert isinstance(tool, BaseTool), tool
+            assert isinstance(tool, Tool), tool
             self.assertTrue(tool.description and tool.read_only, tool.name)
             self.assertEqual(tool.keep, 3 if tool.name.startswith("Ops") else None)
 

@@ -17,7 +17,7 @@ from server.tools.tool import ToolError
 from server.tools.toolbox import Toolbox
 from server.types import Event
 
-from ..fakes import DEFAULTS
+from ..fakes import DEFAULTS, events_of
 from ..models.fakes import Peer, answer, serving
 
 LOCAL = ("127.0.0.1",)
@@ -124,8 +124,7 @@ class Fetching(Case):
             verdict = self.toolbox.verdict(self.session, call)
             self.assertEqual(verdict.action, "ask", "it asks first")
             assert verdict.args is not None
-            source = self.toolbox.execute(self.session, call, verdict.args, {})
-            found: list[Event] = [event async for event in source]
+            found = await events_of(self.toolbox, self.session, call, verdict.args, {})
         envelope: dict[str, Any] = found[-1]["metadata"]["yaa"]["result"]
         return envelope
 

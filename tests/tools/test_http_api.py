@@ -9,15 +9,17 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.agents.registry import Folders
 from server.config import Config
 from server.http.client import Client
 from server.settings import forwarding
 from server.tools.catalog import Catalog
-from server.tools.http_api import Operation, call, operation, operations, request
+from server.tools.http_api import HttpTool, operation, operations, request
+from server.tools.runner import Runner
 from server.tools.tool import ToolError
 from server.tools.toolbox import Toolbox
 
-from ..fakes import DEFAULTS
+from ..fakes import DEFAULTS, events_of
 from ..models.fakes import answer, serving
 
 ABOUT: dict[str, Any] = {
@@ -25,6 +27,7 @@ ABOUT: dict[str, Any] = {
     "headers": {"Authorization": "Bearer canary"},
 }
 TEXT = {"type": "string"}
+CLIENT = Client()  # of tools that are only described
 REFUSALS = (  # what a status means, where the service itself says nothing
     (400, "400: the request was not understood"),
     (
@@ -42,9 +45,9 @@ REFUSALS = (  # what a status means, where the service itself says nothing
 )
 
 
-def made(path: str = "/a/{x}", method: str = "GET", **parameters: Any) -> Operation:
+def made(path: str = "/a/{x}", method: str = "GET", **parameters: Any) -> HttpTool:
     each = {"name": "op", "path": path, "method": method, "parameters": parameters}
-    return operation("api", ABOUT, each)
+    return operation(CLIENT, "api", ABOUT, each)
 
 
 class Requests(unittest.TestCase):
@@ -84,7 +87,7 @@ class Requests(unittest.TestCase):
         self.assertEqual(url, "https://api.example.org/v1/a/1?q%5B%5D=a%26b&q%5B%5D=true")
         self.assertEqual((headers["x-trace"], headers["authorization"]), ("t", "Bearer canary"))
         self.assertEqual(json.loads(body), {"f": {"deep": None}})
-        csv = operation("api", {**ABOUT, "headers": {"Accept": "text/csv"}}, {"path": "/"})
+        csv = operation(CLIENT, "api", {**ABOUT, "headers": {"Accept": "text/csv"}}, {"path": "/"})
         self.assertEqual(request(csv, {})[1]["accept"], "text/csv")  # the owner has the last word
         whole = made("/a", "PUT", items={"type": "array", "in": "content"})
         self.assertEqual(request(whole, {"items": [1]})[2], b"[1]")
@@ -93,15 +96,15 @@ class Requests(unittest.TestCase):
     def test_a_header_of_the_owners_is_no_argument(self) -> None:
         about = {**ABOUT, "headers": {"X-Trace": "ours"}}
         parameters = {"trace": {"in": "header", "as": "x-trace"}, "q": TEXT}
-        op = operation("api", about, {"name": "op", "path": "/", "parameters": parameters})
-        self.assertEqual(list(op.tool.parameters["properties"]), ["q"])
+        op = operation(CLIENT, "api", about, {"name": "op", "path": "/", "parameters": parameters})
+        self.assertEqual(list(op.parameters["properties"]), ["q"])
         self.assertEqual(request(op, {"trace": "theirs"})[1]["x-trace"], "ours")
 
     def test_what_the_caller_brings_is_no_argument(self) -> None:
         about = {**ABOUT, "forward": ["X-User-Id", "cookie:SID"]}
         parameters = {"user": {"in": "header", "as": "x-user-id", "needed": True}, "q": TEXT}
-        op = operation("api", about, {"name": "op", "path": "/", "parameters": parameters})
-        self.assertEqual(list(op.tool.parameters["properties"]), ["q"])
+        op = operation(CLIENT, "api", about, {"name": "op", "path": "/", "parameters": parameters})
+        self.assertEqual(list(op.parameters["properties"]), ["q"])
         brought = {"x-user-id": "anna", "cookie": "SID=1", "authorization": "Bearer theirs"}
         headers = request(op, {"user": "bert", "q": "1"}, brought)[1]
         self.assertEqual((headers["x-user-id"], headers["cookie"]), ("anna", "SID=1"))
@@ -111,8 +114,8 @@ class Requests(unittest.TestCase):
         """As many APIs want it: it is no argument, and no answer repeats it."""
         about = {**ABOUT, "query": {"appid": "0123456789abcdef-q", "units": "metric", "v": "2"}}
         parameters = {"id": {"in": "query", "as": "appid", "needed": True}, "q": TEXT}
-        op = operation("api", about, {"name": "op", "path": "/", "parameters": parameters})
-        self.assertEqual(list(op.tool.parameters["properties"]), ["q"])
+        op = operation(CLIENT, "api", about, {"name": "op", "path": "/", "parameters": parameters})
+        self.assertEqual(list(op.parameters["properties"]), ["q"])
         url, _, _ = request(op, {"q": "a&appid=b", "id": "theirs"})
         own = "appid=0123456789abcdef-q&units=metric&v=2"
         self.assertEqual(url, f"https://api.example.org/v1/?q=a%26appid%3Db&{own}")
@@ -123,29 +126,32 @@ class Requests(unittest.TestCase):
             ({"path": "/a/{x}"}, "the path needs x"),
             ({"path": "a"}, "begins with /"),
             ({"path": "/a", "method": "TRACE"}, "method is TRACE"),
-            ({"path": "/a", "methd": "GET"}, "no setting methd"),
-            ({"path": "/a", "parameters": {"x": {"in": "cookie"}}}, "x.in is cookie"),
-            ({"path": "/a", "parameters": {"x": 1}}, "parameters.x is a schema"),
+            ({"path": "/a", "methd": "GET"}, "unknown key methd; did you mean method"),
+            (
+                {"path": "/a", "parameters": {"x": {"in": "cookie"}}},
+                'x.in is "cookie", wanted one of path',
+            ),
+            ({"path": "/a", "parameters": {"x": 1}}, "parameters.x is 1, wanted a schema"),
         ]
         for name in ("Proxy-Authorization", "cookie", "Host", "X-Api-Key", "x-auth-token", "a b"):
             header = {"x": {"in": "header", "as": name}}
             cases.append(({"path": "/a", "parameters": header}, "may not write the header"))
         for each, wanted in cases:
             with self.subTest(each), self.assertRaisesRegex(ToolError, wanted):
-                operation("api", ABOUT, {"name": "op", **each})
+                operation(CLIENT, "api", ABOUT, {"name": "op", **each})
         for url in ("", "ftp://a", "https://u@a", "https://a?q", "a.org"):
             with self.subTest(url), self.assertRaisesRegex(ToolError, "base_url"):
-                operation("api", {"base_url": url}, {"name": "op", "path": "/"})
+                operation(CLIENT, "api", {"base_url": url}, {"name": "op", "path": "/"})
 
     def test_hints(self) -> None:
         for method, read_only, repeatable in (
             *(("GET", True, True), ("PUT", False, True)),
             *(("DELETE", False, True), ("POST", False, False), ("PATCH", False, False)),
         ):
-            tool = made("/", method).tool
+            tool = made("/", method)
             self.assertEqual((tool.read_only, tool.repeatable), (read_only, repeatable), method)
-        careful = operation("api", ABOUT, {"name": "op", "path": "/", "read_only": False})
-        self.assertFalse(careful.tool.read_only)
+        careful = operation(CLIENT, "api", ABOUT, {"name": "op", "path": "/", "read_only": False})
+        self.assertFalse(careful.read_only)
 
 
 class Answers(unittest.IsolatedAsyncioTestCase):
@@ -155,8 +161,10 @@ class Answers(unittest.IsolatedAsyncioTestCase):
 
     async def said(self, reply: bytes, **about: Any) -> Any:
         async with serving(reply) as server:
-            op = operation("api", {"base_url": server.url, **about}, {"name": "op", "path": "/"})
-            outcome = await call(self.client, op, {}, 5)
+            op = operation(
+                self.client, "api", {"base_url": server.url, **about}, {"name": "op", "path": "/"}
+            )
+            outcome = await op.send({}, 5)
         return outcome.result if outcome.status == "ok" else outcome.error["message"]
 
     async def test_statuses_and_bodies(self) -> None:
@@ -243,11 +251,11 @@ class Answers(unittest.IsolatedAsyncioTestCase):
                     "path": "/a/{path}",
                     "parameters": parameters,
                 }
-                op = operation("api", about, each)
+                op = operation(self.client, "api", about, each)
                 for place in parameters:
                     with self.subTest(value, place=place):
                         server.requests.clear()
-                        outcome = await call(self.client, op, {"path": "p", place: value}, 5)
+                        outcome = await op.send({"path": "p", place: value}, 5)
                         if outcome.status != "ok":  # it has no form in a header
                             self.assertEqual((place, server.requests), ("header", []))
                             continue
@@ -265,11 +273,11 @@ class Answers(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(forwarding.current.reset, token)
         async with serving(*[answer(b"{}")] * 2) as server:
             about = {"base_url": server.url, "forward": ["X-User-Id"]}
-            op = operation("api", about, {"name": "op", "path": "/"})
-            await call(self.client, op, {}, 5)
+            op = operation(self.client, "api", about, {"name": "op", "path": "/"})
+            await op.send({}, 5)
             self.assertEqual(server.requests[-1].headers["x-user-id"], "anna")
             held.forget()
-            outcome = await call(self.client, op, {}, 5)
+            outcome = await op.send({}, 5)
             self.assertIn("the request that says who is asking is over", str(outcome.error))
             self.assertEqual(len(server.requests), 1)
 
@@ -322,13 +330,12 @@ class Collected(unittest.IsolatedAsyncioTestCase):
                 made: Any = {"id": "c", "function": function}
                 verdict = toolbox.verdict(session, made)
                 self.assertEqual((verdict.action, verdict.args), ("run", {"n": 3}))
-                source = toolbox.execute(session, made, verdict.args or {}, {})
-                found = [event async for event in source]
+                found = await events_of(toolbox, session, made, verdict.args or {}, {})
         self.assertEqual(found[-1]["content"], '{"high":7}')
         self.assertEqual(upstream.requests[0].line.split()[1], "/v1/day?n=3")
 
     def test_a_document_in_yaml_is_told(self) -> None:
-        catalog = Catalog(network=True)
+        catalog = Catalog(Runner(Path()), Folders(Path()), Client())
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "api.yaml").write_text("openapi: 3.0.0\n")
             catalog.add_rest({"x": {**ABOUT, "openapi": "api.yaml"}}, Path(folder))
@@ -336,7 +343,7 @@ class Collected(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(catalog.problems, [told])
 
     def test_each_problem_is_told(self) -> None:
-        found = [*operations("api", {**ABOUT, "tools": [{"path": "/"}, {"name": "a"}]}, 5)]
+        found = [*operations(CLIENT, "api", {**ABOUT, "tools": [{"path": "/"}, {"name": "a"}]}, 5)]
         texts = [item for item in found if isinstance(item, str)]
         self.assertEqual(len(texts), 2)
         self.assertIn("no OpenAPI 3", texts[1])

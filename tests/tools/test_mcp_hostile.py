@@ -16,12 +16,12 @@ from typing import Any
 from server.http.client import Client
 from server.schema.validate import SchemaError, Validator
 from server.strict_json import dumps
-from server.tools.mcp.servers import Servers
+from server.tools.base import declaration
+from server.tools.mcp.servers import McpTool, Servers
 from server.tools.mcp.stdio import Launch, StdioLink
-from server.tools.tool import BaseTool
-from server.tools.tool_schema import declaration
 
 from ..chaos import processes
+from ..fakes import call_server
 from .mcp.test_servers import SCRIPT, eventually, gone
 from .mcp_liar import CALLS, HOSTILE_SCHEMAS
 
@@ -81,7 +81,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
             self.client,
         )
         self.addAsyncCleanup(servers.close)
-        self.tools: dict[str, BaseTool] = {}
+        self.tools: dict[str, McpTool] = {}
         await servers.load(lambda _, tools: self.tools.update({t.name: t for t in tools}))
         return servers
 
@@ -92,8 +92,10 @@ class Case(unittest.IsolatedAsyncioTestCase):
             await eventually(lambda pid=int(note): gone(pid))  # type: ignore[misc]
 
     async def call(self, servers: Servers, name: str, wall_s: float = 30, **args: Any) -> Any:
-        source = servers.call(self.tools[name], args, None, {**LIMITS, "wall_s": wall_s})
-        return [item async for item in source][-1]
+        found = await call_server(
+            servers, self.tools[name], args, None, {**LIMITS, "wall_s": wall_s}
+        )
+        return found[-1]
 
     async def do(self, servers: Servers, what: str, wall_s: float = 30, **more: Any) -> Any:
         return await self.call(servers, "mcp__liar__do", wall_s, what=what, **more)
@@ -182,7 +184,7 @@ class Listed(Case):
                 slow = {"start_timeout": 1} if manner.endswith(" list") and count == 0 else {}
                 slow = slow if manner != "no list" else {}
                 servers = await self.start(manner, **slow)
-                theirs = [tool for tool in self.tools.values() if tool.where[1] == "liar"]
+                theirs = [tool for tool in self.tools.values() if tool.server == "liar"]
                 self.assertEqual(len(theirs), count)
                 self.assertIn(part, "".join(servers.problems))
                 self.assertEqual(bool(part), bool(servers.problems))
@@ -193,11 +195,11 @@ class Listed(Case):
 
     async def test_names(self) -> None:
         servers = await self.start("names")
-        theirs = {name: tool for name, tool in self.tools.items() if tool.where[1] == "liar"}
+        theirs = {name: tool for name, tool in self.tools.items() if tool.server == "liar"}
         for name in theirs:
             self.assertRegex(name, r"\Amcp__liar__[A-Za-z0-9_-]{0,53}\Z")
         self.assertEqual(len(theirs), 13)
-        self.assertEqual(self.tools["mcp__good__echo"].where[1], "good")
+        self.assertEqual(self.tools["mcp__good__echo"].server, "good")
         problems = "".join(servers.problems)
         self.assertIn("do: it lists two tools of this name", problems)
         self.assertIn("a tool has no name", problems)
@@ -216,7 +218,7 @@ class Listed(Case):
             except SchemaError:
                 continue
             dumps(declaration(tool, results=False))
-            usable.add(tool.where[2])
+            usable.add(tool.listed_name)
         self.assertLess(time.monotonic() - started, GRACE_S)
         self.assertEqual(usable, {"do", "echo", "s2", "s12"})
         self.assertEqual(len(HOSTILE_SCHEMAS), 15)

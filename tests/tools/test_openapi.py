@@ -8,11 +8,13 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.http.client import Client
 from server.schema.validate import Validator, check_schema
-from server.tools.http_api import MAX_SCHEMA, Operation, operations, request, tools_in
+from server.tools.http_api import MAX_SCHEMA, HttpTool, operations, request, tools_in
 from server.tools.tool import ToolError
 
 BASE = "https://api.example.org/v1"
+CLIENT = Client()
 PETS: dict[str, Any] = {
     "openapi": "3.0.3",
     "paths": {
@@ -64,9 +66,9 @@ PETS: dict[str, Any] = {
 class Imported(unittest.TestCase):
     def setUp(self) -> None:
         about = {"base_url": "https://pets.example.org"}
-        found = list(operations("pets", about, PETS))
+        found = list(operations(CLIENT, "pets", about, PETS))
         self.problems = [item for item in found if isinstance(item, str)]
-        self.found = {item.tool.name: item for item in found if isinstance(item, Operation)}
+        self.found = {item.name: item for item in found if isinstance(item, HttpTool)}
 
     def test_what_the_caller_brings_need_not_be_written(self) -> None:
         """A cookie, or a header that is not for models, that the document insists on."""
@@ -79,26 +81,26 @@ class Imported(unittest.TestCase):
             "paths": {"/me": {"get": {"operationId": "me", "parameters": needs}}},
         }
         about = {"base_url": BASE, "openapi": "x"}
-        (left_out,) = operations("api", about, document)
+        (left_out,) = operations(CLIENT, "api", about, document)
         self.assertIn("it needs a parameter in cookie", str(left_out))
-        (left_out,) = operations("api", {**about, "forward": ["cookie:SID"]}, document)
+        (left_out,) = operations(CLIENT, "api", {**about, "forward": ["cookie:SID"]}, document)
         self.assertIn("may not write the header", str(left_out))
         both = {"forward": ["cookie:SID", "x-api-token"]}
-        (op,) = operations("api", about | both, document)
-        assert isinstance(op, Operation)
-        self.assertEqual((op.tool.name, op.places), ("api_me", {}))
+        (op,) = operations(CLIENT, "api", about | both, document)
+        assert isinstance(op, HttpTool)
+        self.assertEqual((op.name, op.places), ("api_me", {}))
 
     def test_operations(self) -> None:
         self.assertEqual(set(self.found), {"pets_getPet", "pets_pets_replace", "pets_get_pets"})
         get = self.found["pets_getPet"]
-        self.assertEqual(get.tool.description, "One pet.")
-        self.assertEqual(get.tool.parameters["required"], ["pet-id"])
+        self.assertEqual(get.description, "One pet.")
+        self.assertEqual(get.parameters["required"], ["pet-id"])
         url, _, _ = request(get, {"pet-id": "a/b", "full": True})
         self.assertEqual(url, "https://pets.example.org/pets/a%2Fb?full=true")
 
     def test_bodies_and_references(self) -> None:
         put = self.found["pets_pets_replace"]
-        pet = put.tool.parameters["properties"]["body"]
+        pet = put.parameters["properties"]["body"]
         self.assertEqual(pet["properties"]["name"]["type"], ["string", "null"])
         self.assertEqual(pet["properties"]["age"], {"type": "integer", "exclusiveMinimum": 0})
         self.assertNotIn("$ref", str(pet))
@@ -140,10 +142,10 @@ class Imported(unittest.TestCase):
 class Bodies(unittest.TestCase):
     """What is sent where the API takes no JSON, as Stripe, Twilio and Slack do not."""
 
-    def made(self, content: dict[str, Any], **body: Any) -> Operation | str:
+    def made(self, content: dict[str, Any], **body: Any) -> HttpTool | str:
         item = {"operationId": "op", "requestBody": {"content": content, **body}}
         document = {"openapi": "3.0.0", "paths": {"/a": {"post": item}}}
-        (found,) = operations("x", {"base_url": BASE}, document)
+        (found,) = operations(CLIENT, "x", {"base_url": BASE}, document)
         return found
 
     def test_forms(self) -> None:
@@ -160,7 +162,7 @@ class Bodies(unittest.TestCase):
         ):
             with self.subTest(about):
                 op = self.made({kind: {"schema": schema, **about}})
-                assert isinstance(op, Operation), op
+                assert isinstance(op, HttpTool), op
                 _, headers, body = request(op, {"body": value})
                 self.assertEqual(headers["content-type"], kind)
                 self.assertEqual(body.decode(), wanted)
@@ -171,11 +173,11 @@ class Bodies(unittest.TestCase):
     def test_json_comes_first_and_what_need_not_be_sent_is_not(self) -> None:
         form, json_kind = "application/x-www-form-urlencoded", "application/json; charset=utf-8"
         both = self.made({form: {}, json_kind: {"schema": {"type": "object"}}})
-        assert isinstance(both, Operation), both
+        assert isinstance(both, HttpTool), both
         self.assertEqual(request(both, {"body": {"a": 1}})[2], b'{"a":1}')
         other = self.made({"multipart/form-data": {"schema": {"type": "object"}}})
-        assert isinstance(other, Operation), other
-        self.assertEqual(other.tool.parameters["properties"], {})
+        assert isinstance(other, HttpTool), other
+        self.assertEqual(other.parameters["properties"], {})
         needed = self.made({"multipart/form-data": {}}, required=True)
         self.assertEqual(needed, "server.rest.x: op: its body is neither JSON nor a form")
 
@@ -184,26 +186,26 @@ class Documents(unittest.TestCase):
     """Documents in the shape of those that people have: what comes of each operation, and what of
     arguments that fit it and that do not."""
 
-    def read(self, name: str) -> dict[str, Operation]:
+    def read(self, name: str) -> dict[str, HttpTool]:
         file = Path(__file__).parents[1] / "vectors" / "openapi" / f"{name}.json"
         about = {"base_url": BASE, "headers": {"authorization": "Bearer owner"}}
-        found = list(operations("x", about, json.loads(file.read_text())))
+        found = list(operations(CLIENT, "x", about, json.loads(file.read_text())))
         self.problems = [item for item in found if isinstance(item, str)]
-        made = {item.tool.name[2:]: item for item in found if isinstance(item, Operation)}
+        made = {item.name[2:]: item for item in found if isinstance(item, HttpTool)}
         for item in made.values():
-            self.assertEqual(check_schema(item.tool.parameters), [], item.tool.name)
+            self.assertEqual(check_schema(item.parameters), [], item.name)
         return made
 
-    def sent(self, op: Operation, args: dict[str, Any]) -> tuple[str, Any]:
+    def sent(self, op: HttpTool, args: dict[str, Any]) -> tuple[str, Any]:
         """(what is behind the base URL, the body) of arguments that fit."""
-        self.assertEqual(Validator(op.tool.parameters).errors(args), [])
+        self.assertEqual(Validator(op.parameters).errors(args), [])
         url, headers, body = request(op, args)
         self.assertTrue(url.startswith(BASE), url)
         self.assertEqual(headers["authorization"], "Bearer owner")
         return url.removeprefix(BASE), json.loads(body) if body else None
 
-    def unfit(self, op: Operation, args: dict[str, Any]) -> None:
-        self.assertTrue(Validator(op.tool.parameters).errors(args), args)
+    def unfit(self, op: HttpTool, args: dict[str, Any]) -> None:
+        self.assertTrue(Validator(op.parameters).errors(args), args)
 
     def test_petstore(self) -> None:
         found = self.read("petstore-3.0")
@@ -213,7 +215,7 @@ class Documents(unittest.TestCase):
             | {"updatePetWithForm", "deletePet", "uploadFile", "createUsersWithListInput"},
         )
         self.assertEqual(self.problems, [])
-        self.assertEqual([*found["deletePet"].tool.parameters["properties"]], ["petId"])
+        self.assertEqual([*found["deletePet"].parameters["properties"]], ["petId"])
         pet = {"name": "Rex", "photoUrls": [], "category": {"id": 1}}
         self.assertEqual(self.sent(found["addPet"], {"body": pet}), ("/pet", pet))
         self.unfit(found["addPet"], {"body": {"name": "Rex"}})
@@ -234,7 +236,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(self.problems, [])
         self.assertEqual(set(found), {"listOrders", "createOrder", "patchOrder"})
         listing = found["listOrders"]
-        self.assertNotIn("Authorization", listing.tool.parameters["properties"])
+        self.assertNotIn("Authorization", listing.parameters["properties"])
         wanted = "?limit=10&ids=a%2Cb&created%5Bgte%5D=1&created%5Blt%5D=9&tags=x%7Cy"
         args = {"shop-id": "s/1", "limit": 10, "ids": ["a", "b"], "created": {"gte": 1, "lt": 9}}
         args |= {"tags": ["x", "y"], "filter": {"open": True}}
@@ -259,7 +261,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(set(found), {"notes_create", "get_notes_id", "odd_path"})
         self.assertEqual(len(self.problems), 1)
         self.assertIn("/lost: #/components/pathItems/Lost leads nowhere", self.problems[0])
-        self.assertEqual(found["get_notes_id"].tool.description, "One note.")
+        self.assertEqual(found["get_notes_id"].description, "One note.")
         note: dict[str, Any] = {
             "text": None,
             "kind": "note",

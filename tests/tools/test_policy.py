@@ -6,6 +6,7 @@ import unittest
 from typing import Any
 
 from server.sandbox.network_policy import Reach
+from server.tools.base import Tool, hints_of
 from server.tools.policy import (
     MAX_WORK,
     Grants,
@@ -16,10 +17,10 @@ from server.tools.policy import (
     narrowed,
     reach_of,
 )
-from server.tools.tool import BaseTool, hints_of
+from server.tools.session_tools import QuestionTool
 
-READS = BaseTool("look", "", {}, hints=hints_of({"read_only": True}))
-WRITES = BaseTool("rm", "", {}, hints=hints_of({}))
+READS = Tool("look", "", {}, hints=hints_of({"read_only": True}))
+WRITES = Tool("rm", "", {}, hints=hints_of({}))
 
 
 def session(name: str, own: dict[str, Any] | None = None, *grants: dict[str, Any]) -> Any:
@@ -69,9 +70,9 @@ class Order(unittest.TestCase):
 
     def test_where_nobody_can_be_asked_what_would_ask_is_denied(self) -> None:
         """Never the other way round: nothing that was asked about before runs now."""
-        asks = BaseTool("ask_user", "", {}, kind="question", hints=hints_of({"read_only": True}))
+        asks = QuestionTool("ask_user", "", {}, hints=hints_of({"read_only": True}))
         auto = {"auto_approve": True}
-        cases: list[tuple[BaseTool, str, dict[str, Any] | None, str]] = [
+        cases: list[tuple[Tool, str, dict[str, Any] | None, str]] = [
             (WRITES, "auto", None, "deny"),
             (WRITES, "ask", auto, "deny"),
             (WRITES, "auto", auto, "run"),

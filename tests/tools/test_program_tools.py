@@ -9,10 +9,12 @@ from typing import Any
 
 from server.schema.validate import SchemaError
 from server.telemetry import log
-from server.tools.catalog import Catalog
+from server.tools.function_tools import ChildTool
 from server.tools.program_tools import MOST_STUCK, BaseTool, Objects, as_object, record
 from server.tools.runner import Outcome
 from server.tools.tool import Context, ToolError, tool
+
+from .test_catalog import catalog
 
 
 class Gives(BaseTool):
@@ -111,24 +113,24 @@ class Describing(unittest.TestCase):
             thing = Gives(None)
             setattr(thing, name, value)
             with self.subTest(name), self.assertRaises(ToolError):
-                record(thing, "x")
+                record(thing, "x", Objects())
 
     def test_the_record(self) -> None:
-        made = record(Gives(None), "program")
+        made = record(Gives(None), "program", Objects())
         self.assertEqual((made.name, made.description), ("Gives", "Gives what a function gives."))
         self.assertTrue(made.hints["destructive"])
         self.assertFalse(made.read_only)
 
     def test_names_that_are_taken_and_schemas_that_nobody_can_use(self) -> None:
-        catalog = Catalog(network=False)
+        tools = catalog()
         thing = Gives(None)
         thing.name = "shell"
         with self.assertRaisesRegex(ToolError, "there is a tool named shell already"):
-            catalog.add_objects([thing], "program")
-        self.assertEqual(catalog.entries["shell"].tool.kind, "python")
+            tools.add_objects([thing], "program")
+        self.assertIsInstance(tools.entries["shell"].tool, ChildTool)
         thing.name, thing.input_schema = "mine", {"type": "object", "properties": 5}
         with self.assertRaises(SchemaError):
-            catalog.add_objects([thing], "program")
+            tools.add_objects([thing], "program")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from server.sandbox.parent import CHUNK
+from server.sandbox.process import CHUNK
 from server.strict_json import dumps
 from server.tools.result import envelope
 from server.tools.runner import Job, Outcome, Runner

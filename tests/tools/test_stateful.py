@@ -11,7 +11,7 @@ from typing import Any
 
 from server.sandbox.network_policy import Reach
 from server.tools.runner import Job, Outcome
-from server.tools.stateful import Until, last_process
+from server.tools.stateful import CallOutput, last_process
 
 from ..fakes import DEFAULTS
 from . import test_runner
@@ -162,7 +162,7 @@ class Plain(Case):
         found = await self.call("up", session="one")
         self.assertEqual((found.process or {})["restarted"], "others needed its place")
         self.assertEqual(len(self.runner._processes._held), 1)
-        self.assertEqual(self.runner._processes._turns, {})
+        self.assertEqual(self.runner._processes._queues, {})
 
     async def test_owners_share_no_process(self) -> None:
         await self.call("up", owner="ada")
@@ -183,7 +183,7 @@ class Parts(unittest.IsolatedAsyncioTestCase):
         data, mark = "äb\0mar\0mark\0".encode(), b"\0mark\0"
         for cut in range(len(data)):
             stream = asyncio.StreamReader()
-            until = Until(stream, mark)
+            until = CallOutput(stream, mark)
             stream.feed_data(data[:cut])
             reading = asyncio.ensure_future(until.read(100))
             await asyncio.sleep(0)

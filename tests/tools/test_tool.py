@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import types
 import unittest
 from typing import Any
 
-from server.tools.tool import MARK, BaseTool, Context, hints_of, tool, toolkit
+from server.tools.base import Tool, hints_of
+from server.tools.tool import MARK, Context, tool, toolkit
 from server.tools.user_tools import declared
+
+from ..tooling.tools import ROOT
 
 
 class Decorators(unittest.TestCase):
@@ -78,8 +83,27 @@ class Hints(unittest.TestCase):
         self.assertEqual((reads["destructive"], reads["idempotent"]), (False, True))
         writes = hints_of({})
         self.assertEqual((writes["destructive"], writes["idempotent"]), (True, False))
-        self.assertTrue(BaseTool("x", "", {}, hints=hints_of({"idempotent": True})).repeatable)
-        self.assertFalse(BaseTool("x", "", {}, hints=writes).repeatable)
+        self.assertTrue(Tool("x", "", {}, hints=hints_of({"idempotent": True})).repeatable)
+        self.assertFalse(Tool("x", "", {}, hints=writes).repeatable)
+
+
+class Imports(unittest.TestCase):
+    def test_a_child_loads_none_of_what_only_the_server_needs(self) -> None:
+        code = (
+            f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+            "import server.tools.builtin.html, server.tools.package_code, server.tools.workspace\n"
+            "print(*sys.modules)"
+        )
+        command = [sys.executable, "-I", "-c", code]
+        loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+        mine = {name for name in loaded if name.startswith("server.tools.")}
+        self.assertEqual(
+            {name for name in mine if not name.startswith("server.tools.builtin")},
+            {
+                f"server.tools.{name}"
+                for name in ("package_code", "tool", "user_tools", "workspace")
+            },
+        )
 
 
 class Contexts(unittest.TestCase):

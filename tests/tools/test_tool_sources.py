@@ -7,9 +7,9 @@ import unittest
 from pathlib import Path
 
 from server.telemetry import log
-from server.tools.catalog import Catalog
-from server.tools.runner import Runner
-from server.tools.tool_sources import MOST, is_source, load_source
+from server.tools.program_tools import MOST, is_source, load_source
+
+from .test_catalog import catalog
 
 HEAD = "from yaa import BaseTool\nGIVEN = ['a']\n"
 TOOL = """
@@ -49,8 +49,8 @@ class Files(Case):
         self.assertFalse(is_source(self.folder / "none.py"))
 
     async def test_files_that_are_refused(self) -> None:
-        catalog, runner = Catalog(network=False), Runner(self.folder)
-        before = list(catalog.entries)
+        tools = catalog(self.folder)
+        before = list(tools.entries)
         for source, said in (
             ("def tools(): return 1 / 0", "tools() failed: ZeroDivisionError"),
             ("def tools(): return 5", "gave int"),
@@ -65,15 +65,15 @@ class Files(Case):
             ("REFRESH_S = 'often'\ndef tools(): return []", "REFRESH_S"),
         ):
             with self.subTest(source):
-                found = await catalog.add_file(self.file(source), runner)
+                found = await tools.add_file(self.file(source))
                 self.assertTrue(any(said in str(each) for each in found), found)
-                self.assertEqual(list(catalog.entries), before)
+                self.assertEqual(list(tools.entries), before)
 
     async def test_a_file_of_others_is_neither_run_here_nor_there(self) -> None:
         ran = self.folder / "ran"
         path = self.file(f"open({str(ran)!r}, 'w')\ndef tools(): return []")
         path.chmod(0o620)
-        found = await Catalog(network=False).add_file(path, Runner(self.folder))
+        found = await catalog(self.folder).add_file(path)
         self.assertEqual(found, ["it can be written by others: chmod go-w"])
         self.assertFalse(ran.exists())
 
@@ -91,42 +91,40 @@ class Files(Case):
 
 class Again(Case):
     async def test_in_the_place_of_those_before(self) -> None:
-        catalog = Catalog(network=False)
+        tools = catalog(self.folder)
         path = self.file("def tools():\n    if not GIVEN: 1 / 0\n    return [T(n) for n in GIVEN]")
-        await catalog.add_file(path, Runner(self.folder))
-        (source,) = catalog._sources
+        await tools.add_file(path)
+        (source,) = tools._sources
         given = source.function.__globals__["GIVEN"]
-        builtin = [name for name in catalog.entries if name != "a"]
-        version = catalog.version
-        await catalog._ask_again(source)
-        self.assertEqual(catalog.version, version, "the same tools: what was offered stays")
+        builtin = [name for name in tools.entries if name != "a"]
+        version = tools.version
+        await tools._ask_again(source)
+        self.assertEqual(tools.version, version, "the same tools: what was offered stays")
         given[:] = ["b", "a"]
-        await catalog._ask_again(source)
-        self.assertEqual(list(catalog.entries), [*builtin, "b", "a"])
-        self.assertGreater(catalog.version, version)
+        await tools._ask_again(source)
+        self.assertEqual(list(tools.entries), [*builtin, "b", "a"])
+        self.assertGreater(tools.version, version)
         given.clear()
-        await catalog._ask_again(source)
-        self.assertEqual(list(catalog.entries), [*builtin, "b", "a"])
-        self.assertIn("tools/s.py: tools() failed: ZeroDivisionError", catalog.problems[-1])
+        await tools._ask_again(source)
+        self.assertEqual(list(tools.entries), [*builtin, "b", "a"])
+        self.assertIn("tools/s.py: tools() failed: ZeroDivisionError", tools.problems[-1])
 
     async def test_it_is_asked_when_it_is_due_and_once(self) -> None:
-        catalog, runner = Catalog(network=False), Runner(self.folder)
-        await catalog.add_file(
-            self.file("REFRESH_S = 0\ndef tools(): return [T(n) for n in GIVEN]"), runner
-        )
-        (source,) = catalog._sources
+        tools = catalog(self.folder)
+        await tools.add_file(self.file("REFRESH_S = 0\ndef tools(): return [T(n) for n in GIVEN]"))
+        (source,) = tools._sources
         source.function.__globals__["GIVEN"].append("b")
-        catalog.look_again(runner)
+        tools.look_again()
         task = source.running
-        catalog.look_again(runner)
+        tools.look_again()
         self.assertIs(source.running, task)
         assert task is not None
         await task
-        self.assertIn("b", catalog.entries)
+        self.assertIn("b", tools.entries)
         source.refresh_s = 1e9
-        catalog.look_again(runner)
+        tools.look_again()
         self.assertIsNone(source.running)
-        await catalog.close()
+        await tools.close()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from server.tools.runner import Runner
 from server.tools.toolbox import MOST_OFFERS, Toolbox
 from server.types import Event
 
-from ..fakes import DEFAULTS
+from ..fakes import DEFAULTS, events_of
 
 DEEP = '{"a":' * (MAX_NESTED + 1) + "1" + "}" * (MAX_NESTED + 1)
 
@@ -87,8 +87,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         verdict = toolbox.verdict(self.session, call)
         assert verdict.args is not None, verdict
         job = execute(call, verdict, {})
-        source = toolbox.execute(self.session, call, job.args, {}, job.repairs)
-        return [event async for event in source]
+        return await events_of(toolbox, self.session, call, job.args, {}, repairs=job.repairs)
 
 
 class Host(Case):
@@ -125,7 +124,7 @@ class Exceeded(Case):
         self.session["config"]["limits"]["tool"]["memory_mb"] = 10**9  # a session widens nothing
         verdict = toolbox.verdict(self.session, self.call("huge", {}))
         self.assertEqual((verdict.action, verdict.status), ("error", "policy_exceeded"))
-        (event,) = [e async for e in toolbox.execute(self.session, self.call("huge", {}), {}, {})]
+        (event,) = await events_of(toolbox, self.session, self.call("huge", {}), {}, {})
         found = event["metadata"]["yaa"]["result"]
         self.assertEqual((found["status"], found.get("result")), ("policy_exceeded", None))
 
@@ -394,18 +393,22 @@ class Executed(Case):
         folder = Runner(self.home).folder(self.session["id"])
         wait = "until [ -e {0} ]; do sleep 0.01; done; echo {0}"
         command = "; ".join(["echo a", wait.format("b"), wait.format("c")])
-        toolbox, told = self.toolbox(), []
+        toolbox, told = self.toolbox(), list[Event]()
         call = self.call("shell", {"command": command})
         args = toolbox.verdict(self.session, call).args or {}
-        async for event in toolbox.execute(self.session, call, args, {}):
-            told.append(event["type"])
+
+        def emit(event: Event) -> None:
+            told.append(event)
             said = json.dumps(event)
             for line, next_one in (("a\\n", "b"), ("b\\n", "c")):
                 if event["type"].startswith("ACTIVITY") and line in said:
                     (folder / next_one).touch()
-        self.assertEqual(told[0], "ACTIVITY_SNAPSHOT")
-        self.assertEqual(told[1:], ["ACTIVITY_DELTA", "ACTIVITY_DELTA", "TOOL_CALL_RESULT"])
-        self.assertIn("a\nb\nc\n", event["metadata"]["yaa"]["result"]["result"]["output"])
+
+        await toolbox.execute(self.session, call, args, {}, emit)
+        kinds = [event["type"] for event in told]
+        self.assertEqual(kinds[0], "ACTIVITY_SNAPSHOT")
+        self.assertEqual(kinds[1:], ["ACTIVITY_DELTA", "ACTIVITY_DELTA", "TOOL_CALL_RESULT"])
+        self.assertIn("a\nb\nc\n", told[-1]["metadata"]["yaa"]["result"]["result"]["output"])
 
     async def test_python_keeps_nothing(self) -> None:
         toolbox = self.toolbox()
@@ -430,10 +433,9 @@ class Executed(Case):
     async def test_who_changed_the_arguments_is_told(self) -> None:
         toolbox, call = self.toolbox(), self.call("calculator", {"expression": "1"})
         args = {"expression": "2"}
-        entries: list[Any] = [{"args": args}, {"args": args, "args_by": "hook"}]
-        for entry, who in zip(entries, ("The user", "A rule of this server"), strict=True):
-            source = toolbox.execute(self.session, call, args, entry)
-            (found,) = [event async for event in source]
+        for more, who in (({}, "The user"), ({"args_by": "hook"}, "A rule of this server")):
+            entry = {"args": args, **more}
+            (found,) = await events_of(toolbox, self.session, call, args, entry)
             self.assertIn(f"{who} changed the arguments to", found["content"])
 
     async def test_a_failure_is_a_result(self) -> None:
@@ -452,8 +454,8 @@ class Executed(Case):
         del self.session["config"]["limits"]["tool"]["wall_s"]
         call = self.call("shell", {"command": "sleep 60"})
         args = {"command": "sleep 60"}
-        source = self.toolbox().execute(self.session, call, args, {}, seconds=0.2)
-        found = [event async for event in source]  # what is left of the run counts, too
+        # what is left of the run counts, too
+        found = await events_of(self.toolbox(), self.session, call, args, {}, seconds=0.2)
         details = found[-1]["metadata"]["yaa"]["result"]["error"]["details"]
         self.assertEqual((details["limit"], details["allowed"]), ("wall_s", 0.2))
 

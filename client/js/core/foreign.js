@@ -28,7 +28,7 @@ yaa.define('core/foreign', ['core/patch'], ({ pointer, parsePointer, put, own })
   /** A longer one is no name of a language. */
   const MAX_LANGUAGE = 40
   const RUN = ['id', 'message', 'started_at', 'step', 'tokens', 'cost_micro', 'wall_ms']
-  const CONTEXT = ['ops', 'events', 'pins']
+  const CONTEXT = ['ops', 'events']
   /** Of a branch; the rest as of the session. */
   const STATE = ['plan', 'output']
   const EXT = ['forked_from', 'pinned', 'tags']
@@ -218,7 +218,7 @@ yaa.define('core/foreign', ['core/patch'], ({ pointer, parsePointer, put, own })
       const has = (/** @type {string} */ key) => Object.hasOwn(entry, key)
       if (answered.has(id)) state = ENDED.includes(state) ? state : 'done'
       else {
-        if (state === 'allowed' || ['input', 'policy', 'args'].some(has)) removed.push(item('call', [...place, id], only(entry, ['name', 'state'])))
+        if (['input', 'policy', 'args'].some(has)) removed.push(item('call', [...place, id], only(entry, ['name', 'state'])))
         state = BEGUN.includes(state) || has('input') ? 'indeterminate' : 'proposed'
       }
       const { name, attempt } = entry

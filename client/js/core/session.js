@@ -142,7 +142,6 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     if (session.status === 'in_progress') return { kind: 'cut' }
     if (last.role === 'user' || answered(session).length) return { kind: 'ready' }
     if (session.status === 'failed') return { kind: 'failed', message: last.role === 'error' ? last : undefined }
-    if (session.finish_reason === 'cancelled') return { kind: 'cancelled' }
     if (session.finish_reason === 'limit') return { kind: 'limit' }
     return { kind: 'completed' }
   }
@@ -162,7 +161,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /** Whether sending the session as it is would go on with something. @param {Session} session */
-  const canResume = (session) => ['ready', 'cut', 'cancelled', 'failed'].includes(why(session).kind)
+  const canResume = (session) => ['ready', 'cut', 'failed'].includes(why(session).kind)
 
   // -- approvals that are held back ---------------------------------------------------------------
 

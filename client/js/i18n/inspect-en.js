@@ -144,7 +144,6 @@ yaa.define('i18n/inspect-en', [], () => {
     'why.ready': 'Your last message was not sent.',
     'why.running': 'It is running.',
     'why.completed': 'The last run came to its end.',
-    'why.cancelled': 'You stopped it.',
     'why.cut': 'The last run was cut off before its end. It can be resumed.',
     'why.limited': 'It reached a limit.',
     'why.limit': 'It reached the limit {name}: {observed} of {allowed} used.',

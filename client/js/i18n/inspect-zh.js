@@ -144,7 +144,6 @@ yaa.define('i18n/inspect-zh', [], () => {
     'why.ready': '你的最后一条消息还没有发送。',
     'why.running': '正在运行。',
     'why.completed': '最近一次运行已经结束。',
-    'why.cancelled': '你停止了它。',
     'why.cut': '最近一次运行在结束之前中断了，可以恢复。',
     'why.limited': '到达上限。',
     'why.limit': '到达上限 {name}：已用 {observed} / {allowed}。',

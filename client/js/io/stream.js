@@ -314,7 +314,6 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     const reasons = new Set((session.interrupts ?? []).map((interrupt) => interrupt.reason))
     if (reasons.has('model_error')) return { phase: 'interrupted', reason: 'model_error' }
     if (event.type === 'RUN_ERROR' || session.status === 'failed') return { phase: 'done', reason: 'failed' }
-    if (session.finish_reason === 'cancelled') return { phase: 'done', reason: 'cancelled' }
     if (reasons.has('limit')) return { phase: 'interrupted', reason: 'limit' }
     return reasons.size ? { phase: 'interrupted', reason: 'awaiting' } : { phase: 'done', reason: 'completed' }
   }

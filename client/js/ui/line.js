@@ -24,7 +24,6 @@ yaa.define('ui/line', ['ui/text', 'ui/popup', 'ui/message', 'core/session'], (te
   /** How the last run ended, told by the session alone: after a reload there is no run to ask. @param {Session} session */
   function pastLine(session) {
     const { kind } = sessions.why(session, { live: false })
-    if (kind === 'cancelled') return stoppedLine(session)
     const unfinished = kind === 'cut' || kind === 'ready' || kind === 'running'
     return unfinished ? { text: t('run.unfinished'), icon: 'alert', tone: 'ask', action: t('run.resume') } : null
   }

@@ -1,6 +1,6 @@
 """Convert AG-UI's RunAgentInput to the session that it asks to run (https://ag-ui.com/spec/1.0).
 
-`protocols/agui/routes` runs the session; protocols/agui/routes.py converts its events. The client
+`routes` runs the session and converts its events. The client
 holds the whole session: the messages in AG-UI's form, the rest in `state.yaa`, as the events have
 put it there. Input is untrusted and validated like any session; errors point into the
 RunAgentInput.
@@ -14,11 +14,11 @@ from itertools import islice
 from typing import Any
 
 from ...errors import Problem
-from ...session.events import SNAPSHOT, pointer
+from ...session.events import SNAPSHOT
 from ...session.fold import extra, parse_pointer
-from ...session.schema import LIMITS, MAX_ERRORS
-from ...strict_json import JSONError, dumps, loads
-from ...types import Json
+from ...session.limits import LIMITS
+from ...session.schema import MAX_ERRORS
+from ...strict_json import JSONError, dumps, loads, pointer
 
 # -- content --------------------------------------------------------------------------------------
 # Convert the contents of AG-UI messages to those of a session.
@@ -81,10 +81,10 @@ def _name(part: Json) -> str:
 # -- messages -------------------------------------------------------------------------------------
 # Convert AG-UI messages to messages of a session.
 #
-# Used by protocols/agui/request.py. Fields that AG-UI does not have are sent to the client in a
-# message's `metadata.yaa` and `encryptedValue` and come back there, so that messages of this server
-# are restored exactly, interrupted ones too. Messages of other systems are read by AG-UI's fields
-# alone. No call is invented, and of several results for a call the first is kept.
+# Fields that AG-UI does not have are sent to the client in a message's `metadata.yaa` and
+# `encryptedValue` and come back there, so that messages of this server are restored exactly,
+# interrupted ones too. Messages of other systems are read by AG-UI's fields alone. No call is
+# invented, and of several results for a call the first is kept.
 
 ROLES = ("developer", "system", "user", "assistant", "tool", "reasoning", "activity")
 FOR_EYES = ("activity",)  # not sent to a model; the client keeps it

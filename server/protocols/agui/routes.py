@@ -1,7 +1,6 @@
 """The route `POST /agui/{agent}`: AG-UI's RunAgentInput in, its events out.
 
-protocols/agui/request.py makes a session of the body, protocols/agui/routes.py converts the events
-of the run. The response is always a stream, of frames with `data:` only.
+`request` makes a session of the body. The response is always a stream, of frames with `data:` only.
 """
 
 from __future__ import annotations
@@ -9,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...api.router import Call
+from ...api.router import Call, Route
 from ...api.run_stream import Runs
 from ...errors import Problem
 from ...http import sse
 from ...session.events import dumps, encrypted_value, put, state_delta, state_snapshot
 from ...session.fold import extra, find_message
 from ...session.snapshot import opaque
-from ...types import Event, Json, Session
+from ..services import Services
 from . import request
 from .request import ASKED_FIRST, EDITED, Given
 
 # -- events ---------------------------------------------------------------------------------------
 # Convert the events of a run for AG-UI clients.
 #
-# `protocols/agui/routes` calls `told` for every event, after it is folded into the session. The
-# events are AG-UI's already; changes that this server's fold derives from an event are added as
-# events, for the client's state. After any event, the client's messages and state are enough to
-# continue on another server.
+# `told` is called for every event, after it is folded into the session. The events are AG-UI's
+# already; changes that this server's fold derives from an event are added as events, for the
+# client's state. After any event, the client's messages and state are enough to continue on another
+# server.
 
 
 YES_OR_NO = {
@@ -193,13 +192,16 @@ _TOLD: dict[str, Callable[[Event, Session, Given], list[Event]]] = {
 # -- routes ---------------------------------------------------------------------------------------
 
 
+def routes(services: Services) -> dict[tuple[str, str], Route]:
+    """Return (method, path) -> route."""
+    return {("POST", "/agui/{agent}"): Route(Agui(services.runs).post, refusal=request.refusal)}
+
+
 class Agui:
     """The handler of AG-UI's only route."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
-
-    refusal = staticmethod(request.refusal)
 
     async def post(self, call: Call) -> None:
         """Run a RunAgentInput and send its events.

@@ -1,8 +1,9 @@
 """The routes of AutoAi's chat widget, `/auto-ai/v1/*`.
 
-Runs are the same as those of `POST /session`; Chat Completions are answered by protocols/openai,
-and protocols/autoai/routes.py converts the widget's own stream. Only an open request waits for the
-widget; after it has ended, the client continues with the session that it was sent.
+Runs are the same as those of `POST /session`. Chat Completions, and the messages of the widget's
+own stream, are read by protocols/openai, the only other protocol that this one needs. Only an open
+request waits for the widget; after it has ended, the client continues with the session that it was
+sent.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...api.router import Call, Route
-from ...api.run_stream import Run, Runs
+from ...api.run_stream import Run
+from ...api.session_body import check, in_body
 from ...errors import Problem
 from ...http import sse
 from ...schema.example import NOTHING, example
 from ...schema.validate import SchemaError, validate
 from ...session.fold import extra
-from ...strict_json import dumps
-from ...types import Event, Interrupt, Json, Session
+from ...strict_json import dumps, pointer
 from ..openai import chat, common
 from ..openai.common import shown
 from ..openai.routes import OpenAI, spoken
-from ..session_body import check, in_body
+from ..services import Services
 
 # -- chat -----------------------------------------------------------------------------------------
 # Convert the requests and streams of AutoAi's chat widget (`/auto-ai/v1/chat/*`). Pure.
 #
-# Used by protocols/autoai/routes.py. Chat Completions are those of protocols/openai/chat.py.
+# Chat Completions are those of protocols/openai/chat.py.
 # AutoAi's own server kept sessions and this one does not, so every request has the history, or the
 # session.
 
@@ -89,7 +90,7 @@ class Asked:
         """
         if self.brought:
             for error in problem.errors:
-                error["pointer"] = "/session" + error["pointer"]
+                error["pointer"] = pointer("session") + error["pointer"]
         if problem.status == 422:
             problem.status = 404 if problem.code == "agent_unknown" else 400
         return problem
@@ -142,8 +143,8 @@ def no_history(body: Json, what: str) -> Problem:
         " messages so far, or as `session` what the last stream ended with. A new conversation has"
         " another sessionId."
     )
-    error = {"pointer": "/messages", "detail": text}
-    return Problem("request_invalid", text, errors=[error], status=400)
+    errors = [{"pointer": pointer("messages"), "detail": text}]
+    return Problem("request_invalid", text, errors=errors, status=400)
 
 
 def answer(session: Mapping[str, Any], *results: Json) -> bool:
@@ -218,59 +219,65 @@ class Telling:
         self._begun = False
         self._thought = "REASONING"
         self._calls: dict[str, tuple[str, list[str]]] = {}  # id -> name and arguments so far
-        self._told_ms = 0
+        self._now_ms = self._told_ms = 0
 
     def tell(self, event: Event, name: str, now_ms: int, session: Session) -> list[Json]:
         """Return the events to send for one that is folded into `session`; `name` is its alias."""
-        match name:
-            case "run.start":
-                begun, self._begun = self._begun, True
-                return [] if begun else [{"type": "TASK_INFO", "taskId": event["runId"]}]
-            case "think.start":
-                marked = extra(event).get("field") in MARKED
-                self._thought = "THINKING" if marked else "REASONING"
-            case "think.delta":
-                return [_piece(self._thought, event["delta"])]
-            case "text.delta":
-                return [_piece("CONTENT", event["delta"])]
-            case "tool.start" | "tool.args" | "tool.end":
-                return self._action(event, name, now_ms, session)
-            case "tool.exec":
-                entry = session["calls"].get(extra(event)["exec"], {})
-                return [_piece("ACTION_START", entry.get("name", ""))]
-            case "tool.result":
-                end = "error" if extra(event).get("is_error") else "success"
-                observed = _piece("OBSERVATION", event["content"])
-                return [_piece("ACTION_END", end), observed]
-            case "run.end":
-                return [self._asked(item, session) for item in session["interrupts"]]
-            case "run.error":
-                return [_piece("ERROR", event["message"])]
+        self._now_ms = now_ms
+        method = _METHODS.get(name)
+        return method(self, event, session) if method else []
+
+    def _start(self, event: Event, session: Json) -> list[Json]:
+        begun, self._begun = self._begun, True
+        return [] if begun else [{"type": "TASK_INFO", "taskId": event["runId"]}]
+
+    def _begin_thought(self, event: Event, session: Json) -> list[Json]:
+        self._thought = "THINKING" if extra(event).get("field") in MARKED else "REASONING"
         return []
 
-    def _action(self, event: Event, name: str, now_ms: int, session: Session) -> list[Json]:
-        """Return the events for a call that is being written.
+    def _thinking(self, event: Event, session: Json) -> list[Json]:
+        return [_piece(self._thought, event["delta"])]
 
-        These are its length, at intervals, and at its end the call, unless the tool is the page's.
-        """
-        call_id = event["toolCallId"]
-        if name == "tool.start":
-            self._calls[call_id] = event["toolCallName"], []
-            self._told_ms = now_ms
-            return [_piece("ACTION_OUTING", "0")]
-        called, pieces = self._calls[call_id]
-        if name == "tool.args":
-            pieces.append(event["delta"])
-            if now_ms - self._told_ms < OUTING_MS:
-                return []
-            self._told_ms = now_ms
-            return [_piece("ACTION_OUTING", str(sum(map(len, pieces))))]
-        del self._calls[call_id]
+    def _text(self, event: Event, session: Json) -> list[Json]:
+        return [_piece("CONTENT", event["delta"])]
+
+    # A call that is being written: its length, at intervals, and at its end the call.
+
+    def _call(self, event: Event, session: Json) -> list[Json]:
+        self._calls[event["toolCallId"]] = event["toolCallName"], []
+        self._told_ms = self._now_ms
+        return [_piece("ACTION_OUTING", "0")]
+
+    def _arguments(self, event: Event, session: Json) -> list[Json]:
+        _, pieces = self._calls[event["toolCallId"]]
+        pieces.append(event["delta"])
+        if self._now_ms - self._told_ms < OUTING_MS:
+            return []
+        self._told_ms = self._now_ms
+        return [_piece("ACTION_OUTING", str(sum(map(len, pieces))))]
+
+    def _end_arguments(self, event: Event, session: Json) -> list[Json]:
+        """Return the call; nothing for one of the page's tools, for which the run stops."""
+        called, pieces = self._calls.pop(event["toolCallId"])
         page = any(tool["name"] == called for tool in session.get("tools", ()))
         call = {"name": called, "arguments": "".join(pieces)}
         return [] if page else [_piece("ACTION", dumps(call))]
 
-    def _asked(self, item: Interrupt, session: Session) -> Json:
+    def _execution(self, event: Event, session: Json) -> list[Json]:
+        entry = session["calls"].get(extra(event)["exec"], {})
+        return [_piece("ACTION_START", entry.get("name", ""))]
+
+    def _result(self, event: Event, session: Json) -> list[Json]:
+        end = "error" if extra(event).get("is_error") else "success"
+        return [_piece("ACTION_END", end), _piece("OBSERVATION", event["content"])]
+
+    def _end(self, event: Event, session: Json) -> list[Json]:
+        return [self._asked(item, session) for item in session["interrupts"]]
+
+    def _error(self, event: Event, session: Json) -> list[Json]:
+        return [error(event["message"])]
+
+    def _asked(self, item: Json, session: Json) -> Json:
         """Return the event for an interrupt: a call of a page's tool, or a question to the user."""
         if item["reason"] != "client_tool":
             args = f" {dumps(item['args'])}" if item["reason"] == "tool_call" else ""
@@ -282,7 +289,22 @@ class Telling:
         return _piece("ACTION", f"{FRONTEND} {dumps(told)}")
 
 
-def waits_for_page(session: Session) -> bool:
+_METHODS: dict[str, Callable[[Telling, Event, Json], list[Json]]] = {
+    "run.start": Telling._start,
+    "think.start": Telling._begin_thought,
+    "think.delta": Telling._thinking,
+    "text.delta": Telling._text,
+    "tool.start": Telling._call,
+    "tool.args": Telling._arguments,
+    "tool.end": Telling._end_arguments,
+    "tool.exec": Telling._execution,
+    "tool.result": Telling._result,
+    "run.end": Telling._end,
+    "run.error": Telling._error,
+}
+
+
+def waits_for_page(session: Json) -> bool:
     """Return whether the session has interrupts, all of them for page tools."""
     waiting = session.get("interrupts") or []
     return bool(waiting) and all(item["reason"] == "client_tool" for item in waiting)
@@ -332,44 +354,35 @@ NOT_AWAITED = (
 MOST_KNOWN = 10_000  # sessions whose beginnings are remembered
 
 
+def routes(services: Services) -> dict[tuple[str, str], Route]:
+    """Return (method, path) -> route."""
+    front = AutoAi(services)
+    table = {
+        ("GET", "/auto-ai/v1/models"): front.openai.models,
+        ("POST", "/auto-ai/v1/chat/completions"): front.completions,
+        ("POST", "/auto-ai/v1/chat/stream"): front.stream,
+        ("DELETE", "/auto-ai/v1/chat/stream/{task}"): front.abort,
+        ("POST", "/auto-ai/v1/chat/tool-result"): front.tool_result,
+        # AutoAi's protocol document has these paths without the base path.
+        ("POST", "/v1/chat/stream"): front.stream,
+        ("DELETE", "/v1/chat/stream/{task}"): front.abort,
+        ("POST", "/v1/chat/tool-result"): front.tool_result,
+        ("GET", "/auto-ai/v1/tools"): front.tools,
+        ("GET", "/auto-ai/v1/tools/{name}"): front.tool,
+    }
+    found = {at: Route(handler, refusal=common.refusal) for at, handler in table.items()}
+    return {**found, ("GET", "/auto-ai/v1/health"): Route(front.health, open=True)}
+
+
 class AutoAi:
-    """The handlers.
+    """The handlers. `openai` answers Chat Completions."""
 
-    `tools` and `names` return the server's tools and their names, `clock` the time in milliseconds;
-    `wait_s`: the longest time that a stream waits for its page.
-    """
-
-    def __init__(
-        self,
-        runs: Runs,
-        openai_front: OpenAI,
-        tools: Callable[[], list[Json]],
-        names: Callable[[], Collection[str]],
-        clock: Callable[[], int],
-        wait_s: float,
-    ) -> None:
-        self._wait_s, self._known = wait_s, Known()
-        self._runs, self._openai, self._tools = runs, openai_front, tools
-        self._names, self._clock = names, clock
+    def __init__(self, services: Services) -> None:
+        self.openai = OpenAI(services)
+        self._runs, self._toolbox, self._clock = services.runs, services.toolbox, services.clock
+        self._wait_s = services.config.server["limits"]["page_wait_s"]  # at most, for the page
+        self._known = Known()
         self._live: dict[str, Live] = {}  # open streams by task
-
-    def routes(self) -> dict[tuple[str, str], Route]:
-        """Return (method, path) -> route."""
-        table = {
-            ("GET", "/auto-ai/v1/models"): self._openai.models,
-            ("POST", "/auto-ai/v1/chat/completions"): self.completions,
-            ("POST", "/auto-ai/v1/chat/stream"): self.stream,
-            ("DELETE", "/auto-ai/v1/chat/stream/{task}"): self.abort,
-            ("POST", "/auto-ai/v1/chat/tool-result"): self.tool_result,
-            # AutoAi's protocol document has these paths without the base path.
-            ("POST", "/v1/chat/stream"): self.stream,
-            ("DELETE", "/v1/chat/stream/{task}"): self.abort,
-            ("POST", "/v1/chat/tool-result"): self.tool_result,
-            ("GET", "/auto-ai/v1/tools"): self.tools,
-            ("GET", "/auto-ai/v1/tools/{name}"): self.tool,
-        }
-        routes = {at: Route(handler, refusal=common.refusal) for at, handler in table.items()}
-        return {**routes, ("GET", "/auto-ai/v1/health"): Route(self.health, open=True)}
 
     async def health(self, call: Call) -> None:
         """Send the status, without authentication."""
@@ -388,14 +401,14 @@ class AutoAi:
         raise Problem("not_found", f"There is no tool {shown(call.at['name'])} here")
 
     def _usable(self) -> Iterator[Json]:
-        return (t for t in self._tools() if t["policy"] != "deny" and "unavailable" not in t)
+        return (t for t in self._toolbox.info() if t["policy"] != "deny" and "unavailable" not in t)
 
     async def completions(self, call: Call) -> None:
         """Answer Chat Completions. Raises Problem."""
         with spoken():
             body = await self._runs.read(call, "request_invalid")
             opened = self._known.check(call, body)
-            await self._openai.complete(call, completions(body))
+            await self.openai.complete(call, completions(body))
             if call.status == 200:
                 self._known.add(call, body, opened)
 
@@ -408,7 +421,7 @@ class AutoAi:
         """
         body = await self._runs.read(call, "request_invalid")
         opened = self._known.check(call, body)
-        asked = stream(body, self._names())
+        asked = stream(body, self._toolbox.names())
         with in_body(asked):
             async with self._runs.begin(call, asked.document) as run:
                 wait_s = self._wait_s if asked.wait is None else min(asked.wait, self._wait_s)

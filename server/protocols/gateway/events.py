@@ -1,13 +1,13 @@
 """Convert the events of a run to an agent gateway's (`/api/*`), and sessions to its chats. Pure.
 
-protocols/gateway/routes.py passes in every event of a run and sends the numbered results. Each
+`routes` passes in every event of a run and sends the numbered results. Each
 delta gives one delta, at once. Events without a counterpart are left out: the session in the last
 event contains their effect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from ...session import outcome
@@ -34,7 +34,7 @@ class Telling:
 
     def __init__(self, session: Session, told: Json, *, new: bool, holds: bool = False) -> None:
         self._session, self._told, self._new, self._holds = session, [told], new, holds
-        self._held: Event | None = None
+        self._held = False  # whether the end of the run is held back
         self.ended = False
         self._run = ""
         self._seq = 0
@@ -67,61 +67,26 @@ class Telling:
     @property
     def waiting(self) -> bool:
         """Return whether an end is held back."""
-        return self._held is not None
+        return self._held
 
     def goes_on(self, told: list[Json]) -> None:
         """Continue the stream with another run of the session; `told` are the submitted answers."""
-        self._held, self._told, self.ended = None, told, False
+        self._held, self._told, self.ended = False, told, False
 
     def last(self, now_ms: int) -> list[Json]:
         """Return the events that end the stream, [] if the end was sent.
 
         These are the end that is held back, or else the error of a server that stops.
         """
-        if self._held is not None:
-            held, self._held = self._held, None
-            return self._numbered([self._end(held)], now_ms)
+        if self._held:
+            self._held = False
+            return self._numbered([self._end()], now_ms)
         return [] if self.ended else self.cut(now_ms)
 
     def _worded(self, event: Event, name: str) -> list[Json]:
         self.ended = self.ended or name in ("run.end", "run.error")
-        match name:
-            case "run.start":
-                return self._start(event)
-            case "think.start" | "think.delta" | "think.end":
-                return [_block(f"reasoning.{name[6:]}", "reasoningId", event)]
-            case "text.delta":
-                return self._text(event)
-            case "text.end":
-                return self._end_text()
-            case "tool.start":
-                return [*self._end_text(), self._call(event)]
-            case "tool.args":
-                call = event["toolCallId"]
-                index = self._chunks[call] = self._chunks.get(call, -1) + 1
-                return [
-                    {
-                        "type": name,
-                        "toolId": call,
-                        "delta": event["delta"],
-                        "chunkIndex": index,
-                    }
-                ]
-            case "tool.end":
-                return [{"type": name, "toolId": event["toolCallId"]}]
-            case "tool.exec":
-                return [{"type": name, "toolId": extra(event)["exec"]}]
-            case "tool.output":
-                return [_output(event)]
-            case "tool.result":
-                return [_result(event)]
-            case "plan.update":
-                return [{"type": name, "plan": self._session.get("plan", {})}]
-            case "run.end":
-                return self._finish(event)
-            case "run.error":
-                return self._error(event)
-        return []
+        method = _METHODS.get(name)
+        return method(self, event) if method else []
 
     # -- the run ----------------------------------------------------------------------------------
 
@@ -143,29 +108,27 @@ class Telling:
 
     def _finish(self, event: Event) -> list[Json]:
         waits = asked(self._session)
-        if self._holds and waits and event["outcome"]["type"] != "cancelled":
-            self._held = event
+        if self._holds and waits:
+            self._held = True
             return waits
-        return [*waits, self._end(event)]
+        return [*waits, self._end()]
 
-    def _end(self, event: Event) -> Json:
-        cancelled = event["outcome"]["type"] == "cancelled"
-        reason = self._session.get("finish_reason") or ""
+    def _end(self) -> Json:
+        reason = self._session.get("finish_reason", "")
         end = {"finishReason": _FINISH.get(reason, reason), **self._document()}
-        kind = "run.cancel" if cancelled else "run.complete"
-        return {"type": kind, "runId": self._run, **end}
+        return {"type": "run.complete", "runId": self._run, **end}
 
     def _error(self, event: Event) -> list[Json]:
         """Return the failure with the session, which may be sent again as it is."""
         details = {"code": event.get("code", "internal"), "message": event["message"]}
         retriable = {"retriable": extra(event).get("retryable") is True}
         error = {"type": "run.error", "runId": self._run, **details, **retriable}
-        return [*self._end_text(), *asked(self._session), {**error, **self._document()}]
+        return [*self._end_text(event), *asked(self._session), {**error, **self._document()}]
 
     def _document(self) -> Json:
         return {"chatName": self._session.get("title") or "", "session": self._session}
 
-    # -- text and calls ---------------------------------------------------------------------------
+    # -- text, thoughts, calls, the plan ----------------------------------------------------------
 
     def _text(self, event: Event) -> list[Json]:
         found = []
@@ -178,15 +141,72 @@ class Telling:
         delta = {"contentId": self._content, "delta": event["delta"]}
         return [*found, {"type": "content.delta", **delta}]
 
-    def _end_text(self) -> list[Json]:
+    def _end_text(self, event: Event) -> list[Json]:
         """Return the end of the open block of text: at a call, or with its message."""
         content, self._content = self._content, ""
         return [{"type": "content.end", "contentId": content}] if content else []
 
-    def _call(self, event: Event) -> Json:
+    def _begin_thought(self, event: Event) -> list[Json]:
+        return [{"type": "reasoning.start", "reasoningId": event["messageId"]}]
+
+    def _thought(self, event: Event) -> list[Json]:
+        thought = {"reasoningId": event["messageId"], "delta": event["delta"]}
+        return [{"type": "reasoning.delta", **thought}]
+
+    def _end_thought(self, event: Event) -> list[Json]:
+        return [{"type": "reasoning.end", "reasoningId": event["messageId"]}]
+
+    def _call(self, event: Event) -> list[Json]:
         call = {"toolId": event["toolCallId"], "toolName": event["toolCallName"]}
         kind = tool_type(self._session, event["toolCallName"])
-        return {"type": "tool.start", **call, "toolType": kind, "runId": self._run}
+        start = {"type": "tool.start", **call, "toolType": kind, "runId": self._run}
+        return [*self._end_text(event), start]
+
+    def _arguments(self, event: Event) -> list[Json]:
+        call = event["toolCallId"]
+        index = self._chunks[call] = self._chunks.get(call, -1) + 1
+        piece = {"delta": event["delta"], "chunkIndex": index}
+        return [{"type": "tool.args", "toolId": call, **piece}]
+
+    def _end_arguments(self, event: Event) -> list[Json]:
+        return [{"type": "tool.end", "toolId": event["toolCallId"]}]
+
+    def _execution(self, event: Event) -> list[Json]:
+        return [{"type": "tool.exec", "toolId": extra(event)["exec"]}]
+
+    def _output(self, event: Event) -> list[Json]:
+        """Return the event for live output, which is not sent to a model."""
+        first = event["type"] == "ACTIVITY_SNAPSHOT"
+        chunks = event["content"]["chunks"] if first else [each["value"] for each in event["patch"]]
+        call = event["messageId"].removeprefix("out-")
+        return [{"type": "tool.output", "toolId": call, "delta": "".join(chunks)}]
+
+    def _result(self, event: Event) -> list[Json]:
+        found = {"toolId": event["toolCallId"], "result": _parsed(event["content"])}
+        failed = {"isError": True} if extra(event).get("is_error") else {}
+        return [{"type": "tool.result", **found, **failed}]
+
+    def _plan(self, event: Event) -> list[Json]:
+        return [{"type": "plan.update", "plan": self._session.get("plan", {})}]
+
+
+_METHODS: dict[str, Callable[[Telling, Event], list[Json]]] = {
+    "run.start": Telling._start,
+    "think.start": Telling._begin_thought,
+    "think.delta": Telling._thought,
+    "think.end": Telling._end_thought,
+    "text.delta": Telling._text,
+    "text.end": Telling._end_text,
+    "tool.start": Telling._call,
+    "tool.args": Telling._arguments,
+    "tool.end": Telling._end_arguments,
+    "tool.exec": Telling._execution,
+    "tool.output": Telling._output,
+    "tool.result": Telling._result,
+    "plan.update": Telling._plan,
+    "run.end": Telling._finish,
+    "run.error": Telling._error,
+}
 
 
 def asked(session: Session) -> list[Json]:
@@ -301,25 +321,6 @@ def plain(content: Any) -> str:
     if isinstance(content, list):
         return "\n".join(part["text"] for part in content if isinstance(part.get("text"), str))
     return content if isinstance(content, str) else ""
-
-
-def _block(kind: str, key: str, event: Event) -> Json:
-    delta = {"delta": event["delta"]} if "delta" in event else {}
-    return {"type": kind, key: event["messageId"], **delta}
-
-
-def _output(event: Event) -> Json:
-    """Return the event for live output, which is not sent to a model."""
-    first = event["type"] == "ACTIVITY_SNAPSHOT"
-    chunks = event["content"]["chunks"] if first else [each["value"] for each in event["patch"]]
-    call = event["messageId"].removeprefix("out-")
-    return {"type": "tool.output", "toolId": call, "delta": "".join(chunks)}
-
-
-def _result(event: Event) -> Json:
-    found = {"toolId": event["toolCallId"], "result": _parsed(event["content"])}
-    failed = {"isError": True} if extra(event).get("is_error") else {}
-    return {"type": "tool.result", **found, **failed}
 
 
 def _parsed(text: str) -> Any:

@@ -1,6 +1,6 @@
 """The routes of `/api/*`: agents, queries and submits, for clients of an agent gateway.
 
-Runs are the same as those of `POST /session`; protocols/gateway/routes.py translates. Only an open
+Runs are the same as those of `POST /session`; `events` translates those of a run. Only an open
 request waits for a submit: the stream of a query ends with the session, and the server keeps
 nothing of it.
 """
@@ -10,30 +10,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qs
 
 from ...api.router import Call, Route
-from ...api.run_stream import Run, Runs
+from ...api.run_stream import Run
+from ...api.session_body import check, in_body
 from ...api.sessions import wants_stream
 from ...errors import Problem
 from ...http import sse
 from ...runtime.offload import offload
 from ...session import agent_definition
 from ...session.accept import accept
-from ...session.events import pointer
+from ...session.events import Event
 from ...session.modes import mode_named
-from ...strict_json import JSONError, dumps, loads
-from ...types import AgentDefinition, Event, Interrupt, Json, Session
-from ..session_body import check, in_body
+from ...strict_json import JSONError, dumps, loads, pointer
+from ..services import Services
 from .events import Telling, chat, reply
 
 # -- request --------------------------------------------------------------------------------------
 # Convert the bodies of an agent gateway (`/api/*`) to sessions, and its envelope. Pure.
 #
-# Used by protocols/gateway/routes.py; the events of a run are converted in
-# protocols/gateway/events.py. A gateway stores chats and this server does not, so the session is
-# sent with the end of every run and comes back with the next request.
+# A gateway stores chats and this server does not, so the session is sent with the end of every run
+# and comes back with the next request.
 
 
 SUCCESS = "success"
@@ -136,11 +135,11 @@ def query(body: Json, window: int | None = None) -> Asked:
     brought = body.get("session") is not None
     session: Json = {**(body.get("session") or {})}
     if body.get("chatId") and not brought:
-        raise _invalid("/session", NO_HISTORY)
+        raise _invalid("session", NO_HISTORY)
     _same_chat(body, session)
     message = body.get("message") or ""
     if not message.strip() and not session.get("messages"):
-        raise _invalid("/message", "must not be blank")
+        raise _invalid("message", "must not be blank")
     if window is not None:
         _windowed(session, window)
     if body.get("agentKey"):
@@ -158,9 +157,9 @@ def query(body: Json, window: int | None = None) -> Asked:
     told = {"type": "request.query", "role": "user", "message": message}
     told |= {key: body[key] for key in ("requestId", "references", "scene") if body.get(key)}
     places = [
-        (pointer("messages", index), "/message"),
-        *((ours, f"/{key}") for key, ours in _PLACES.items() if body.get(key)),
-        ("", "/session"),
+        (pointer("messages", index), pointer("message")),
+        *((pointer(ours), pointer(key)) for key, ours in _PLACES.items() if body.get(key)),
+        _WHOLE,
     ]
     wait = body.get("wait")
     if wait is None:
@@ -185,13 +184,13 @@ def submit(body: Json) -> Asked:
     waiting = session.get("interrupts", [])
     index = _waiting_at(waiting, body["toolId"])
     if index is None:
-        raise _invalid("/toolId", f"nothing waits for {body['toolId'][:80]!r} in this session")
+        raise _invalid("toolId", f"nothing waits for {body['toolId'][:80]!r} in this session")
     item = waiting[index]
     answer = {"status": "resolved", "payload": _payload(item, body)}
     session["interrupts"] = [*waiting[:index], {**item, "answer": answer}, *waiting[index + 1 :]]
-    at = pointer("interrupts", index, "answer")
-    places = [(f"{at}/payload", "/payload"), (at, "/toolId"), ("", "/session")]
-    return Asked(session, places, told)
+    at = ("interrupts", index, "answer")
+    places = [(pointer(*at, "payload"), pointer("payload")), (pointer(*at), pointer("toolId"))]
+    return Asked(session, [*places, _WHOLE], told)
 
 
 def waits_for(session: Session, body: Json) -> Interrupt | None:
@@ -214,34 +213,35 @@ def _waiting_at(waiting: Sequence[Mapping[str, Any]], tool_id: str) -> int | Non
 def not_waiting(body: Json) -> Problem:
     """Return the refusal of a submit for which no open query of this process waits."""
     detail = f"Nothing waits here for {body['toolId'][:80]!r}. {NOT_WAITING}"
-    errors = [{"pointer": "/session", "detail": NOT_WAITING}]
+    errors = [{"pointer": pointer("session"), "detail": NOT_WAITING}]
     return Problem("request_invalid", detail, errors=errors, status=409)
 
 
 def chat_request(body: Json) -> Asked:
     """Return the session whose details `/api/chat` asks for. Raises Problem."""
     check(body, CHAT)
-    return Asked(body["session"], [("", "/session")])
+    return Asked(body["session"], [_WHOLE])
 
 
 def chat_in(parameters: Json) -> Json:
     """Return the body that the query string of `GET /api/chat` stands for. Raises Problem."""
     text = parameters.get("session", "")
     if not text:
-        error = {"pointer": "/session", "detail": "missing; send it as JSON, here or in the body"}
-        raise Problem("not_found", f"{NO_CHATS} Send the session.", errors=[error])
+        missing = "missing; send it as JSON, here or in the body"
+        errors = [{"pointer": pointer("session"), "detail": missing}]
+        raise Problem("not_found", f"{NO_CHATS} Send the session.", errors=errors)
     try:
         session = loads(text)
     except JSONError as problem:
-        raise _invalid("/session", f"this is no JSON: {problem}") from None
+        raise _invalid("session", f"this is no JSON: {problem}") from None
     return {"session": session, "includeEvents": parameters.get("includeEvents") == "true"}
 
 
 def one_agent(key: str) -> Asked:
     """Return a document that names the agent of `GET /api/agent`. Raises Problem."""
     if not key:
-        raise _invalid("/agentKey", "must not be blank")
-    return Asked({"agent": key}, [("/agent", "/agentKey")])
+        raise _invalid("agentKey", "must not be blank")
+    return Asked({"agent": key}, [(pointer("agent"), pointer("agentKey"))])
 
 
 def envelope(data: Any, msg: str = SUCCESS) -> Json:
@@ -307,7 +307,8 @@ def _mode(about: AgentDefinition) -> str:
     return {"react": "RE_ACT"}.get(name, name.upper())
 
 
-_PLACES = {"agentKey": "/agent", "tools": "/tools", "chatId": "/id"}
+_PLACES = {"agentKey": "agent", "tools": "tools", "chatId": "id"}
+_WHOLE = (pointer(), pointer("session"))  # see Asked.places
 
 
 # -- parts of a request ---------------------------------------------------------------------------
@@ -317,7 +318,7 @@ def _same_chat(body: Json, session: Json) -> None:
     """Set the session's id to `chatId`. Raises Problem if it has another one."""
     chat = body.get("chatId")
     if chat and session.setdefault("id", chat) != chat:
-        raise _invalid("/chatId", "the session that came along has another id")
+        raise _invalid("chatId", "the session that came along has another id")
 
 
 def _windowed(session: Json, window: int) -> None:
@@ -373,9 +374,9 @@ def _payload(interrupt: Json, body: Json) -> Any:
     return payload
 
 
-def _invalid(place: str, detail: str) -> Problem:
-    error = {"pointer": place, "detail": detail}
-    return Problem("request_invalid", f"{place[1:]}: {detail}", errors=[error], status=400)
+def _invalid(member: str, detail: str) -> Problem:
+    errors = [{"pointer": pointer(member), "detail": detail}]
+    return Problem("request_invalid", f"{member}: {detail}", errors=errors, status=400)
 
 
 # -- routes ---------------------------------------------------------------------------------------
@@ -383,61 +384,30 @@ def _invalid(place: str, detail: str) -> Problem:
 DONE = sse.encode("[DONE]")
 
 
-class Agents(Protocol):
-    """The agents of a key."""
-
-    def info(self, owner: str) -> list[Json]:
-        """Return the agents of this owner."""
-        ...
-
-    def resolve(self, session: Mapping[str, Any], owner: str) -> AgentDefinition:
-        """Return the definition of a session's agent. Raises Problem."""
-        ...
-
-
-class Tools(Protocol):
-    """The server's tools."""
-
-    def info(self) -> list[Json]:
-        """Return the tools that every agent may use."""
-        ...
-
-    def info_named(self) -> list[Json]:
-        """Return the tools that only agents that name them may use."""
-        ...
+def routes(services: Services) -> dict[tuple[str, str], Route]:
+    """Return (method, path) -> route."""
+    front = Gateway(services)
+    table = {
+        ("GET", "/api/agents"): front.agents,
+        ("GET", "/api/agent"): front.agent,
+        ("GET", "/api/chats"): front.chats,
+        ("GET", "/api/chat"): front.chat,
+        ("POST", "/api/chat"): front.chat,
+        ("POST", "/api/query"): front.query,
+        ("POST", "/api/submit"): front.submit,
+    }
+    return {at: Route(handler, refusal=refusal) for at, handler in table.items()}
 
 
 class Gateway:
-    """The handlers of `/api/*`.
+    """The handlers of `/api/*`."""
 
-    `clock` returns the time in milliseconds, `defaults` are the defaults of sessions.
-    """
-
-    def __init__(
-        self,
-        runs: Runs,
-        agents: Agents,
-        tools: Tools,
-        clock: Callable[[], int],
-        defaults: Mapping[str, Any],
-    ) -> None:
-        self._runs, self._agents, self._tools, self._clock = runs, agents, tools, clock
-        says = defaults["config"]["context"]["window_runs"] is not None
-        self._window = None if says else WINDOW
+    def __init__(self, services: Services) -> None:
+        self._runs, self._agents, self._toolbox = services.runs, services.agents, services.toolbox
+        self._clock = services.clock
+        context = services.config.session["config"]["context"]
+        self._window = WINDOW if context["window_runs"] is None else None
         self._open: set[Live] = set()  # streams of queries
-
-    def routes(self) -> dict[tuple[str, str], Route]:
-        """Return (method, path) -> route."""
-        table = {
-            ("GET", "/api/agents"): self.agents,
-            ("GET", "/api/agent"): self.agent,
-            ("GET", "/api/chats"): self.chats,
-            ("GET", "/api/chat"): self.chat,
-            ("POST", "/api/chat"): self.chat,
-            ("POST", "/api/query"): self.query,
-            ("POST", "/api/submit"): self.submit,
-        }
-        return {at: Route(handler, refusal=refusal) for at, handler in table.items()}
 
     async def agents(self, call: Call) -> None:
         """Send the list of agents, filtered by `tag`."""
@@ -541,7 +511,7 @@ class Gateway:
 
     def _tools_of(self) -> tuple[list[str], list[str]]:
         """Return the names of usable tools: (of every agent, of agents that name them)."""
-        return _usable(self._tools.info()), _usable(self._tools.info_named())
+        return _usable(self._toolbox.info()), _usable(self._toolbox.info_named())
 
 
 class Live:

@@ -1,4 +1,4 @@
-"""Convert a Chat Completions request to a session.
+"""Convert a Chat Completions request to a session, and its run to chunks or a completion.
 
     READ      is interpreted here        SETTINGS  is passed on to the model
     ONLY      other values are refused   IGNORED   is accepted without effect
@@ -9,9 +9,9 @@ field. Sources: OpenAI's API reference and the types of the official SDKs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ...http import sse
 from ...schema.validate import check_schema
@@ -19,7 +19,7 @@ from ...session import outcome
 from ...session.events import EXEC, alias
 from ...session.schema import MAX_ID
 from ...strict_json import dumps, quote
-from ...types import Event, Json, Session
+from . import reply
 from .common import (
     CARRIER,
     Place,
@@ -39,6 +39,7 @@ from .common import (
     take,
     tools,
 )
+from .reply import BREAK
 
 READ = frozenset(
     ("model", "messages", "stream", "stream_options", "tools", "tool_choice", "response_format")
@@ -315,82 +316,73 @@ def _facts(given: Any) -> list[str]:
     return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
 
 
-# -- chat reply -----------------------------------------------------------------------------------
-# Convert the events of a run to Chat Completions: chunks of a stream, or one completion.
-#
-# `protocols/openai/routes` passes every event to a `Reply` and sends `frame` or, without streaming,
-# `answer` at the end; both are made by the same functions. Calls of the caller's tools are sent
-# when the run has stopped for them: until then the server may still find that their arguments do
-# not fit, and ask the model again.
+# -- the reply ------------------------------------------------------------------------------------
 
 DONE = sse.encode("[DONE]")
 THOUGHT = ("reasoning_content", "reasoning")  # clients look for one or the other
 LAST = ""  # not the id of any message: the key of text that is sent after the run
-BREAK = "\n\n"  # between the texts before and after a call of the server's own tools
 
 
-class Reply:
-    """The answer of one run. `session` is the live document, `fingerprint` names this server."""
+class Reply(reply.Reply):
+    """Chunks of a stream, or one completion. `fingerprint` names this server."""
+
+    METHODS: ClassVar[Mapping[str, str]] = {
+        "TEXT_MESSAGE_CONTENT": "_text",
+        "REASONING_MESSAGE_CONTENT": "_thought",
+        "RUN_STARTED": "_start",
+        "STATE_DELTA": "_step",
+        "TOOL_CALL_RESULT": "_step",
+        "RUN_FINISHED": "_end",
+        "RUN_ERROR": "_end",
+    }
 
     def __init__(
         self, session: Session, wish: Wish, *, run_id: str, first_message: int, fingerprint: str
     ) -> None:
-        self._session, self._wish, self._first = session, wish, first_message
-        self._run = run_id.removeprefix("run_")
+        super().__init__(session, wish.names, run_id=run_id, first_message=first_message)
+        self._wish = wish
         self._id = f"chatcmpl-{self._run}"
         self._fingerprint = fingerprint
-        self._created = 0
         self._prefix = ""  # of a chunk with one text
         self._texts: dict[str, list[str]] = {}  # pieces by message, in order
         self._thoughts: dict[str, list[str]] = {}  # by span
-        self._structured: bool | None = None
-        self._reason: str | None = None
-        self._failure: outcome.Failure | None = None
+        self._reason = ""
 
     # -- a stream ---------------------------------------------------------------------------------
 
-    def frame(self, event: Event) -> bytes:
-        """Return the frames of an event, b"" for most kinds."""
-        return b"".join(self._frames(event))
+    def _text(self, event: Event) -> bytes:
+        text = "" if self._is_structured() else _added(self._texts, event)
+        return self._delta(text, "content") if text else b""
 
-    def cut(self) -> bytes:
-        """Return the end of the stream when the server stops."""
-        return self._error(outcome.stopped(self._session, self._first)) + DONE
+    def _thought(self, event: Event) -> bytes:
+        return self._delta(_added(self._thoughts, event), *THOUGHT)
 
-    def _frames(self, event: Event) -> Iterator[bytes]:
-        kind = event["type"]
-        if kind == "TEXT_MESSAGE_CONTENT":
-            if text := self._said(event):
-                yield self._delta(text, "content")
-        elif kind == "REASONING_MESSAGE_CONTENT":
-            yield self._delta(self._thought(event), *THOUGHT)
-        elif kind == "RUN_STARTED":
-            self.see(event)
-            yield self._chunk({"role": "assistant", "content": ""})
-        elif kind in ("RUN_FINISHED", "RUN_ERROR"):
-            yield from self._end(event)
-        elif self._wish.steps and (step := step_of(event)):
-            yield self._chunk({}, more={CARRIER: step})
+    def _start(self, event: Event) -> Iterable[Json]:
+        self._created = event["timestamp"] // 1000
+        return (self._chunk({"role": "assistant", "content": ""}),)
 
-    def _end(self, event: Event) -> Iterator[bytes]:
-        self.see(event)
-        if self._failure:
-            yield self._error(self._failure)
-            yield DONE
-            return
-        for text in self._texts.get(LAST, ()):
+    def _step(self, event: Event) -> Iterable[Json]:
+        step = step_of(event) if self._wish.steps else None
+        return (self._chunk({}, more={CARRIER: step}),) if step else ()
+
+    def _completed(self) -> Iterator[reply.Message]:
+        self._reason = outcome.reason(self._session)
+        if text := outcome.last_words(self._session, said=bool(self._texts)):
+            self._texts[LAST] = [text]
             yield self._chunk({"content": BREAK + text if len(self._texts) > 1 else text})
-        for index, call in enumerate(outcome.calls(self._session, self._wish.names, self._run)):
+        for index, call in enumerate(self._calls()):
             function = {"name": call["name"], "arguments": ""}
             opened = {"index": index, "id": call["id"], "type": "function", "function": function}
             yield self._chunk({"tool_calls": [opened]})
             rest = {"index": index, "function": {"arguments": call["arguments"]}}
             yield self._chunk({"tool_calls": [rest]})
-        brought = self._brought()
-        yield self._chunk(brought, self._reason, self._extra())
+        yield self._chunk(self._brought(), self._reason, self._extra())
         if self._wish.usage:
-            yield sse.encode(dumps({**self._head(), "choices": [], "usage": self._usage()}))
+            yield {**self._head(), "choices": [], "usage": self._usage()}
         yield DONE
+
+    def _failed(self, found: outcome.Failure) -> Iterable[reply.Message]:
+        return error(found.message, found.kind, found.code), DONE
 
     def _delta(self, text: str, *names: str) -> bytes:
         """Return a chunk with one text.
@@ -407,9 +399,9 @@ class Reply:
 
     def _chunk(
         self, delta: Json, finish_reason: str | None = None, more: Json | None = None
-    ) -> bytes:
+    ) -> Json:
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
-        return sse.encode(dumps({**self._head(), "choices": [choice], **(more or {})}))
+        return {**self._head(), "choices": [choice], **(more or {})}
 
     def _head(self, kind: str = "chat.completion.chunk") -> Json:
         return {
@@ -420,40 +412,21 @@ class Reply:
             "system_fingerprint": self._fingerprint,
         }
 
-    def _error(self, found: outcome.Failure) -> bytes:
-        return sse.encode(dumps(error(found.message, found.kind, found.code)))
-
     # -- a whole answer ---------------------------------------------------------------------------
 
     def see(self, event: Event) -> None:
-        """Handle an event without sending it."""
-        kind = event["type"]
-        if kind == "TEXT_MESSAGE_CONTENT":
-            self._said(event)
-        elif kind == "REASONING_MESSAGE_CONTENT":
-            self._thought(event)
-        elif kind == "RUN_STARTED":
-            self._created = event["timestamp"] // 1000
-        elif kind in ("RUN_FINISHED", "RUN_ERROR"):
-            self._failure = outcome.failure(self._session, event, self._first)
-            self._reason = outcome.reason(self._session)
-            if text := outcome.last_words(self._session, said=bool(self._texts)):
-                self._texts[LAST] = [text]
-        elif kind == "CUSTOM" and not outcome.is_structured(self._session):
+        """Handle an event of a run that is not streamed; hooks may rewrite its texts."""
+        super().see(event)
+        if event["type"] == "CUSTOM" and not outcome.is_structured(self._session):
             for message_id, text in outcome.rewritten(self._session, event):
                 self._texts[message_id] = [text]
 
-    def answer(self) -> tuple[int, Json]:
-        """Return (status, body)."""
-        if self._reason is None:
-            self._failure = outcome.stopped(self._session, self._first)
-        if found := self._failure:
-            return found.status, error(found.message, found.kind, found.code)
+    def _whole(self) -> Json:
         message: Json = {"role": "assistant", "content": _joined(self._texts) or None}
         message["refusal"] = None
         if self._thoughts:
             message |= dict.fromkeys(THOUGHT, _joined(self._thoughts))
-        if made := outcome.calls(self._session, self._wish.names, self._run):
+        if made := self._calls():
             message["tool_calls"] = [
                 {
                     "id": call["id"],
@@ -466,7 +439,7 @@ class Reply:
             message["content"] = ""
         message |= self._brought()
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._reason}
-        return 200, {
+        return {
             **self._head("chat.completion"),
             "choices": [choice],
             "usage": self._usage(),
@@ -475,26 +448,14 @@ class Reply:
 
     # -- the pieces -------------------------------------------------------------------------------
 
-    def _said(self, event: Event) -> str:
-        """Return the text to send now; "" for a structured answer, sent after the run."""
-        if self._structured is None:
-            self._structured = outcome.is_structured(self._session)
-        if self._structured:
-            return ""
-        return _added(self._texts, event)
-
-    def _thought(self, event: Event) -> str:
-        return _added(self._thoughts, event)
-
     def brought(self) -> Json | None:
         """Return the data that the caller sends back with its tool results; None without calls."""
         if self._reason != "tool_calls":
             return None
         return outcome.carrier(self._session, self._first, self._run)
 
-    def lasting(self) -> tuple[str, Json] | None:
-        """Return None: each request of Chat Completions has the whole conversation."""
-        return None
+    def _calls(self) -> list[Json]:
+        return outcome.calls(self._session, self._names, self._run)
 
     def _brought(self) -> Json:
         found = self.brought()

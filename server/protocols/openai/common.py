@@ -1,9 +1,8 @@
 """The history, session and errors that Chat Completions and Responses share.
 
-`chat` and `responses` read a body (protocols/openai/common.py, protocols/openai/common.py) and
-`document` makes the session. Each tool call of the caller's history must have its result, else the
-body is refused at the place that is wrong. Runs are unattended: tools that would ask a person are
-withheld, because this API has no way to ask.
+`chat` and `responses` read a body and `document` makes the session. Each tool call of the caller's
+history must have its result, else the body is refused at the place that is wrong. Runs are
+unattended: tools that would ask a person are withheld, because this API has no way to ask.
 """
 
 from __future__ import annotations
@@ -16,11 +15,9 @@ from typing import Any
 
 from ...errors import Problem
 from ...session import accept
-from ...session.events import pointer
 from ...session.fold import parse_pointer
-from ...session.schema import MAX_ID, MAX_SESSION_ID, check
-from ...strict_json import LARGEST_COUNT, dumps
-from ...types import ClientTool, Json
+from ...session.schema import MAX_ID, MAX_SESSION_ID, MOST, check
+from ...strict_json import LARGEST_COUNT, dumps, pointer
 
 # -- fields ---------------------------------------------------------------------------------------
 # Typed access to the fields of a body of /v1, with errors at the field's place.
@@ -172,9 +169,10 @@ def tools(listed: Iterable[tuple[Place, Json]], spelling: Spelling, taken: Conta
         declared.append(tool)
         places.append(place)
         outer[inside] = name
-    for error in accept.misfits(declared):
-        at = (parse_pointer(error["pointer"]) or [])[1:]  # behind "tools"
-        raise misfit((*places[int(at[0])], *at[1:]) if at else ("tools",), error["detail"])
+    if len(declared) > MOST["tools"]:
+        raise misfit(("tools",), f"expected at most {MOST['tools']} tools, got {len(declared)}")
+    for (index, *at), said, *_ in accept.tool_misfits(declared):
+        raise misfit((*places[int(index)], *at), said)
     return Tools(tuple(declared), {name: inside for inside, name in outer.items()}, outer)
 
 

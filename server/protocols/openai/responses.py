@@ -1,4 +1,4 @@
-"""Convert a Responses request to a session (OpenAI's Responses API, Open Responses).
+"""Convert a Responses request to a session, and its run to events or a response.
 
     READ      is interpreted here        SETTINGS  is passed on to the model
     ONLY      other values are refused   IGNORED   is accepted without effect
@@ -11,15 +11,15 @@ types of the official SDK, the Open Responses schema.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from ...http import sse
 from ...session import outcome
-from ...strict_json import dumps, quote
-from ...types import Event, Json, Session
-from .chat import BREAK, PARTS, address, file, made_call, wanted_schema
+from ...session.events import Event
+from ...strict_json import quote
+from . import reply
+from .chat import PARTS, address, file, made_call, wanted_schema
 from .common import (
     CARRIER,
     Place,
@@ -27,7 +27,6 @@ from .common import (
     Tools,
     chosen,
     document,
-    error,
     items,
     misfit,
     needed,
@@ -39,6 +38,7 @@ from .common import (
     take,
     tools,
 )
+from .reply import BREAK
 
 # -- previous responses ---------------------------------------------------------------------------
 # Expand Responses requests that refer to earlier answers.
@@ -432,14 +432,10 @@ def _texts(content: Any) -> str:
     return "\n".join(part["text"] for part in content if part["type"] == "text")
 
 
-# -- responses reply ------------------------------------------------------------------------------
-# Convert the events of a run to a Responses answer: its events, or the response at the end.
-#
-# `protocols/openai/routes` passes every event to a `Reply`. One output item is open at a time;
-# parts open and close in the order of the API reference, and every event has the next
-# `sequence_number`. The response at the end is built from the same events, and from texts that
-# hooks have rewritten. Calls of the caller's tools are sent when the run has stopped for them (the
-# reason is in protocols/openai/chat.py).
+# -- the reply ------------------------------------------------------------------------------------
+# One output item is open at a time; parts open and close in the order of the API reference, and
+# every event has the next `sequence_number`. The response at the end is built from the same events,
+# and from texts that hooks have rewritten.
 
 DELTA = "response.output_text.delta"
 
@@ -463,65 +459,34 @@ ITEM_PARTS = {
 REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
-class Reply:
-    """The answer of one run. `session` is the live document."""
+class Reply(reply.Reply):
+    """Events of a stream, or the response at the end."""
 
-    def __init__(self, session: Session, wish: Wish, *, run_id: str, first_message: int) -> None:
-        self._session, self._wish, self._first = session, wish, first_message
-        self._run = run_id.removeprefix("run_")
+    METHODS: ClassVar[Mapping[str, str]] = {
+        "TEXT_MESSAGE_CONTENT": "_text",
+        "TEXT_MESSAGE_END": "_closed",
+        "REASONING_MESSAGE_CONTENT": "_thought",
+        "REASONING_MESSAGE_END": "_closed",
+        "RUN_STARTED": "_start",
+        "CUSTOM": "_rewrite",
+        "RUN_FINISHED": "_end",
+        "RUN_ERROR": "_end",
+    }
+
+    def __init__(self, session: Json, wish: Wish, *, run_id: str, first_message: int) -> None:
+        super().__init__(session, wish.names, run_id=run_id, first_message=first_message)
+        self._wish = wish
         self._number = 0
-        self._created = 0
         self._output: list[Json] = []
         self._item: Json | None = None  # the open one, the last of `_output`
         self._pieces: list[str] = []  # of its text
         self._speaker = ""
         self._told: dict[str, list[Json]] = {}  # the items of each message
-        self._structured: bool | None = None
-        self._failure: outcome.Failure | None = None
         self._status = "in_progress"
         self._carrier: Json | None = None
         self._incomplete: Json | None = None
 
-    # -- the two forms ----------------------------------------------------------------------------
-
-    def frame(self, event: Event) -> bytes:
-        """Return the frames of an event, b"" for most kinds."""
-        if event["type"] == "TEXT_MESSAGE_CONTENT" and event["messageId"] == self._speaker:
-            return self._more(event["delta"])
-        return b"".join(_framed(each) for each in self._events(event))
-
-    def _more(self, text: str) -> bytes:
-        """Return the frame of a further delta of the open text.
-
-        Formatted by hand, because nearly all events of a stream differ only in number and text: 0.9
-        µs, where the general encoder takes 7.8 µs.
-        """
-        assert self._item is not None
-        self._pieces.append(text)
-        number, self._number = self._number, self._number + 1
-        return (
-            f'event: {DELTA}\ndata: {{"type":"{DELTA}","sequence_number":{number},'
-            f'"item_id":"{self._item["id"]}","output_index":{len(self._output) - 1},'
-            f'"content_index":0,"delta":{quote(text)},"logprobs":[]}}\n\n'
-        ).encode()
-
-    def cut(self) -> bytes:
-        """Return the end of the stream when the server stops."""
-        self._failed(outcome.stopped(self._session, self._first))
-        return _framed(self._event("response.failed", response=self.response()))
-
-    def see(self, event: Event) -> None:
-        """Handle an event without sending it."""
-        for _ in self._events(event):
-            pass
-
-    def answer(self) -> tuple[int, Json]:
-        """Return (status, body)."""
-        if self._status == "in_progress":
-            self._failed(outcome.stopped(self._session, self._first))
-        if found := self._failure:
-            return found.status, error(found.message, found.kind, found.code)
-        return 200, self.response()
+    # -- the whole --------------------------------------------------------------------------------
 
     def brought(self) -> Json | None:
         """Return the data that the caller sends back with its tool results; None without calls."""
@@ -533,7 +498,7 @@ class Reply:
             return None
         return response_id(self._run), kept(self._wish.body, self._output)
 
-    def response(self) -> Json:
+    def _whole(self) -> Json:
         """Return the response in its current state."""
         found = self._failure
         return {
@@ -552,52 +517,58 @@ class Reply:
 
     # -- events -----------------------------------------------------------------------------------
 
-    def _events(self, event: Event) -> Iterator[Json]:
-        kind = event["type"]
-        if kind == "TEXT_MESSAGE_CONTENT":
-            yield from self._text(event)
-        elif kind == "REASONING_MESSAGE_CONTENT":
-            yield from self._opened("reasoning", event["messageId"])
-            yield self._delta(event["delta"])
-        elif kind in ("TEXT_MESSAGE_END", "REASONING_MESSAGE_END"):
-            yield from self._closed()
-        elif kind == "RUN_STARTED":
-            self._created = event["timestamp"] // 1000
-            yield self._event("response.created", response=self.response())
-            yield self._event("response.in_progress", response=self.response())
-        elif kind == "CUSTOM":
-            self._rewrite(event)
-        elif kind in ("RUN_FINISHED", "RUN_ERROR"):
-            yield from self._end(event)
+    def _start(self, event: Event) -> Iterator[Json]:
+        self._created = event["timestamp"] // 1000
+        yield self._event("response.created", response=self._whole())
+        yield self._event("response.in_progress", response=self._whole())
 
-    def _text(self, event: Event) -> Iterator[Json]:
-        if self._structured is None:
-            self._structured = outcome.is_structured(self._session)
-        if not self._structured:
-            begins = self._begins(event["messageId"])
-            yield from self._opened("message", event["messageId"])
-            yield self._delta(begins + event["delta"])
+    def _text(self, event: Event) -> bytes | Iterable[Json]:
+        if event["messageId"] == self._speaker:
+            return self._more(event["delta"])
+        return () if self._is_structured() else self._said(event["messageId"], event["delta"])
 
-    def _end(self, event: Event) -> Iterator[Json]:
+    def _more(self, text: str) -> bytes:
+        """Return the frame of a further delta of the open text.
+
+        Formatted by hand, because nearly all events of a stream differ only in number and text: 0.9
+        µs, where the general encoder takes 7.8 µs.
+        """
+        assert self._item is not None
+        self._pieces.append(text)
+        number, self._number = self._number, self._number + 1
+        return (
+            f'event: {DELTA}\ndata: {{"type":"{DELTA}","sequence_number":{number},'
+            f'"item_id":"{self._item["id"]}","output_index":{len(self._output) - 1},'
+            f'"content_index":0,"delta":{quote(text)},"logprobs":[]}}\n\n'
+        ).encode()
+
+    def _said(self, source: str, text: str) -> Iterator[Json]:
+        begins = self._begins(source)
+        yield from self._opened("message", source)
+        yield self._delta(begins + text)
+
+    def _thought(self, event: Event) -> Iterator[Json]:
+        yield from self._opened("reasoning", event["messageId"])
+        yield self._delta(event["delta"])
+
+    def _end(self, event: Event) -> Iterator[reply.Message]:
         yield from self._closed()
-        if found := outcome.failure(self._session, event, self._first):
-            self._failed(found)
-            yield self._event("response.failed", response=self.response())
-            return
+        yield from super()._end(event)
+
+    def _completed(self) -> Iterator[Json]:
         if text := outcome.last_words(self._session, said=bool(self._told)):
-            begins = self._begins("last")
-            yield from self._opened("message", "last")
-            yield self._delta(begins + text)
+            yield from self._said("last", text)
             yield from self._closed()
-        for number, call in enumerate(outcome.calls(self._session, self._wish.names, self._run)):
+        for number, call in enumerate(outcome.calls(self._session, self._names, self._run)):
             yield from self._call(call, brings=number == 0)
         reason = outcome.reason(self._session)
         self._status = "incomplete" if reason in REASONS else "completed"
         self._incomplete = {"reason": REASONS[reason]} if reason in REASONS else None
-        yield self._event(f"response.{self._status}", response=self.response())
+        yield self._event(f"response.{self._status}", response=self._whole())
 
-    def _failed(self, found: outcome.Failure) -> None:
-        self._failure, self._status = found, "failed"
+    def _failed(self, found: outcome.Failure) -> Iterator[Json]:
+        self._status = "failed"
+        yield self._event("response.failed", response=self._whole())
 
     # -- items ------------------------------------------------------------------------------------
 
@@ -620,7 +591,7 @@ class Reply:
         )
         yield self._of_part(f"response.{ITEM_PARTS[kind].name}.added", part=self._part(""))
 
-    def _closed(self) -> Iterator[Json]:
+    def _closed(self, event: Event | None = None) -> Iterator[Json]:
         """Yield the events that close the open item and its part, if there is one."""
         if self._item is None:
             return
@@ -635,13 +606,14 @@ class Reply:
         done, self._item = self._item, None
         yield self._event("response.output_item.done", output_index=index, item=done)
 
-    def _rewrite(self, event: Event) -> None:
+    def _rewrite(self, event: Event) -> Iterable[Json]:
         """Replace the texts of closed items, for the response at the end."""
         for message_id, text in outcome.rewritten(self._session, event):
             begins = "" if message_id == next(iter(self._told), "") else BREAK
             for item in self._told.get(message_id, ()):
                 item["content"] = [{**item["content"][0], "text": begins + text}]
                 begins = text = ""  # a message interrupted by reasoning has several items
+        return ()
 
     def _begins(self, source: str) -> str:
         """Return the separator before a message: the SDKs' `output_text` joins all messages."""
@@ -705,7 +677,3 @@ class Reply:
             "output_tokens_details": {"reasoning_tokens": used["reasoning"]},
             "total_tokens": used["total"],
         }
-
-
-def _framed(event: Json) -> bytes:
-    return sse.encode(dumps(event), event["type"])

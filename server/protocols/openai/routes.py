@@ -3,35 +3,39 @@
 A body becomes a session, its run begins as for `POST /session`, and the events are sent in the form
 that the official SDKs read. Before a run, an error has its HTTP status. After the run has begun no
 response asks for a retry, because tools may have run; a request that is repeated nevertheless
-continues its first run (protocols/openai/routes.py).
+continues its first run.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+from ... import VERSION
 from ...api.router import Call, Route
-from ...api.run_stream import TERMINAL, Run, Runs
+from ...api.run_stream import TERMINAL, Run
 from ...errors import Problem
 from ...http.exchange import arrived
 from ...session import events
-from ...session.events import EXEC, alias
-from ...types import Event, Json, Session
+from ...session.events import EXEC, Event, alias
+from ...tools.execution_claims import Claims
+from ..services import Services
 from . import chat, common, responses
-from .common import shown
+from .common import Json, shown
+from .reply import Reply
+from .response_store import Recent
 from .responses import Earlier
 
 # -- idempotency ----------------------------------------------------------------------------------
 # Recognize a repeated request of /v1 and continue its first run.
 #
-# `protocols/openai/routes` stores the run under the request's name from before the first tool
-# execution on, and begins a repetition with the stored part. Both official SDKs repeat a POST when
-# the connection breaks before the answer, and mark it with a header; any caller can send an
-# `Idempotency-Key`. The body of a repetition is the same, so only what the run added is stored.
+# The run is stored under the request's name from before the first tool execution on, and a
+# repetition begins with the stored part. Both official SDKs repeat a POST when the connection
+# breaks before the answer, and mark it with a header; any caller can send an `Idempotency-Key`. The
+# body of a repetition is the same, so only what the run added is stored.
 
 KEY = "idempotency-key"
 COUNT = "x-stainless-retry-count"  # of the SDKs: how often they have sent this request before
@@ -103,103 +107,34 @@ OWNER = "yaa"
 NOTED = ("RUN_STARTED", "STATE_DELTA", *TERMINAL)
 
 
-class Agents(Protocol):
-    """The agents of a key."""
-
-    def info(self, owner: str) -> list[dict[str, Any]]:
-        """Return the agents of this owner."""
-        ...
-
-    def written(self, owner: str) -> dict[str, int]:
-        """Return agent name -> time of its definition, in Unix seconds."""
-        ...
-
-
-class Reply(Protocol):
-    """A run's events as a response, streamed or whole."""
-
-    def frame(self, event: Event) -> bytes:
-        """Return the frames of an event, b"" for most kinds."""
-        ...
-
-    def cut(self) -> bytes:
-        """Return the end of the stream when the server stops."""
-        ...
-
-    def see(self, event: Event) -> None:
-        """Handle an event of a run that is not streamed."""
-        ...
-
-    def answer(self) -> tuple[int, dict[str, Any]]:
-        """Return (status, body)."""
-        ...
-
-    def brought(self) -> dict[str, Any] | None:
-        """Return the data that the caller sends back with its tool results; else None."""
-        ...
-
-    def lasting(self) -> tuple[str, dict[str, Any]] | None:
-        """Return (id, value to keep for later requests); None if nothing is kept."""
-        ...
-
-
-class Kept(Protocol):
-    """A short-lived store of this host (tools/execution_claims.py)."""
-
-    def store(self, owner: str, call_id: str, attempt: int, value: dict[str, Any]) -> None:
-        """Keep a value."""
-        ...
-
-    def fetch(self, owner: str, call_id: str, attempt: int) -> dict[str, Any] | None:
-        """Return a kept value, None if there is none."""
-        ...
-
-    def forget(self, owner: str, call_id: str, attempt: int) -> None:
-        """Delete a value."""
-        ...
-
-
-class Recent(Protocol):
-    """Recent answers of this host (protocols/openai/response_store.py)."""
-
-    @property
-    def keeps(self) -> bool:
-        """Return whether answers are kept at all."""
-        ...
-
-    def store(self, owner: str, name: str, value: dict[str, Any]) -> None:
-        """Keep an answer."""
-        ...
-
-    def fetch(self, owner: str, name: str, most: int) -> tuple[dict[str, Any], int] | None:
-        """Return (answer, its bytes), empty if larger than `most` bytes; None if it is not kept."""
-        ...
+def routes(services: Services) -> dict[tuple[str, str], Route]:
+    """Return (method, path) -> route."""
+    openai = OpenAI(services)
+    return {
+        ("GET", "/v1/models"): Route(openai.models, refusal=common.refusal),
+        ("GET", "/v1/models/{model}"): Route(openai.model, refusal=common.refusal),
+        ("POST", "/v1/chat/completions"): Route(openai.chat, refusal=common.refusal),
+        ("POST", "/v1/responses"): Route(openai.responses, refusal=common.refusal),
+    }
 
 
 class OpenAI:
-    """The handlers of `/v1`. `names` returns the names of the server's own tools."""
+    """The handlers of `/v1`.
 
-    def __init__(
-        self,
-        runs: Runs,
-        agents: Agents,
-        names: Callable[[], Collection[str]],
-        kept: Kept,
-        recent: Recent,
-        version: str,
-    ) -> None:
-        self._runs, self._agents, self._names, self._kept = runs, agents, names, kept
-        self._recent = recent
-        self._fingerprint = f"yaa-{version}"
+    Data that some clients drop is kept in the store of results of interrupted calls.
+    """
 
-    def routes(self) -> dict[tuple[str, str], Route]:
-        """Return (method, path) -> route."""
-        return {
-            ("GET", "/v1/models"): Route(self.models, refusal=common.refusal),
-            ("GET", "/v1/models/{model}"): Route(self.model, refusal=common.refusal),
-            ("POST", "/v1/chat/completions"): Route(self.chat, refusal=common.refusal),
-            ("POST", "/v1/responses"): Route(self.responses, refusal=common.refusal),
-        }
+    def __init__(self, services: Services) -> None:
+        self._runs, self._agents, self._names = (
+            services.runs,
+            services.agents,
+            services.toolbox.names,
+        )
+        self._kept = services.claims
+        limits = services.config.server["limits"]
+        folder = services.config.home / "responses"
+        self._recent = Recent(folder, limits["response_ttl_s"], limits["max_request_size"])
+        self._fingerprint = f"yaa-{VERSION}"
 
     async def models(self, call: Call) -> None:
         """Send the list of agents as models."""
@@ -333,7 +268,7 @@ class Turn:
     """
 
     def __init__(
-        self, kept: Kept, owner: str, document: dict[str, Any], name: Again | None
+        self, kept: Claims, owner: str, document: dict[str, Any], name: Again | None
     ) -> None:
         self._kept, self._owner, self._again = kept, owner, name
         self.document, self.first = document, len(document["messages"])

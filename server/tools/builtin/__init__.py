@@ -1,6 +1,6 @@
 """The built-in tools: plain functions, described by their types and docstrings.
 
-The tuples below list them by where they run. Each takes the context first and returns JSON.
+Each takes the context first and returns JSON. They run in a child, except those in INLINE.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..tool import MARK
-from . import aliases, calculator, clock, files, session, shell, web
+from . import aliases, calculator, clock, files, shell
 
 PYTHON: tuple[Callable[..., Any], ...] = (
     calculator.calculator,
@@ -28,21 +27,6 @@ NAMED: tuple[Callable[..., Any], ...] = (  # only for agents that name them
     aliases.mock_city_weather,
 )
 LIKE = {"bash": "shell"}  # alias -> the tool whose policy it shares
-AGENTS: tuple[Callable[..., Any], ...] = (session.agent_save,)  # performed by the server itself
-NETWORK: tuple[Callable[..., Any], ...] = (web.fetch_url,)  # fetched by the server itself
-READS = (f"{__name__}.html", "readable")  # reads the page in the child
-CONTROL: tuple[Callable[..., Any], ...] = (
-    session.ask_user,
-    session.finish,
-    session.tool_detail,
-    session.context_reload,
-    session.context_retain,
-    session.plan_set,
-    session.plan_update,
+INLINE = frozenset(  # bounded and harmless: they run in the server
+    (calculator.calculator, clock.datetime, aliases.city_datetime, aliases.mock_city_weather)
 )
-
-
-def options(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the options that `@tool` set on a function."""
-    found: dict[str, Any] = getattr(function, MARK)
-    return found

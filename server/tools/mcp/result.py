@@ -1,4 +1,4 @@
-"""Conversion from MCP: tools, results, and questions to a person.
+"""Conversion from MCP: results, and questions to a person.
 
 Used by mcp/servers.py before and after a call. What a server claims about itself is not trusted,
 and everything is bounded before it enters a session. Pure.
@@ -6,82 +6,21 @@ and everything is bounded before it enters a session. Pure.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from typing import Any
 
 from ...schema.validate import check_schema
 from ...types import Json
 from ..result import shortened
 from ..runner import Outcome
-from ..tool import BaseTool, ToolError, hints_of
+from ..tool import ToolError
 
-MAX_NAME = 64  # accepted by most providers
-MAX_DESCRIPTION = 8_000
+Json = dict[str, Any]
+
 MAX_BLOB = 4_000  # characters of base64 kept in the session; images have more
 MAX_TEXT = 200_000
 MAX_STATE = 64 * 1024
 MAX_QUESTIONS = 8
-MAX_SCHEMA = 64 * 1024  # characters of one tool's schema, sent with every model call
-
-_MARKED = re.compile(r"_[0-9a-f]{8}\Z")  # the hash that `legal_name` appends
-
-
-def legal_name(server: str, tool: str) -> str:
-    """Return `mcp__<server>__<tool>` as a name that is legal for every provider.
-
-    If that changes or is ambiguous, a hash of the real names is appended, so that a name never
-    depends on which other tools exist.
-    """
-    full = f"mcp__{server}__{tool}"
-    legal = re.sub(r"[^a-zA-Z0-9_-]", "_", full)
-    unclear = "__" in server or server.endswith("_") or _MARKED.search(full)
-    if legal == full and len(legal) <= MAX_NAME and not unclear:
-        return legal
-    mark = hashlib.sha256(f"{server}\n{tool}".encode("utf-8", "replace")).hexdigest()[:8]
-    return f"{legal[: MAX_NAME - 9]}_{mark}"
-
-
-def tool_of(server: str, listed: Json, timeout_s: float, *, trusted: bool) -> BaseTool:
-    """Return the record of a listed tool. Raises ToolError for a tool that cannot be called.
-
-    `trusted`: believe the server's annotations (`readOnlyHint` and others).
-    """
-    name, schema = listed.get("name"), listed.get("inputSchema")
-    if not isinstance(name, str) or not name:
-        raise ToolError("a tool has no name")
-    # Some servers send schemas without a type, or with `$schema` only (issues: servers 3051,
-    # gitlab-mcp 286).
-    if not isinstance(schema, dict) or schema.get("type") not in ("object", None):
-        raise ToolError(f"{name[:100]}: its inputSchema does not describe an object")
-    schema = {key: value for key, value in schema.items() if value is not None}  # Go sends nulls
-    schema = {"type": "object", **schema}
-    if len(json.dumps(schema)) > MAX_SCHEMA:
-        raise ToolError(f"{name[:100]}: its inputSchema has more than {MAX_SCHEMA} characters")
-    said = listed.get("annotations")
-    notes: Json = said if trusted and isinstance(said, dict) else {}
-    hints = {
-        "read_only": notes.get("readOnlyHint") is True,
-        "destructive": notes.get("destructiveHint") is not False,
-        "idempotent": notes.get("idempotentHint") is True,
-    }
-    if hints["read_only"]:
-        hints["destructive"] = False
-    about = listed.get("description") or listed.get("title") or ""
-    return BaseTool(
-        legal_name(server, name),
-        shortened(str(about), MAX_DESCRIPTION),
-        schema,
-        kind="mcp",
-        origin=f"mcp {server}",
-        where=("mcp", server, name),
-        hints=hints_of(hints),
-        required_resources={"wall_s": timeout_s},
-    )
-
-
-# -- results --------------------------------------------------------------------------------------
 
 
 def outcome_of(result: Json) -> Outcome:

@@ -1,34 +1,38 @@
 """The MCP servers of the configuration, as tools of this server.
 
-The catalog takes their tools from here, at start and whenever a list has changed; calls of kind
-`mcp` are sent here by dispatch.py. Servers come from `server.mcpServers` only: a session must not
-be able to start a process. One process serves all sessions, is restarted after it ended, and is
-shared by equal entries. A server that is broken, slow or lying affects its own tools only, and is
-reported in `problems`. Credentials that a server echoes are removed.
+The catalog takes their tools from here, at start and whenever a list has changed. Servers come from
+`server.mcpServers` only: a session must not be able to start a process. One process serves all
+sessions, is restarted after it ended, and is shared by equal entries. A server that is broken, slow
+or lying affects its own tools only, and is reported in `problems`. Credentials that a server echoes
+are removed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import math
 import re
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ...http.client import Client
-from ...sandbox.parent import Outcome, limit_error
+from ...sandbox.job import Outcome, limit_error
+from ...schema.kinds import ANY, FLAG, TEXT, list_of, object_of, one_of
+from ...settings.schema import POSITIVE, problems
 from ...strict_json import canonical
 from ...telemetry import log, redact
-from ...types import Json
-from ..tool import BaseTool, ToolError
+from ..base import Emit, Invocation, Question, Tool, failure, hints_of
+from ..result import shortened
+from ..tool import ToolError
 from .http import HttpLink
-from .peer import MAX_TOOLS, Link, LinkError, Peer, RpcError, header_params, header_places
-from .result import answered, outcome_of, question_of, tool_of
+from .peer import MAX_TOOLS, Link, LinkError, Message, Peer, RpcError, header_params, header_places
+from .result import answered, outcome_of, question_of
 from .stdio import Launch, StdioLink
 
 # -- entry ----------------------------------------------------------------------------------------
@@ -47,9 +51,18 @@ SSE = (
     "the type 'sse' is the transport of 2024, which is not spoken here; most servers have"
     " Streamable HTTP at another address, often /mcp in place of /sse: ask for that one"
 )
-KEYS = frozenset(
-    "command args env cwd type url headers disabled allowedTools disabledTools trust era"
-    " timeout probe_timeout start_timeout".split()
+_TEXTS = list_of(TEXT, "a list")
+_TABLE = object_of(each=TEXT)
+ENTRY = object_of(
+    {
+        **dict.fromkeys(("command", "url", "cwd"), TEXT),
+        **dict.fromkeys(("args", "allowedTools", "disabledTools"), _TEXTS),
+        **dict.fromkeys(("env", "headers"), _TABLE),
+        **dict.fromkeys(("trust", "disabled"), FLAG),
+        "type": ANY,  # see _check_kind
+        "era": one_of("modern", "legacy"),
+        **dict.fromkeys(("timeout", "probe_timeout", "start_timeout"), POSITIVE),
+    }
 )
 ALIASES = {
     "transport": "type",
@@ -78,12 +91,13 @@ def usable(written: Json) -> Json:
         own = ALIASES.get(key, key)
         if own in entry:
             raise ToolError(f"{key} says what another key says already: keep one of them")
-        if own in KEYS:
+        if own in ENTRY.fields:
             entry[own] = value
         elif key not in PASSED_OVER:
-            more = INSTEAD.get(key) or f"known are {', '.join(sorted(KEYS))}"
+            more = INSTEAD.get(key) or f"known are {', '.join(sorted(ENTRY.fields))}"
             raise ToolError(f"unknown key {key[:60]}; {more}")
-    _check_shapes(entry)
+    for line in problems(entry, ENTRY):
+        raise ToolError(line)
     _check_kind(entry)
     for text in _texts(entry):
         if found := FOREIGN.search(text):
@@ -121,39 +135,98 @@ def _check_kind(entry: Json) -> None:
         raise ToolError(f"its url cannot be read: {error}") from None
 
 
-def _check_shapes(entry: Json) -> None:
-    for key in ("command", "url", "cwd"):
-        if not isinstance(entry.get(key, ""), str):
-            raise ToolError(f"{key} is no text")
-    for key in ("args", "allowedTools", "disabledTools"):
-        value = entry.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise ToolError(f"{key} is no list of texts")
-    for key in ("env", "headers"):
-        value = entry.get(key, {})
-        if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-            raise ToolError(f"{key} is no object whose values are texts")
-    for key in ("trust", "disabled"):
-        if not isinstance(entry.get(key, False), bool):
-            raise ToolError(f"{key} is neither true nor false")
-    if entry.get("era", "modern") not in ("modern", "legacy"):
-        raise ToolError("era is neither modern nor legacy")
-    for key in ("timeout", "probe_timeout", "start_timeout"):
-        value = entry.get(key, 1)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 < value < math.inf:
-            raise ToolError(f"{key} is not a number of seconds")
-
-
 def _texts(entry: Json) -> Iterator[str]:
     yield from (entry.get(key, "") for key in ("command", "url", "cwd"))
     yield from entry.get("args", ())
     yield from (*entry.get("env", {}).values(), *entry.get("headers", {}).values())
 
 
+# -- tools ----------------------------------------------------------------------------------------
+
+MAX_NAME = 64  # accepted by most providers
+MAX_DESCRIPTION = 8_000
+MAX_SCHEMA = 64 * 1024  # characters of one tool's schema, sent with every model call
+
+_MARKED = re.compile(r"_[0-9a-f]{8}\Z")  # the hash that `legal_name` appends
+
+
+@dataclass(frozen=True, kw_only=True)
+class McpTool(Tool):
+    """A tool of an MCP server. `server`: its name; `listed_name`: the tool's name there."""
+
+    servers: Servers = field(compare=False)
+    server: str
+    listed_name: str
+
+    remote = True
+    may_ask = True
+
+    async def run(self, call: Invocation, emit: Emit) -> Outcome | Question:
+        """Send the call, or the answer to the question that it asked."""
+        question = call.ledger.get("input")
+        return await self.servers.call(self, call.args, question, call.limits, emit)
+
+
+def legal_name(server: str, tool: str) -> str:
+    """Return `mcp__<server>__<tool>` as a name that is legal for every provider.
+
+    If that changes or is ambiguous, a hash of the real names is appended, so that a name never
+    depends on which other tools exist.
+    """
+    full = f"mcp__{server}__{tool}"
+    legal = re.sub(r"[^a-zA-Z0-9_-]", "_", full)
+    unclear = "__" in server or server.endswith("_") or _MARKED.search(full)
+    if legal == full and len(legal) <= MAX_NAME and not unclear:
+        return legal
+    mark = hashlib.sha256(f"{server}\n{tool}".encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{legal[: MAX_NAME - 9]}_{mark}"
+
+
+def tool_of(
+    servers: Servers, server: str, listed: Json, timeout_s: float, *, trusted: bool
+) -> McpTool:
+    """Return the record of a listed tool. Raises ToolError for a tool that cannot be called.
+
+    `trusted`: believe the server's annotations (`readOnlyHint` and others).
+    """
+    name, schema = listed.get("name"), listed.get("inputSchema")
+    if not isinstance(name, str) or not name:
+        raise ToolError("a tool has no name")
+    # Some servers send schemas without a type, or with `$schema` only (issues: servers 3051,
+    # gitlab-mcp 286).
+    if not isinstance(schema, dict) or schema.get("type") not in ("object", None):
+        raise ToolError(f"{name[:100]}: its inputSchema does not describe an object")
+    schema = {key: value for key, value in schema.items() if value is not None}  # Go sends nulls
+    schema = {"type": "object", **schema}
+    if len(json.dumps(schema)) > MAX_SCHEMA:
+        raise ToolError(f"{name[:100]}: its inputSchema has more than {MAX_SCHEMA} characters")
+    said = listed.get("annotations")
+    notes: Json = said if trusted and isinstance(said, dict) else {}
+    hints = {
+        "read_only": notes.get("readOnlyHint") is True,
+        "destructive": notes.get("destructiveHint") is not False,
+        "idempotent": notes.get("idempotentHint") is True,
+    }
+    if hints["read_only"]:
+        hints["destructive"] = False
+    about = listed.get("description") or listed.get("title") or ""
+    return McpTool(
+        legal_name(server, name),
+        shortened(str(about), MAX_DESCRIPTION),
+        schema,
+        origin=f"mcp {server}",
+        hints=hints_of(hints),
+        required_resources={"wall_s": timeout_s},
+        servers=servers,
+        server=server,
+        listed_name=name,
+    )
+
+
 # -- servers --------------------------------------------------------------------------------------
 
-Found = Callable[[str, list[BaseTool]], None]  # a server's name and all of its tools
+Json = dict[str, Any]
+Found = Callable[[str, list[McpTool]], None]  # a server's name and all of its tools
 
 START_S = 30.0  # time limit for start and list of tools
 FETCH_S = 300.0  # for a process, as npx and uvx may download it first (obot issue 6185)
@@ -165,13 +238,6 @@ MAX_PROBLEMS = 20  # per server
 MAX_SCHEMAS = 2 * 1024 * 1024  # characters per server; 64 kB take 15 ms to compile
 
 logger = log.get("mcp")
-
-
-@dataclass(frozen=True)
-class Question:
-    """A call that waits for a person's answer; `input` as mcp/result.py `question_of` makes it."""
-
-    input: Json
 
 
 @dataclass
@@ -267,53 +333,42 @@ class Servers:
                 server.listing = asyncio.create_task(self._list(server))
 
     async def call(
-        self, tool: BaseTool, args: Json, question: Json | None, limits: Mapping[str, float]
-    ) -> AsyncGenerator[str | Outcome | Question, None]:
-        """Yield progress lines, then an Outcome or a Question.
+        self,
+        tool: McpTool,
+        args: Json,
+        question: Json | None,
+        limits: Mapping[str, float],
+        emit: Emit,
+    ) -> Outcome | Question:
+        """Pass progress lines to `emit`, and return an Outcome or a Question.
 
-        `question`: the one that a person has answered since the last request. Closing the generator
-        cancels the call.
+        `question`: the one that a person has answered since the last request. Cancelling it cancels
+        the call.
         """
-        started = time.monotonic()
-        secrets = self._servers[tool.where[1]].credentials()
-        heard: asyncio.Queue[str] = asyncio.Queue()
+        started, wall_s = time.monotonic(), limits["wall_s"]
+        secrets = self._servers[tool.server].credentials()
         budget = limits["output_kb"] * 1024
 
-        def hear(params: Json) -> None:
-            """Queue a progress line, within the call's budget for output."""
+        def hear(params: Message) -> None:
+            """Emit a progress line, within the call's budget for output."""
             nonlocal budget
             line = redact.cleared(progress_line(params), secrets)
             budget -= len(line)
             if budget > 0:
-                heard.put_nowait(line)
+                emit(line)
 
-        work = asyncio.create_task(self._settled(tool, args, question, hear))
-        listening = asyncio.create_task(heard.get())
         try:
-            while not work.done():
-                left = started + limits["wall_s"] - time.monotonic()
-                done, _ = await asyncio.wait(
-                    (work, listening), timeout=max(0, left), return_when=asyncio.FIRST_COMPLETED
-                )
-                if not done:
-                    spent = round(time.monotonic() - started, 1)
-                    breach = {"limit": "wall_s", "allowed": limits["wall_s"], "observed": spent}
-                    yield Outcome(*limit_error(breach), usage=_spent(started))
-                    return
-                if listening in done:
-                    yield listening.result()
-                    listening = asyncio.create_task(heard.get())
-            while not heard.empty():
-                yield heard.get_nowait()
-            found = work.result()
-            if isinstance(found, Question):
-                yield _asked(found, secrets)
-            else:
-                yield _told(found, secrets, started)
-        finally:
-            for task in (work, listening):
-                task.cancel()
-            await asyncio.gather(work, listening, return_exceptions=True)
+            async with asyncio.timeout(wall_s) as patience:
+                found = await self._settled(tool, args, question, hear)
+        except TimeoutError:
+            if not patience.expired():
+                raise
+            spent = round(time.monotonic() - started, 1)
+            breach = {"limit": "wall_s", "allowed": wall_s, "observed": spent}
+            return Outcome(*limit_error(breach), usage=_spent(started))
+        if isinstance(found, Question):
+            return _asked(found, secrets)
+        return _told(found, secrets, started)
 
     async def close(self) -> None:
         """End every process and connection."""
@@ -364,11 +419,11 @@ class Servers:
             server.problems.clear()
             self._found(server.name, self._usable(server, listed))
 
-    def _usable(self, server: Server, listed: list[Json]) -> list[BaseTool]:
+    def _usable(self, server: Server, listed: list[Message]) -> list[McpTool]:
         """Return the allowed and usable tools, sorted by name; problems of others are reported."""
         entry = server.entry
         timeout_s = min(entry.get("timeout", TIMEOUT_S), self._most_s)
-        tools: dict[str, BaseTool] = {}
+        tools: dict[str, McpTool] = {}
         server.headers, size = {}, 0
         if len(listed) > MAX_TOOLS:
             server.problem(f"it lists more than {MAX_TOOLS} tools; the first of them are taken")
@@ -376,13 +431,14 @@ class Servers:
             if not allowed(str(about.get("name")), entry):
                 continue
             try:
-                tool = tool_of(server.name, about, timeout_s, trusted=entry.get("trust") is True)
+                trusted = entry.get("trust") is True
+                tool = tool_of(self, server.name, about, timeout_s, trusted=trusted)
                 places = header_places(tool.parameters) if "url" in entry else {}
                 if (size := size + len(json.dumps(tool.parameters))) > MAX_SCHEMAS:
                     server.problem("its schemas are too large together; the first are taken")
                     break
                 if tool.name in tools:
-                    raise ToolError(f"{tool.where[2][:100]}: it lists two tools of this name")
+                    raise ToolError(f"{tool.listed_name[:100]}: it lists two tools of this name")
             except (ToolError, ValueError) as error:
                 server.problem(str(error))
             else:
@@ -393,13 +449,13 @@ class Servers:
     # -- one call ---------------------------------------------------------------------------------
 
     async def _settled(
-        self, tool: BaseTool, args: Json, question: Json | None, hear: Any
+        self, tool: McpTool, args: Json, question: Json | None, hear: Any
     ) -> Outcome | Question:
         """Send the call, repeat it as the server asks, and return its Outcome or a Question."""
-        _, name, of_theirs = tool.where
+        name = tool.server
         server = self._servers[name]
         headers = header_params(server.headers.get(tool.name, {}), args)
-        params: Json = {"name": of_theirs, "arguments": args}
+        params: Json = {"name": tool.listed_name, "arguments": args}
         more = answered(question) if question else {}
         try:
             for _ in range(MAX_ROUNDS):
@@ -408,21 +464,21 @@ class Servers:
                 if kind == "complete":
                     return outcome_of(result)
                 if kind != "input_required":
-                    return _failed(f"the MCP server {name} sent a result of an unknown kind")
+                    return failure(f"the MCP server {name} sent a result of an unknown kind")
                 asked = question_of(result)
                 if asked["keys"]:
                     return Question(asked)
                 more = answered(asked)
-            return _failed(f"the MCP server {name} asked for the same call {MAX_ROUNDS} times")
+            return failure(f"the MCP server {name} asked for the same call {MAX_ROUNDS} times")
         except RpcError as error:
             if question and question.get("state") is not None:
-                return _failed(
+                return failure(
                     f"the MCP server {name} did not take the answer: {error}. It may have"
                     " forgotten its question (restarted, or too long ago); call the tool again"
                 )
-            return _failed(f"the MCP server {name} refused the call: {error}")
+            return failure(f"the MCP server {name} refused the call: {error}")
         except (LinkError, ToolError) as error:
-            return _failed(f"the MCP server {name}: {error}")
+            return failure(f"the MCP server {name}: {error}")
 
 
 def progress_line(params: Json) -> str:
@@ -440,10 +496,6 @@ def _plain(number: Any) -> Any:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _failed(text: str) -> Outcome:
-    return Outcome("error", error={"type": "error", "message": text})
 
 
 def _spent(started: float) -> Json:

@@ -15,6 +15,7 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ...sandbox.process import open_pipe
 from ...telemetry import log, redact
 from ...types import Json
 from .peer import (
@@ -59,7 +60,7 @@ class StdioLink:
         self.modern, self.version = True, ""
         self.changed = False  # the server announced a changed list of tools
         self._process: asyncio.subprocess.Process | None = None
-        self._pipes: list[asyncio.ReadTransport] = []
+        self._pipes = contextlib.ExitStack()
         self._readers: list[asyncio.Task[None]] = []
         self._stopping: asyncio.Task[None] | None = None
         self._waiting: dict[int, asyncio.Future[Json]] = {}
@@ -82,50 +83,29 @@ class StdioLink:
         await self.close()
         launch = self.launch
         kept = {key: os.environ[key] for key in INHERITED if key in os.environ}
-        theirs: list[int] = []
         try:
-            said, words = await self._pipe(theirs), await self._pipe(theirs)
-            self._process = await asyncio.create_subprocess_exec(
-                launch.command,
-                *launch.args,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=theirs[0],
-                stderr=theirs[1],
-                env={**kept, **launch.env},
-                cwd=launch.cwd,
-                start_new_session=True,
-            )
+            with contextlib.ExitStack() as theirs:
+                stdout, output, _ = await open_pipe(theirs, self._pipes, CHUNK)
+                stderr, words, _ = await open_pipe(theirs, self._pipes, CHUNK)
+                self._process = await asyncio.create_subprocess_exec(
+                    launch.command,
+                    *launch.args,
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=stdout,
+                    stderr=stderr,
+                    env={**kept, **launch.env},
+                    cwd=launch.cwd,
+                    start_new_session=True,
+                )
         except (OSError, ValueError) as error:
-            self._close_pipes()
+            self._pipes.close()
             why = getattr(error, "strerror", None) or "not a usable command"
             raise LinkError(f"{launch.command} cannot be started: {why}") from None
-        finally:
-            for end in theirs:
-                os.close(end)
         self._end = self._last_words = ""
         self._readers = [
-            asyncio.create_task(self._read(self._process, said)),
+            asyncio.create_task(self._read(self._process, output)),
             asyncio.create_task(self._overhear(words)),
         ]
-
-    async def _pipe(self, theirs: list[int]) -> asyncio.StreamReader:
-        """Create a pipe, add its write end to `theirs`, and return a reader for the other.
-
-        asyncio's own pipes cannot be closed before the last writer has closed them, and a writer
-        may be a process that left the group.
-        """
-        ours, end = os.pipe()
-        theirs.append(end)
-        reader = asyncio.StreamReader(limit=CHUNK)
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ours, "rb", 0)
-        )
-        self._pipes.append(transport)
-        return reader
-
-    def _close_pipes(self) -> None:
-        while self._pipes:
-            self._pipes.pop().close()
 
     async def request(
         self, message: Json, hear: Hear | None = None, headers: Mapping[str, str] | None = None
@@ -174,7 +154,7 @@ class StdioLink:
             self._stopping = asyncio.create_task(self._stop(process))
         if self._stopping is not None:
             await asyncio.shield(self._stopping)
-        self._close_pipes()
+        self._pipes.close()
 
     async def _stop(self, process: asyncio.subprocess.Process) -> None:
         try:
@@ -187,7 +167,7 @@ class StdioLink:
             _signal(process, signal.SIGKILL)  # also ends children that the process left running
             for reader in self._readers:
                 reader.cancel()
-            self._close_pipes()
+            self._pipes.close()
         await process.wait()
         await asyncio.gather(*self._readers, return_exceptions=True)
 

@@ -13,6 +13,7 @@ from server.api.router import Route, Router
 from server.api.run_stream import Runs
 from server.errors import Problem
 from server.http import sse
+from server.protocols.agui.request import refusal
 from server.protocols.agui.routes import Agui
 from server.session import events
 from server.telemetry import log
@@ -46,7 +47,7 @@ class Case(unittest.TestCase):
         self, body: Any = INPUT, headers: Any = HEADERS, path: str = "/agui/coder"
     ) -> fakes.Call:
         front = Agui(Runs(self.agent, LIMITS))
-        table = {("POST", "/agui/{agent}"): Route(front.post, refusal=front.refusal)}
+        table = {("POST", "/agui/{agent}"): Route(front.post, refusal=refusal)}
         router = Router(table, front.post, Keys([{"name": "me", "key": "k"}]))
         call = fakes.Call("POST", path, headers, json.dumps(body).encode())
         run_async(router(call.exchange))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 import unittest
 from typing import Any
 
@@ -212,6 +213,16 @@ class Told(unittest.TestCase):
         self.assertFalse(routes.waits_for_page(session))
         self.assertTrue(routes.waits_for_page({"interrupts": [page]}))
         self.assertFalse(routes.waits_for_page({"interrupts": []}))
+
+
+class Many(unittest.TestCase):
+    def test_results_are_not_held_against_all_interrupts(self) -> None:
+        waits = [{"call_id": f"c{n}", "reason": "client_tool"} for n in range(20_000)]
+        results = [{"callId": f"c{n}"} for n in reversed(range(20_000))]
+        kept = {"messages": [{"role": "user", "content": "x"}], "interrupts": waits}
+        began = time.process_time()
+        routes.stream({"session": kept, "tool_results": results}, [])
+        self.assertLess(time.process_time() - began, 2)
 
 
 class Tools(unittest.TestCase):

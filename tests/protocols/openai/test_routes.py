@@ -8,16 +8,20 @@ import json
 import threading
 import unittest
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from server.api.auth import Key
+from server.config import Config
 from server.protocols.openai import routes
 from server.protocols.openai.routes import place
+from server.protocols.services import Services
 from server.session.schema import MAX_SESSION_ID
 
 from ...chaos import processes
+from ...fakes import DEFAULTS
 from ...tooling.child import Yaa
 from ..served import Served
 
@@ -435,7 +439,10 @@ class Owners(unittest.TestCase):
             )
             files: Any = Files()
             nothing: Any = None
-            api = routes.OpenAI(nothing, nothing, list, files, files, "0")
+            tools: Any = SimpleNamespace(names=list)
+            config = Config(DEFAULTS["server"], DEFAULTS["session"], Path("/nowhere"))
+            api = routes.OpenAI(Services(nothing, nothing, tools, files, config, nothing))
+            api._recent = files
             api._recall(call)("call")
             api._earlier(call)("resp", 1)
             asyncio.run(api._turn(call, {"messages": []}, streams=False))

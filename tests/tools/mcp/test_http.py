@@ -11,8 +11,11 @@ from functools import partial
 from typing import Any
 
 from server.http.client import Client
-from server.tools.mcp.servers import Question, Servers
+from server.tools.base import Question
+from server.tools.mcp.servers import Servers
 from server.tools.runner import Outcome
+
+from ...fakes import call_server
 
 LIMITS = {"wall_s": 10.0, "output_kb": 64.0}
 Json = dict[str, Any]
@@ -109,8 +112,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
         peer = Peer(modern(say))
         servers, tools = await self.servers(peer)
         args = {"text": "smørrebrød"}
-        source = servers.call(tools[0], args, None, {**LIMITS, **limits})
-        return [item async for item in source], peer
+        found = await call_server(servers, tools[0], args, None, {**LIMITS, **limits})
+        return found, peer
 
 
 class Modern(Case):
@@ -240,7 +243,7 @@ class Modern(Case):
                 endless = Endless(frame)
                 servers, tools = await self.servers(endless)
                 limits = {**LIMITS, "wall_s": 0.5}
-                found = [item async for item in servers.call(tools[0], {}, None, limits)]
+                found = await call_server(servers, tools[0], {}, None, limits)
                 assert isinstance(found[-1], Outcome)
                 self.assertIn(found[-1].status, ("timeout", "error"))
                 async with asyncio.timeout(10):
@@ -267,7 +270,7 @@ class Modern(Case):
 
         peer = Peer(say)
         servers, tools = await self.servers(peer)
-        found = [item async for item in servers.call(tools[0], {}, None, LIMITS)]
+        found = await call_server(servers, tools[0], {}, None, LIMITS)
         assert isinstance(found[-1], Outcome)
         self.assertEqual(found[-1].status, "ok")
         paths = [headers[":path"] for _, headers, _ in peer.seen]
@@ -335,7 +338,7 @@ class Legacy(Case):
         peer = Peer(self.say)
         servers, tools = await self.servers(peer)
         for sessions in (1, 2):
-            found = [item async for item in servers.call(tools[0], {}, None, LIMITS)]
+            found = await call_server(servers, tools[0], {}, None, LIMITS)
             last = found[-1]
             assert isinstance(last, Outcome), last
             self.assertEqual((last.status, last.result), ("ok", {"n": 1}))
@@ -362,7 +365,7 @@ class Legacy(Case):
                     peer = Peer(self.say)
                     servers, tools = await self.servers(peer)
                     self.forget = True
-                    last = [item async for item in servers.call(tools[0], {}, None, LIMITS)][-1]
+                    last = (await call_server(servers, tools[0], {}, None, LIMITS))[-1]
                     assert isinstance(last, Outcome), last
                     self.assertEqual((last.status, last.result), ("ok", {"n": 1}))
                     self.assertEqual(self.sessions, 2)
@@ -379,7 +382,7 @@ class Legacy(Case):
         peer = Peer(self.say)
         servers, tools = await self.servers(peer)
         self.forget = True
-        last = [item async for item in servers.call(tools[0], {}, None, LIMITS)][-1]
+        last = (await call_server(servers, tools[0], {}, None, LIMITS))[-1]
         assert isinstance(last, Outcome), last
         self.assertIn("bad arguments", last.error["message"])
         self.assertEqual(self.sessions, 1)
@@ -389,7 +392,7 @@ class Legacy(Case):
         peer = Peer(self.say)
         servers, tools = await self.servers(peer)
         limits = {**LIMITS, "wall_s": 0.2}
-        found = [item async for item in servers.call(tools[0], {}, None, limits)]
+        found = await call_server(servers, tools[0], {}, None, limits)
         assert isinstance(found[-1], Outcome)
         self.assertEqual(found[-1].status, "timeout")
         await servers.close()
@@ -403,7 +406,7 @@ class Legacy(Case):
 
         peer = Peer(say)
         servers, tools = await self.servers(peer)
-        found = [item async for item in servers.call(tools[0], {}, None, LIMITS)]
+        found = await call_server(servers, tools[0], {}, None, LIMITS)
         assert isinstance(found[-1], Outcome)
         self.assertIn("answered 404", found[-1].error["message"])
         calls = [m for _, _, m in peer.seen if m.get("method") == "tools/call"]

@@ -6,11 +6,14 @@ import re
 import unittest
 from typing import Any
 
+from server.http.client import Client
 from server.schema.validate import check_schema
-from server.tools.mcp.result import answered, legal_name, outcome_of, question_of, tool_of
+from server.tools.mcp.result import answered, outcome_of, question_of
+from server.tools.mcp.servers import Servers, legal_name, tool_of
 from server.tools.tool import ToolError
 
 OBJECT: dict[str, Any] = {"type": "object"}
+SERVERS = Servers({}, Client())
 
 
 class Tools(unittest.TestCase):
@@ -37,43 +40,43 @@ class Tools(unittest.TestCase):
     def test_large_schemas_are_left_out(self) -> None:
         listed = {"name": "a", "inputSchema": {**OBJECT, "description": "x" * 70_000}}
         with self.assertRaisesRegex(ToolError, "more than 65536 characters"):
-            tool_of("s", listed, 5, trusted=True)
+            tool_of(SERVERS, "s", listed, 5, trusted=True)
 
     def test_hints_count_only_where_trusted(self) -> None:
         notes = {"readOnlyHint": True, "idempotentHint": True, "destructiveHint": False}
         listed = {"name": "a", "inputSchema": OBJECT, "annotations": notes}
-        self.assertTrue(tool_of("s", listed, 5, trusted=True).read_only)
-        self.assertFalse(tool_of("s", listed, 5, trusted=False).repeatable)
-        self.assertTrue(tool_of("s", listed, 5, trusted=False).hints["destructive"])
+        self.assertTrue(tool_of(SERVERS, "s", listed, 5, trusted=True).read_only)
+        self.assertFalse(tool_of(SERVERS, "s", listed, 5, trusted=False).repeatable)
+        self.assertTrue(tool_of(SERVERS, "s", listed, 5, trusted=False).hints["destructive"])
         unfit: list[Any] = [{"readOnlyHint": "yes"}, [], "x", {"readOnlyHint": 1}]
         for odd in unfit:
-            tool = tool_of("s", {**listed, "annotations": odd}, 5, trusted=True)
+            tool = tool_of(SERVERS, "s", {**listed, "annotations": odd}, 5, trusted=True)
             self.assertFalse(tool.repeatable, odd)
 
     def test_unusable(self) -> None:
         array = {"name": "a", "inputSchema": {"type": "array"}}
         for listed in ({}, {"name": 5}, {"name": "a"}, {"name": "a", "inputSchema": []}, array):
             with self.subTest(listed), self.assertRaises(ToolError):
-                tool_of("s", listed, 5, trusted=True)
+                tool_of(SERVERS, "s", listed, 5, trusted=True)
 
     def test_a_schema_without_its_type(self) -> None:
         """All that some builds of the official file server listed, of every tool."""
         dialect = {"$schema": "http://json-schema.org/draft-07/schema#"}
         for schema in ({}, dialect, {**OBJECT, "type": None}):
-            tool = tool_of("s", {"name": "a", "inputSchema": schema}, 5, trusted=False)
+            tool = tool_of(SERVERS, "s", {"name": "a", "inputSchema": schema}, 5, trusted=False)
             self.assertEqual(tool.parameters["type"], "object")
             self.assertEqual(check_schema(tool.parameters), [])
 
     def test_a_list_that_is_null_is_none(self) -> None:
         """Go writes an empty list so, and the tool would be left out for it."""
         schema = {**OBJECT, "properties": None, "required": None}
-        tool = tool_of("s", {"name": "a", "inputSchema": schema}, 5, trusted=False)
+        tool = tool_of(SERVERS, "s", {"name": "a", "inputSchema": schema}, 5, trusted=False)
         self.assertEqual(tool.parameters, OBJECT)
         self.assertEqual(check_schema(tool.parameters), [])
 
     def test_long_descriptions_are_cut(self) -> None:
         listed = {"name": "a", "inputSchema": OBJECT, "description": "x" * 100_000}
-        self.assertLess(len(tool_of("s", listed, 5, trusted=True).description), 9_000)
+        self.assertLess(len(tool_of(SERVERS, "s", listed, 5, trusted=True).description), 9_000)
 
 
 class Results(unittest.TestCase):

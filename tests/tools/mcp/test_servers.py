@@ -25,7 +25,7 @@ from server.tools.mcp.servers import Server, Servers, progress_line
 from server.tools.mcp.stdio import INHERITED, Launch, StdioLink
 from server.tools.toolbox import Toolbox
 
-from ...fakes import DEFAULTS
+from ...fakes import DEFAULTS, events_of
 
 SCRIPT = str(Path(__file__).parents[1] / "mcp_server.py")
 SOON_S = 20.0
@@ -69,10 +69,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
         call: Any = {"id": "c1", "function": {"name": name, "arguments": json.dumps(args)}}
         verdict = toolbox.verdict(self.session, call)
         assert verdict.args is not None, verdict
-        live: list[str] = []
-        last: Any = {}
-        entry = {} if entry is None else entry
-        async for event in toolbox.execute(self.session, call, verdict.args, entry):
+        live, last = [], {}
+        for event in await events_of(toolbox, self.session, call, verdict.args, entry or {}):
             fold(self.session, event)
             if event["type"].startswith("ACTIVITY"):
                 live.append(json.dumps(event))
@@ -399,8 +397,8 @@ class Changed(Case):
 
     async def test_a_tool_that_is_gone_when_its_call_comes(self) -> None:
         toolbox = await self.toolbox(s=self.entry("modern"))
-        call: Any = {"id": "c1", "function": {"name": "mcp__s__gone", "arguments": "{}"}}
-        events = [event async for event in toolbox.execute(self.session, call, {}, {})]
+        call = {"id": "c1", "function": {"name": "mcp__s__gone", "arguments": "{}"}}
+        events = await events_of(toolbox, self.session, call, {}, {})
         found = events[-1]["metadata"]["yaa"]["result"]
         self.assertEqual(found["status"], "not_found")
         self.assertIn("no tool named 'mcp__s__gone'", found["error"]["message"])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unittest
 
+from server.api.session_body import check, in_body
 from server.errors import Problem
-from server.protocols.session_body import check, in_body
 
 SCHEMA = {
     "type": "object",

@@ -1,8 +1,8 @@
 """AutoAi's settings (`autoai.*`) and the keys of this server that correspond to them.
 
-Used by config.py for keys that it does not have. No value is taken over, because the values do not
+`config` refuses them in a file. No value is taken over, because the values do not
 mean the same; the error names the key to use instead. A test compares the table with
-docs/reference/other-names.md.
+docs/reference/protocol-autoai.md.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...config import Foreign
+
 AUTOAI = "autoai"
-WHERE = "docs/reference/other-names.md says more"
+WHERE = "docs/reference/protocol-autoai.md says more"
 NAMES = {  # AutoAi's key → the key here; "" if there is none
     "react.language": "session.config.yaa.language",
     "react.max-steps": "session.config.limits.max_steps",
@@ -34,6 +36,12 @@ NAMES = {  # AutoAi's key → the key here; "" if there is none
     "model.base-url": "server.providers",
 }
 _PLAIN = {re.sub(r"[-_]", "", name): (name, ours) for name, ours in NAMES.items()}
+
+
+def refuse(layer: Mapping[str, Any], source: str) -> tuple[dict[str, Any], list[str]]:
+    """Return (the layer of a file without AutoAi's keys, an error for each of those)."""
+    own, names = split(layer)
+    return own, [problem(name, source) for name in names]
 
 
 def split(layer: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -66,3 +74,6 @@ def _leaves(at: str, value: Any) -> Iterator[str]:
             yield from _leaves(f"{at}.{key}", item)
     else:
         yield at
+
+
+FOREIGN = Foreign("AutoAi", keys=refuse)

@@ -1,4 +1,4 @@
-"""Checks of bodies that may hold a session, for the gateway's and AutoAi's protocols.
+"""Checks of bodies that may hold a session, as those of some protocols do.
 
 Errors point into the body that was sent, not into the session that was made of it.
 """
@@ -22,7 +22,7 @@ class Asked(Protocol):
 
 def check(body: dict[str, Any], schema: dict[str, Any]) -> None:
     """Refuse a body that does not fit the schema. Raises Problem with every field that is wrong."""
-    if errors := [{"pointer": e.pointer, "detail": e.message} for e in validate(body, schema)]:
+    if errors := [each.error() for each in validate(body, schema)]:
         first = errors[0]
         detail = f"{first['pointer'] or 'the body'}: {first['detail']}"
         raise Problem("request_invalid", detail, errors=errors, status=400)

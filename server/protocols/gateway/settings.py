@@ -1,6 +1,6 @@
 """The environment variables of an agent gateway, read as settings of this server. Pure.
 
-config.py lays them under the YAA_* ones. Such a variable never prevents the start, because other
+`config` lays them under the YAA_* ones. Such a variable never prevents the start, because other
 systems set some of them too: Kubernetes sets SERVER_PORT=tcp://10.0.0.7:80 in every container if a
 service is called `server`.
 """
@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
+
+from ...config import Foreign
 
 SETTINGS = {
     "SERVER_PORT": ("server.port",),
@@ -65,3 +67,6 @@ def _value(name: str, text: str) -> Any:
             plain = text.isprintable() and text.encode("utf-8", "replace").decode() == text
             return text if text and plain else None
     return _TRUTH.get(text.lower())
+
+
+FOREIGN = Foreign("a gateway", variables=read)

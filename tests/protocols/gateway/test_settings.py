@@ -6,8 +6,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.config import load
-from server.settings.gateway_variables import read
+from server.config import Config, load
+from server.protocols.gateway.settings import FOREIGN, read
 
 
 class Read(unittest.TestCase):
@@ -58,14 +58,18 @@ class Read(unittest.TestCase):
             home = Path(name)
             (home / "config.json").write_text('{"server": {"port": 1}}')
             theirs = {"SERVER_PORT": "2"}
-            self.assertEqual(load(home, None, {}, {}).server["port"], 1)
-            config = load(home, None, theirs, {})
+
+            def loaded(env: dict[str, str]) -> Config:
+                return load(home, None, env, {}, foreign=[FOREIGN])
+
+            self.assertEqual(loaded({}).server["port"], 1)
+            config = loaded(theirs)
             self.assertEqual((config.server["port"], len(config.remarks)), (2, 1))
-            self.assertEqual(load(home, None, {**theirs, "YAA_PORT": "3"}, {}).server["port"], 3)
-            stray = load(home, None, {"SERVER_PORT": "tcp://10.0.0.7:80"}, {})
+            self.assertEqual(loaded({**theirs, "YAA_PORT": "3"}).server["port"], 3)
+            stray = loaded({"SERVER_PORT": "tcp://10.0.0.7:80"})
             self.assertEqual(stray.server["port"], 1)
             self.assertEqual(stray.agents_folder, home / "agents")
-            there = load(home, None, {"AGENT_EXTERNAL_DIR": name}, {})
+            there = loaded({"AGENT_EXTERNAL_DIR": name})
             self.assertEqual(there.agents_folder, home)
 
 

@@ -6,11 +6,11 @@ import json
 import unittest
 from typing import Any
 
-from server.sandbox.parent import Outcome, limit_error
+from server.sandbox.job import Outcome, limit_error
 from server.schema.validate import validate
+from server.tools.base import MAX_LINE, Tool, brief, declaration, detail, one_line, result_schema
+from server.tools.client_tools import ClientTool
 from server.tools.result import envelope
-from server.tools.tool import BaseTool
-from server.tools.tool_schema import MAX_LINE, brief, declaration, detail, one_line, result_schema
 
 FIELDS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
@@ -38,28 +38,26 @@ class Results(unittest.TestCase):
         ]
         for returns, results, wanted in cases:
             with self.subTest(returns, results=results):
-                tool = BaseTool("add", "Add.", FIELDS, returns=returns)
+                tool = Tool("add", "Add.", FIELDS, returns=returns)
                 about = declaration(tool, results=results)["function"]
                 self.assertEqual(about["description"], wanted)
         self.assertEqual(
-            detail(BaseTool("add", "", FIELDS, returns={"type": "integer"}))["returns"],
+            detail(Tool("add", "", FIELDS, returns={"type": "integer"}))["returns"],
             {"type": "integer"},
         )
 
     def test_what_a_toolkit_says_of_all_its_tools(self) -> None:
-        tool = BaseTool("Kit_add", "Add.", FIELDS, toolkit=("Kit", "For sums."))
+        tool = Tool("Kit_add", "Add.", FIELDS, toolkit=("Kit", "For sums."))
         told = declaration(tool, results=False, kit=True)["function"]["description"]
         self.assertEqual(told, "Add.\n\nAll tools Kit_*: For sums.")
         self.assertEqual(declaration(tool, results=False)["function"]["description"], "Add.")
         self.assertEqual(detail(tool)["toolkit"], {"name": "Kit", "description": "For sums."})
-        silent = BaseTool("Kit_add", "Add.", FIELDS, toolkit=("Kit", ""))
+        silent = Tool("Kit_add", "Add.", FIELDS, toolkit=("Kit", ""))
         self.assertNotIn("toolkit", detail(silent))
 
     def test_what_a_provider_would_refuse_is_said_in_words(self) -> None:
         choice = [{"required": ["city"]}, {"required": ["zip"]}]
-        tool = BaseTool(
-            "add", "Add.", {"type": "object", "anyOf": choice}, returns={"type": "null"}
-        )
+        tool = Tool("add", "Add.", {"type": "object", "anyOf": choice}, returns={"type": "null"})
         about = declaration(tool, results=True)["function"]
         self.assertEqual(about["parameters"], {"type": "object", "properties": {}})
         before, words, returned = about["description"].split("\n\n")
@@ -69,18 +67,18 @@ class Results(unittest.TestCase):
 
     def test_arguments_whose_names_a_provider_would_refuse(self) -> None:
         schema = {"type": "object", "properties": {"$top": {"type": "integer"}}}
-        for kind, name in (("mcp", "_top"), ("rest", "_top"), ("client", "$top")):
-            about = declaration(BaseTool("list", "", schema, kind=kind), results=False)
+        for kind, name in ((Tool, "_top"), (ClientTool, "$top")):
+            about = declaration(kind("list", "", schema), results=False)
             self.assertEqual([*about["function"]["parameters"]["properties"]], [name])
 
     def test_the_envelope(self) -> None:
         for returns, wanted in (({"type": "integer"},) * 2, ({}, {}), (None, None)):
-            tool = BaseTool("add", "", FIELDS, returns=returns)
+            tool = Tool("add", "", FIELDS, returns=returns)
             schema = result_schema(tool)
             self.assertEqual(schema["properties"].get("result"), wanted)
             self.assertIn("attachments", schema["properties"])
         inner = {**NODE, "$ref": "#/$defs/Node"}
-        schema = result_schema(BaseTool("tree", "", FIELDS, returns=inner))
+        schema = result_schema(Tool("tree", "", FIELDS, returns=inner))
         self.assertNotIn("$ref", json.dumps(schema))
         kids = schema["properties"]["result"]["properties"]["kids"]["items"]
         self.assertEqual(kids["description"], "same shape as m.Node")
@@ -95,7 +93,7 @@ class Results(unittest.TestCase):
             Outcome(*limit_error({"limit": "wall_s", "allowed": 1, "observed": 2})),
         ):
             found = envelope(outcome, ["/a: x"], {"a": 1})
-            schema = result_schema(BaseTool("add", "", FIELDS, returns={"type": "integer"}))
+            schema = result_schema(Tool("add", "", FIELDS, returns={"type": "integer"}))
             self.assertEqual(validate(found, schema), [])
             self.assertEqual(set(found) - set(schema["properties"]), set())
 
@@ -115,16 +113,16 @@ class Disclosure(unittest.TestCase):
                 self.assertLessEqual(len(one_line(text)), MAX_LINE)
 
     def test_brief_and_detail(self) -> None:
-        tool = BaseTool("weather", "Tell the weather. In any city.", FIELDS)
+        tool = Tool("weather", "Tell the weather. In any city.", FIELDS)
         about = brief(tool)["function"]
         self.assertEqual(about["description"], "Tell the weather.")
         self.assertEqual(about["parameters"], {"type": "object", "properties": {}})
         self.assertEqual(detail(tool)["parameters"], FIELDS)
         self.assertEqual(detail(tool)["example"], {"city": "Paris"})
-        bare = BaseTool("now", "Tell the time.", {"type": "object"})
+        bare = Tool("now", "Tell the time.", {"type": "object"})
         self.assertEqual(brief(bare), declaration(bare, results=False))
         odd = {"type": "object", "properties": {"a": {"not": {}}}, "required": ["a"]}
-        self.assertNotIn("example", detail(BaseTool("odd", "", odd)))
+        self.assertNotIn("example", detail(Tool("odd", "", odd)))
 
 
 if __name__ == "__main__":

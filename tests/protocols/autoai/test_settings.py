@@ -7,9 +7,9 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.settings import autoai_names
+from server.protocols.autoai import settings
 
-DOC = Path(__file__).parents[2] / "docs" / "reference" / "other-names.md"
+DOC = Path(__file__).parents[3] / "docs" / "reference" / "protocol-autoai.md"
 
 
 class Renamed(unittest.TestCase):
@@ -23,26 +23,24 @@ class Renamed(unittest.TestCase):
         )
         for layer in layers:
             with self.subTest(layer):
-                own, names = autoai_names.split({"server": {}, **layer})
+                own, names = settings.split({"server": {}, **layer})
                 self.assertEqual(own, {"server": {}})
                 (name,) = names
                 wanted = "f: autoai.react.max-steps is session.config.limits.max_steps here"
-                self.assertTrue(autoai_names.problem(name, "f").startswith(wanted))
+                self.assertTrue(settings.problem(name, "f").startswith(wanted))
 
     def test_others(self) -> None:
-        own, names = autoai_names.split(
-            {"autoaix": 1, "autoai": {"web": {"enabled": True, "x": []}}}
-        )
+        own, names = settings.split({"autoaix": 1, "autoai": {"web": {"enabled": True, "x": []}}})
         self.assertEqual((own, names), ({"autoaix": 1}, ["autoai.web.enabled", "autoai.web.x"]))
         for name in names:
-            self.assertIn(f"{name} is no setting here", autoai_names.problem(name, "f"))
-        self.assertEqual(autoai_names.split({"autoai": 5})[1], ["autoai"])
-        long = autoai_names.problem("autoai." + "x" * 5000, "f")
+            self.assertIn(f"{name} is no setting here", settings.problem(name, "f"))
+        self.assertEqual(settings.split({"autoai": 5})[1], ["autoai"])
+        long = settings.problem("autoai." + "x" * 5000, "f")
         self.assertLess(len(long), 250)
 
     def test_the_table_of_the_docs(self) -> None:
         rows = re.findall(r"^\| `autoai\.([^`]+)` \| (?:`([^`]+)`|–) \|", DOC.read_text(), re.M)
-        self.assertEqual(dict(rows), autoai_names.NAMES)
+        self.assertEqual(dict(rows), settings.NAMES)
 
 
 if __name__ == "__main__":

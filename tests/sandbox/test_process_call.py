@@ -10,8 +10,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from server.sandbox.job import Job, Outcome
 from server.sandbox.network_policy import Reach
-from server.sandbox.parent import Confined, Job, Outcome
+from server.sandbox.process import SandboxedProcess
+from server.sandbox.process_call import ProcessCall
 
 from ..tools.test_runner import LIMITS, SHELL, WAIT_S, open_files
 
@@ -38,14 +40,16 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             leaving = asyncio.ensure_future(asyncio.to_thread(supervise))
             job = Job(SHELL, {"command": "true"}, "s", LIMITS)
-            child = await Confined.begin(job, Path(folder), None, ours, "A", Reach())
+            process = SandboxedProcess(job, Path(folder), None, ours, "A", Reach())
+            await process.start()
             await leaving  # whatever comes first on the way here, nothing of it is lost
             for _ in range(5):
                 await asyncio.sleep(0)
-            async for _ in child.output():
+            call = ProcessCall(job, process)
+            async for _ in call.output():
                 pass
-            found = await child.outcome()
-            child.kill()
+            found = await call.outcome()
+            process.kill()
             return found
 
     async def test_its_last_word_is_heard(self) -> None:
@@ -73,14 +77,14 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             for turns in range(1, 9):  # what is awaited has begun
                 ours, theirs = socket.socketpair()
-                begin = Confined.begin(job, Path(folder), None, ours, "A", Reach())
-                task = asyncio.create_task(begin)
+                process = SandboxedProcess(job, Path(folder), None, ours, "A", Reach())
+                task = asyncio.create_task(process.start())
                 for _ in range(turns):
                     await asyncio.sleep(0)
                 task.cancel()
-                (child,) = await asyncio.gather(task, return_exceptions=True)
-                if isinstance(child, Confined):
-                    child.kill()
+                (failure,) = await asyncio.gather(task, return_exceptions=True)
+                if failure is None:
+                    process.kill()
                 theirs.close()
         for _ in range(20):  # transports close in their own time
             await asyncio.sleep(0)

@@ -1,0 +1,23 @@
+"""The parts of the server that a protocol uses: the argument of each folder's `routes`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..agents.registry import Agents
+from ..api.run_stream import Runs
+from ..config import Config
+from ..tools.execution_claims import Claims
+from ..tools.toolbox import Toolbox
+
+
+class Services(NamedTuple):
+    """The parts of the server. `clock` returns the time in Unix milliseconds."""
+
+    runs: Runs
+    agents: Agents
+    toolbox: Toolbox
+    claims: Claims
+    config: Config
+    clock: Callable[[], int]

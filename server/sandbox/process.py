@@ -1,0 +1,354 @@
+"""Processes that run a tool, as the server sees them: plain ones, and workers of a sandbox.
+
+A process gets its job through `start`, and then has two streams: the text that the tool prints, and
+lines of JSON with its log and result. `stop` makes its supervisor end the call, `kill` ends
+everything at once and closes everything that was opened for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .child import MAX_RESULT
+from .job import Job, parse_message
+from .netproxy import ENV, NetProxy
+from .network_policy import Reach
+from .packages import Package
+
+STOP_S = 5.0  # for a supervisor to end what is left of a call
+CHUNK = 64 * 1024
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = __package__ or "server.sandbox"
+BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]);"
+    " import importlib; child = importlib.import_module(sys.argv[2] + '.child');"
+    " child.main(*map(int, sys.argv[3:]))"
+)
+
+
+class Process(ABC):
+    """One process and the pipes to it.
+
+    output, results  its streams, there after `start`
+    requests         the pipe for further calls; None if it takes one call only
+    tier, network    of its sandbox; network is "" without one
+    began            False if it ended before the tool ran, known after `end`
+    unavailable      why there was no sandbox, known after `end`; "" if there was one
+    """
+
+    network = unavailable = ""
+    began = True
+
+    output: asyncio.StreamReader
+    results: asyncio.StreamReader
+    _output_pipe: asyncio.ReadTransport
+
+    def __init__(self, job: Job, folder: Path, tier: str) -> None:
+        self.job, self.folder, self.tier = job, folder, tier
+        self.requests: BinaryIO | None = None
+        self.started = time.monotonic()
+        self._ours = ExitStack()  # closed by `kill`
+
+    async def start(self) -> None:
+        """Start it and send it the job. Raises OSError; then nothing of it is left."""
+        try:
+            with ExitStack() as theirs:
+                output, self.output, self._output_pipe = await open_pipe(theirs, self._ours, CHUNK)
+                results, self.results, _ = await open_pipe(theirs, self._ours, MAX_RESULT)
+                await self._begin(theirs, output, results)
+        except BaseException:
+            self.kill()
+            raise
+
+    @abstractmethod
+    async def _begin(self, theirs: ExitStack, output: int, results: int) -> None:
+        """Start the process with these descriptors and send it the job. Raises OSError.
+
+        `theirs` closes the process's ends of pipes.
+        """
+
+    @property
+    @abstractmethod
+    def running(self) -> bool:
+        """Return whether it is there for further calls."""
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Return the hosts that its network refused."""
+        return ()
+
+    def close_output(self) -> None:
+        """Read no more of what the tool prints."""
+        self._output_pipe.close()
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Tell its supervisor to end the call."""
+
+    @abstractmethod
+    async def end(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return how it ended, as its supervisor reports it; {} without a report.
+
+        `messages`: all that came through `results`.
+        """
+
+    def kill(self) -> None:
+        """End everything that it started, and close what was opened for it. May be repeated."""
+        self.stop()
+        self._ours.close()
+
+    def _write_to(self, theirs: ExitStack) -> int:
+        """Make the pipe `requests`. Returns the process's end."""
+        end, ours = os.pipe()
+        theirs.callback(os.close, end)
+        self.requests = os.fdopen(ours, "wb")
+        self._ours.callback(self._close_requests)
+        return end
+
+    def _close_requests(self) -> None:
+        if self.requests is not None:
+            with contextlib.suppress(OSError):  # a buffered call that was never read
+                self.requests.close()
+
+
+class PlainProcess(Process):
+    """A process without a sandbox: the server's user, files and network (tier `none`).
+
+    Its supervisor is in child.py, and ends it when its lifeline closes.
+    """
+
+    def __init__(self, job: Job, folder: Path) -> None:
+        super().__init__(job, folder, "none")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lifeline = -1
+
+    async def _begin(self, theirs: ExitStack, output: int, results: int) -> None:
+        requests = self._write_to(theirs)
+        lifeline, self._lifeline = os.pipe()
+        theirs.callback(os.close, lifeline)
+        package = self.job.package
+        self._process = subprocess.Popen(
+            [package.interpreter if package else sys.executable]
+            + ["-I", "-S", "-c", BOOT, str(ROOT), PACKAGE]
+            + [str(requests), str(results), str(lifeline)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            pass_fds=(requests, results, lifeline),
+            start_new_session=True,
+            env=environment(self.folder, package),
+        )
+        self._ours.callback(self._reap_later, self._process)
+        theirs.close()  # so that writing to a process that has ended fails
+        data = json.dumps({**self.job.request(), "folder": str(self.folder)}).encode() + b"\n"
+        pipe, last = self.requests, not self.job.stateful
+        assert pipe is not None
+        if last:
+            self.requests = None  # the thread closes it
+        await asyncio.shield(asyncio.to_thread(write_all, pipe, data, last=last))
+
+    @property
+    def running(self) -> bool:
+        """Return whether it is there for further calls."""
+        return self._process is not None and self._process.poll() is None
+
+    def stop(self) -> None:
+        """Close the lifeline."""
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+
+    async def end(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the last `end` message: the tool may have written earlier ones."""
+        return next((m["end"] for m in reversed(messages) if isinstance(m.get("end"), dict)), {})
+
+    @staticmethod
+    def _reap_later(process: subprocess.Popen[bytes]) -> None:
+        asyncio.get_running_loop().run_in_executor(None, _reap, process)
+
+
+class SandboxedProcess(Process):
+    """A worker of worker_pool.py.
+
+    The control socket is the lifeline and carries the messages of the supervisor in worker.py:
+    ready or failed, taken, and how the call ended. The tool has no descriptor of it, so none of
+    these can be forged. With the network `proxy` the listening socket of its proxy comes with
+    `ready`.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        folder: Path,
+        source: str | None,
+        control: socket.socket,
+        tier: str,
+        reach: Reach,
+    ) -> None:
+        """Take over the socket `control`. `source`: the text of the tool's file, None for others.
+
+        `reach`: the network that the worker has.
+        """
+        super().__init__(job, folder, tier)
+        self._source, self._reach, self.network = source, reach, reach.network
+        self._control: socket.socket | asyncio.Transport = control
+        self._ours.callback(lambda: self._control.close())
+        self._messages = ControlMessages()
+        self._proxy: NetProxy | None = None
+
+    async def _begin(self, theirs: ExitStack, output: int, results: int) -> None:
+        control = self._control
+        assert isinstance(control, socket.socket)
+        filtered = self.network == "proxy"
+        request = {
+            **self.job.request(),
+            "folder": str(self.folder),
+            "inode": self.folder.stat().st_ino,
+            "env": {**environment(self.folder, self.job.package), **(ENV if filtered else {})},
+            "source": self._source,
+        }
+        data = json.dumps(request).encode()
+        calls = [self._write_to(theirs)] if self.job.stateful else []
+        if filtered:
+            await self._open_proxy(control)
+        # A worker that failed has sent the reason before it closed the socket.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            header = len(data).to_bytes(8, "big")
+            socket.send_fds(control, [header], [output, results, *calls])
+            if len(data) < 64 * 1024:
+                control.sendall(data)
+            else:
+                await asyncio.to_thread(control.sendall, data)
+        theirs.close()
+        self._control, _ = await asyncio.get_running_loop().create_connection(
+            lambda: self._messages, sock=control
+        )
+
+    async def _open_proxy(self, control: socket.socket) -> None:
+        """Receive the socket that listens in the worker's network, and serve on it."""
+        control.settimeout(STOP_S)
+        data, descriptors, _, _ = await asyncio.to_thread(socket.recv_fds, control, 4096, 1)
+        control.settimeout(None)
+        self._messages.data_received(data)
+        for descriptor in descriptors:
+            listener = socket.socket(fileno=descriptor)
+            listener.setblocking(False)
+            self._proxy = NetProxy(listener, self._reach)
+            self._ours.callback(self._proxy.close)
+            await self._proxy.open()
+
+    @property
+    def running(self) -> bool:
+        """Return whether it is there for further calls."""
+        return not self._messages.ended.done()
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Return the hosts that the proxy refused."""
+        return tuple(self._proxy.refused) if self._proxy else ()
+
+    def stop(self) -> None:
+        """Close the socket for writing; the supervisor's last message can still arrive."""
+        if isinstance(self._control, asyncio.Transport):
+            with contextlib.suppress(OSError):
+                self._control.write_eof()
+
+    async def end(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
+        """Wait for the last message, which is sent when no process of the call is left."""
+        await asyncio.wait([self._messages.ended], timeout=STOP_S)
+        received = self._messages.received
+        self.unavailable = str(received.get("failed", ""))
+        self.began = "taken" in received
+        end = received.get("end")
+        return end if isinstance(end, dict) else {}
+
+
+class ControlMessages(asyncio.Protocol):
+    """Collects a supervisor's messages in `received` until the connection ends.
+
+    A StreamReader would drop them: when the supervisor exits with a call unread, its socket is
+    reset after its last message.
+    """
+
+    def __init__(self) -> None:
+        self.received: dict[str, Any] = {}
+        self.ended = asyncio.get_running_loop().create_future()
+        self._line = b""
+
+    def data_received(self, data: bytes) -> None:
+        """Store the messages; `end` is the last one."""
+        *lines, self._line = (self._line + data).split(b"\n")
+        for line in lines:
+            self.received.update(parse_message(line))
+        if "end" in self.received:
+            self.connection_lost(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Resolve `ended`."""
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+async def open_pipe(
+    theirs: ExitStack, ours: ExitStack, limit: int
+) -> tuple[int, asyncio.StreamReader, asyncio.ReadTransport]:
+    """Make a pipe from a process. Returns (the process's end, its reader, transport).
+
+    `theirs` closes the process's end, `ours` the other. Pipes of asyncio's own subprocesses cannot
+    be closed before the last writer has closed them, and a writer may outlive its process group.
+    """
+    end_here, end = os.pipe()
+    theirs.callback(os.close, end)
+    reader = asyncio.StreamReader(limit=limit)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(end_here, "rb", buffering=0)
+    )
+    ours.callback(transport.close)
+    return end, reader, transport
+
+
+def environment(folder: Path, package: Package | None = None) -> dict[str, str]:
+    """Return the whole environment of a tool.
+
+    PATH and the language of the server, the tool's own folder as HOME, and its package's variables.
+    """
+    kept = {
+        name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ
+    }
+    kept.setdefault("PATH", os.defpath)
+    kept.setdefault("LANG", "C.UTF-8")
+    own = package.env if package else {}
+    return {**kept, "TERM": "dumb", **own, "HOME": str(folder), "TMPDIR": "/tmp"}
+
+
+def write_all(pipe: BinaryIO, data: bytes, *, last: bool) -> None:
+    """Write a request, which may be larger than the pipe; a process that has ended is ignored.
+
+    `last`: close the pipe afterwards.
+    """
+    with contextlib.suppress(BrokenPipeError):
+        try:
+            pipe.write(data)
+            pipe.flush()
+        finally:
+            if last:
+                pipe.close()
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,319 @@
+"""Kinds of values: one table from which documents are checked and a JSON Schema is made.
+
+For documents whose shape the server defines and checks often: sessions and the configuration. A
+kind tests a value by a function, which takes a third of the time that `validate` needs, and names
+its misfits in words. `validate` is for schemas that others write.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from ..strict_json import LARGEST_COUNT, pointer
+
+JsonSchema = dict[str, Any]
+Test = Callable[[Any], bool]
+Place = tuple[str | int, ...]
+NOTHING: Any = object()
+MAX_SHOWN = 40  # characters of a value that a message repeats
+
+
+class Misfit(NamedTuple):
+    """A part of a document that does not fit.
+
+    place   keys and indices from the root
+    wanted  what is expected, in words; the whole message if there is no `value`
+    value   what is there; None if nothing is
+    within  for an unknown key: the kind of the object that has it
+    """
+
+    place: Place
+    wanted: str
+    value: Any = NOTHING
+    within: Kind | None = None
+
+    def error(self) -> dict[str, str]:
+        """Return it as an error of a response: {"pointer", "detail"}."""
+        detail = self.wanted
+        if self.value is not NOTHING:
+            detail = f"expected {self.wanted}, got {shown(self.value)}"
+        return {"pointer": pointer(*self.place), "detail": detail}
+
+
+class Misfits(list[Misfit]):
+    """The misfits found so far; the search ends when there are `most`."""
+
+    def __init__(self, most: float) -> None:
+        super().__init__()
+        self.most = most
+
+
+More = Callable[[Any, Place, Misfits], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of value.
+
+    fits      test of the value itself; its members are tested by their own kinds
+    holds     test of the value and all inside, without a report: nearly all values fit
+    words     what is expected, for messages
+    schema    keywords of its JSON Schema, those about members apart
+    form      keywords for people and forms, which refuse nothing: title, description, …
+    fields    name -> kind of an object's members
+    required  names of members that must be there
+    each      kind of an array's items, or of an object's members without a field
+    closed    whether members without a field are misfits
+    more      further check: (value, place, misfits to append to)
+    """
+
+    fits: Test
+    words: str
+    holds: Test
+    schema: JsonSchema = field(default_factory=dict)
+    form: JsonSchema = field(default_factory=dict)
+    fields: Mapping[str, Kind] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    each: Kind | None = None
+    closed: bool = False
+    more: More | None = None
+
+
+# -- check ----------------------------------------------------------------------------------------
+
+
+def misfits(value: Any, kind: Kind, most: float = math.inf) -> Misfits:
+    """Return the parts of a value that do not fit its kind, in document order.
+
+    The search ends with the member or item in which the last of `most` was found.
+    """
+    found = Misfits(most)
+    if not kind.holds(value):
+        collect(value, kind, (), found)
+    return found
+
+
+def collect(value: Any, kind: Kind, place: Place, found: Misfits) -> None:
+    """Append the misfits of a value at `place` to `found`."""
+    if not kind.fits(value):
+        found.append(Misfit(place, kind.words, value))
+        return
+    if isinstance(value, dict):
+        fields, each = kind.fields, kind.each
+        for name, item in value.items():
+            known = fields.get(name, each)
+            if known is None:
+                if kind.closed:
+                    found.append(Misfit((*place, name), "no such key", item, kind))
+            elif not known.holds(item):
+                collect(item, known, (*place, name), found)
+            if len(found) >= found.most:
+                return
+        for name in kind.required:
+            if name not in value:
+                found.append(Misfit((*place, name), fields[name].words, None))
+    elif isinstance(value, list) and kind.each is not None:
+        for index, item in enumerate(value):
+            if not kind.each.holds(item):
+                collect(item, kind.each, (*place, index), found)
+            if len(found) >= found.most:
+                return
+    if kind.more is not None:
+        kind.more(value, place, found)
+
+
+def shown(value: Any) -> str:
+    """Return a value as shown in an error: short scalars as they are, else kind or beginning."""
+    if isinstance(value, str):
+        return f'"{value[:MAX_SHOWN]}…"' if len(value) > MAX_SHOWN else f'"{value}"'
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "an array"
+    return "null or nothing" if value is None else str(value)[:MAX_SHOWN]
+
+
+# -- schema ---------------------------------------------------------------------------------------
+
+
+def json_schema(kind: Kind, *, form: bool = False) -> JsonSchema:
+    """Return a new JSON Schema of a kind, which accepts at least what the kind does.
+
+    With `form` it is the one that forms are made from: it has all keywords of `Kind.form`, and
+    nothing inside what is read only.
+    """
+    about = ("title", "description")
+    made = {key: value for key, value in kind.form.items() if form or key in about} | kind.schema
+    if form and kind.form.get("readOnly"):
+        return made
+    if kind.fields:
+        fields = kind.fields.items()
+        made["properties"] = {name: json_schema(inner, form=form) for name, inner in fields}
+    if kind.required:
+        made["required"] = list(kind.required)
+    if kind.closed:
+        made["additionalProperties"] = False
+    if kind.each is not None:
+        key = "items" if "array" in kind.schema.get("type", ()) else "additionalProperties"
+        made.setdefault(key, json_schema(kind.each, form=form))
+    return made
+
+
+# -- kinds ----------------------------------------------------------------------------------------
+
+
+def leaf(fits: Test, words: str, schema: JsonSchema | None = None) -> Kind:
+    """Return a kind whose members, if it has any, are not looked at."""
+    return Kind(fits, words, fits, schema or {})
+
+
+def _typed(name: str, none: bool) -> JsonSchema:
+    return {"type": [name, "null"] if none else name}
+
+
+def _optional(fits: Test, none: bool) -> Test:
+    return (lambda value: value is None or fits(value)) if none else fits
+
+
+def text(words: str = "a string", least: int = 0, most: int = 0, *, none: bool = False) -> Kind:
+    """Return strings of `least` to `most` characters, 0 for any number."""
+    schema = _typed("string", none)
+    if least or most:
+        schema |= {"minLength": least, "maxLength": most}
+        return leaf(
+            lambda value: isinstance(value, str) and least <= len(value) <= most, words, schema
+        )
+    kinds = (str, type(None)) if none else str
+    return leaf(lambda value: isinstance(value, kinds), words, schema)
+
+
+def number(
+    words: str,
+    least: float = 0,
+    most: float = LARGEST_COUNT,
+    *,
+    whole: bool = False,
+    none: bool = False,
+) -> Kind:
+    """Return numbers from `least` to `most`, which are in it; whole ones only, if wanted."""
+    kinds = (int,) if whole else (int, float)  # bool is a subclass of int
+
+    def fits(value: Any) -> bool:
+        """Return whether it is such a number."""
+        return type(value) in kinds and bool(least <= value <= most)
+
+    schema = _typed("integer" if whole else "number", none) | {"minimum": least}
+    schema |= {} if most == math.inf else {"maximum": most}
+    return leaf(_optional(fits, none), words, schema)
+
+
+def matching(form: str, words: str) -> Kind:
+    """Return the strings that match a regular expression as a whole."""
+    whole = re.compile(form)
+    schema = {"type": "string", "pattern": f"^(?:{form})$"}
+    return leaf(
+        lambda value: isinstance(value, str) and bool(whole.fullmatch(value)), words, schema
+    )
+
+
+def one_of(*names: str, aliases: Iterable[str] = (), none: bool = False) -> Kind:
+    """Return the strings of a list. `aliases` are accepted too, and not named in messages."""
+    every = frozenset((*names, *aliases))
+
+    def fits(value: Any) -> bool:
+        """Return whether it is one of the strings."""
+        return isinstance(value, str) and value in every
+
+    schema = _typed("string", none) | {"enum": [*names, *aliases, *([None] if none else ())]}
+    return leaf(_optional(fits, none), f"one of {', '.join(names)}", schema)
+
+
+def object_of(
+    fields: Mapping[str, Kind] | None = None,
+    required: tuple[str, ...] = (),
+    *,
+    each: Kind | None = None,
+    words: str = "an object",
+    none: bool = False,
+    closed: bool = False,
+    more: More | None = None,
+) -> Kind:
+    """Return objects with these members. A closed one has no others."""
+    kinds = (dict, type(None)) if none else dict
+    inside = {name: kind.holds for name, kind in (fields or {}).items()}
+    others = NEVER if closed else each.holds if each else None
+
+    def holds(value: Any) -> bool:
+        """Return whether it is such an object with all its members."""
+        if not isinstance(value, dict):
+            return none and value is None
+        for name, item in value.items():
+            test = inside.get(name, others)
+            if test is not None and not test(item):
+                return False
+        for name in required:
+            if name not in value:
+                return False
+        return more is None or _holds_too(more, value)
+
+    schema = _typed("object", none)
+    fits: Test = lambda value: isinstance(value, kinds)  # noqa: E731
+    return Kind(fits, words, holds, schema, {}, fields or {}, required, each, closed, more)
+
+
+def list_of(each: Kind | None = None, words: str = "an array", *, none: bool = False) -> Kind:
+    """Return arrays whose items are of one kind, None for any."""
+    kinds = (list, type(None)) if none else list
+    test = each.holds if each else ANY.holds
+
+    def holds(value: Any) -> bool:
+        """Return whether it is such an array with all its items."""
+        return all(map(test, value)) if isinstance(value, list) else none and value is None
+
+    fits: Test = lambda value: isinstance(value, kinds)  # noqa: E731
+    return Kind(fits, words, holds, _typed("array", none), each=each)
+
+
+def either(*kinds: Kind) -> Kind:
+    """Return values of any of these kinds, of which at most one fits a value itself."""
+
+    def look_inside(value: Any, place: Place, found: Misfits) -> None:
+        """Append the misfits inside, by the kind that fits."""
+        collect(value, next(kind for kind in kinds if kind.fits(value)), place, found)
+
+    words = " or ".join(kind.words for kind in kinds)
+    return Kind(
+        lambda value: any(kind.fits(value) for kind in kinds),
+        words,
+        lambda value: any(kind.holds(value) for kind in kinds),
+        {"anyOf": [json_schema(kind) for kind in kinds]},
+        more=look_inside,
+    )
+
+
+def as_one(kind: Kind, words: str) -> Kind:
+    """Return the same kind, whose misfits are reported at the value itself, with other words."""
+    return replace(kind, fits=kind.holds, words=words)
+
+
+def about(kind: Kind, title: str, description: str, **more: Any) -> Kind:
+    """Return the kind with texts for people, and further keywords for forms."""
+    return replace(kind, form={"title": title, "description": description, **more})
+
+
+def _holds_too(more: More, value: Any) -> bool:
+    found = Misfits(1)
+    more(value, (), found)
+    return not found
+
+
+NEVER: Test = lambda value: False  # noqa: E731
+ANY = leaf(lambda value: True, "any value")
+TEXT = text()
+FLAG = leaf(lambda value: isinstance(value, bool), "true or false", {"type": "boolean"})
+OBJECT = object_of()
+LIST = list_of()
