@@ -262,7 +262,6 @@ class ContextState(TypedDict, total=False):
 
     ops: list[Op]
     events: list[CompactionRecord]
-    pins: Json
     windows: dict[str, float]  # model -> tokens that it accepted
     calib: dict[str, Calibration]  # by model
 

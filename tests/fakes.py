@@ -18,11 +18,10 @@ from server.config import Config
 from server.models import BaseAPI, Options
 from server.session import events
 from server.session.call_actions import Verdict
-from server.session.events import Event
 from server.strict_json import canonical
 from server.telemetry.tracing import Sink
 from server.tools.execution_claims import Scope
-from server.types import Event, Session
+from server.types import Event, Session, ToolResult
 
 Script = Callable[[list[dict[str, Any]]], list[Event]]
 
@@ -218,7 +217,7 @@ class CountingToolbox:
         finally:
             self.running -= 1
         text = f"{name} did {canonical(args)}"
-        result = {"status": "ok", "result": text}
+        result: ToolResult = {"status": "ok", "result": text}
         emit(events.tool_result(call_id, name, text, 3, result=result))
 
 

@@ -41,7 +41,7 @@ from server.session.schema import REASONS, STATES
 from server.tools.base import Tool, hints_of
 from server.tools.policy import fingerprint
 from server.tools.toolbox import Toolbox
-from server.types import Event
+from server.types import Event, ToolResult
 
 from . import fakes
 
@@ -400,5 +400,5 @@ class RecordingToolbox(Toolbox):
         name = call["function"]["name"]
         if name in TOOLS:
             self.ran.append((name, args))
-        envelope = {"status": "ok", "result": "done"}
+        envelope: ToolResult = {"status": "ok", "result": "done"}
         emit(events.tool_result(call["id"], name, "done", 3, result=envelope))

@@ -73,18 +73,21 @@ class Types(unittest.TestCase):
         self.assert_keys("ClientTool", schema.CLIENT_TOOL)
         self.assert_keys("Usage", schema.USAGE, ["estimated", "cache_write_tokens"])
         self.assert_keys("ContextState", schema.CONTEXT)
-        self.assert_keys("Op", ["op", "why", "source"], *schema.OPS.values())
+        self.assert_keys(
+            "Op", ["op", "why", "source"], *(kind.fields for kind in schema.OPS.values())
+        )
 
     def test_settings(self) -> None:
-        self.assert_keys("Config", schema.CONFIG)
-        sections = config_schema.config_schema()["properties"]
-        provider = sections["llm_api"]["properties"]["provider"]["properties"]
-        self.assert_keys("ProviderConfig", schema.PROVIDER, provider)
-        self.assert_keys("ToolConfig", schema.TOOL)
+        sections = config_schema.CONFIG.fields
+        self.assert_keys("Config", sections)
+        names = {"yaa": "YaaConfig", "llm_api": "ModelConfig", "context": "ContextConfig"}
+        for section, name in {**names, "limits": "Limits"}.items():
+            self.assert_keys(name, sections[section].fields)
+        self.assert_keys("ProviderConfig", sections["llm_api"].fields["provider"].fields)
+        each = sections["tool"].each
+        assert each is not None
+        self.assert_keys("ToolConfig", each.fields)
         self.assert_keys("AgentDefinition", agent_definition.SCHEMA["properties"])
-        named = {"yaa": "YaaConfig", "llm_api": "ModelConfig", "limits": "Limits"}
-        for section, name in {**named, "context": "ContextConfig"}.items():
-            self.assert_keys(name, schema.CONFIG[section], sections[section]["properties"])
 
     def test_what_a_run_writes(self) -> None:
         opened = written(SESSION + "accept.py", "run"), keywords(SESSION + "accept.py", "RunInfo")

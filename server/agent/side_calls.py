@@ -164,7 +164,10 @@ def request(session: Session, compaction: Compaction, draft: Draft) -> list[Mess
     most = MOST
     while most >= LEAST_PART:
         part = _part(session, compaction.ops[draft.at], draft, most)
-        messages = [{"role": "system", "content": task}, {"role": "user", "content": part}]
+        messages: list[Message] = [
+            {"role": "system", "content": task},
+            {"role": "user", "content": part},
+        ]
         size = sum(of_messages(messages, costs))
         size = round(size * compaction.measure.ratio)
         if compaction.bound is None or size <= compaction.bound:

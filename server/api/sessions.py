@@ -18,7 +18,8 @@ from ..http import sse
 from ..runtime.offload import offload
 from ..session import snapshot
 from ..session.accept import accept
-from ..session.events import Event, alias, dumps
+from ..session.events import alias, dumps
+from ..types import Event
 from .body import misfit
 from .router import Call
 from .run_stream import EVENT_STREAM, Runs

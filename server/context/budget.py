@@ -220,20 +220,20 @@ def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def of_message(message: dict[str, Any], costs: Costs = ANY) -> int:
+def of_message(message: Message, costs: Costs = ANY) -> int:
     """Return the tokens of one message of a view: its content and its calls."""
     fixed, texts = _texts_of(message)
     return fixed + sum(estimate(text, costs) for text in texts)
 
 
-def of_messages(messages: Iterable[dict[str, Any]], costs: Costs = ANY) -> list[int]:
+def of_messages(messages: Iterable[Message], costs: Costs = ANY) -> list[int]:
     """Return the tokens of each message of a view; see `estimator`."""
     found = [_texts_of(message) for message in messages]
     each = estimator([text for _, texts in found for text in texts], costs)
     return [fixed + sum(map(each, texts)) for fixed, texts in found]
 
 
-def _texts_of(message: dict[str, Any]) -> tuple[int, list[str]]:
+def _texts_of(message: Message) -> tuple[int, list[str]]:
     """Return the tokens of a message that are no text's, and its texts."""
     fixed, texts = MESSAGE, []
     content = message.get("content")

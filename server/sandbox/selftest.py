@@ -31,7 +31,7 @@ def attempts(_context: object, facts: dict[str, Any]) -> dict[str, dict[str, str
     return {"escapes": escapes, "works": {n: try_attempt(c, facts) for n, c in CONTROLS.items()}}
 
 
-def try_attempt(attempt: Callable[[Facts], object], facts: Facts) -> str:
+def try_attempt(attempt: Callable[[dict[str, Any]], object], facts: dict[str, Any]) -> str:
     """Return the result of one attempt as text, "" if it failed."""
     try:
         return str(attempt(facts) or "done")[:80]

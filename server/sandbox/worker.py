@@ -159,7 +159,7 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
     except OSError:  # the server closed with a message unread
         os._exit(0)
     forward_call(door, data, descriptors)  # the tool parses it while the folder is mounted here
-    request: Request = json.loads(data)
+    request: dict[str, Any] = json.loads(data)
     try:
         if policy.tier == "A":
             mount_workspace(os.path.relpath(request["folder"], policy.workspaces), request["inode"])
@@ -256,7 +256,7 @@ def become_tool(door: socket.socket, policy: Policy, filter: bytes) -> NoReturn:
     door.sendall(PREPARED.encode())
     warm_up()
     data, descriptors = receive_call(door.fileno())
-    request: Request = json.loads(data)
+    request: dict[str, Any] = json.loads(data)
     if policy.tier == "A":
         request["folder"] = WORKSPACE
     if door.recv(len(GO)) != GO:

@@ -16,8 +16,23 @@ from ..errors import Problem
 from ..schema.kinds import Misfit
 from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT, pointer
+from ..types import (
+    AgentDefinition,
+    Change,
+    ClientTool,
+    Event,
+    Interrupt,
+    Json,
+    LedgerEntry,
+    Message,
+    Patch,
+    RunInfo,
+    RunWarning,
+    Session,
+    ToolCall,
+)
 from . import agent_definition, content_blocks, prompts, snapshot
-from .events import Event, Patch, drop, messages_filled, put, run_started, state_delta
+from .events import drop, messages_filled, put, run_started, state_delta
 from .schema import MAX_ERRORS, MAX_PATTERN, MOST, ROLE_ALIASES, VERSION, role_of, shape_misfits
 
 # -- client tools ---------------------------------------------------------------------------------
@@ -29,7 +44,7 @@ from .schema import MAX_ERRORS, MAX_PATTERN, MOST, ROLE_ALIASES, VERSION, role_o
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # OpenAI's rule, which every provider accepts
 
 
-def tool_misfits(tools: list[dict[str, Any]], schemas: Schemas | None = None) -> Iterator[Misfit]:
+def tool_misfits(tools: list[ClientTool], schemas: Schemas | None = None) -> Iterator[Misfit]:
     """Yield the misfits in a session's `tools`, which have the right shape already.
 
     `schemas` is the request's budget for schemas, None for a new one.
@@ -150,7 +165,7 @@ def accept(document: Any) -> Session:
     tools = islice(tool_misfits(document.get("tools", []), schemas), MAX_ERRORS)
     _refuse("session_invalid", [Misfit(("tools", *at), said).error() for at, said, *_ in tools])
     _refuse("answer_invalid", list(islice(_bad_answers(document, schemas), MAX_ERRORS)))
-    return given
+    return cast(Session, given)  # checked, except for content blocks
 
 
 def _refuse(code: str, errors: list[dict[str, str]]) -> None:

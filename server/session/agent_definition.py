@@ -15,14 +15,13 @@ from typing import Any
 from ..schema.kinds import Misfit
 from ..schema.validate import check_schema, validate
 from ..strict_json import LARGEST_COUNT, pointer
+from ..types import AgentDefinition, Json, RunWarning, Session
 from . import patterns
 from .limits import LIMITS
 from .modes import MODES, PLANNING, mode_named
 from .prompts import NAMES, remarks
 from .schema import MOST
 
-Session = dict[str, Any]
-Definition = dict[str, Any]
 Error = dict[str, str]
 
 MAX_FILE = 1 << 20  # bytes
@@ -71,7 +70,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def read(name: str, value: Any) -> tuple[Definition, list[Error]]:
+def read(name: str, value: Any) -> tuple[AgentDefinition, list[Error]]:
     """Return (definition with aliases replaced, errors); ({}, errors) if it is invalid.
 
     Each error is {"pointer", "detail"}. Idempotent: `read` of a returned definition returns the
@@ -82,7 +81,7 @@ def read(name: str, value: Any) -> tuple[Definition, list[Error]]:
         return {}, [Misfit((), said).error()]
     if not isinstance(value, dict):
         return {}, [Misfit((), "expected an object with the keys of an agent").error()]
-    found = _spelled(value)
+    found: Any = _spelled(value)
     errors = [each.error() for each in validate(found, SCHEMA)]
     if not errors and (wrong := check_schema(found.get("output_schema", True))):
         errors = [Misfit(("output_schema",), str(wrong[0])).error()]

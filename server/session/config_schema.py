@@ -8,7 +8,7 @@ as JSON pointers, the most often changed first.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -19,11 +19,10 @@ from ..schema.compile import DRAFT_2020
 from ..schema.kinds import ANY, FLAG, Kind, Misfit, Misfits, Place
 from ..schema.validate import check_schema
 from ..strict_json import pointer
+from ..types import Json, RunWarning
 from . import prompts
 from .limits import APIS, NETWORKS, TOOL_MODES
 from .modes import MODES, mode_named
-
-Schema = dict[str, Any]
 
 MAX_PAUSE_S = 60  # seconds between the model calls of a session
 MAX_RETRIES = 20
@@ -363,7 +362,7 @@ _FIRST = (
 
 
 @cache
-def config_schema() -> Schema:
+def config_schema() -> Json:
     """Return the schema for forms. The same object each time: do not change it."""
     whole = kinds.json_schema(CONFIG, form=True)
     leaves = _leaves(whole, ())
@@ -376,7 +375,7 @@ def config_schema() -> Schema:
     return {"$schema": DRAFT_2020, **whole, "x-order": list(order)}
 
 
-def _leaves(schema: Schema, at: tuple[str, ...]) -> list[str]:
+def _leaves(schema: Json, at: tuple[str, ...]) -> list[str]:
     """Return pointers to the keys that are edited as one value, in order."""
     found = []
     for name, inner in schema.get("properties", {}).items():

@@ -13,9 +13,18 @@ from typing import Any
 
 from ..strict_json import dumps as _dumps
 from ..strict_json import pointer, quote
-
-Event = dict[str, Any]
-Patch = list[dict[str, Any]]
+from ..types import (
+    Change,
+    Event,
+    Interrupt,
+    Json,
+    MessageMeta,
+    Patch,
+    Plan,
+    RunInfo,
+    Session,
+    ToolResult,
+)
 
 PROTOCOL_VERSION = "1.0"
 OUTPUT = "yaa.tool.output"  # activityType of live output
@@ -354,7 +363,7 @@ def tool_result(
     }
 
 
-def outcome(session: dict[str, Any]) -> Event:
+def outcome(session: Session) -> Json:
     """Return AG-UI's `outcome` of a run: success or interrupt."""
     if not session.get("interrupts"):
         return {"type": "success"}

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..strict_json import LARGEST_COUNT, canonical, pointer
+from ..types import Change, Event, Interrupt, Json, LedgerEntry, Message, Patch, RunInfo, Session
 from . import events
 from .accept import ANSWERS
-from .events import Event, messages_filled, put, state_delta
+from .events import messages_filled, put, state_delta
 from .fold import Folder
 from .schema import ROLE_ALIASES
 

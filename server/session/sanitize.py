@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..strict_json import pointer
+from ..types import Json
 from .agent_definition import DEFAULT
 from .limits import LIMITS, NETWORKS
 

@@ -6,7 +6,7 @@ its own. docs/reference/session.schema.json is `session_schema` in a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -255,12 +255,12 @@ SESSION = kinds.object_of(TOP)
 # -- check ----------------------------------------------------------------------------------------
 
 
-def check(document: dict[str, Any]) -> list[Error]:
+def check(document: Mapping[str, Any]) -> list[Error]:
     """Return the errors of `document` as {"pointer", "detail"}, at most MAX_ERRORS."""
     return [misfit.error() for misfit in shape_misfits(document)]
 
 
-def shape_misfits(document: dict[str, Any]) -> list[Misfit]:
+def shape_misfits(document: Mapping[str, Any]) -> list[Misfit]:
     """Return what does not fit in a document, at most MAX_ERRORS.
 
     If a list or object has more entries than MOST allows, only that is reported; ids are compared
@@ -270,7 +270,7 @@ def shape_misfits(document: dict[str, Any]) -> list[Misfit]:
     return found[:MAX_ERRORS] or list(islice(_repeated(document), MAX_ERRORS))
 
 
-def _too_many(document: dict[str, Any]) -> Iterator[Misfit]:
+def _too_many(document: Mapping[str, Any]) -> Iterator[Misfit]:
     """Yield a misfit for each list or object with more entries than MOST allows."""
     for path, most in MOST.items():
         for place, value in _at(document, path.split("/")):
@@ -295,7 +295,7 @@ def _below(nodes: Iterator[tuple[Place, Any]], part: str) -> Iterator[tuple[Plac
             yield (*place, part), node[part]
 
 
-def _repeated(document: dict[str, Any]) -> Iterator[Misfit]:
+def _repeated(document: Mapping[str, Any]) -> Iterator[Misfit]:
     """Yield a misfit for each id that was used before, and for too many calls without a result."""
     messages = document.get("messages", ())
     for name, items in (("messages", messages), ("interrupts", document.get("interrupts", ()))):

@@ -21,6 +21,7 @@ from ..agents.registry import Folders, parsed
 from ..session import agent_definition as definitions
 from ..session.agent_definition import WORDS
 from ..strict_json import JSONError
+from ..types import AgentDefinition
 from .base import Emit, Invocation, Tool, failure
 from .runner import Outcome
 from .tool import Context, ToolError, tool

@@ -21,6 +21,7 @@ from ..schema.repair import repair
 from ..schema.report import Mismatch
 from ..schema.validate import Validator
 from ..strict_json import JSONError, depth_exceeds, dumps, loads, pointer
+from ..types import Json, Message, Session, ToolCall
 from .result import MAX_NESTED
 
 # -- argument templates ---------------------------------------------------------------------------

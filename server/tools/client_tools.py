@@ -15,7 +15,6 @@ from ..errors import Problem
 from ..schema.kinds import Misfit
 from ..session import events
 from ..session.call_actions import Given, Send
-from ..session.events import Event
 from ..strict_json import browser_safe
 from ..types import Event, Session, ToolResult
 from . import policy

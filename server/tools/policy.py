@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from functools import cached_property
+from typing import Any
 
 from ..sandbox import network_policy
 from ..sandbox.network_policy import Reach
@@ -18,6 +19,7 @@ from ..session import agent_definition, patterns
 from ..session.call_actions import unattended
 from ..session.limits import NETWORKS
 from ..strict_json import JSONError, canonical, loads
+from ..types import Grant, Json, Message, Session, ToolCall
 from .base import Tool
 
 # -- circuit breaker ------------------------------------------------------------------------------

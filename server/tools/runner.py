@@ -28,7 +28,7 @@ from ..sandbox.job import Job, Outcome
 from ..sandbox.network_policy import Reach
 from ..sandbox.packages import Package, closed_to
 from ..sandbox.policy import outermost_folders
-from ..sandbox.probe import Proof, escape_targets, make_proof, pool_for, prove, verdict
+from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
 from ..sandbox.worker_pool import Pool

@@ -20,6 +20,7 @@ from typing import Any
 from ..sandbox.job import Job, Outcome, parse_message
 from ..sandbox.process import Process, write_all
 from ..sandbox.process_call import ProcessCall
+from ..types import Session
 
 LIFE_S = 24 * 3600.0  # wall-clock time limit of a process
 LIFE_CPU_S = 3600.0  # CPU time limit of a process

@@ -26,11 +26,11 @@ from ..schema.inline import inline
 from ..schema.validate import Validator, remembered
 from ..session import agent_definition, events
 from ..session.call_actions import Verdict
-from ..session.events import Event
 from ..session.limits import NETWORKS, Ceilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
 from ..strict_json import Constant, browser_safe, dumps, pointer
+from ..types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
 from . import client_tools, policy
 from .arguments import Pending, Results, fill, fitted, misfits
 from .base import (
@@ -51,10 +51,6 @@ from .policy import STRICTER, Grants, decide, exceeded, fingerprint, narrowed
 from .result import envelope, text_for_model
 from .runner import Outcome, Runner
 from .tool import ToolError
-
-Json = dict[str, Any]
-Session = dict[str, Any]
-Call = dict[str, Any]
 
 MOST_HINTS = 5  # unknown tool names per decision for which similar names are suggested
 MOST_OFFERS = 64  # cached lists of declarations; few sessions differ in their tool settings
@@ -444,7 +440,7 @@ class Toolbox:
         session: Session,
         call: ToolCall,
         args: Json,
-        ledger: Json,
+        ledger: LedgerEntry,
         emit: Callable[[Event], None],
         *,
         repairs: Iterable[str] = (),
@@ -480,9 +476,9 @@ class Toolbox:
     async def _run(
         self,
         session: Session,
-        call: Call,
+        call: ToolCall,
         args: Json,
-        ledger: Json,
+        ledger: LedgerEntry,
         emit: Emit,
         seconds: float,
         owner: str,

@@ -16,7 +16,6 @@ from typing import Any
 from server.agent.hooks import POINTS, Hook, Hooks, hook
 from server.agent.loop import BaseAgent
 from server.session.call_actions import Verdict
-from server.session.events import Event
 from server.session.fold import Folder
 from server.telemetry import log
 from server.types import Event

@@ -31,6 +31,7 @@ from server.errors import Problem
 from server.models import Options
 from server.models.tool_call_assembler import Calls
 from server.session.fold import Folder
+from server.types import Session
 
 from ..fakes import (
     CountingToolbox,

@@ -15,7 +15,7 @@ from typing import Any
 
 from server.session import events as e
 from server.session.fold import Folder
-from server.strict_json import canonical
+from server.strict_json import canonical, pointer
 
 TEXTS = [
     "",
@@ -73,7 +73,7 @@ def _path(random_: random.Random) -> str:
     rest = [
         random_.choice([*NAMES, "0", "1", "-", "01", "c0"]) for _ in range(random_.randrange(3))
     ]
-    return e.pointer("yaa", first, *rest)
+    return pointer("yaa", first, *rest)
 
 
 def _delta(random_: random.Random) -> Any:
@@ -85,7 +85,7 @@ def _delta(random_: random.Random) -> Any:
 
 
 def _filled(random_: random.Random) -> Any:
-    path = e.pointer(random_.randrange(4), random_.choice(["id", "role", "note", "__proto__"]))
+    path = pointer(random_.randrange(4), random_.choice(["id", "role", "note", "__proto__"]))
     return e.messages_filled(
         [{"op": random_.choice(["add", "replace"]), "path": path, "value": "z"}]
     )

@@ -7,6 +7,7 @@ import unittest
 from typing import Any
 
 from server.session import events as e
+from server.strict_json import pointer
 
 
 class Wire(unittest.TestCase):
@@ -24,7 +25,7 @@ class Wire(unittest.TestCase):
         self.assertEqual(json.loads(e.dumps(marked)), marked)
 
     def test_pointers_escape(self) -> None:
-        self.assertEqual(e.pointer("a/b", "c~d", 0, "~1"), "/a~1b/c~0d/0/~01")
+        self.assertEqual(pointer("a/b", "c~d", 0, "~1"), "/a~1b/c~0d/0/~01")
 
     def test_interrupts_in_agui_spelling(self) -> None:
         interrupts = [

@@ -15,7 +15,6 @@ from server.http.client import Client
 from server.tools.fetch import fetch, listed
 from server.tools.tool import ToolError
 from server.tools.toolbox import Toolbox
-from server.types import Event
 
 from ..fakes import DEFAULTS, events_of
 from ..models.fakes import Peer, answer, serving

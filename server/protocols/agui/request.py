@@ -19,6 +19,7 @@ from ...session.fold import extra, parse_pointer
 from ...session.limits import LIMITS
 from ...session.schema import MAX_ERRORS
 from ...strict_json import JSONError, dumps, loads, pointer
+from ...types import Json
 
 # -- content --------------------------------------------------------------------------------------
 # Convert the contents of AG-UI messages to those of a session.

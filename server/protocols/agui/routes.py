@@ -15,6 +15,7 @@ from ...http import sse
 from ...session.events import dumps, encrypted_value, put, state_delta, state_snapshot
 from ...session.fold import extra, find_message
 from ...session.snapshot import opaque
+from ...types import Event, Json, Session
 from ..services import Services
 from . import request
 from .request import ASKED_FIRST, EDITED, Given

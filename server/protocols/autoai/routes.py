@@ -23,6 +23,7 @@ from ...schema.example import NOTHING, example
 from ...schema.validate import SchemaError, validate
 from ...session.fold import extra
 from ...strict_json import dumps, pointer
+from ...types import Event, Interrupt, Json, Session
 from ..openai import chat, common
 from ..openai.common import shown
 from ..openai.routes import OpenAI, spoken
@@ -227,28 +228,28 @@ class Telling:
         method = _METHODS.get(name)
         return method(self, event, session) if method else []
 
-    def _start(self, event: Event, session: Json) -> list[Json]:
+    def _start(self, event: Event, session: Session) -> list[Json]:
         begun, self._begun = self._begun, True
         return [] if begun else [{"type": "TASK_INFO", "taskId": event["runId"]}]
 
-    def _begin_thought(self, event: Event, session: Json) -> list[Json]:
+    def _begin_thought(self, event: Event, session: Session) -> list[Json]:
         self._thought = "THINKING" if extra(event).get("field") in MARKED else "REASONING"
         return []
 
-    def _thinking(self, event: Event, session: Json) -> list[Json]:
+    def _thinking(self, event: Event, session: Session) -> list[Json]:
         return [_piece(self._thought, event["delta"])]
 
-    def _text(self, event: Event, session: Json) -> list[Json]:
+    def _text(self, event: Event, session: Session) -> list[Json]:
         return [_piece("CONTENT", event["delta"])]
 
     # A call that is being written: its length, at intervals, and at its end the call.
 
-    def _call(self, event: Event, session: Json) -> list[Json]:
+    def _call(self, event: Event, session: Session) -> list[Json]:
         self._calls[event["toolCallId"]] = event["toolCallName"], []
         self._told_ms = self._now_ms
         return [_piece("ACTION_OUTING", "0")]
 
-    def _arguments(self, event: Event, session: Json) -> list[Json]:
+    def _arguments(self, event: Event, session: Session) -> list[Json]:
         _, pieces = self._calls[event["toolCallId"]]
         pieces.append(event["delta"])
         if self._now_ms - self._told_ms < OUTING_MS:
@@ -256,28 +257,28 @@ class Telling:
         self._told_ms = self._now_ms
         return [_piece("ACTION_OUTING", str(sum(map(len, pieces))))]
 
-    def _end_arguments(self, event: Event, session: Json) -> list[Json]:
+    def _end_arguments(self, event: Event, session: Session) -> list[Json]:
         """Return the call; nothing for one of the page's tools, for which the run stops."""
         called, pieces = self._calls.pop(event["toolCallId"])
         page = any(tool["name"] == called for tool in session.get("tools", ()))
         call = {"name": called, "arguments": "".join(pieces)}
         return [] if page else [_piece("ACTION", dumps(call))]
 
-    def _execution(self, event: Event, session: Json) -> list[Json]:
+    def _execution(self, event: Event, session: Session) -> list[Json]:
         entry = session["calls"].get(extra(event)["exec"], {})
         return [_piece("ACTION_START", entry.get("name", ""))]
 
-    def _result(self, event: Event, session: Json) -> list[Json]:
+    def _result(self, event: Event, session: Session) -> list[Json]:
         end = "error" if extra(event).get("is_error") else "success"
         return [_piece("ACTION_END", end), _piece("OBSERVATION", event["content"])]
 
-    def _end(self, event: Event, session: Json) -> list[Json]:
+    def _end(self, event: Event, session: Session) -> list[Json]:
         return [self._asked(item, session) for item in session["interrupts"]]
 
-    def _error(self, event: Event, session: Json) -> list[Json]:
+    def _error(self, event: Event, session: Session) -> list[Json]:
         return [error(event["message"])]
 
-    def _asked(self, item: Json, session: Json) -> Json:
+    def _asked(self, item: Interrupt, session: Session) -> Json:
         """Return the event for an interrupt: a call of a page's tool, or a question to the user."""
         if item["reason"] != "client_tool":
             args = f" {dumps(item['args'])}" if item["reason"] == "tool_call" else ""
@@ -289,7 +290,7 @@ class Telling:
         return _piece("ACTION", f"{FRONTEND} {dumps(told)}")
 
 
-_METHODS: dict[str, Callable[[Telling, Event, Json], list[Json]]] = {
+_METHODS: dict[str, Callable[[Telling, Event, Session], list[Json]]] = {
     "run.start": Telling._start,
     "think.start": Telling._begin_thought,
     "think.delta": Telling._thinking,
@@ -304,7 +305,7 @@ _METHODS: dict[str, Callable[[Telling, Event, Json], list[Json]]] = {
 }
 
 
-def waits_for_page(session: Json) -> bool:
+def waits_for_page(session: Session) -> bool:
     """Return whether the session has interrupts, all of them for page tools."""
     waiting = session.get("interrupts") or []
     return bool(waiting) and all(item["reason"] == "client_tool" for item in waiting)

@@ -7,7 +7,7 @@ event contains their effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...session import outcome
@@ -114,7 +114,7 @@ class Telling:
         return [*waits, self._end()]
 
     def _end(self) -> Json:
-        reason = self._session.get("finish_reason", "")
+        reason = self._session.get("finish_reason") or ""
         end = {"finishReason": _FINISH.get(reason, reason), **self._document()}
         return {"type": "run.complete", "runId": self._run, **end}
 

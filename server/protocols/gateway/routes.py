@@ -22,9 +22,9 @@ from ...http import sse
 from ...runtime.offload import offload
 from ...session import agent_definition
 from ...session.accept import accept
-from ...session.events import Event
 from ...session.modes import mode_named
 from ...strict_json import JSONError, dumps, loads, pointer
+from ...types import AgentDefinition, Event, Interrupt, Json, Session
 from ..services import Services
 from .events import Telling, chat, reply
 

@@ -19,6 +19,7 @@ from ...session import outcome
 from ...session.events import EXEC, alias
 from ...session.schema import MAX_ID
 from ...strict_json import dumps, quote
+from ...types import Event, Json, Session
 from . import reply
 from .common import (
     CARRIER,

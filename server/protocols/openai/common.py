@@ -18,6 +18,7 @@ from ...session import accept
 from ...session.fold import parse_pointer
 from ...session.schema import MAX_ID, MAX_SESSION_ID, MOST, check
 from ...strict_json import LARGEST_COUNT, dumps, pointer
+from ...types import ClientTool, Json
 
 # -- fields ---------------------------------------------------------------------------------------
 # Typed access to the fields of a body of /v1, with errors at the field's place.

@@ -20,11 +20,12 @@ from ...api.run_stream import TERMINAL, Run
 from ...errors import Problem
 from ...http.exchange import arrived
 from ...session import events
-from ...session.events import EXEC, Event, alias
+from ...session.events import EXEC, alias
 from ...tools.execution_claims import Claims
+from ...types import Event, Json, Session
 from ..services import Services
 from . import chat, common, responses
-from .common import Json, shown
+from .common import shown
 from .reply import Reply
 from .response_store import Recent
 from .responses import Earlier

@@ -15,8 +15,6 @@ from ..result import shortened
 from ..runner import Outcome
 from ..tool import ToolError
 
-Json = dict[str, Any]
-
 MAX_BLOB = 4_000  # characters of base64 kept in the session; images have more
 MAX_TEXT = 200_000
 MAX_STATE = 64 * 1024

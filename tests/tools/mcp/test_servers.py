@@ -69,7 +69,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
         call: Any = {"id": "c1", "function": {"name": name, "arguments": json.dumps(args)}}
         verdict = toolbox.verdict(self.session, call)
         assert verdict.args is not None, verdict
-        live, last = [], {}
+        live: list[str] = []
+        last: Any = {}
         for event in await events_of(toolbox, self.session, call, verdict.args, entry or {}):
             fold(self.session, event)
             if event["type"].startswith("ACTIVITY"):
