@@ -85,8 +85,9 @@ def as_foreign(
     The lines list the removed parts; none if nothing was removed. `defaults`: the `session` section
     of the configuration.
     """
+    document: Any = session
     found: Any
-    found, removed = sanitize({**session}, defaults)
+    found, removed = sanitize(document, defaults)
     if not removed:
         return found, []
     lines = ["left out, since the session may be somebody else's (--trust keeps it):"]
