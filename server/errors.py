@@ -13,9 +13,9 @@ the client: no paths, traces or secrets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
-from .types import ProblemBody
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 CODES: dict[str, tuple[int, str]] = {
     "bad_request": (400, "The request is not valid HTTP"),
@@ -93,3 +93,12 @@ class Problem(Exception):
                 "param": first,
             },
         }
+
+
+@contextmanager
+def translate_problems(change: Callable[[Problem], Problem]) -> Iterator[None]:
+    """Raise what `change` makes of a Problem that is raised inside."""
+    try:
+        yield
+    except Problem as problem:
+        raise change(problem) from None

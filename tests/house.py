@@ -146,6 +146,19 @@ def kinds_compared() -> list[str]:
     ]
 
 
+def pointers() -> list[str]:
+    """`"pointer": "/a"`, `f"/{a}"` or a sum, where session.events.pointer makes one."""
+    by_hand = (ast.Constant, ast.JoinedStr, ast.BinOp)
+    return [
+        f"{path_of(name)}:{value.lineno} {ast.unparse(value)}"
+        for name, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == "pointer" and isinstance(value, by_hand)
+    ]
+
+
 FIGURES: dict[str, Callable[[], list[str]]] = {
     "files": files,
     "lines": lines,
@@ -158,6 +171,7 @@ FIGURES: dict[str, Callable[[], list[str]]] = {
     "phrases of no use": phrases,
     "aliases of dict[str, Any]": dict_aliases,
     "kinds of tools compared": kinds_compared,
+    "pointers built by hand": pointers,
 }
 
 

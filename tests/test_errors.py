@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.errors import CODES, Problem
+from server.errors import CODES, Problem, translate_problems
 
 
 class Problems(unittest.TestCase):
@@ -25,6 +25,15 @@ class Problems(unittest.TestCase):
         self.assertEqual(body["error"]["param"], "/messages/3")
         self.assertEqual(body["error"]["type"], "invalid_request_error")
         self.assertEqual(Problem("internal", "x").body()["error"]["type"], "server_error")
+
+    def test_translation(self) -> None:
+        def change(problem: Problem) -> Problem:
+            return Problem("busy", f"{problem.detail}, later")
+
+        with self.assertRaises(Problem) as caught, translate_problems(change):
+            raise Problem("not_found", "no")
+        found = caught.exception
+        self.assertEqual((found.code, found.detail, found.__cause__), ("busy", "no, later", None))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from .. import strict_json
 from ..errors import Problem
 from ..runtime.offload import offload
+from ..schema.validate import validate
 from ..strict_json import pointer
 from .router import Call
 
@@ -73,6 +74,14 @@ async def read_object(call: Call, sizes: Sizes, code: str = "session_invalid") -
             errors=[{"pointer": pointer(), "detail": "wanted an object"}],
         )
     return value
+
+
+def check_fields(body: dict[str, Any], schema: dict[str, Any]) -> None:
+    """Refuse a body that does not fit the schema. Raises Problem with every field that is wrong."""
+    if errors := [{"pointer": e.pointer, "detail": e.message} for e in validate(body, schema)]:
+        first = errors[0]
+        detail = f"{first['pointer'] or 'the body'}: {first['detail']}"
+        raise Problem("request_invalid", detail, errors=errors, status=400)
 
 
 def misfit(member: str, detail: str) -> Problem:

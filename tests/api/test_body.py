@@ -8,7 +8,7 @@ import time
 import unittest
 import zlib
 
-from server.api.body import FREE, PER_VALUE, RATIO, inflate
+from server.api.body import FREE, PER_VALUE, RATIO, check_fields, inflate
 from server.errors import Problem
 from server.http.parser import ProtocolError
 
@@ -163,6 +163,25 @@ class Gzip(Case):
         self.assertEqual(inflate(packed, 16), b'{"some": "text"}')
         with self.assertRaises(Problem):
             inflate(packed, 15)
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}, "b": {"type": "string"}},
+    "required": ["a"],
+}
+
+
+class Fields(unittest.TestCase):
+    def test_every_field_that_does_not_fit(self) -> None:
+        check_fields({"a": 1}, SCHEMA)
+        for body, places in (({"a": "x", "b": 2}, ["/a", "/b"]), ({}, ["/a"])):
+            with self.subTest(body), self.assertRaises(Problem) as caught:
+                check_fields(body, SCHEMA)
+            problem = caught.exception
+            self.assertEqual(problem.status, 400)
+            self.assertEqual([error["pointer"] for error in problem.errors], places)
+            self.assertTrue(problem.detail.startswith(places[0]))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...api.router import Call, Route
 from ...api.run_stream import Runs
-from ...errors import Problem
+from ...errors import translate_problems
 from ...http import sse
 from ...session.events import dumps, encrypted_value, put, state_delta, state_snapshot
 from ...session.fold import extra, find_message
@@ -211,7 +211,7 @@ class Agui:
         """
         body = await self._runs.read(call, "request_invalid")
         given = request.read(body, call.at["agent"])
-        try:
+        with translate_problems(lambda problem: request.refused(problem, given)):
             async with self._runs.begin(call, given.session) as run:
 
                 def frame(event: Event, name: str, number: int) -> bytes:
@@ -221,8 +221,6 @@ class Agui:
                     )
 
                 await self._runs.stream(call, run, frame, _cut)
-        except Problem as problem:
-            raise request.refused(problem, given) from None
 
 
 def _cut() -> bytes:

@@ -14,10 +14,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...api.body import check_fields
 from ...api.router import Call, Route
-from ...api.run_stream import Run
-from ...api.session_body import check, in_body
-from ...errors import Problem
+from ...api.run_stream import Run, Runs, WaitingStream
+from ...errors import Problem, translate_problems
 from ...http import sse
 from ...schema.example import NOTHING, example
 from ...schema.validate import SchemaError, validate
@@ -26,7 +26,7 @@ from ...strict_json import dumps, pointer
 from ...types import Event, Interrupt, Json, Session
 from ..openai import chat, common
 from ..openai.common import shown
-from ..openai.routes import OpenAI, spoken
+from ..openai.routes import OpenAI
 from ..services import Services
 
 # -- chat -----------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def stream(body: Json, taken: Collection[str]) -> Asked:
     The body has all messages, or the session and the newest message. `taken`: names of the server's
     own tools.
     """
-    check(body, EXTRAS)
+    check_fields(body, EXTRAS)
     session = body.get("session")
     messages = body.get("messages") or ([] if session is None else [_NOTHING])
     document, wish = chat.read({**completions(body), "messages": messages}, taken, _nothing)
@@ -406,7 +406,7 @@ class AutoAi:
 
     async def completions(self, call: Call) -> None:
         """Answer Chat Completions. Raises Problem."""
-        with spoken():
+        with translate_problems(common.translated):
             body = await self._runs.read(call, "request_invalid")
             opened = self._known.check(call, body)
             await self.openai.complete(call, completions(body))
@@ -423,30 +423,17 @@ class AutoAi:
         body = await self._runs.read(call, "request_invalid")
         opened = self._known.check(call, body)
         asked = stream(body, self._toolbox.names())
-        with in_body(asked):
+        with translate_problems(asked.in_body):
             async with self._runs.begin(call, asked.document) as run:
                 wait_s = self._wait_s if asked.wait is None else min(asked.wait, self._wait_s)
-                live = self._live[run.id] = Live(call, run, asked, wait_s)
+                live = self._live[run.id] = Live(self._runs, call, run, asked, wait_s)
                 try:
                     frame = live.frames(self._clock)
-                    await self._runs.stream(call, run, frame, live.last, self._next(live))
+                    await self._runs.stream(call, run, frame, live.last, live.next_run)
                     if any(m["role"] == "assistant" for m in live.run.session["messages"]):
                         self._known.add(call, body, opened)
                 finally:
                     del self._live[run.id]
-
-    def _next(self, live: Live) -> Callable[[], Any]:
-        async def go_on() -> Run | None:
-            """Return the run that continues with the page's results, None if none are awaited."""
-            if not await live.results():
-                return None
-            try:
-                live.run = self._runs.again(live.call, live.run.session)
-            except Problem:  # the server stops: the session sent to the client has the answers
-                return None
-            return live.run
-
-        return go_on
 
     async def abort(self, call: Call) -> None:
         """End a stream of this process. Closing its connection does the same, on any process."""
@@ -461,7 +448,7 @@ class AutoAi:
     async def tool_result(self, call: Call) -> None:
         """Hand the result of a page's tool to the stream that waits for it."""
         body = await self._runs.read(call, "request_invalid")
-        check(body, SUBMIT)
+        check_fields(body, SUBMIT)
         theirs = [
             live
             for live in self._live.values()
@@ -514,17 +501,15 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-class Live:
+class Live(WaitingStream):
     """An open stream: its request, its run, and the results that have come meanwhile."""
 
-    def __init__(self, call: Call, run: Run, asked: Asked, wait_s: float) -> None:
-        self.call, self.run = call, run
+    def __init__(self, runs: Runs, call: Call, run: Run, asked: Asked, wait_s: float) -> None:
+        super().__init__(runs, call, run, wait_s)
         self.waiting = False
-        self.arrived = asyncio.Event()
         self._task = asyncio.current_task()
         self._aborted = self._ended = False
         self._telling = Telling(asked.names)
-        self._wait_s = wait_s
 
     def frames(self, clock: Callable[[], int]) -> Callable[[Event, str, int], bytes]:
         """Return a function from an event to its frames."""
@@ -538,24 +523,20 @@ class Live:
 
         return frame
 
-    async def results(self) -> bool:
-        """Wait for the page's results; a result that is late becomes an error.
+    async def next_run(self) -> Run | None:
+        """Return the run that continues with the page's results, None if none are awaited.
 
-        Return False if none are waited for.
+        A result that is late becomes an error.
         """
         if not (self.waiting and self._wait_s):
             self.waiting = False
-            return False
+            return None
         try:
-            async with asyncio.timeout(self._wait_s):
-                while not self._answered():
-                    self.arrived.clear()
-                    await self.arrived.wait()
-        except TimeoutError:
-            given_up(self.run.session, self._wait_s)
+            if not await self.all_answered():
+                given_up(self.run.session, self._wait_s)
         finally:
             self.waiting = False
-        return True
+        return self.again()
 
     def take(self, result: Json) -> bool:
         """Put a result at its interrupt; return False if it is not waited for.
@@ -568,9 +549,6 @@ class Live:
         answer(self.run.session, result)
         self.arrived.set()
         return True
-
-    def _answered(self) -> bool:
-        return all("answer" in item for item in self.run.session["interrupts"])
 
     def last(self) -> bytes:
         """Return the end of the stream, in every case the session and `[DONE]`."""

@@ -7,17 +7,16 @@ nothing of it.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
 
+from ...api.body import check_fields
 from ...api.router import Call, Route
-from ...api.run_stream import Run
-from ...api.session_body import check, in_body
+from ...api.run_stream import Run, Runs, WaitingStream
 from ...api.sessions import wants_stream
-from ...errors import Problem
+from ...errors import Problem, translate_problems
 from ...http import sse
 from ...runtime.offload import offload
 from ...session import agent_definition
@@ -131,7 +130,7 @@ def query(body: Json, window: int | None = None) -> Asked:
     Without a message the session continues where it stopped. `window`: how many runs the model gets
     if the session has no such setting. Raises Problem.
     """
-    check(body, QUERY)
+    check_fields(body, QUERY)
     brought = body.get("session") is not None
     session: Json = {**(body.get("session") or {})}
     if body.get("chatId") and not brought:
@@ -174,7 +173,7 @@ def submit(body: Json) -> Asked:
     `session` the document is empty, and the answer is for an open query (`waits_for`). Raises
     Problem.
     """
-    check(body, SUBMIT)
+    check_fields(body, SUBMIT)
     told = {"type": "request.submit", "toolId": body["toolId"], "payload": body["payload"]}
     told |= {key: body[key] for key in ("requestId", "viewId") if body.get(key)}
     if body.get("session") is None:
@@ -219,7 +218,7 @@ def not_waiting(body: Json) -> Problem:
 
 def chat_request(body: Json) -> Asked:
     """Return the session whose details `/api/chat` asks for. Raises Problem."""
-    check(body, CHAT)
+    check_fields(body, CHAT)
     return Asked(body["session"], [_WHOLE])
 
 
@@ -421,7 +420,7 @@ class Gateway:
     async def agent(self, call: Call) -> None:
         """Send one agent. Raises Problem if it is unknown."""
         asked = one_agent(_parameter(call, "agentKey"))
-        with in_body(asked):
+        with translate_problems(asked.in_body):
             about = self._agents.resolve(asked.document, call.key.owner)
         await call.json(envelope(detail(about, *self._tools_of())))
 
@@ -453,7 +452,7 @@ class Gateway:
         for live in list(self._open):
             if live.call.key.owner == call.key.owner and live.waits_for(body):
                 full = submit({**body, "session": live.run.session})
-                with in_body(full):
+                with translate_problems(full.in_body):
                     await offload(live.call.size, accept, full.document)
                 if live.take(body, full, asked.told):  # another submit may have been faster
                     return live
@@ -475,21 +474,20 @@ class Gateway:
             names = ("session", "includeEvents")
             body = chat_in({name: _parameter(call, name) for name in names})
         asked = chat_request(body)
-        with in_body(asked):
+        with translate_problems(asked.in_body):
             session = await offload(call.size, accept, asked.document)
         await call.json(envelope(chat(session, with_events=body.get("includeEvents") is True)))
 
     async def _run(
         self, call: Call, asked: Asked, *, streams: bool, more: Json | None = None
     ) -> None:
-        with in_body(asked):
+        with translate_problems(asked.in_body):
             async with self._runs.begin(call, asked.document) as run:
                 if streams:
-                    live = Live(call, run, asked, self._clock)
+                    live = Live(self._runs, call, run, asked, self._clock)
                     self._open.add(live)
                     try:
-                        go_on = self._next(live)
-                        await self._runs.stream(call, run, live.frame, live.last, go_on)
+                        await self._runs.stream(call, run, live.frame, live.last, live.next_run)
                     finally:
                         self._open.discard(live)
                     return
@@ -497,31 +495,20 @@ class Gateway:
                 data = {**(more or {}), **reply(session, run.id, run.first_message)}
                 await call.json(envelope(data), headers={"x-should-retry": "false"})
 
-    def _next(self, live: Live) -> Callable[[], Any]:
-        async def go_on() -> Run | None:
-            """Return the run that continues with the answers; None unless all came in time."""
-            if not await live.answered():
-                return None
-            try:
-                return live.goes_on(self._runs.again(live.call, live.run.session))
-            except Problem:  # the server stops: the session sent to the client has the answers
-                return None
-
-        return go_on
-
     def _tools_of(self) -> tuple[list[str], list[str]]:
         """Return the names of usable tools: (of every agent, of agents that name them)."""
         return _usable(self._toolbox.info()), _usable(self._toolbox.info_named())
 
 
-class Live:
+class Live(WaitingStream):
     """The open stream of a query: its request, its run, and the answers submitted meanwhile."""
 
-    def __init__(self, call: Call, run: Run, asked: Asked, clock: Callable[[], int]) -> None:
-        self.call, self.run, self.run_id = call, run, run.id
+    def __init__(
+        self, runs: Runs, call: Call, run: Run, asked: Asked, clock: Callable[[], int]
+    ) -> None:
+        super().__init__(runs, call, run, asked.wait)
+        self.run_id, self._clock = run.id, clock
         self._telling = Telling(run.session, asked.told, new=asked.new, holds=asked.wait > 0)
-        self._wait, self._clock = asked.wait, clock
-        self._arrived = asyncio.Event()
         self._submitted: list[Json] = []
         self._late = False
 
@@ -547,33 +534,22 @@ class Live:
             each["answer"] for each in full.document["interrupts"] if each["id"] == item["id"]
         )
         self._submitted.append(told)
-        self._arrived.set()
+        self.arrived.set()
         return True
 
-    async def answered(self) -> bool:
-        """Wait for the answers to the run's interrupts; return whether all came."""
+    async def next_run(self) -> Run | None:
+        """Return the run that continues with the answers; None unless all came in time."""
         if not self._telling.waiting:
-            return False
+            return None
         try:
-            async with asyncio.timeout(self._wait):
-                while any(self._missing()):
-                    self._arrived.clear()
-                    await self._arrived.wait()
-        except TimeoutError:
-            return False
+            in_time = await self.all_answered()
         finally:
             self._late = True
-        return True
-
-    def goes_on(self, run: Run) -> Run:
-        """Continue this stream with `run`, and return it."""
-        self.run, self._late = run, False
-        self._telling.goes_on(self._submitted)
-        self._submitted = []
+        if run := self.again() if in_time else None:
+            self._late = False
+            self._telling.goes_on(self._submitted)
+            self._submitted = []
         return run
-
-    def _missing(self) -> Iterator[bool]:
-        return ("answer" not in item for item in self.run.session["interrupts"])
 
 
 def _usable(tools: list[Json]) -> list[str]:

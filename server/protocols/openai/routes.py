@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from ... import VERSION
 from ...api.router import Call, Route
 from ...api.run_stream import TERMINAL, Run
-from ...errors import Problem
+from ...errors import Problem, translate_problems
 from ...http.exchange import arrived
 from ...session import events
 from ...session.events import EXEC, alias
@@ -166,7 +166,7 @@ class OpenAI:
 
     async def chat(self, call: Call) -> None:
         """Answer `POST /v1/chat/completions`. Raises Problem for errors before the run begins."""
-        with spoken():
+        with translate_problems(common.translated):
             await self.complete(call, await self._runs.read(call, "request_invalid"))
 
     async def complete(self, call: Call, body: dict[str, Any]) -> None:
@@ -185,7 +185,7 @@ class OpenAI:
 
     async def responses(self, call: Call) -> None:
         """Answer `POST /v1/responses`. Raises Problem for errors before the run begins."""
-        with spoken():
+        with translate_problems(common.translated):
             body = await self._runs.read(call, "request_invalid")
             document, wish = responses.read(
                 *(body, self._names(), self._recall(call), self._earlier(call)),
@@ -327,12 +327,3 @@ def place(owner: str) -> str:
     It is longer than the id of any session: the results of sessions are kept in the same folder.
     """
     return f"openai/{hashlib.blake2b(owner.encode('utf-8', 'surrogatepass')).hexdigest()}"
-
-
-@contextmanager
-def spoken() -> Iterator[None]:
-    """Translate the status of a Problem that is raised inside, for the SDKs' exceptions."""
-    try:
-        yield
-    except Problem as problem:
-        raise common.translated(problem) from None
