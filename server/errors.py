@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+
+from .types import ProblemBody
 
 CODES: dict[str, tuple[int, str]] = {
     "bad_request": (400, "The request is not valid HTTP"),
