@@ -32,7 +32,6 @@ from .models.discover import Found, discover
 from .models.registry import Models
 from .protocols.services import Services
 from .sandbox.policy import TIERS
-from .sandbox.probe import Proof
 from .session.config_schema import config_schema
 from .session.limits import Ceilings
 from .session.modes import catalog
@@ -45,6 +44,7 @@ from .tools.execution_claims import Claims, Locks
 from .tools.result import Kept, Workspaces, files_kept
 from .tools.runner import Runner
 from .tools.toolbox import Toolbox
+from .types import Json, Session
 
 PROTOCOLS = tuple(protocols.modules("routes"))  # imported before several workers are forked
 SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
@@ -65,7 +65,7 @@ class App:
         config: Config,
         env: Mapping[str, str],
         metrics: Row | None = None,
-        proof: Proof | None = None,
+        proof: Json | None = None,
         *,
         tools: Iterable[Any] = (),
         models: Mapping[str, BaseAPI] | None = None,
@@ -267,7 +267,7 @@ def _secrets_of(env: Mapping[str, str]) -> list[str]:
     return [env[name] for name in names]
 
 
-def _check_defaults(session: dict[str, Any]) -> None:
+def _check_defaults(session: Session) -> None:
     """Raise ConfigError if the session defaults are not valid in a session.
 
     They are filled into sessions, which are checked when clients send them back.
@@ -315,7 +315,7 @@ def routes(app: App, keys: Keys) -> Router:
     )
 
 
-async def proven(config: Config, env: Mapping[str, str]) -> Proof:
+async def proven(config: Config, env: Mapping[str, str]) -> Json:
     """Return the sandbox that works here, proven once for all workers."""
     runner = Runner(config.home)
     await runner.open(config.server["sandbox"], strongest(env))

@@ -26,6 +26,7 @@ from .sandbox import network_policy
 from .schema.kinds import ANY, Kind
 from .settings import schema
 from .telemetry import redact
+from .types import Session
 
 At = tuple[str, ...]
 
@@ -97,7 +98,7 @@ class Config:
         remarks: tuple[str, ...] = (),
     ) -> None:
         self._server = copy.deepcopy(dict(server))
-        self._session = copy.deepcopy(dict(session))
+        self._session: Any = copy.deepcopy(dict(session))
         self.home = home
         self.sources = sources
         self.remarks = remarks
@@ -108,9 +109,10 @@ class Config:
         return copy.deepcopy(self._server)
 
     @property
-    def session(self) -> dict[str, Any]:
+    def session(self) -> Session:
         """Return a copy of the half `session`: the defaults of sessions."""
-        return copy.deepcopy(self._session)
+        found: Session = copy.deepcopy(self._session)
+        return found
 
     @property
     def agents_folder(self) -> Path:

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+
+from .types import ProblemBody
 
 CODES: dict[str, tuple[int, str]] = {
     "bad_request": (400, "The request is not valid HTTP"),
@@ -76,7 +77,7 @@ class Problem(Exception):
         self.errors = [dict(error) for error in errors]
         self.headers = dict(headers or {})
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> ProblemBody:
         """Return the RFC 9457 members, and the `error` object that OpenAI SDKs read."""
         first = self.errors[0]["pointer"] if self.errors else None
         return {

@@ -18,12 +18,11 @@ from server.config import Config
 from server.models import BaseAPI, Options
 from server.session import events
 from server.session.call_actions import Verdict
-from server.session.events import Event
 from server.strict_json import canonical
 from server.telemetry.tracing import Sink
 from server.tools.execution_claims import Scope
+from server.types import Event, Session, ToolResult
 
-Session = dict[str, Any]
 Script = Callable[[list[dict[str, Any]]], list[Event]]
 
 DEFAULTS = json.loads((Path(__file__).parent.parent / "config.default.json").read_text())
@@ -79,7 +78,7 @@ class ScriptedModel(BaseAPI):
         return self
 
     async def stream(
-        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], options: Options
+        self, messages: list[Any], tools: list[Any], options: Options
     ) -> AsyncGenerator[Event, None]:
         self.requests.append(copy.deepcopy(messages))
         self.tools.append(tools)
@@ -120,7 +119,7 @@ class ScriptedModel(BaseAPI):
                 yield events.text_start(message_id, self.clock())
             usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18, **self.costs}
             reason = "tool_calls" if any(part[0] == "call" for part in parts) else self.reason
-            meta = {"model": "scripted", "usage": usage, "finish_reason": reason}
+            meta: Any = {"model": "scripted", "usage": usage, "finish_reason": reason}
             yield events.text_end(message_id, meta, 2)
             ended = True
         finally:
@@ -167,7 +166,7 @@ class CountingToolbox:
     def declared(self, session: Session) -> list[dict[str, Any]]:
         return [{"type": "function", "function": {"name": name}} for name in self.tools]
 
-    def verdict(self, session: Session, call: dict[str, Any]) -> Verdict:
+    def verdict(self, session: Session, call: Any) -> Verdict:
         name, arguments = call["function"]["name"], call["function"]["arguments"]
         try:
             args = arguments if isinstance(arguments, dict) else json.loads(arguments or "{}")
@@ -194,7 +193,7 @@ class CountingToolbox:
     async def execute(
         self,
         session: Session,
-        call: dict[str, Any],
+        call: Any,
         args: dict[str, Any],
         entry: dict[str, Any],
         emit: Callable[[Event], None],
@@ -221,7 +220,7 @@ class CountingToolbox:
         finally:
             self.running -= 1
         text = f"{name} did {canonical(args)}"
-        result = {"status": "ok", "result": text}
+        result: ToolResult = {"status": "ok", "result": text}
         emit(events.tool_result(call_id, name, text, 3, result=result))
 
 
@@ -311,7 +310,7 @@ def agent(
     )
 
 
-def user(text: str, message_id: str = "u1") -> dict[str, Any]:
+def user(text: str, message_id: str = "u1") -> Any:
     return {"id": message_id, "role": "user", "content": text}
 
 

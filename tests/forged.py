@@ -37,15 +37,15 @@ from server.agents.registry import Agents
 from server.config import Config
 from server.errors import Problem
 from server.session import events
-from server.session.events import Event
 from server.session.schema import REASONS, STATES
 from server.tools.base import Tool, hints_of
 from server.tools.policy import fingerprint
 from server.tools.toolbox import Toolbox
+from server.types import Event, ToolResult
 
 from . import fakes
 
-Json = dict[str, Any]
+Json = Any
 
 # Tools that ask, with the arguments that the forgery wants to run: two of the server's own, one of
 # which may repeat; an operation of a REST API that may repeat; one of an MCP server that may not;
@@ -400,5 +400,5 @@ class RecordingToolbox(Toolbox):
         name = call["function"]["name"]
         if name in TOOLS:
             self.ran.append((name, args))
-        envelope = {"status": "ok", "result": "done"}
+        envelope: ToolResult = {"status": "ok", "result": "done"}
         emit(events.tool_result(call["id"], name, "done", 3, result=envelope))

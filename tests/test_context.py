@@ -14,15 +14,14 @@ from server.context.budget import estimate, of_message
 from server.context.view import pairing_errors
 from server.models import Options
 from server.session import events
-from server.session.events import Event, alias
+from server.session.events import alias
 from server.session.fold import Folder
 from server.session.schema import check
 from server.strict_json import canonical, dumps
+from server.types import Usage
 
 from .context.sessions import refusals
 from .fakes import CountingToolbox, ScriptedModel, agent, user
-
-Session = dict[str, Any]
 
 
 class Windowed(ScriptedModel):
@@ -42,12 +41,12 @@ class Windowed(ScriptedModel):
         self.reads = 10**9  # of a longer prompt the rest is dropped in silence
         self.sizes: list[int] = []
 
-    def plan(self, messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    def plan(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         return [("text", ["Here ", "it ", "is."])]
 
     async def stream(
-        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], options: Options
-    ) -> AsyncGenerator[Event, None]:
+        self, messages: list[Any], tools: list[Any], options: Options
+    ) -> AsyncGenerator[Any, None]:
         size = sum(map(of_message, messages)) + estimate(dumps(tools))
         self.sizes.append(size)
         if size > self.window:
@@ -64,19 +63,23 @@ class Windowed(ScriptedModel):
                 await asyncio.Event().wait()
             yield events.text_start(options.message_id, 1)
             yield events.text_delta(options.message_id, str(self.summary))
-            usage = {"prompt_tokens": size, "completion_tokens": 9, "total_tokens": size + 9}
+            usage: Usage = {"prompt_tokens": size, "completion_tokens": 9, "total_tokens": size + 9}
             yield events.text_end(options.message_id, {"usage": usage, "finish_reason": "stop"}, 2)
             return
         async for event in super().stream(messages, tools, options):
             if event["type"] == "TEXT_MESSAGE_END":
                 size = min(size, self.reads)
-                usage = {"prompt_tokens": size, "completion_tokens": 6, "total_tokens": size + 6}
+                usage = {
+                    "prompt_tokens": size,
+                    "completion_tokens": 6,
+                    "total_tokens": size + 6,
+                }
                 event["metadata"]["yaa"]["meta"]["usage"] = usage
             yield event
 
 
-def long_session(turns: int, **context: Any) -> Session:
-    messages: list[dict[str, Any]] = []
+def long_session(turns: int, **context: Any) -> Any:
+    messages: list[Any] = []
     for turn in range(turns):
         call = {
             "id": f"c{turn}",
@@ -99,7 +102,7 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
         model.facts = {"max_context": max_context} if max_context else {}
         return agent(model, CountingToolbox({"read": "read"}, {}))
 
-    async def post(self, session: Session, host: BaseAgent) -> list[Event]:
+    async def post(self, session: Any, host: BaseAgent) -> list[Any]:
         before = json.loads(json.dumps(session))
         run = host.prepare(copy.deepcopy(session))
         found = [copy.deepcopy(event) async for event in run.events()]
@@ -111,7 +114,7 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
         self.session = run.session
         return found
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Any]:
         return list(self.session["context"].get("events", ()))
 
     async def test_a_session_that_outgrows_the_window(self) -> None:
@@ -139,7 +142,7 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
         for turn in range(40):
             await self.post(session, host)
             session = self.session
-            session["messages"].append({**user("more " * 30), "id": f"more{turn}"})
+            session["messages"].append(user("more " * 30) | {"id": f"more{turn}"})
         sent = [[dumps(message) for message in request] for request in model.requests]
         for before, after in zip(sent, sent[1:], strict=False):
             breaks += after[: len(before)] != before
@@ -165,7 +168,7 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
         for tells in (True, False):
             model = Windowed(3_000, tells=tells)
             session = long_session(20)
-            usage = {"prompt_tokens": 90, "completion_tokens": 9, "total_tokens": 99}
+            usage: Usage = {"prompt_tokens": 90, "completion_tokens": 9, "total_tokens": 99}
             session["messages"][-2]["meta"] = {"usage": usage}
             await self.post(session, self.host(model))
             with self.subTest(tells=tells):
@@ -206,7 +209,7 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((self.session["finish_reason"], model.refused), ("completed", 1))
 
     async def test_what_fits_nowhere_stops_with_the_largest_messages(self) -> None:
-        session = {"id": "s", "messages": [{**user("word " * 9_000), "id": "big"}]}
+        session: Any = {"id": "s", "messages": [{**user("word " * 9_000), "id": "big"}]}
         await self.post(session, self.host(Windowed(2_000), 2_000))
         (interrupt,) = self.session["interrupts"]
         self.assertEqual(interrupt["limit"], "context_overflow")
@@ -218,7 +221,7 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.session["finish_reason"], "completed")
 
     async def test_a_refusal_that_nothing_helps_against(self) -> None:
-        session = {"id": "s", "messages": [{**user("word " * 9_000), "id": "big"}]}
+        session: Any = {"id": "s", "messages": [{**user("word " * 9_000), "id": "big"}]}
         await self.post(session, self.host(Windowed(2_000)))
         (interrupt,) = self.session["interrupts"]
         self.assertEqual(interrupt["limit"], "context_overflow")

@@ -214,14 +214,14 @@ class Examples(unittest.IsolatedAsyncioTestCase):
             self.addAsyncCleanup(toolbox.close)
             await toolbox.load_owner_tools()
             self.assertEqual(toolbox.problems, [])
-            session = {
+            session: Any = {
                 "id": "s",
                 "messages": [],
                 "config": default["session"]["config"],
                 "grants": [],
             }
             arguments = json.dumps({"text": "a b a"})
-            call = {"id": "c", "function": {"name": "word_count", "arguments": arguments}}
+            call: Any = {"id": "c", "function": {"name": "word_count", "arguments": arguments}}
             verdict = toolbox.verdict(session, call)
             self.assertEqual(verdict.action, "run")
             assert verdict.args is not None

@@ -15,8 +15,9 @@ from server.agent.call_decisions import FORGOTTEN
 from server.agent.call_runner import RAN_BEFORE
 from server.agent.loop import STOPPED, BaseAgent, Run
 from server.agent.run_records import RunRecords, StopSignals
-from server.session.events import EXEC, Event, alias
+from server.session.events import EXEC, alias
 from server.session.fold import Folder, digest
+from server.types import Event, Session
 
 from .fakes import (
     CountingToolbox,
@@ -29,7 +30,6 @@ from .fakes import (
     user,
 )
 
-Session = dict[str, Any]
 ASKED: Session = {"id": "s", "messages": [user("go")]}
 
 
@@ -63,7 +63,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
             limits={"disconnect_grace_s": 0.01},
         )
 
-    def script(self, messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    def script(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         self.asked += 1
         number = sum(bool(message.get("tool_calls")) for message in messages)
         if number >= len(self.rounds):
@@ -193,7 +193,7 @@ class SameIds(Case):
     def document(self, tool: str, n: int) -> Session:
         function = {"name": tool, "arguments": json.dumps({"n": n})}
         calls = [{"id": "call_0", "type": "function", "function": function}]
-        asking = {"id": "a1", "role": "assistant", "content": "", "tool_calls": calls}
+        asking: Any = {"id": "a1", "role": "assistant", "content": "", "tool_calls": calls}
         return {"id": "s", "messages": [user("go"), asking]}
 
     async def test_another_call_under_a_claimed_id_gets_no_result_of_the_first(self) -> None:
@@ -217,7 +217,7 @@ class SameIds(Case):
             assert run.record is not None
             run.record.forget()  # the answer has arrived
         self.assertEqual(self.ran[:2].count("bump 1"), 1)
-        result = run.session["messages"][2]["result"]
+        result: Any = run.session["messages"][2]["result"]
         self.assertEqual(result["hint"], RAN_BEFORE)
 
     async def test_a_result_that_was_taken_out_is_given_again(self) -> None:
@@ -314,7 +314,7 @@ class Back(Case):
         client["messages"].append(user("stop that", "u2"))
         run = host.prepare(client)
         await self.read(run)
-        result = next(m for m in run.session["messages"] if m["role"] == "tool")
+        result: Any = next(m for m in run.session["messages"] if m["role"] == "tool")
         self.assertEqual(result["result"]["status"], "stopped")
         self.assertIn("superseded by a new user message", result["content"])
         self.assertEqual(len(self.toolbox.cancelled), 1)
@@ -332,7 +332,7 @@ class Back(Case):
         assert stopping is not None
         self.assertTrue(await stopping)
         self.assertNotIn("RUN_FINISHED", [event["type"] for event in found])
-        client = self.folded(ASKED, found)
+        client: Any = self.folded(ASKED, found)
         self.assertEqual(client["messages"][-1]["result"]["status"], "stopped")
         self.assertIn(STOPPED, client["messages"][-1]["content"])
         self.assertIn("working", client["messages"][-1]["content"], "what it said until then")
@@ -351,7 +351,7 @@ class Back(Case):
         self.toolbox.gate = None
         run = host.prepare(client)
         await self.read(run)
-        results = [m for m in run.session["messages"] if m["role"] == "tool"]
+        results: list[Any] = [m for m in run.session["messages"] if m["role"] == "tool"]
         self.assertEqual(results[0]["result"]["status"], "stopped")
         self.assertEqual(run.session["interrupts"], [], "nobody is asked what became of it")
 
@@ -368,7 +368,8 @@ class Back(Case):
         self.assertTrue(host.executions.sessions, "it is not his")
         await other.stop_session("ann", "s")
         await reading
-        self.assertEqual(run.session["messages"][-1]["result"]["status"], "stopped")
+        last: Any = run.session["messages"][-1]
+        self.assertEqual(last["result"]["status"], "stopped")
         later = host.prepare(copy.deepcopy(run.session), "ann", "ann")
         self.gate.set()
         await self.read(later)

@@ -15,14 +15,13 @@ from typing import Any
 
 from server.config import Config
 from server.context.view import pairing_errors
-from server.session.events import Event, alias
+from server.session.events import alias
 from server.session.fold import Folder
 from server.session.prompts import GO_ON, SUM_UP
 from server.tools.toolbox import Toolbox
 
 from .fakes import DEFAULTS, Ids, ScriptedModel, agent, answer, user
 
-Session = dict[str, Any]
 Round = list[tuple[Any, ...]]
 
 GOLDEN = Path(__file__).parent / "vectors" / "traces.json"
@@ -52,7 +51,7 @@ SCHEMA = {
 class Case:
     """`answers`: what a person says to the interrupts after each run but the last."""
 
-    agent: dict[str, Any]
+    agent: Any
     rounds: list[Round]
     answers: list[tuple[str, Any]] = field(default_factory=list)
 
@@ -144,17 +143,17 @@ CASES: dict[str, Case] = {
 class Trace:
     posts: list[list[str]]
     model: ScriptedModel
-    session: Session
+    session: Any
 
 
-async def traced(case: Case, session: Session | None = None) -> Trace:
+async def traced(case: Case, earlier: Any | None = None) -> Trace:
     """The case, run from its beginning or on top of a session."""
     config = Config(DEFAULTS["server"], DEFAULTS["session"], Path("/nowhere"))
     rounds = iter(case.rounds)
     model = ScriptedModel(lambda _: next(rounds))
-    host = agent(model, Toolbox(config), ids=Ids("b" if session else ""))  # type: ignore[arg-type]
+    host = agent(model, Toolbox(config), ids=Ids("b" if earlier else ""))  # type: ignore[arg-type]
     copied = {"name": "traced", **case.agent}
-    session = {"id": "s", "messages": [user("go")], "agent": "traced", **(session or {})}
+    session: Any = {"id": "s", "messages": [user("go")], "agent": "traced"} | (earlier or {})
     session["config"] = {**session.get("config", {}), "agent": copied}
     posts = []
     for number in range(len(case.answers) + 1):
@@ -173,7 +172,7 @@ async def traced(case: Case, session: Session | None = None) -> Trace:
     return Trace(posts, model, session)
 
 
-def told(event: Event) -> str:
+def told(event: Any) -> str:
     """One event in a line, with what matters of it."""
     name, ours = alias(event), event.get("metadata", {}).get("yaa", {})
     match event["type"]:
@@ -210,7 +209,8 @@ class Golden(unittest.IsolatedAsyncioTestCase):
         for name, case in CASES.items():
             trace = await traced(case)
             self.assertEqual(len(trace.model.requests), len(case.rounds), name)
-            for request in trace.model.requests:
+            requests: list[Any] = trace.model.requests
+            for request in requests:
                 with self.subTest(name, request=request):
                     self.assertEqual(pairing_errors(request), [])
                     roles = [message["role"] for message in request]
@@ -322,7 +322,7 @@ class Golden(unittest.IsolatedAsyncioTestCase):
         self.assertNotIn("output", again.session)
 
 
-def names(tools: list[dict[str, Any]]) -> list[str]:
+def names(tools: list[Any]) -> list[str]:
     return [tool["function"]["name"] for tool in tools]
 
 

@@ -17,14 +17,12 @@ from ..schema.validate import check_schema
 from ..session.accept import ANSWERS
 from ..session.call_actions import (
     Ask,
-    Call,
     Execute,
     Given,
     Job,
     Recover,
     Reply,
     Send,
-    Session,
     Toolbox,
     Verdict,
     Wait,
@@ -34,6 +32,7 @@ from ..session.limits import MOST
 from ..session.outcome import ended_by
 from ..session.schema import ASKED
 from ..strict_json import JSONError, browser_safe, canonical, dumps, loads
+from ..types import Answer, Grant, Interrupt, Json, LedgerEntry, Message, Session, ToolCall
 
 # A call in one of these states may have taken effect, whatever the messages say (resume rule 6).
 MAYBE_EXECUTED = ("started", "done", "failed")
@@ -48,12 +47,12 @@ REFUSED = ("decline", "cancel")  # `refused` of a tool's question that got no an
 Begun = Callable[[str, int, str], bool]
 
 
-def unanswered(session: Session) -> list[tuple[Call, dict[str, Any], bool]]:
+def unanswered(session: Session) -> list[tuple[ToolCall, Message, bool]]:
     """Return the calls without a result, in order, as (call, its message, has the user moved on).
 
     A message that is still open was cut off, so its calls never existed (resume rule 1).
     """
-    found: list[tuple[Call, dict[str, Any], bool]] = []
+    found: list[tuple[ToolCall, Message, bool]] = []
     results: set[str] = set()
     moved_on = False
     for message in reversed(session["messages"]):
@@ -69,7 +68,7 @@ def unanswered(session: Session) -> list[tuple[Call, dict[str, Any], bool]]:
     return found[::-1]
 
 
-def asked_about(session: Session) -> dict[str, dict[str, Any]]:
+def asked_about(session: Session) -> dict[str, Interrupt]:
     """Map call ids to the interrupt about the call, the first if there are several."""
     return {each["call_id"]: each for each in reversed(session["interrupts"]) if "call_id" in each}
 
@@ -83,11 +82,11 @@ def plan(
     session: Session,
     toolbox: Toolbox,
     recoverable: Container[str],
-    call: Call,
-    message: dict[str, Any],
+    call: ToolCall,
+    message: Message,
     moved_on: bool,
     begun: Begun = never,
-    interrupts: Mapping[str, dict[str, Any]] | None = None,
+    interrupts: Mapping[str, Interrupt] | None = None,
 ) -> Job | Ask | Wait:
     """Return what to do about one call, by its ledger entry and the answer to its interrupt.
 
@@ -130,7 +129,7 @@ def plan(
     return left
 
 
-def left_to_people(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask | Send | Reply:
+def left_to_people(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask | Send | Reply:
     """Return what to ask a person or the page about this call, as it stands now."""
     if verdict.action in ("client", "send"):
         return to_page(call, verdict, entry)
@@ -141,13 +140,13 @@ def left_to_people(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask |
     return approval(call, verdict, entry)
 
 
-def shows(asked: dict[str, Any], entry: dict[str, Any], left: Ask) -> bool:
+def shows(asked: Interrupt, entry: LedgerEntry, left: Ask) -> bool:
     """Return whether an interrupt of the document shows exactly what would be asked now."""
     same = entry.get("fingerprint") == left.entry["fingerprint"]
     return same and alike(asked, left.interrupt)
 
 
-def alike(shown: dict[str, Any], now: dict[str, Any]) -> bool:
+def alike(shown: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     """Return whether two interrupts show the same, except for the remark that a call is old."""
     message = shown.get("message")
     if isinstance(message, str):
@@ -159,11 +158,11 @@ def settled(
     session: Session,
     toolbox: Toolbox,
     begun: Begun,
-    call: Call,
+    call: ToolCall,
     verdict: Verdict,
-    entry: dict[str, Any],
+    entry: LedgerEntry,
     left: Ask,
-    answer: dict[str, Any],
+    answer: Answer,
 ) -> Job | Ask:
     """Return what follows from an answer to the interrupt `left`, which showed the current call.
 
@@ -188,10 +187,10 @@ def settled(
 def declined(
     session: Session,
     begun: Begun,
-    call: Call,
+    call: ToolCall,
     verdict: Verdict,
-    entry: dict[str, Any],
-    asked: dict[str, Any],
+    entry: LedgerEntry,
+    asked: Interrupt,
 ) -> Execute | Reply | None:
     """Return how a refusal ends the call, or None without a refusal.
 
@@ -204,7 +203,7 @@ def declined(
         answer = {"status": "cancelled", "payload": {"action": "decline"}}
     if answer is None:
         return None
-    payload = answer.get("payload")
+    payload: Any = answer.get("payload")
     if answer["status"] == "resolved":
         said_no = asked["reason"] == "tool_call" and not payload["approved"]
         return denied(session, call, payload) if said_no else None
@@ -215,7 +214,7 @@ def declined(
     return execute(call, verdict, {**entry, "input": {**entry["input"], "refused": refused}})
 
 
-def denied(session: Session, call: Call, payload: dict[str, Any]) -> Reply:
+def denied(session: Session, call: ToolCall, payload: Json) -> Reply:
     """Return the result of a call whose approval was refused, with the grant to remember it."""
     said = payload.get("reason") or ""
     why = f" Reason: {said}" if said else ""
@@ -227,10 +226,10 @@ def denied(session: Session, call: Call, payload: dict[str, Any]) -> Reply:
 def approved(
     session: Session,
     toolbox: Toolbox,
-    call: Call,
+    call: ToolCall,
     verdict: Verdict,
-    entry: dict[str, Any],
-    payload: dict[str, Any],
+    entry: LedgerEntry,
+    payload: Json,
 ) -> Execute | Reply:
     """Return the execution of what was shown, or of the arguments that the person edited.
 
@@ -241,7 +240,8 @@ def approved(
         verdict = toolbox.verdict(session, with_args(call, edited))
         if verdict.action in ("deny", "error", "wait"):
             return Reply(call, verdict.reason, "failed", status="invalid_arguments")
-        entry = {key: value for key, value in entry.items() if key not in ("input", "args_by")}
+        entry = without_question(entry)
+        entry.pop("args_by", None)
     grant, policy = granted(session, call, payload), payload.get("policy")
     return execute(call, verdict, entry, edited=edited, grant=grant, policy=policy)
 
@@ -250,9 +250,9 @@ def replay(
     session: Session,
     toolbox: Toolbox,
     begun: Begun,
-    call: Call,
-    entry: dict[str, Any],
-    asked: dict[str, Any],
+    call: ToolCall,
+    entry: LedgerEntry,
+    asked: Interrupt,
     moved_on: bool,
 ) -> Job | Ask:
     """Return what to do about a call that may have run and whose result is lost (resume rule 6).
@@ -281,7 +281,7 @@ def replay(
     return left
 
 
-def said_of_lost(call: Call, verdict: Verdict, answer: dict[str, Any]) -> Reply | None:
+def said_of_lost(call: ToolCall, verdict: Verdict, answer: Answer) -> Reply | None:
     """Return the result that a person gives to a call whose own is lost; None to run it again."""
     if answer["status"] == "cancelled":
         said = reason_of(answer)
@@ -295,11 +295,9 @@ def said_of_lost(call: Call, verdict: Verdict, answer: dict[str, Any]) -> Reply 
     return None
 
 
-def still_approved(
-    call: Call, verdict: Verdict, entry: dict[str, Any], asked: dict[str, Any]
-) -> bool:
+def still_approved(call: ToolCall, verdict: Verdict, entry: LedgerEntry, asked: Interrupt) -> bool:
     """Return whether the document still has the approval of exactly this started call."""
-    answer = asked.get("answer") or {}
+    answer: Answer = asked.get("answer") or {}
     payload = answer.get("payload") if answer.get("status") == "resolved" else None
     if not isinstance(payload, dict) or payload.get("approved") is not True:
         return False
@@ -308,7 +306,7 @@ def still_approved(
     return shows(asked, entry, approval(call, verdict, entry))
 
 
-def allowed(begun: Begun, call: Call, verdict: Verdict, entry: dict[str, Any]) -> bool:
+def allowed(begun: Begun, call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> bool:
     """Return whether a call may run without asking.
 
     Either the policy runs it, or this host's claim proves that it began the call with these
@@ -319,17 +317,17 @@ def allowed(begun: Begun, call: Call, verdict: Verdict, entry: dict[str, Any]) -
     return begun(call["id"], entry.get("attempt", 0), verdict.fingerprint)
 
 
-def as_run(call: Call, entry: dict[str, Any]) -> Call:
+def as_run(call: ToolCall, entry: LedgerEntry) -> ToolCall:
     """Return the call with the arguments that it runs with: those of its ledger entry, if any."""
     return call if entry.get("args") is None else with_args(call, entry["args"])
 
 
-def in_question(entry: dict[str, Any]) -> bool:
+def in_question(entry: LedgerEntry) -> bool:
     """Return whether the call's tool waits for an answer. `entry`: from `with_question`."""
     return entry["state"] == "waiting" and "input" in entry
 
 
-def with_question(entry: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
+def with_question(entry: LedgerEntry, verdict: Verdict) -> LedgerEntry:
     """Return the entry, without an unusable `input` (a tool's question).
 
     It is unusable if this tool cannot ask, if it belongs to other arguments, or if it neither has
@@ -344,12 +342,14 @@ def with_question(entry: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
     return without_question(entry)
 
 
-def without_question(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the entry without its `input`."""
-    return {key: value for key, value in entry.items() if key != "input"}
+def without_question(entry: LedgerEntry) -> LedgerEntry:
+    """Return a copy of the entry without its `input`."""
+    found = entry.copy()
+    found.pop("input", None)
+    return found
 
 
-def goes_on_with(found: dict[str, Any]) -> str:
+def goes_on_with(found: Json) -> str:
     """Return a sentence with the answer that a tool's question has got."""
     said = "no answer"
     if found.get("refused") not in REFUSED:
@@ -357,7 +357,7 @@ def goes_on_with(found: dict[str, Any]) -> str:
     return f"It goes on with {said} to its question: {found.get('message', '')}"
 
 
-def tools_question(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
+def tools_question(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask:
     """Return the question that a tool has asked the person during its call."""
     asked = entry["input"]
     schema = asked.get("response_schema")
@@ -366,7 +366,7 @@ def tools_question(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
     return ask(call, "input_required", "waiting", verdict, entry, text, schema)
 
 
-def question(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Reply | Ask:
+def question(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Reply | Ask:
     """Return the question of a tool whose result is the person's answer.
 
     Returns a failed result if its `response_schema` cannot be used.
@@ -384,7 +384,7 @@ def question(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Reply | Ask
 
 
 def to_page(
-    call: Call, verdict: Verdict, entry: dict[str, Any], state: str = "waiting"
+    call: ToolCall, verdict: Verdict, entry: LedgerEntry, state: str = "waiting"
 ) -> Ask | Send:
     """Return the request for a result of a page tool, or the notice of a call without one.
 
@@ -402,9 +402,9 @@ def to_page(
 def with_page(
     session: Session,
     toolbox: Toolbox,
-    call: Call,
-    entry: dict[str, Any],
-    asked: dict[str, Any],
+    call: ToolCall,
+    entry: LedgerEntry,
+    asked: Interrupt,
     moved_on: bool,
 ) -> Given | Send | Reply | Ask | None:
     """Return what to do about a call that was handed to the page.
@@ -434,7 +434,7 @@ def with_page(
     return Ask({**asked, "tool": call["function"]["name"], "args": written(call)}, entry)
 
 
-def written(call: Call) -> dict[str, Any]:
+def written(call: ToolCall) -> Json:
     """Return a call's arguments as the model wrote them; {} if they are not an object."""
     try:
         found = loads(call["function"]["arguments"])
@@ -443,21 +443,21 @@ def written(call: Call) -> dict[str, Any]:
     return dict(browser_safe(found)) if isinstance(found, dict) else {}
 
 
-def reason_of(answer: dict[str, Any]) -> str:
+def reason_of(answer: Answer) -> str:
     """Return the reason that a person gave for cancelling, "" if none."""
     payload = answer.get("payload")
     reason = payload.get("reason") if isinstance(payload, dict) else None
     return reason if isinstance(reason, str) else ""
 
 
-def cancelled(call: Call, answer: dict[str, Any]) -> Reply:
+def cancelled(call: ToolCall, answer: Answer) -> Reply:
     """Return the result of a call whose interrupt was cancelled."""
     said = reason_of(answer)
     text = f"The user cancelled this call.{f' Reason: {said}' if said else ''}"
     return Reply(call, text, "skipped", status="skipped", feedback=said)
 
 
-def approval(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
+def approval(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask:
     """Return the request to approve a call."""
     text = f"Allow {call['function']['name']}?"
     if "input" in entry:
@@ -469,16 +469,16 @@ def approval(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
 
 
 def ask(
-    call: Call,
+    call: ToolCall,
     reason: str,
     state: str,
     verdict: Verdict,
-    entry: dict[str, Any],
+    entry: LedgerEntry,
     message: str,
-    schema: dict[str, Any] | None = None,
+    schema: Json | None = None,
 ) -> Ask:
     """Return an interrupt about a call. `schema`: of its answer, by default that of the reason."""
-    interrupt = {
+    interrupt: Interrupt = {
         "id": ASKED + call["id"],
         "reason": reason,
         "call_id": call["id"],
@@ -491,13 +491,13 @@ def ask(
 
 
 def execute(
-    call: Call,
+    call: ToolCall,
     verdict: Verdict,
-    entry: dict[str, Any],
+    entry: LedgerEntry,
     *,
-    edited: dict[str, Any] | None = None,
-    grant: dict[str, Any] | None = None,
-    policy: dict[str, Any] | None = None,
+    edited: Json | None = None,
+    grant: Grant | None = None,
+    policy: Json | None = None,
 ) -> Execute:
     """Return the execution of a call, with its next attempt in the ledger entry.
 
@@ -518,10 +518,12 @@ def execute(
 
 
 def ledger_entry(
-    call: Call, verdict: Verdict, entry: dict[str, Any], state: str, attempt: int
-) -> dict[str, Any]:
+    call: ToolCall, verdict: Verdict, entry: LedgerEntry, state: str, attempt: int
+) -> LedgerEntry:
     """Return the entry with this state, attempt and the verdict's fingerprint."""
-    kept = {key: value for key, value in entry.items() if key not in ("name", "state")}
+    kept = entry.copy()
+    kept.pop("name", None)
+    kept.pop("state", None)
     return {
         **kept,
         "name": call["function"]["name"],
@@ -531,31 +533,32 @@ def ledger_entry(
     }
 
 
-def granted(session: Session, call: Call, payload: dict[str, Any]) -> dict[str, Any] | None:
+def granted(session: Session, call: ToolCall, payload: Json) -> Grant | None:
     """Return the grant to remember; None if it exists already or there are too many."""
     if payload.get("remember") != "session":
         return None
-    grant = {"tool": call["function"]["name"]}
+    name, decision = call["function"]["name"], "allow" if payload["approved"] else "deny"
+    grant: Grant = {"tool": name, "decision": decision}
     if payload.get("match"):
-        grant["match"] = payload["match"]
-    grant["decision"] = "allow" if payload["approved"] else "deny"
+        grant = {"tool": name, "match": payload["match"], "decision": decision}
     known = session["grants"]
     return None if grant in known or len(known) >= MOST["grants"] else grant
 
 
-def with_args(call: Call, args: dict[str, Any]) -> Call:
+def with_args(call: ToolCall, args: Json) -> ToolCall:
     """Return the call with other arguments, a dict in place of the JSON text."""
     return {**call, "function": {**call["function"], "arguments": args}}
 
 
-def cut_short(message: dict[str, Any], call: Call) -> str:
+def cut_short(message: Message, call: ToolCall) -> str:
     """Return the error text for a call that was cut off, else "".
 
     Only the last call of a message can be: the model reached its token limit, or its answer broke
     off before any arguments.
     """
     reason = message.get("meta", {}).get("finish_reason") or "stop"
-    if message["tool_calls"][-1]["id"] != call["id"] or reason in ("tool_calls", "stop"):
+    calls = message.get("tool_calls") or [call]
+    if calls[-1]["id"] != call["id"] or reason in ("tool_calls", "stop"):
         return ""
     if ended_by(message) == "length":
         return "Not run: the model's answer was cut off by its length limit."

@@ -17,16 +17,16 @@ from typing import Any
 
 from ..session import events
 from ..session.call_actions import Execute, Given, Job, Recover, Reply, Send
-from ..session.events import Event, drop, put, state_delta
+from ..session.events import drop, put, state_delta
 from ..session.schema import is_id
 from ..tools import client_tools
 from ..tools.executions import Batch, Executions, Key, SessionKey
 from ..tools.toolbox import Toolbox
+from ..types import Event, Session, ToolCall, ToolResult
 from .call_decisions import MAYBE_EXECUTED, unanswered, with_args
 from .decide import takes_time
 from .run_records import Writer
 
-Session = dict[str, Any]
 Left = Callable[[], float | None]  # seconds that the run has left; None without a limit
 UNCONFIRMED = "announcement_unconfirmed"  # a code of `run.warnings`
 RAN_BEFORE = "This call ran on this server before, and this is its result from then."
@@ -129,7 +129,7 @@ class Jobs:
                     event = _with_hint(event, RAN_BEFORE)
                 yield event
 
-    def _fingerprint(self, call: dict[str, Any]) -> str:
+    def _fingerprint(self, call: ToolCall) -> str:
         """Return the fingerprint of a call as it would run, as in its claim and its kept result.
 
         If the tool is gone, it is that of the ledger entry.
@@ -154,8 +154,13 @@ class Jobs:
         if job.grant:
             yield state_delta(put("grants", "-", value=job.grant))
         status = job.status or job.state
-        said: Any = {"type": status, "message": job.content} if job.is_error else job.content
-        feedback = {"feedback": job.feedback} if job.feedback else {}
+        result: ToolResult = {"status": status}
+        if job.is_error:
+            result["error"] = {"type": status, "message": job.content}
+        else:
+            result["result"] = job.content
+        if job.feedback:
+            result["feedback"] = job.feedback
         yield events.tool_result(
             job.call["id"],
             job.call["function"]["name"],
@@ -163,7 +168,7 @@ class Jobs:
             self._clock(),
             state=job.state,
             is_error=job.is_error,
-            result={"status": status, "error" if job.is_error else "result": said, **feedback},
+            result=result,
         )
 
     async def _execute(self, jobs: Iterable[Execute], left: Left) -> AsyncGenerator[Event, None]:
@@ -287,7 +292,7 @@ class Jobs:
     def _session_key(self) -> SessionKey:
         return self._owner, self._session["id"]
 
-    def _key(self, call: dict[str, Any], attempt: int) -> Key:
+    def _key(self, call: ToolCall, attempt: int) -> Key:
         return self._session_key, call["id"], attempt
 
 

@@ -24,21 +24,12 @@ from ..session import outcome as output
 from ..session import prompts
 from ..session.accept import ANSWERS
 from ..session.agent_definition import wants_finish
-from ..session.call_actions import (
-    Ask,
-    Call,
-    Execute,
-    Job,
-    Reply,
-    Session,
-    Toolbox,
-    Wait,
-    unattended,
-)
+from ..session.call_actions import Ask, Execute, Job, Reply, Toolbox, Wait, unattended
 from ..session.limits import capped
 from ..session.modes import FINISH, Mode, answers, beyond, exhausted, mode_of, places, used
 from ..session.plan import failed_task
 from ..session.prompts import SUM_UP, progress
+from ..types import Interrupt, Json, Message, Session, ToolCall
 from .call_decisions import FORGOTTEN, LOST, Begun, approval, asked_about, never, plan, unanswered
 
 MOST_WAITS = 2  # calls waiting for other calls that are planned ahead
@@ -71,8 +62,8 @@ class CallModel:
     """
 
     measure: Measure
-    messages: list[dict[str, Any]]
-    tools: list[dict[str, Any]]
+    messages: list[Message]
+    tools: list[Json]
     choice: str | None = None
     sums_up: bool = False
 
@@ -96,7 +87,7 @@ class Stop:
     status: str
     reason: str
     asks: tuple[Ask, ...] = ()
-    interrupts: tuple[dict[str, Any], ...] = ()
+    interrupts: tuple[Interrupt, ...] = ()
     output: tuple[Any, ...] = ()  # the structured output, if there is one
 
 
@@ -204,8 +195,8 @@ def dated(
     horizon_ms: int,
     begun: Begun,
     found: Job | Ask | Wait,
-    item: tuple[Call, dict[str, Any], bool],
-    asked: dict[str, Any] | None,
+    item: tuple[ToolCall, Message, bool],
+    asked: Interrupt | None,
 ) -> Job | Ask | Wait:
     """Return the decision with the time at which the call was asked about.
 
@@ -233,7 +224,7 @@ def dated(
     return dated(session, toolbox, horizon_ms, begun, again, item, None)
 
 
-def offered(session: Session, toolbox: Toolbox, mode: Mode) -> list[dict[str, Any]]:
+def offered(session: Session, toolbox: Toolbox, mode: Mode) -> list[Json]:
     """Return the tools of the next model call.
 
     Once the mode allows no more calls: `finish` if the run must end by it, else none.
@@ -256,7 +247,7 @@ def forced(session: Session) -> str | None:
 
 
 def with_room(
-    session: Session, tools: list[dict[str, Any]], model: Model, note: str, **more: Any
+    session: Session, tools: list[Json], model: Model, note: str, **more: Any
 ) -> CallModel | Compact | Stop:
     """Return the model call, or a compaction or a stop if it does not fit the model's window."""
 
@@ -291,7 +282,7 @@ def answered(session: Session, toolbox: Toolbox) -> Stop | None:
     return Stop("completed", "completed")  # no user message at all
 
 
-def in_words(session: Session, message: dict[str, Any]) -> Stop | None:
+def in_words(session: Session, message: Message) -> Stop | None:
     """Return the stop after an answer without calls, or None if the run goes on.
 
     It goes on after a progress report at a limit, and after an answer that misses the output
@@ -307,16 +298,16 @@ def in_words(session: Session, message: dict[str, Any]) -> Stop | None:
     return Stop("completed", "completed")
 
 
-def finishing(session: Session, message: dict[str, Any]) -> Call | None:
+def finishing(session: Session, message: Message) -> ToolCall | None:
     """Return the `finish` call of this message that ended the run, or None."""
     for call in message.get("tool_calls") or ():
         state = session["calls"].get(call["id"], {}).get("state")
         if call["function"]["name"] == FINISH and state == "done":
-            return dict(call)
+            return call
     return None
 
 
-def given(session: Session, toolbox: Toolbox, call: Call) -> tuple[Any, ...]:
+def given(session: Session, toolbox: Toolbox, call: ToolCall) -> tuple[Any, ...]:
     """Return the checked and repaired output of a `finish` call; () if there is no schema."""
     schema = output.schema_of(session)
     args = None if schema is None else toolbox.verdict(session, call).args
@@ -333,7 +324,7 @@ def hopeless(session: Session, mode: Mode) -> Fail | None:
     return None
 
 
-def heard(session: Session) -> Iterator[dict[str, Any]]:
+def heard(session: Session) -> Iterator[Message]:
     """Yield the messages that count, newest first: no errors and no incomplete ones."""
     for message in reversed(session["messages"]):
         if message["role"] != "error" and not message.get("open"):
@@ -359,9 +350,7 @@ def sums_up(session: Session, limits: Mapping[str, Any]) -> bool:
     return not done and limits.get("on_limit") != "stop"
 
 
-def over_limit(
-    session: Session, limits: Mapping[str, Any], elapsed_ms: int
-) -> dict[str, Any] | None:
+def over_limit(session: Session, limits: Mapping[str, Any], elapsed_ms: int) -> Interrupt | None:
     """Return the interrupt for the first budget that is used up, or None."""
     run = session["run"]
     used = {
@@ -420,7 +409,7 @@ def consecutive_errors(session: Session) -> int:
     return count
 
 
-def limit_interrupt(name: str, allowed: float, observed: float) -> dict[str, Any]:
+def limit_interrupt(name: str, allowed: float, observed: float) -> Interrupt:
     """Return the interrupt for a limit: `allowed` and `observed` in the unit of the limit."""
     return {
         "id": f"int-{name}",

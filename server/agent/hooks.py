@@ -25,11 +25,21 @@ from typing import Any
 from ..context.view import pairing_errors
 from ..session import events
 from ..session.call_actions import Execute, Job, Reply, Toolbox
-from ..session.events import Event
 from ..settings import owner_code
 from ..strict_json import dumps
 from ..telemetry import log, tracing
 from ..tools.result import BY_HOOK
+from ..types import (
+    Change,
+    CompactionRecord,
+    Event,
+    Interrupt,
+    Json,
+    LedgerEntry,
+    Message,
+    Op,
+    Session,
+)
 from .call_decisions import with_args
 
 SECURITY = 50  # bands: 0-50 security, 51-100 system, 101-500 usual, 501-1000 last
@@ -81,7 +91,7 @@ class HookContext:
     model: str
     key_name: str
     trace: str
-    session: Callable[[], dict[str, Any]]
+    session: Callable[[], Session]
     owner: str = ""
 
 
@@ -155,7 +165,7 @@ class Hooks:
         """Return the hooks of a point, in their order."""
         return self._at.get(point, [])
 
-    def info(self) -> dict[str, Any]:
+    def info(self) -> Json:
         """Return `{loaded, problems}` for `/info` and the start of the server."""
         loaded = [
             {"name": each.name, "point": point, "priority": each.priority}
@@ -185,7 +195,7 @@ def _load(path: Path) -> list[Hook] | str:
 class Calls:
     """The hooks of a server, called by one run."""
 
-    def __init__(self, hooks: Hooks, session: dict[str, Any], about: Mapping[str, str]) -> None:
+    def __init__(self, hooks: Hooks, session: Session, about: Mapping[str, str]) -> None:
         self._hooks, self._session, self._about = hooks, session, dict(about)
         self._off: set[str] = set()  # chunk hooks that have failed in this run
 
@@ -300,9 +310,6 @@ def is_json(value: Any) -> str:
 # Used by the loop, which reaches hooks.py only through this. A replacement is either an event that
 # is folded, like every other change, or it changes a request that is never stored.
 
-Session = dict[str, Any]
-Message = dict[str, Any]
-
 
 class Points:
     """The points of one run."""
@@ -351,11 +358,11 @@ class Points:
             await self._calls.ask(point, event)
         return event
 
-    async def compressing(self, ops: list[dict[str, Any]], record: dict[str, Any]) -> None:
+    async def compressing(self, ops: list[Op], record: CompactionRecord) -> None:
         """Call pre_compress with the operations that make the view smaller."""
         await self._calls.ask("pre_compress", {"ops": ops, "record": record})
 
-    async def stopping(self, status: str, interrupts: list[dict[str, Any]]) -> list[Event]:
+    async def stopping(self, status: str, interrupts: list[Interrupt]) -> list[Event]:
         """Call on_interrupt if there are interrupts, post_call if the run is completed.
 
         post_call gets the final message. Returns the event that replaces it, if any.
@@ -374,7 +381,9 @@ class Points:
         found = [n for n, message in enumerate(messages) if message["id"] == message_id]
         message = messages[found[-1]]
         keys = ("content", "tool_calls") if point == "post_reasoning" else ("content",)
-        before = {key: message[key] for key in keys if message.get(key)} | {"id": message_id}
+        document: Mapping[str, Any] = message
+        before: Json = {key: document[key] for key in keys if document.get(key)}
+        before["id"] = message_id
         before.setdefault("content", "")
         after = await self._calls.ask(point, before, lambda given: _is_answer(given, before))
         changes = [
@@ -397,8 +406,12 @@ class Points:
         verdict = self._toolbox.verdict(self._session, with_args(job.call, given["args"]))
         if verdict.action in ("deny", "error", "wait"):
             return Reply(job.call, verdict.reason, "failed", status=verdict.status)
-        changed = {"args": given["args"], "args_by": BY_HOOK, "fingerprint": verdict.fingerprint}
-        entry = {**job.entry, **changed}
+        entry: LedgerEntry = {
+            **job.entry,
+            "args": given["args"],
+            "args_by": BY_HOOK,
+            "fingerprint": verdict.fingerprint,
+        }
         repairs = tuple(verdict.repairs)
         return replace(job, args=verdict.args or {}, entry=entry, repairs=repairs)
 
@@ -419,7 +432,7 @@ class Points:
         return {**event, "content": given["content"], "metadata": {"yaa": ours}}
 
 
-def _change(path: str, value: Any) -> dict[str, Any]:
+def _change(path: str, value: Any) -> Change:
     if value is None:
         return {"op": "remove", "path": path}
     return {"op": "add", "path": path, "value": value}
@@ -436,7 +449,7 @@ def _is_request(given: Any) -> str:
     return f"gave messages that do not fit: {wrong[0]}" if wrong else ""
 
 
-def _is_answer(given: Any, before: Message) -> str:
+def _is_answer(given: Any, before: Json) -> str:
     """Return what is wrong with a replaced answer, "" if nothing.
 
     Calls may be left out or have other arguments, but none may be added.

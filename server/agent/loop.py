@@ -31,7 +31,7 @@ from ..models.text_tools import history
 from ..runtime.offload import offload
 from ..session import accept, agent_definition, config_schema, events, prompts, run_record
 from ..session import run_record as account
-from ..session.events import Event, put, state_delta
+from ..session.events import put, state_delta
 from ..session.fold import Folder, digest, find_message, fold
 from ..session.limits import Ceilings, capped
 from ..telemetry import log, tracing
@@ -39,6 +39,7 @@ from ..telemetry.metrics import Metrics, Row
 from ..tools.execution_claims import Claims, Locks
 from ..tools.executions import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
+from ..types import Event, Interrupt, Json, RunInfo, Session
 from .call_runner import Jobs, Unclaimed
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
@@ -46,8 +47,6 @@ from .hooks import HookFailed, Hooks, Points
 from .observer import Witness
 from .run_records import RunRecords, StopSignals, Writer
 from .side_calls import Beside
-
-Session = dict[str, Any]
 
 SLACK_S = 0.05  # how far the clock of a run and that of a timeout may differ
 REST_S = 0.005  # a run yields to the event loop after this long without a wait
@@ -79,7 +78,7 @@ class Accepted:
     """A session that may run, the definition of its agent, and the opening events of its run."""
 
     session: Session
-    agent: dict[str, Any]
+    agent: AgentDefinition
     opening: list[Event]
 
 
@@ -285,8 +284,8 @@ class Run:
         )
         self._started_ms = agent.stopwatch()
         self._step = ""  # the open step's name
-        self._limits: dict[str, Any] = {}  # set once the opening events are folded
-        self._used: dict[str, int] = dict(session.get("usage", {}))  # usage before this POST
+        self._limits: Json = {}  # set once the opening events are folded
+        self._used = session.get("usage", {}).copy()  # usage before this POST
         self._facts = Facts(model.model, model.facts)
         tells = {"tells_deltas": agent.tells_deltas, "tells_calls": agent.tells_calls}
         self._witness = Witness(session, model, key, agent.sink, **tells)
@@ -526,9 +525,9 @@ class Run:
 
     # -- the end ----------------------------------------------------------------------------------
 
-    def _finish(self, stop: Stop, asked: list[dict[str, Any]]) -> Iterator[Event]:
+    def _finish(self, stop: Stop, asked: list[Interrupt]) -> Iterator[Event]:
         yield from self._close_step()
-        run = {**self.session["run"]}
+        run: RunInfo = {**self.session["run"]}
         run["wall_ms"] += self._elapsed_ms()
         yield state_delta(
             put("run", value=run),

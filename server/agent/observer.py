@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..session import run_record
 from ..session.fold import extra
 from ..telemetry import log, tracing
 from ..telemetry.redact import mask, masked_whole
+from ..types import Event, Json, Message, Session
 
 # -- delta log ------------------------------------------------------------------------------------
 # Log each event of a model as a line, with its time.
@@ -97,8 +98,6 @@ class Deltas:
 #
 # Used by observer.py. A message is logged once in a run, not again with each request that contains
 # it, and only what `masking` has seen as a whole is logged.
-
-Message = Mapping[str, Any]
 
 TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
 SPOKEN = ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "TOOL_CALL_ARGS")
@@ -225,8 +224,6 @@ def _ms(seconds: float) -> float:
 
 # -- observer -------------------------------------------------------------------------------------
 
-Event = dict[str, Any]
-Session = dict[str, Any]
 
 MODELS = ("TEXT_MESSAGE_", "REASONING_", "TOOL_CALL_")  # prefixes of a model's events
 
@@ -280,7 +277,7 @@ class Witness:
         elif kind.startswith(MODELS):
             self._deltas.see(event)
 
-    def asks(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> None:
+    def asks(self, messages: list[Message], tools: list[Json]) -> None:
         """Record a request to the model, before it is sent."""
         self._trace.asks(messages, tools)
         self._call = self._calls.begin(self._stage, messages, tools)
@@ -291,7 +288,7 @@ class Witness:
             self._call.see(error)
 
     @contextmanager
-    def aside(self, messages: Sequence[Event] = ()) -> Iterator[Callable[[Event], None]]:
+    def aside(self, messages: Sequence[Message] = ()) -> Iterator[Callable[[Event], None]]:
         """Record a model call beside the conversation. Yields a function that takes its events."""
         calls = Calls(self._about["model"], on=self._calls.on)
         call = calls.begin("beside", messages, [])

@@ -20,6 +20,7 @@ from ..session import run_record
 from ..session.run_record import Record
 from ..strict_json import JSONError, dumps, loads
 from ..telemetry import log
+from ..types import Json, Session
 
 _log = log.get("runs")
 
@@ -86,7 +87,7 @@ class Writer:
         self._full = False
         self._state: dict[str, str] = {}  # the JSON last written, by key
 
-    def append(self, session: dict[str, Any]) -> None:
+    def append(self, session: Session) -> None:
         """Record what is new in the session. Raises OSError if that cannot be written."""
         if self._path is None or self._full:
             return
@@ -109,7 +110,7 @@ class Writer:
             os.close(descriptor)
         self.begun = True
 
-    def _changed(self, state: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    def _changed(self, state: Json) -> Iterator[tuple[str, Any]]:
         for key, value in state.items():
             if (text := dumps(value)) != self._state.get(key):
                 self._state[key] = text

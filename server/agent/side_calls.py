@@ -10,12 +10,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import Any
 
 from ..context import compact as context
 from ..context.budget import Costs, Request, estimate, of_message, of_messages
 from ..context.compact import Compaction
-from ..context.ops import Op, changed, folded, text_of
+from ..context.ops import changed, folded, text_of
 from ..context.strategies import Draft
 from ..context.summarize import transcript
 from ..context.view import view
@@ -23,7 +22,8 @@ from ..models import BaseAPI, Options
 from ..session import accept, prompts
 from ..session import run_record as account
 from ..session.call_actions import Toolbox
-from ..session.events import Event, put, state_delta
+from ..session.events import put, state_delta
+from ..types import CompactionRecord, Event, Message, Op, Session, Usage
 from .decide import Model
 from .hooks import Points
 from .observer import Witness
@@ -35,7 +35,7 @@ TITLE_TIMEOUT_S = 30
 class Beside:
     """The parts of a run that these calls need."""
 
-    session: dict[str, Any]
+    session: Session
     api: BaseAPI
     ids: Callable[[str], str]
     clock: Callable[[], int]
@@ -51,9 +51,7 @@ class Beside:
         )
         yield state_delta(put("title", value=title or "…"), *account.aside(self.session, usage))
 
-    async def _ask(
-        self, messages: list[dict[str, Any]], timeout_s: float
-    ) -> tuple[str, dict[str, int]]:
+    async def _ask(self, messages: list[Message], timeout_s: float) -> tuple[str, Usage]:
         """Return (text, usage) of the answer to a request; ("", {}) without an answer in time."""
         options = Options.of(self.session, self.ids, seconds_left=timeout_s)
         text = ""
@@ -116,8 +114,6 @@ class Beside:
 # in where they fit. The text made without a model stays if there is no answer, or if it is larger
 # than its draft allows. Pure.
 
-Session = dict[str, Any]
-Message = dict[str, Any]
 
 MOST = 60_000  # characters of one request
 WORDS = 0.55  # to a token; a low estimate, so that the answer stays within its room
@@ -167,7 +163,10 @@ def request(session: Session, compaction: Compaction, draft: Draft) -> list[Mess
     most = MOST
     while most >= LEAST_PART:
         part = _part(session, compaction.ops[draft.at], draft, most)
-        messages = [{"role": "system", "content": task}, {"role": "user", "content": part}]
+        messages: list[Message] = [
+            {"role": "system", "content": task},
+            {"role": "user", "content": part},
+        ]
         size = sum(of_messages(messages, costs))
         size = round(size * compaction.measure.ratio)
         if compaction.bound is None or size <= compaction.bound:
@@ -201,13 +200,13 @@ def _part(session: Session, op: Op, draft: Draft, most: int) -> str:
 
 def settled(
     session: Session, compaction: Compaction, texts: Mapping[int, str]
-) -> tuple[list[Op], dict[str, Any]]:
+) -> tuple[list[Op], CompactionRecord]:
     """Return the operations and the record of a compaction, with the model's texts.
 
     `texts`: by the index of their operation. The record gets the real size of the view (`after`)
     and the number of texts by a model (`summaries`).
     """
-    ops, record = list(compaction.ops), dict(compaction.record)
+    ops, record = list(compaction.ops), compaction.record.copy()
     costs, ratio = compaction.measure.costs, compaction.measure.ratio
     written = 0
     for draft in compaction.drafts:
@@ -232,7 +231,7 @@ def _written(
     if not (text := text.strip()) or estimate(text, costs) > draft.room:
         return None, 0
     if draft.kind == "message":
-        made = {"op": "summary", "id": draft.id, "text": text, "source": "llm"}
+        made: Op = {"op": "summary", "id": draft.id, "text": text, "source": "llm"}
         place = next(n for n, each in enumerate(session["messages"]) if each.get("id") == draft.id)
         message = session["messages"][place]
         seen = changed(message, made, place)

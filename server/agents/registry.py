@@ -19,10 +19,11 @@ from typing import Any
 from ..errors import Problem, refuse
 from ..schema.kinds import Misfit
 from ..session import agent_definition as definitions
-from ..session.agent_definition import DEFAULT, MAX_FILE, Definition, files_named
+from ..session.agent_definition import DEFAULT, MAX_FILE, files_named
 from ..session.fold import own
 from ..strict_json import JSONError, dumps, loads, pointer
 from ..telemetry import log
+from ..types import AgentDefinition, RunWarning
 
 # -- folders --------------------------------------------------------------------------------------
 # The folders of agent definitions: built in, the owner's, and one for each other key.
@@ -135,7 +136,7 @@ class File:
     """
 
     stamp: Stamp
-    definition: Definition | None = None
+    definition: AgentDefinition | None = None
     problems: list[str] = field(default_factory=list)
     prompts: dict[str, Stamp | None] = field(default_factory=dict)
 
@@ -164,7 +165,7 @@ class Agents:
         self._folders = Folders(folder, owners) if folder else None
         self._files: dict[Path, dict[str, File]] = {BUILT_IN: _scanned(BUILT_IN, {})}
 
-    def resolve(self, session: dict[str, Any], owner: str = "") -> Definition:
+    def resolve(self, session: Mapping[str, Any], owner: str = "") -> AgentDefinition:
         """Return the definition for a run of this session: the server's, else the session's own.
 
         Raises Problem, before any side effect.
@@ -172,8 +173,8 @@ class Agents:
         return self.resolved(session, owner)[0]
 
     def resolved(
-        self, session: dict[str, Any], owner: str = ""
-    ) -> tuple[Definition, list[dict[str, Any]]]:
+        self, session: Mapping[str, Any], owner: str = ""
+    ) -> tuple[AgentDefinition, list[RunWarning]]:
         """Return the definition for a run, and warnings for the user (`run.warnings`).
 
         A definition in the session may only narrow what is allowed, and never replaces one of this
@@ -183,7 +184,7 @@ class Agents:
         name = session.get("agent") or ""
         name = self._default if name in DEFAULT else name
         if name in usable:
-            copy: Definition = own(usable[name][1])
+            copy: AgentDefinition = own(usable[name][1])
             return copy, []
         brought = definitions.of(session)
         theirs = isinstance(brought, dict) and brought.get("name") == name
@@ -208,7 +209,8 @@ class Agents:
         shown = ("name", "description", "mode", "provider", "model", "tools")
         origins = ("built in", "home", "key")
         listed = []
-        for name, (_, about, above) in self._usable(owner).items():
+        for name, (_, definition, above) in self._usable(owner).items():
+            about: Mapping[str, Any] = definition
             item = {key: about[key] for key in shown if key in about}
             item["origin"] = origins[above]
             listed.append({**item, "default": True} if name == self._default else item)
@@ -234,7 +236,7 @@ class Agents:
             found.append(f"session.agent is {self._default}, and there is no such agent")
         return found
 
-    def _usable(self, owner: str) -> dict[str, tuple[File, Definition, int]]:
+    def _usable(self, owner: str) -> dict[str, tuple[File, AgentDefinition, int]]:
         """Return the agents of one key by name, as (file, definition, origin).
 
         The origin is 0 for built in, 1 for the owner's, 2 for the key's own.
@@ -326,7 +328,7 @@ def _plain_json(text: str) -> str:
     return _QUOTED.sub(quoted, text)
 
 
-def _checked(name: str, brought: Definition) -> Definition:
+def _checked(name: str, brought: AgentDefinition) -> AgentDefinition:
     """Return the definition that a session brought along. Raises Problem if it is not valid."""
     definition, misfits = definitions.read(name, brought)
     place = pointer("config", "agent")

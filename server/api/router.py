@@ -71,10 +71,9 @@ class Call:
         self.key: Key = ANYONE
         self.run = ""  # the id of the run that this request began
         self.at: Mapping[str, str] = {}  # values of the route's `{name}` parts, percent-decoded
-        self.refusal: Callable[[Problem], dict[str, Any]] = Problem.body  # makes error bodies
-        self.size = (
-            0  # characters of JSON in the request's body; LARGE at least, if it has patterns
-        )
+        self.refusal: Callable[[Problem], Mapping[str, Any]] = Problem.body  # makes error bodies
+        # Characters of JSON in the request's body; LARGE at least, if it has patterns.
+        self.size = 0
         self.sent = 0  # bytes of the answer's body
         self.record: Record | None = None  # kept until the client has the answer
         self._headers = dict(headers)
@@ -115,7 +114,7 @@ class Route(NamedTuple):
 
     handler: Handler
     open: bool = False
-    refusal: Callable[[Problem], dict[str, Any]] = Problem.body
+    refusal: Callable[[Problem], Mapping[str, Any]] = Problem.body
 
 
 class Router:

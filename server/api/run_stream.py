@@ -20,8 +20,9 @@ from ..http import sse
 from ..http.exchange import reached
 from ..runtime.offload import offload
 from ..runtime.run_id import run_id
-from ..session.events import EXEC, Event, alias
+from ..session.events import EXEC, alias
 from ..session.limits import Ceilings
+from ..types import Event, Session
 from .auth import Key
 from .body import Sizes, read_object
 from .router import Call, Record
@@ -49,7 +50,7 @@ class Run(Protocol):
         ...
 
     @property
-    def session(self) -> dict[str, Any]:
+    def session(self) -> Session:
         """Return the session with all events so far applied."""
         ...
 
@@ -85,11 +86,11 @@ class Sends(Protocol):
 class Agent(Protocol):
     """The interface of the agent that `Runs` uses."""
 
-    def prepare(self, document: dict[str, Any], key: str = "", owner: str = "") -> Run:
+    def prepare(self, document: Mapping[str, Any], key: str = "", owner: str = "") -> Run:
         """Return the run of a session document: `accept` and `begin`. Raises Problem."""
         ...
 
-    def accept(self, document: dict[str, Any], owner: str = "") -> Any:
+    def accept(self, document: Mapping[str, Any], owner: str = "") -> Any:
         """Return a checked session document for `begin`. Raises Problem. May run in a thread."""
         ...
 
@@ -131,7 +132,7 @@ class Runs:
         return await read_object(call, Sizes.of(self._ceilings.of(call.key.owner)), code)
 
     @asynccontextmanager
-    async def begin(self, call: Call, document: dict[str, Any]) -> AsyncGenerator[Run, None]:
+    async def begin(self, call: Call, document: Mapping[str, Any]) -> AsyncGenerator[Run, None]:
         """Take a slot and prepare a run of `document`, which now belongs to the run.
 
         Raises Problem if there is no slot or the document is invalid.
@@ -152,7 +153,7 @@ class Runs:
         finally:
             self._slots.give(call.key)
 
-    async def again(self, call: Call, document: dict[str, Any], resumed: str = "") -> Run:
+    async def again(self, call: Call, document: Mapping[str, Any], resumed: str = "") -> Run:
         """Return a run for the request and its slot, when no other has begun or it has ended.
 
         `resumed`: as for `Agent.begin`. Raises Problem.
@@ -213,7 +214,7 @@ class Runs:
 
     async def collect(
         self, call: Call, run: Run, see: Callable[[Event], object] = lambda event: None
-    ) -> dict[str, Any]:
+    ) -> Session:
         """Run to the end and return the session; call `see` with each event.
 
         If the server stops, the session is returned as it is, with status `in_progress`.

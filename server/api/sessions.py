@@ -18,7 +18,8 @@ from ..http import sse
 from ..runtime.offload import offload
 from ..session import snapshot
 from ..session.accept import accept
-from ..session.events import Event, alias, dumps
+from ..session.events import alias, dumps
+from ..types import Event
 from .body import misfit
 from .router import Call
 from .run_stream import EVENT_STREAM, Runs
@@ -65,9 +66,9 @@ class Sessions:
     async def events(self, call: Call) -> None:
         """Send the events that rebuild a session, as an array or a stream, without a run."""
         document = await self._runs.read(call)
-        document = await offload(call.size, accept, document)
+        session = await offload(call.size, accept, document)
         # In a thread: 5,000 messages take 0.3 s, which would delay other streams.
-        found = await asyncio.to_thread(snapshot.events, document)
+        found = await asyncio.to_thread(snapshot.events, session)
         if not wants_stream(call.request.headers.get("accept", ""), False):
             await call.json(found)
             return

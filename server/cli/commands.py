@@ -19,7 +19,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from .. import VERSION
 from ..app import App
@@ -31,6 +30,7 @@ from ..telemetry import log
 from ..tools.base import Tool
 from ..tools.result import DAY_S, Workspaces
 from ..tools.toolbox import Toolbox
+from ..types import Session
 from . import doctor, session_files
 from .bundle import pack
 from .console import (
@@ -203,7 +203,7 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
     lines: list[str] = []
     kept, folder = _saved(options, lines)
     try:
-        session: dict[str, Any] = {"messages": []}
+        session: Session = {"messages": []}
         if kept is not None and kept.exists():
             session = kept.load()
         elif kept is None and options.file:
@@ -211,7 +211,7 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
         elif folder is not None and options.file:
             session["id"] = options.file
 
-        def admitted(session: dict[str, Any]) -> dict[str, Any]:
+        def admitted(session: Session) -> Session:
             """Return the parts of a session that may be run, and print the others."""
             found, left_out = (
                 (session, []) if options.trust else as_foreign(session, config.session)

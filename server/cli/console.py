@@ -21,10 +21,11 @@ from typing import Any, TextIO
 from ..api.run_stream import Agent, Run
 from ..errors import Problem
 from ..session.content_blocks import to_blocks
-from ..session.events import Event, alias
+from ..session.events import alias
 from ..session.outcome import ended_by, finished
-from ..session.sanitize import Item, sanitize
+from ..session.sanitize import sanitize
 from ..strict_json import JSONError, browser_safe, dumps, loads
+from ..types import Answer, Event, Interrupt, Json, Message, Session
 from . import session_files
 
 COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3
@@ -42,7 +43,7 @@ Write, and press Enter to send; a \\ at the end of a line goes on to the next on
 Ctrl-C stops the run, not the program."""
 
 
-def read_session(file: str) -> dict[str, Any]:
+def read_session(file: str) -> Session:
     """Return the session in `file`, or from standard input for `-`.
 
     Includes the events in the journal of a killed `chat`. Raises Problem that names the place.
@@ -77,31 +78,33 @@ LONGEST_TOLD = 100  # characters of a value
 
 
 def as_foreign(
-    document: dict[str, Any], defaults: dict[str, Any]
-) -> tuple[dict[str, Any], list[str]]:
+    session: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> tuple[Session, list[str]]:
     """Return a session of unknown origin without the parts that grant rights, and lines to print.
 
     The lines list the removed parts; none if nothing was removed. `defaults`: the `session` section
     of the configuration.
     """
-    session, removed = sanitize(document, defaults)
+    document: Any = session
+    found: Any
+    found, removed = sanitize(document, defaults)
     if not removed:
-        return session, []
+        return found, []
     lines = ["left out, since the session may be somebody else's (--trust keeps it):"]
     lines += [_told(item) for item in removed[:MOST_TOLD]]
     if len(removed) > MOST_TOLD:
         lines.append(f"  and {len(removed) - MOST_TOLD} more")
-    return session, lines
+    return found, lines
 
 
-def _told(item: Item) -> str:
+def _told(item: Json) -> str:
     value = json.dumps(item["value"], ensure_ascii=False) if "value" in item else ""
     short = value if len(value) <= LONGEST_TOLD else value[:LONGEST_TOLD] + "…"
     text = f"  {item['path']} {WANTED.get(item['kind'], 'is not known here')}"
     return visible(browser_safe(f"{text}: {short}" if short else text))
 
 
-def to_run(file: str | None, text: str | None) -> dict[str, Any]:
+def to_run(file: str | None, text: str | None) -> Session:
     """Return the session for `run`, with a user message of `text` appended, if given.
 
     The session is read from `file` or standard input. With a text and no file it is a new one.
@@ -112,12 +115,12 @@ def to_run(file: str | None, text: str | None) -> dict[str, Any]:
     return with_message(read_session(file) if file else {}, text)
 
 
-def with_message(document: dict[str, Any], text: str | None) -> dict[str, Any]:
+def with_message(session: Session, text: str | None) -> Session:
     """Append a user message of `text`, unless it is None, and return the session."""
-    if text is not None and isinstance(messages := document.setdefault("messages", []), list):
+    if text is not None and isinstance(messages := session.setdefault("messages", []), list):
         # Bytes of an argument that are not UTF-8 become surrogates, which JSON cannot hold.
         messages.append({"role": "user", "content": browser_safe(text)})
-    return document
+    return session
 
 
 def explain(problem: Problem) -> str:
@@ -128,7 +131,7 @@ def explain(problem: Problem) -> str:
 
 async def run_once(
     agent: Agent,
-    document: dict[str, Any],
+    document: Session,
     out: TextIO,
     form: str = "session",
     kept: session_files.Kept | None = None,
@@ -173,15 +176,16 @@ SHORT = {
 }
 
 
-def write_session(session: dict[str, Any], out: TextIO, blocks: str | None = None) -> None:
+def write_session(session: Session, out: TextIO, blocks: str | None = None) -> None:
     """Write a session as indented JSON; `blocks`: see run_once."""
+    document: Json = {**session}
     if blocks and isinstance(session.get("messages"), list):
-        session = {**session, "messages": to_blocks(session["messages"], blocks)}
-    out.write(json.dumps(session, ensure_ascii=False, indent=2) + "\n")
+        document["messages"] = to_blocks(session["messages"], blocks)
+    out.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     out.flush()
 
 
-def write_answer(session: dict[str, Any], out: TextIO) -> None:
+def write_answer(session: Session, out: TextIO) -> None:
     """Write the result of a run as text.
 
     It is the structured output, else the last answer, else the text given to `finish`. Errors, open
@@ -218,10 +222,10 @@ class Chat:
         agent: Agent,
         loop: asyncio.Runner,
         terminal: Terminal,
-        session: dict[str, Any],
+        session: Session,
         kept: session_files.Kept | None = None,
         folder: session_files.JsonSession | None = None,
-        admitted: Callable[[dict[str, Any]], dict[str, Any]] = lambda session: session,
+        admitted: Callable[[Session], Session] = lambda session: session,
     ) -> None:
         self._agent = agent
         self._loop = loop
@@ -362,7 +366,7 @@ class Chat:
 
     def _say(self, text: str) -> None:
         messages = self.session.setdefault("messages", [])
-        message = {"id": f"msg_{secrets.token_hex(12)}", "role": "user", "content": text}
+        message: Message = {"id": f"msg_{secrets.token_hex(12)}", "role": "user", "content": text}
         messages.append(message)
         self._store()
         if not self._converse():
@@ -375,7 +379,7 @@ class Chat:
         Return False if the session itself was refused. A refused answer is removed and asked for
         again; in the session it would make every later run fail.
         """
-        answered: list[dict[str, Any]] = []
+        answered: list[Interrupt] = []
         while True:
             try:
                 self._loop.run(self._once())
@@ -416,11 +420,11 @@ class Chat:
         if why := SHORT.get(ended_by(last)):
             self._terminal.line(f"({why})", "red")
 
-    def _open(self) -> list[dict[str, Any]]:
-        interrupts: list[dict[str, Any]] = self.session.get("interrupts") or []
+    def _open(self) -> list[Interrupt]:
+        interrupts = self.session.get("interrupts") or []
         return [interrupt for interrupt in interrupts if "answer" not in interrupt]
 
-    def _ask(self, interrupt: dict[str, Any]) -> bool:
+    def _ask(self, interrupt: Interrupt) -> bool:
         given = answer(self._terminal, interrupt)
         if given is not None:
             interrupt["answer"] = given
@@ -438,8 +442,6 @@ SHOWN_LINES, SHOWN_CHARS = 12, 1200  # of a tool result; the session holds all o
 
 YES = ("y", "yes")
 NO = ("n", "no")
-
-Answer = dict[str, Any]
 
 
 class Terminal:
@@ -549,7 +551,7 @@ def shorten(text: str) -> str:
     return shown
 
 
-def answer(terminal: Terminal, interrupt: dict[str, Any]) -> Answer | None:
+def answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
     """Ask for the answer to an interrupt. Return `{status, payload}`; None leaves it open."""
     terminal.line(visible(interrupt.get("message", "")), "bold")
     payload: Any = None
@@ -597,7 +599,7 @@ def ask_for(
             terminal.line(f"  {error}", "red")
 
 
-def _approval(terminal: Terminal, interrupt: dict[str, Any]) -> Answer:
+def _approval(terminal: Terminal, interrupt: Interrupt) -> Json:
     args = interrupt.get("args", {})
     text = json.dumps(args, ensure_ascii=False, indent=2)
     terminal.line(visible(f"  {interrupt.get('tool', '')} {text}"), "cyan")
@@ -626,7 +628,7 @@ def _edited(terminal: Terminal) -> dict[str, Any]:
         terminal.line("  wanted an object: {…}", "red")
 
 
-def _indeterminate(terminal: Terminal) -> Answer:
+def _indeterminate(terminal: Terminal) -> Json:
     while True:
         reply = terminal.ask("[r]etry, [s]kip, or [t]ell its result: ").strip().lower()
         if reply in ("r", "retry"):

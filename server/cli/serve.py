@@ -39,7 +39,7 @@ from .workers import Worker, hears_hangup
 
 if TYPE_CHECKING:
     from ..app import App
-    from ..sandbox.probe import Proof
+    from ..types import Json
 
 # -- banner ---------------------------------------------------------------------------------------
 # The text that a server prints at start: links, models, tools, problems and sandbox.
@@ -165,7 +165,7 @@ class Door(NamedTuple):
     tls: Certificate | None
     metrics: Metrics
     opens: bool  # open the page in a browser
-    proof: Proof | None = None
+    proof: Json | None = None
 
     def serve(self, worker: Worker | None) -> int:
         """Serve until SIGTERM, SIGINT or SIGHUP and return the exit code.

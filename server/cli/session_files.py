@@ -25,11 +25,9 @@ from urllib.parse import quote, unquote
 
 from .. import strict_json
 from ..errors import Problem
-from ..session.events import Event
-from ..session.fold import DELTAS, Folder
+from ..session.fold import DELTAS, Folder, is_object
 from ..strict_json import JSONError, dumps, loads
-
-Json = dict[str, Any]
+from ..types import Event, Json, Session
 
 SUFFIX = ".json"
 LONGEST_NAME = 200  # bytes of a file's name without its suffix; systems allow 255
@@ -66,12 +64,12 @@ def write_whole(file: Path, data: bytes) -> None:
         raise
 
 
-def as_text(session: Json) -> bytes:
+def as_text(session: Session) -> bytes:
     """Return the session as indented JSON in UTF-8."""
     return (json.dumps(session, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
 
 
-def read(file: Path) -> Json:
+def read(file: Path) -> Session:
     """Return the session in a file, with the events of its journal applied.
 
     Raises Problem that names the file, and line and column if the JSON is invalid.
@@ -83,24 +81,25 @@ def read(file: Path) -> Json:
     return parsed(data, str(file), _journal(file))
 
 
-def parsed(data: bytes, name: str, journal: Path | None = None) -> Json:
+def parsed(data: bytes, name: str, journal: Path | None = None) -> Session:
     """Return the session in `data`, with the events of `journal` applied.
 
     Raises Problem that names `name` and the place of the error.
     """
     try:
-        document = loads(data)
+        document: Any = loads(data)
     except JSONError as error:
         place, message = strict_json.wrong(data, error)
         raise Problem("bad_json", f"{name}{place}: {message}") from None
-    if not isinstance(document, dict):
+    if not is_object(document):
         raise Problem("session_invalid", f"{name}: a session is one JSON object")
+    session: Session = document  # checked when it is run
     if journal is not None:
-        folder = Folder(document)
+        folder = Folder(session)
         for event in _journaled(journal, data):
             folder.apply(event)
         folder.flush()
-    return document
+    return session
 
 
 def _journal(file: Path) -> Path:
@@ -121,8 +120,8 @@ def _journaled(journal: Path, data: bytes) -> Iterator[Event]:
         if loads(head) != {"base": _base(data)}:
             return
         for line in lines:
-            event = loads(line)
-            if isinstance(event, dict):
+            event: Any = loads(line)
+            if is_object(event):
                 yield event
 
 
@@ -144,11 +143,11 @@ class Kept:
         """Return whether the file exists."""
         return self.file.exists()
 
-    def load(self) -> Json:
+    def load(self) -> Session:
         """Return the saved session, with the events of the journal applied. Raises Problem."""
         return read(self.file)
 
-    def save(self, session: Json) -> None:
+    def save(self, session: Session) -> None:
         """Write the whole file and begin a new journal. Sets `failed`."""
         began = self._clock()
         data = as_text(session)
@@ -164,7 +163,7 @@ class Kept:
         self._saved_at = self._clock()
         self._cost = self._saved_at - began
 
-    def saw(self, event: Event, session: Json) -> None:
+    def saw(self, event: Event, session: Session) -> None:
         """Save an event that was just folded into the session, before returning. Sets `failed`."""
         whole = event["type"] not in DELTAS  # the fold gathers deltas: the session lacks the last
         due = self._clock() >= self._saved_at + SHARE * self._cost
@@ -265,11 +264,11 @@ class JsonSession:
         """Return whether the session is stored."""
         return self.file(session_id).is_file()
 
-    def load_session_state(self, session_id: str) -> Json:
+    def load_session_state(self, session_id: str) -> Session:
         """Return a stored session. Raises Problem."""
         return read(self.file(session_id))
 
-    def save_session_state(self, session_id: str, session: Json) -> None:
+    def save_session_state(self, session_id: str, session: Session) -> None:
         """Store a session. Raises Problem."""
         with self.kept(session_id) as kept:
             kept.save(session)
@@ -374,7 +373,7 @@ class SessionManager:
         Raises TypeError without a store and for a state that is not JSON.
         """
         store, agent = self._checked(), self._agent()
-        session: Json = {"messages": []} if agent is None else deepcopy(agent.save_state())
+        session: Session = {"messages": []} if agent is None else deepcopy(agent.save_state())
         states = {component_name(c): c.save_state() for c in self._components if c is not agent}
         if states:
             session["ext"] = {**(session.get("ext") or {}), COMPONENTS: states}

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from ..session.prompts import with_notes
 from ..strict_json import LARGEST_COUNT, dumps
+from ..types import Calibration, Json, Message, Session, Usage
 from .ops import changed, changes_of, ops_of, text_of
 from .view import pairing_errors, view
 
@@ -220,20 +221,20 @@ def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def of_message(message: dict[str, Any], costs: Costs = ANY) -> int:
+def of_message(message: Message, costs: Costs = ANY) -> int:
     """Return the tokens of one message of a view: its content and its calls."""
     fixed, texts = _texts_of(message)
     return fixed + sum(estimate(text, costs) for text in texts)
 
 
-def of_messages(messages: Iterable[dict[str, Any]], costs: Costs = ANY) -> list[int]:
+def of_messages(messages: Iterable[Message], costs: Costs = ANY) -> list[int]:
     """Return the tokens of each message of a view; see `estimator`."""
     found = [_texts_of(message) for message in messages]
     each = estimator([text for _, texts in found for text in texts], costs)
     return [fixed + sum(map(each, texts)) for fixed, texts in found]
 
 
-def _texts_of(message: dict[str, Any]) -> tuple[int, list[str]]:
+def _texts_of(message: Message) -> tuple[int, list[str]]:
     """Return the tokens of a message that are no text's, and its texts."""
     fixed, texts = MESSAGE, []
     content = message.get("content")
@@ -256,7 +257,6 @@ def _texts_of(message: dict[str, Any]) -> tuple[int, list[str]]:
 
 # -- budget ---------------------------------------------------------------------------------------
 
-Session = dict[str, Any]
 
 UNREPORTED = 1.15  # ratio without any report: a safety margin
 LEAST_NEW = 50  # estimated tokens below which a report does not change the ratio
@@ -271,16 +271,16 @@ class Request:
 
     session: Session
     system: str = ""
-    tools: list[dict[str, Any]] = field(default_factory=list)
+    tools: list[Json] = field(default_factory=list)
 
     @cached_property
-    def view(self) -> list[dict[str, Any]]:
+    def view(self) -> list[Message]:
         """Return the messages of the session that the model sees, made once."""
         return view(self.session)
 
-    def messages(self, note: str = "") -> list[dict[str, Any]]:
+    def messages(self, note: str = "") -> list[Message]:
         """Return the messages to send: the system prompt, the view, and notes to the model."""
-        messages = [{"role": "system", "content": self.system}, *self.view]
+        messages: list[Message] = [{"role": "system", "content": self.system}, *self.view]
         if errors := pairing_errors(messages):  # a bug in view()
             raise AssertionError(f"the view is not well paired: {errors}")
         return with_notes(self.session, messages, note)
@@ -384,13 +384,13 @@ def whole(request: Request, model: str) -> Measure:
     return max(measures, key=lambda measure: measure.total)
 
 
-def guess(messages: list[dict[str, Any]], tools: list[dict[str, Any]], costs: Costs) -> int:
+def guess(messages: list[Message], tools: list[Json], costs: Costs) -> int:
     """Return the estimated tokens of a request, by the model's `costs` and without reports."""
     fixed = _estimated(dumps(tools), costs) if tools else 0
     return fixed + sum(of_messages(messages, costs))
 
 
-def _characters(message: dict[str, Any]) -> int:
+def _characters(message: Message) -> int:
     calls = message.get("tool_calls") or ()
     arguments = sum(len(str(call["function"]["arguments"])) + 50 for call in calls)
     content = message.get("content")
@@ -431,11 +431,11 @@ def anchor(session: Session) -> tuple[int, int]:
     return 0, 0
 
 
-def reported(message: dict[str, Any]) -> dict[str, Any] | None:
+def reported(message: Message) -> Usage | None:
     """Return the usage that a provider reported for this message, None if it did not."""
     if message["role"] != "assistant" or message.get("open"):
         return None
-    usage = (message.get("meta") or {}).get("usage") or {}
+    usage: Usage = (message.get("meta") or {}).get("usage") or {}
     return usage if usage.get("prompt_tokens") and not usage.get("estimated") else None
 
 
@@ -444,13 +444,12 @@ def ratio_of(session: Session, model: str) -> float:
     return _bounded(calibration(session, model).get("ratio", UNREPORTED))
 
 
-def calibration(session: Session, model: str) -> dict[str, Any]:
+def calibration(session: Session, model: str) -> Mapping[str, Any]:
     """Return the `{ratio, n}` of a model in this session; {} before its first report."""
-    found: dict[str, Any] = session.get("context", {}).get("calib", {}).get(model, {})
-    return found
+    return session.get("context", {}).get("calib", {}).get(model, {})
 
 
-def learned(known: Mapping[str, Any], before: Measure, prompt_tokens: int) -> dict[str, Any] | None:
+def learned(known: Mapping[str, Any], before: Measure, prompt_tokens: int) -> Calibration | None:
     """Return the calibration `{ratio, n}` after a report; None if it stays as it is.
 
     `known`: the calibration so far. `before`: the measure of the request. `prompt_tokens`: as

@@ -15,8 +15,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..session.accept import ANSWERS
-from ..session.events import Event, put, state_delta
+from ..session.events import put, state_delta
 from ..strict_json import LARGEST_COUNT
+from ..types import (
+    Change,
+    CompactionRecord,
+    ContextConfig,
+    Event,
+    Interrupt,
+    Json,
+    Message,
+    Op,
+    Session,
+)
 from .budget import (
     EXACT,
     Budget,
@@ -35,12 +46,9 @@ from .budget import (
     reported,
     whole,
 )
-from .ops import Op, changed, changes_of, folded, folded_ids, ids_of, ops_of, pinned, text_of
+from .ops import changed, changes_of, folded, folded_ids, ids_of, ops_of, pinned, text_of
 from .strategies import CHARS, STRATEGIES, Draft, Item, Work
 from .view import view
-
-Session = dict[str, Any]
-Message = dict[str, Any]
 
 PIN_SHARE = 4  # pins hold at most a quarter of the budget
 LOOK_BACK = 24  # messages at the end that are searched for results larger than `ingest`
@@ -58,7 +66,7 @@ class Compaction:
     """
 
     ops: tuple[Op, ...]
-    record: dict[str, Any]
+    record: CompactionRecord
     drafts: tuple[Draft, ...] = ()
     measure: Measure = Measure(0, 0, 1.0)
     bound: int | None = None
@@ -67,7 +75,7 @@ class Compaction:
 
 def room_for(
     request: Request, model: str, facts: Mapping[str, Any], note: str = ""
-) -> tuple[Compaction | None, list[dict[str, Any]], Measure]:
+) -> tuple[Compaction | None, list[Json], Measure]:
     """Return what the next call of this model needs: (compaction, largest messages, measure).
 
     The compaction is None if none is needed or none helps. The messages are [] unless the request
@@ -153,10 +161,10 @@ def due(session: Session, budget: Budget, measure: Measure, *, refused: bool = F
 def _many(session: Session) -> bool:
     """Return whether the view has at least `max_messages` messages."""
     most = session["config"]["context"]["max_messages"]
-    return bool(most) and len(session["messages"]) >= most and len(view(session)) >= most
+    return bool(most and len(session["messages"]) >= most and len(view(session)) >= most)
 
 
-def too_large(session: Session, budget: Budget, measure: Measure) -> list[dict[str, Any]]:
+def too_large(session: Session, budget: Budget, measure: Measure) -> list[Json]:
     """Return the five largest messages of a view over the bound, [] if it fits.
 
     Each is {id, role, tokens}.
@@ -198,7 +206,7 @@ def ingested(work: Work, budget: Budget) -> None:
         if fresh and item.tokens > budget.ingest and item.shown is item.message:
             text = text_of(item.message.get("content"))
             kept = max(len(text) * budget.ingest // item.tokens, 200)
-            op = {
+            op: Op = {
                 "op": "preview",
                 "id": item.message["id"],
                 "head": kept * 2 // 3,
@@ -222,7 +230,7 @@ def retired(work: Work) -> None:
 
 
 def _work(
-    session: Session, budget: Budget, measure: Measure, options: dict[str, Any], low: int
+    session: Session, budget: Budget, measure: Measure, options: ContextConfig, low: int
 ) -> Work:
     items = _items(session, measure.costs)
     _protect(session, items, budget)
@@ -375,11 +383,11 @@ def _steps(session: Session, at: int) -> int:
     return sum(message["role"] == "assistant" for message in session["messages"][at:])
 
 
-def _records(session: Session) -> list[dict[str, Any]]:
+def _records(session: Session) -> list[CompactionRecord]:
     return list(session.get("context", {}).get("events") or ())
 
 
-def _record(session: Session, trigger: str, measure: Measure, work: Work) -> dict[str, Any]:
+def _record(session: Session, trigger: str, measure: Measure, work: Work) -> CompactionRecord:
     """Return the record of a compaction.
 
     `before` and `after` are in tokens, `at` is the number of messages in the session. It is the
@@ -403,8 +411,7 @@ def _record(session: Session, trigger: str, measure: Measure, work: Work) -> dic
 #
 # Used by the loop and by side_calls.py. Pure.
 
-Change = dict[str, Any]
-Sent = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages and tools
+Sent = tuple[list[Message], list[Json]]  # messages and tools
 
 PROMPT_CUT = "prompt_cut"  # a code of `run.warnings`
 CUT = (
@@ -418,7 +425,7 @@ LEAST_WINDOW = 1000  # tokens; a smaller count is not one of the whole prompt
 REFUSED_TARGET = 0.35  # of the high watermark, after a provider has refused a request
 
 
-def compressed(session: Session, ops: list[Op], record: dict[str, Any], *others: Change) -> Event:
+def compressed(session: Session, ops: list[Op], record: CompactionRecord, *others: Change) -> Event:
     """Return the STATE_DELTA of a compaction, which appends its operations and its record.
 
     It is sent under the alias `context.compress`.
@@ -489,10 +496,11 @@ def after_refusal(
     makes the next request fit; None if there is none.
     """
     session, sent = request.session, whole(request, model)
-    known = type(told) is int and 0 < told <= LARGEST_COUNT
-    window = told if known else max(sent.total * 9 // 10, 1)
-    windows = {**session["context"].get("windows", {}), model: window}
-    wiser = {**session, "context": {**session["context"], "windows": windows}}
+    window = max(sent.total * 9 // 10, 1)
+    if type(told) is int and 0 < told <= LARGEST_COUNT:
+        window = told
+    windows: dict[str, float] = {**session["context"].get("windows", {}), model: window}
+    wiser: Session = {**session, "context": {**session["context"], "windows": windows}}
     compaction = planned(wiser, budget_of(wiser, model, facts), sent, target=REFUSED_TARGET)
     return put("context", "windows", value=windows), compaction
 
@@ -502,7 +510,6 @@ def after_refusal(
 #
 # It lists the largest messages and the possible remedies. Pure.
 
-Remedy = dict[str, Any]
 
 _WORDS = {
     "raise_budget": "set config.context.budget to {value} or more",
@@ -516,9 +523,7 @@ _WORDS = {
 }
 
 
-def interrupt(
-    session: Session, budget: Budget, largest: list[dict[str, Any]], observed: int
-) -> dict[str, Any]:
+def interrupt(session: Session, budget: Budget, largest: list[Json], observed: int) -> Interrupt:
     """Return the interrupt: {limit: context_overflow, bound, allowed, observed, largest, remedies}.
 
     `bound`: `budget` or `window`. `allowed` and `observed` are in tokens. `remedies`: what could be
@@ -545,12 +550,10 @@ def interrupt(
     }
 
 
-def _remedies(
-    session: Session, budget: Budget, largest: list[dict[str, Any]], observed: int
-) -> list[Remedy]:
+def _remedies(session: Session, budget: Budget, largest: list[Json], observed: int) -> list[Json]:
     """Return the remedies that apply, as {action, …}."""
     wanted = session["config"]["context"]
-    found: list[Remedy] = []
+    found: list[Json] = []
     fits = budget.window is None or observed <= budget.window
     if fits:
         found.append({"action": "raise_budget", "value": observed})
@@ -572,5 +575,5 @@ def _remedies(
     return found
 
 
-def _said(remedy: Remedy) -> dict[str, Any]:
+def _said(remedy: Json) -> Json:
     return {**remedy, "names": ", ".join(remedy.get("names", ()))}

@@ -24,10 +24,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..strict_json import JSONError, dumps, loads
-
-Session = dict[str, Any]
-Message = dict[str, Any]
-Op = dict[str, Any]
+from ..types import Json, Message, Op, Session, ToolCall
 
 KINDS = ("stub", "preview", "args", "summary", "fold", "pin", "unpin", "expire")
 RELOAD = "context_reload"
@@ -69,7 +66,7 @@ def changes_of(ops: Iterable[Op]) -> dict[str, Op]:
         if op.get("op") == "stub":
             found.update(dict.fromkeys(ids_of(op), op))
         elif op.get("op") in ("preview", "args", "summary"):
-            if found.get(op["id"], {}).get("op") != "stub":  # a stub is the shortest
+            if (other := found.get(op["id"])) is None or other["op"] != "stub":  # the shortest
                 found[op["id"]] = op
     return found
 
@@ -144,9 +141,9 @@ def changed(message: Message, op: Op, place: int) -> Message:
         text = text_of(message.get("content"))
         short = summary_text(text, op["text"], place)
         return {**message, "content": short} if len(short) < len(text) else message
-    if kind == "args" and message.get("tool_calls"):
-        calls = [shortened_call(call, op.get("keep", 0), place) for call in message["tool_calls"]]
-        return {**message, "tool_calls": calls}
+    if kind == "args" and (calls := message.get("tool_calls")):
+        short_calls = [shortened_call(call, op.get("keep", 0), place) for call in calls]
+        return {**message, "tool_calls": short_calls}
     return message
 
 
@@ -198,7 +195,7 @@ def _from_line_start(text: str) -> str:
     return text[cut + 1 :] if 0 <= cut < len(text) // 4 else text
 
 
-def shortened_call(call: dict[str, Any], keep: int, place: int) -> dict[str, Any]:
+def shortened_call(call: ToolCall, keep: int, place: int) -> ToolCall:
     """Return a call with long argument values cut; they stay a JSON object with the same keys."""
     function = call["function"]
     try:
@@ -254,7 +251,7 @@ class NoSuchMessage(Exception):
 
 def reload(
     session: Session, handle: str, offset: int = 0, limit: int = PAGE, grep: str = ""
-) -> dict[str, Any]:
+) -> Json:
     """Return one message in full, from character `offset` on.
 
     {handle, role, name?, text, offset, next_offset?, total}, at most PAGE characters of text. With
@@ -279,7 +276,7 @@ def reload(
     return {**page, "next_offset": end} if end < len(text) else page
 
 
-def told(found: dict[str, Any]) -> str:
+def told(found: Json) -> str:
     """Return the text of a `reload` result for the model."""
     who = f"{found['handle']}, {found.get('name', found['role'])}"
     if "lines" in found:
@@ -290,19 +287,19 @@ def told(found: dict[str, Any]) -> str:
     return f"[{who}: characters {start} to {end} of {found['total']}{more}]\n{found['text']}"
 
 
-def retain(session: Session, handles: list[str], action: str, turns: int = 5) -> dict[str, Any]:
+def retain(session: Session, handles: list[str], action: str, turns: int = 5) -> Json:
     """Return the result of `context_retain`: {action, ids, turns?, handles}.
 
     compact.py reads it from the session. Raises NoSuchMessage.
     """
     places = [found(session, handle) for handle in handles]
-    about: dict[str, Any] = {"action": action, "ids": [message["id"] for _, message in places]}
+    about: Json = {"action": action, "ids": [message["id"] for _, message in places]}
     if action == "keep":
         about["turns"] = max(turns, 0)
     return {**about, "handles": [f"m{place}" for place, _ in places]}
 
 
-def found(session: Session, handle: str) -> tuple[int, dict[str, Any]]:
+def found(session: Session, handle: str) -> tuple[int, Message]:
     """Return (index in the session, message) of a handle. Raises NoSuchMessage."""
     messages = session["messages"]
     match = _HANDLE.fullmatch(handle.strip())
@@ -312,7 +309,7 @@ def found(session: Session, handle: str) -> tuple[int, dict[str, Any]]:
     return int(match[1]), messages[int(match[1])]
 
 
-def whole(message: dict[str, Any]) -> str:
+def whole(message: Message) -> str:
     """Return the full text of a message, its calls included."""
     parts = [text_of(message.get("content"))]
     for call in message.get("tool_calls") or ():

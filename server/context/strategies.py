@@ -19,11 +19,10 @@ from itertools import groupby
 from typing import Any
 
 from ..strict_json import dumps
+from ..types import ContextConfig, Message, Op
 from .budget import Measure, of_message
-from .ops import Op, changed, folded, text_of
+from .ops import changed, folded, text_of
 from .summarize import extract
-
-Message = dict[str, Any]
 
 ARGUMENT = 160  # characters that stay of a long argument
 LEAST = 40  # tokens that one operation must save, at least
@@ -80,7 +79,7 @@ class Work:
         self,
         items: list[Item],
         measure: Measure,
-        options: dict[str, Any],
+        options: ContextConfig,
         expired: set[str],
         room: int,
         low: int = 0,
@@ -142,7 +141,7 @@ class Work:
 
     def retire(self, item: Item) -> None:
         """Replace one expired result by a stub, whatever that saves."""
-        op = {"op": "stub", "ids": [item.message["id"]], "why": "expired"}
+        op: Op = {"op": "stub", "ids": [item.message["id"]], "why": "expired"}
         shown = changed(item.message, op, item.place)
         if shown != item.shown:
             tokens = of_message(shown, self._costs)
@@ -165,7 +164,7 @@ class Work:
         for item in waiting:
             text = text_of(item.message.get("content"))
             kept = int(len(text) * min(share / max(of_message(item.message, self._costs), 1), 1))
-            op = {
+            op: Op = {
                 "op": "preview",
                 "id": item.message["id"],
                 "head": kept * 2 // 3,
@@ -178,7 +177,7 @@ class Work:
         shown = self.options["preview_chars"]
         before = item.tokens
         had = len(self.ops)
-        op = {"op": "preview", "id": item.message["id"], "head": shown, "tail": shown}
+        op: Op = {"op": "preview", "id": item.message["id"], "head": shown, "tail": shown}
         if not self.shorten(op):
             return False
         room = min(max(int(before * self.options["summary_ratio"]), LEAST_ROOM), before - LEAST)
@@ -232,7 +231,7 @@ class Work:
 
     def _folded(self, items: list[Item], room: int) -> tuple[Op, int]:
         """Return the fold of these items in about `room` characters, and its tokens."""
-        op = {
+        op: Op = {
             "op": "fold",
             "from": items[0].message["id"],
             "to": items[-1].message["id"],
@@ -390,7 +389,7 @@ def _previewed(
                 if work.sum_up(item):
                     yield
                 continue
-            op = {"op": "preview", "id": item.message["id"], "head": shown, "tail": shown}
+            op: Op = {"op": "preview", "id": item.message["id"], "head": shown, "tail": shown}
             if work.shorten(op):
                 yield
 

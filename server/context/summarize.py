@@ -10,12 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 from ..strict_json import JSONError, loads
+from ..types import Message, ToolCall
 from .ops import RELOAD, text_of
-
-Message = dict[str, Any]
 
 MOST_OF_USER = 1_200  # characters of one user message
 MOST_OF_ANSWER = 400
@@ -115,7 +113,7 @@ def _lines(place: int, message: Message) -> Iterator[str]:
         yield f"m{place} {message.get('name', 'tool')}: {state}, {len(text):,} characters"
 
 
-def _arguments(call: dict[str, Any]) -> str:
+def _arguments(call: ToolCall) -> str:
     try:
         value = loads(call["function"]["arguments"])
     except (JSONError, TypeError):

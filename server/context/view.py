@@ -9,12 +9,8 @@ operation changes it, once. Pure.
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..types import Message, Session, ToolCall
 from .ops import applied, ops_of
-
-Session = dict[str, Any]
-Message = dict[str, Any]
 
 NO_RESULT = "No result was recorded for this call."
 
@@ -70,7 +66,9 @@ def within_window(messages: list[Message], session: Session) -> list[Message]:
 
 def without_calls(message: Message) -> Message:
     """Return a message without calls, which only an assistant message may have."""
-    return {key: value for key, value in message.items() if key != "tool_calls"}
+    found = message.copy()
+    found.pop("tool_calls", None)
+    return found
 
 
 def first_results(messages: list[Message]) -> dict[str, Message]:
@@ -86,7 +84,7 @@ def first_results(messages: list[Message]) -> dict[str, Message]:
     return results
 
 
-def result_of(call: dict[str, Any], results: dict[str, Message]) -> Message:
+def result_of(call: ToolCall, results: dict[str, Message]) -> Message:
     """Return the result of a call, or a message that none was recorded."""
     if found := results.get(call["id"]):
         return found

@@ -34,12 +34,11 @@ from ..models import Options
 from ..models.adapter import BaseAPI, ModelError, wrong
 from ..models.registry import Models
 from ..runtime.event_loop import Loop
-from ..session.events import Event
 from ..session.fold import Folder
 from ..strict_json import JSONError, loads
+from ..types import Event, Json, Message, Session
 
 T = TypeVar("T")
-Json = dict[str, Any]
 
 PROGRAM = "program"  # name of the provider for the program's `api`
 MOST = "max_connections"  # of BaseServer's config: `server.limits.max_connections`
@@ -102,7 +101,7 @@ class OpenAIAPI(BaseAPI):
         self.model_name = model_name
         Models({"providers": {PROGRAM: self.entry}}, Client({}), os.environ)  # raises ConfigError
 
-    def request(self, session_data: Json) -> Json:
+    def request(self, session_data: Json) -> Message:
         """Return the model's next message: `{role, content, tool_calls?, reasoning?, meta}`.
 
         `session_data`: `messages` and `tools` of a session or of a Chat Completions request. Raises
@@ -114,7 +113,7 @@ class OpenAIAPI(BaseAPI):
         finally:
             background.close()
 
-    async def _answer(self, session_data: Json) -> Json:
+    async def _answer(self, session_data: Json) -> Message:
         client = Client(os.environ)
         try:
             models = Models({"providers": {PROGRAM: self.entry}}, client, os.environ)
@@ -127,12 +126,12 @@ class OpenAIAPI(BaseAPI):
 OpenAI_API = OpenAIAPI  # an alternative spelling (docs/reference/library.md)
 
 
-async def answered(api: Model, session_data: Json) -> Json:
+async def answered(api: Model, session_data: Json) -> Message:
     """Return one message of a model. Raises ModelError."""
     numbers = iter(range(1, 1_000_000))
     options = Options.of(session_data, lambda kind: f"{kind}_{next(numbers)}")
     messages, tools = session_data.get("messages") or [], session_data.get("tools") or []
-    made: Json = {"messages": []}
+    made: Session = {"messages": []}
     folder = Folder(made)
     async with aclosing(api.stream(messages, tools, options)) as events:
         async for event in events:
@@ -141,8 +140,7 @@ async def answered(api: Model, session_data: Json) -> Json:
                 raise ModelError(event["message"], retryable=retryable)
             folder.apply(event)
     folder.flush()
-    message: Json = made["messages"][-1]
-    return message
+    return made["messages"][-1]
 
 
 class BaseAgent:
@@ -166,7 +164,7 @@ class BaseAgent:
         api: BaseAPI | None = None,
         tools: Iterable[Any] = (),
     ) -> None:
-        self.session: Json = {"messages": []}
+        self.session: Session = {"messages": []}
         self._app = _app(_configured(config, home, api), api, tools)
         self._background = Background()
         try:
@@ -175,11 +173,11 @@ class BaseAgent:
             self.close()
             raise
 
-    def Agent(self, session_data: Json) -> Json:
+    def Agent(self, session_data: Session) -> Session:
         """Run a session and return the updated one; `session_data` is not changed."""
         return self.run(session_data)
 
-    def run(self, session: Json, on_event: Callable[[Event], object] | None = None) -> Json:
+    def run(self, session: Session, on_event: Callable[[Event], object] | None = None) -> Session:
         """Run a session and return the updated one; `session` is not changed.
 
         `on_event` is called with each event, in this thread; an exception in it ends the run. A
@@ -193,16 +191,16 @@ class BaseAgent:
                 if on_event is not None:
                     on_event(event)
         except StopIteration as end:
-            done: Json = end.value
+            done: Session = end.value
             return done
         finally:
             events.close()
 
-    def events(self, session: Json) -> Generator[Event, None, Json]:
+    def events(self, session: Session) -> Generator[Event, None, Session]:
         """Yield the events of a run; the generator returns the updated session."""
         return self.stepwise(deepcopy(session))
 
-    def stepwise(self, session: Json) -> Generator[Event, None, Json]:
+    def stepwise(self, session: Session) -> Generator[Event, None, Session]:
         """Run a session in place and yield the events; the generator returns the session.
 
         After every event `session` can be stored and run again. Raises Problem.
@@ -216,31 +214,32 @@ class BaseAgent:
         finally:
             with suppress(RuntimeError):  # the agent was closed during the run
                 perform(source.aclose())
-        done: Json = run.session
+        done: Session = run.session
         return done
 
-    async def _prepared(self, session: Json) -> Any:
+    async def _prepared(self, session: Session) -> Any:
         return self._app.agent.prepare(session)
 
     def call(
         self, message: str | Mapping[str, Any], on_event: Callable[[Event], object] | None = None
-    ) -> Json:
+    ) -> Message:
         """Append a user message to the conversation, run it and return the answer.
 
         If the run failed, the answer is its error message. If the run waits for an answer
         (`session["interrupts"]`), it is the model's last message. Raises Problem.
         """
-        said = {"role": "user", "content": message} if isinstance(message, str) else dict(message)
-        wanted = {**self.session, "messages": [*self.session["messages"], said]}
+        given = {"role": "user", "content": message} if isinstance(message, str) else message
+        said: Any = {**given}
+        wanted: Session = {**self.session, "messages": [*self.session["messages"], said]}
         self.session = self.run(wanted, on_event)
-        answer: Json = next(m for m in reversed(self.session["messages"]) if m["role"] != "tool")
+        answer: Message = next(m for m in reversed(self.session["messages"]) if m["role"] != "tool")
         return answer
 
-    def save_state(self) -> Json:
+    def save_state(self) -> Session:
         """Return a copy of the conversation, for a SessionManager (cli/session_files.py)."""
         return deepcopy(self.session)
 
-    def load_state(self, state: Json) -> None:
+    def load_state(self, state: Session) -> None:
         """Replace the conversation by a stored one."""
         self.session = {"messages": [], **deepcopy(state)}
 
@@ -264,14 +263,14 @@ class BaseAgent:
 
 
 def run(
-    session: Json,
+    session: Session,
     on_event: Callable[[Event], object] | None = None,
     *,
     config: Mapping[str, Any] | None = None,
     home: str | Path | None = None,
     api: BaseAPI | None = None,
     tools: Iterable[Any] = (),
-) -> Json:
+) -> Session:
     """Run one session and return the updated one. The arguments are those of BaseAgent.
 
     For more than one run use BaseAgent, which tests the sandbox only once.

@@ -14,11 +14,8 @@ from dataclasses import dataclass, field
 from time import time_ns
 from typing import Any
 
-from ..session.events import Event
 from ..session.prompts import custom
-
-Message = dict[str, Any]
-Tool = dict[str, Any]
+from ..types import Event, Json, Message
 
 
 def now_ms() -> int:
@@ -95,7 +92,7 @@ class BaseAPI(ABC):
 
     @abstractmethod
     def stream(
-        self, messages: list[Message], tools: list[Tool], options: Options
+        self, messages: list[Message], tools: list[Json], options: Options
     ) -> AsyncGenerator[Event, None]:
         """Yield the AG-UI events of ONE assistant message, each as soon as it is known.
 

@@ -20,10 +20,10 @@ from typing import Any
 
 from ..http.client import Client
 from ..schema.plain import plain
-from ..session.events import Event
 from ..settings.owner_code import Outcome, load
 from ..strict_json import browser_safe, dumps, loads
 from ..telemetry import log, redact
+from ..types import Event
 from .chat import OpenAIAPI
 from .decoder import Answer
 from .failure import Failure

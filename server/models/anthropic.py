@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..session.events import Event
 from ..strict_json import dumps
-from . import Message, Options, Tool, chat_request
+from ..types import Event, Json, Message
+from . import Options, chat_request
 from .chat_request import of_answer, of_content, of_data_url
 from .decoder import Answer, Delta, reason, string
 from .failure import from_chunk
@@ -101,7 +101,7 @@ class AnthropicDecoder(Answer):
 
     # -- blocks -----------------------------------------------------------------------------------
 
-    def _start(self, index: int | None, block: Block) -> None:
+    def _start(self, index: int | None, block: Json) -> None:
         """Begin a block; compatible servers may send all of it at once."""
         kind = block.get("type")
         if kind == "text":
@@ -185,13 +185,11 @@ _UNKNOWN = frozenset(
 )
 _SAMPLING = ("temperature", "top_p", "top_k")
 
-Block = dict[str, Any]
-
 
 def request(
     provider: Provider,
     messages: list[Message],
-    tools: list[Tool],
+    tools: list[Json],
     options: Options,
     mode: str,
     names: chat_request.Names,
@@ -252,7 +250,7 @@ class AnthropicAPI(RemoteAPI):
 
 def _turns(
     provider: Provider, messages: list[Message], names: chat_request.Names
-) -> tuple[list[Block], list[dict[str, Any]]]:
+) -> tuple[list[Json], list[dict[str, Any]]]:
     """Return the system prompt and the turns of user and assistant.
 
     Tool results are turns of the user. The first turn is always the user's.
@@ -272,12 +270,12 @@ def _turns(
     return [_text(rule) for rule in rules if rule.strip()], turns
 
 
-def _blocks(provider: Provider, message: Message, names: chat_request.Names) -> list[Block]:
+def _blocks(provider: Provider, message: Message, names: chat_request.Names) -> list[Json]:
     role, content = message.get("role"), message.get("content")
     if role == "assistant":
         return [] if message.get("open") else _assistant(provider, message, names)
     if role == "tool":
-        result: Block = {"type": "tool_result"}
+        result: Json = {"type": "tool_result"}
         result["tool_use_id"] = names.safe(message["tool_call_id"])
         if inner := [_part(*piece) for piece in of_content(content)]:
             result["content"] = content if isinstance(content, str) else inner
@@ -289,8 +287,8 @@ def _blocks(provider: Provider, message: Message, names: chat_request.Names) -> 
     return []
 
 
-def _assistant(provider: Provider, message: Message, names: chat_request.Names) -> list[Block]:
-    blocks: list[Block] = []
+def _assistant(provider: Provider, message: Message, names: chat_request.Names) -> list[Json]:
+    blocks: list[Json] = []
     for kind, value in of_answer(message, provider):
         if kind == "text" and value.strip():
             blocks.append({"type": "text", "text": value})
@@ -311,7 +309,7 @@ def _assistant(provider: Provider, message: Message, names: chat_request.Names) 
     return blocks
 
 
-def _thought(item: dict[str, Any]) -> Block | None:
+def _thought(item: dict[str, Any]) -> Json | None:
     """Return a signed or redacted thinking block to send back, None for any other item."""
     if item.get("type") == "redacted_thinking" and isinstance(item.get("data"), str):
         return {"type": "redacted_thinking", "data": item["data"]}
@@ -321,7 +319,7 @@ def _thought(item: dict[str, Any]) -> Block | None:
     return None
 
 
-def _part(kind: str, value: Any) -> Block:
+def _part(kind: str, value: Any) -> Json:
     if kind == "text":
         return _text(value)
     url, name = (value, "") if kind == "image" else value
@@ -337,14 +335,14 @@ def _part(kind: str, value: Any) -> Block:
     return _text(f"[{kind} {name or media or 'of an unknown kind'}: this model cannot be given it]")
 
 
-def _text(text: str) -> Block:
+def _text(text: str) -> Json:
     return {"type": "text", "text": text if text.strip() else NOTHING_SAID}
 
 
 # -- the rest --------------------------------------------------------------------------------------
 
 
-def _tool(tool: Tool, names: chat_request.Names) -> dict[str, Any]:
+def _tool(tool: Json, names: chat_request.Names) -> dict[str, Any]:
     function = tool["function"]
     schema = {"type": "object", **(function.get("parameters") or {"properties": {}})}
     told = str(function.get("description") or "")
@@ -392,7 +390,7 @@ def _thinking(
 
 
 def _output(
-    options: Options, tools: list[Tool], mode: str, wanted: dict[str, Any]
+    options: Options, tools: list[Json], mode: str, wanted: dict[str, Any]
 ) -> dict[str, Any]:
     output = dict(wanted["output_config"]) if isinstance(wanted.get("output_config"), dict) else {}
     if effort := wanted.get("reasoning_effort"):

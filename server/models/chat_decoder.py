@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from ..session.events import Event
 from ..strict_json import browser_safe
+from ..types import Event
 from . import Options
 from .decoder import Answer, Delta, Rescue, Scanner
 from .failure import from_chunk

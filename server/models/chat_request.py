@@ -16,7 +16,8 @@ from typing import Any
 
 from ..schema.inline import inline
 from ..strict_json import Constant, text_of
-from . import Message, Options, Tool
+from ..types import Json, Message, ToolCall
+from . import Options
 from .chat_decoder import DETAILS, PARTS, TAGS
 from .text_tools import history
 from .vendors import Preset, Provider
@@ -58,7 +59,7 @@ class Names:
 def request(
     provider: Provider,
     messages: list[Message],
-    tools: list[Tool],
+    tools: list[Json],
     options: Options,
     mode: str,
     names: Names,
@@ -89,11 +90,11 @@ def request(
 def prepared(
     provider: Provider,
     messages: list[Message],
-    tools: list[Tool],
+    tools: list[Json],
     mode: str,
     options: Options,
     choice: str | None,
-) -> tuple[list[Message], list[Tool], str | None]:
+) -> tuple[list[Message], list[Json], str | None]:
     """Return (messages, tools, tool choice) adapted to this provider, still session-shaped.
 
     In the modes json_schema and text, calls become text. References in schemas are resolved there,
@@ -239,7 +240,7 @@ def _reasoning(provider: Provider, message: Message, content: Any, ours: bool) -
     return {}
 
 
-def _call(call: dict[str, Any], names: Names, ids: Mapping[str, str], ours: bool) -> dict[str, Any]:
+def _call(call: ToolCall, names: Names, ids: Mapping[str, str], ours: bool) -> dict[str, Any]:
     function = call["function"]
     arguments = object_text(function.get("arguments") or "")
     sent = {
@@ -289,13 +290,13 @@ def plain_text(content: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _idle(name: str) -> Tool:
+def _idle(name: str) -> Json:
     """Return the declaration of a tool that was called earlier and is no longer offered."""
     about = "It cannot be called now."
     return {"type": "function", "function": {"name": name, "description": about}}
 
 
-def _written_out(tool: Tool) -> Tool:
+def _written_out(tool: Json) -> Json:
     """Return the tool with its schema's references resolved.
 
     Gemini and others refuse a whole request for one `$ref`.
@@ -306,7 +307,7 @@ def _written_out(tool: Tool) -> Tool:
     return {**tool, "function": {**function, "parameters": inline(function["parameters"])}}
 
 
-def _tool(tool: Tool, strict: bool, names: Names) -> Tool:
+def _tool(tool: Json, strict: bool, names: Names) -> Json:
     if isinstance(tool, Constant):
         return tool  # from the toolbox: its name and members are valid for every provider
     function = tool["function"]
@@ -329,7 +330,7 @@ def _tool_choice(provider: Provider, choice: str | None, names: Names) -> Any:
     return {"type": "function", "function": name} if "named" in modes else None
 
 
-def wanted_format(options: Options, tools: list[Tool], mode: str) -> dict[str, Any] | None:
+def wanted_format(options: Options, tools: list[Json], mode: str) -> dict[str, Any] | None:
     """Return the response_format of a call, in the shape of Chat Completions; None for any text."""
     if mode == "json_schema" and tools:
         return history.response_format(tools, options.response_format, options.tool_choice)

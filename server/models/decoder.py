@@ -16,17 +16,10 @@ from typing import Any, NamedTuple, Protocol
 from ..http.sse import Decoder as EventStream
 from ..http.sse import Event as ServerEvent
 from ..http.sse import EventTooLarge
-from ..session.events import (
-    Event,
-    text_delta,
-    text_end,
-    text_start,
-    think_delta,
-    think_end,
-    think_start,
-)
+from ..session.events import text_delta, text_end, text_start, think_delta, think_end, think_start
 from ..session.outcome import Ending, ending
 from ..strict_json import LARGEST_COUNT, browser_safe
+from ..types import Event, MessageMeta, Usage
 from . import Options
 from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_error
 from .tool_call_assembler import Call, Calls, Halves, opaque
@@ -41,7 +34,7 @@ from .vendors import Provider
 _BYTES_PER_TOKEN = 4  # off by 20-26 % for mixed text; estimates are marked as such
 
 
-def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> dict[str, Any]:
+def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> Usage:
     """Return the session's usage object from a provider's, or an estimate if it reported nothing.
 
     `sent` and `received`: bytes of the request and of the answer, for the estimate. Token counts:
@@ -69,7 +62,7 @@ def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> dict[str, A
         prompt = max((total or 0) - completion, 0)
     if total is not None and hit is written is None:
         completion += _beside(raw, total - prompt - completion)
-    usage = {
+    usage: Usage = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": min(prompt + completion, LARGEST_COUNT) if total is None else total,
@@ -271,7 +264,7 @@ class Answer(ABC):
         now = self._options.now_ms()
         if self._first_ms is None:
             self._first_ms = now
-        meta = {
+        meta: MessageMeta = {
             "model": self._provider.model,
             "provider": self._provider.name,
             "usage": self._priced(sent),
@@ -410,7 +403,7 @@ class Answer(ABC):
             return "tool_calls"
         return self._finish or "stop"
 
-    def _priced(self, sent: int) -> dict[str, Any]:
+    def _priced(self, sent: int) -> Usage:
         received = self._received + sum(call.size for call in self._calls.all)
         used = read(self._usage, sent, received)
         cost = price(used, self._provider.costs)

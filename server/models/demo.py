@@ -19,7 +19,6 @@ from itertools import cycle, islice
 from typing import Any
 
 from ..session.events import (
-    Event,
     run_error,
     text_delta,
     text_end,
@@ -32,7 +31,8 @@ from ..session.events import (
     tool_start,
 )
 from ..strict_json import JSONError, dumps, loads
-from . import BaseAPI, Message, Options, Tool, decoder
+from ..types import Event, Json, Message, MessageMeta
+from . import BaseAPI, Options, decoder
 from .http_model import Sleep
 
 PACE_S = 0.012  # between two deltas: about 80 tokens a second
@@ -67,7 +67,7 @@ class DemoAPI(BaseAPI):
         self._pace, self._sleep = pace, sleep
 
     async def stream(
-        self, messages: list[Message], tools: list[Tool], options: Options
+        self, messages: list[Message], tools: list[Json], options: Options
     ) -> AsyncGenerator[Event, None]:
         """Yield the events of the next answer. See BaseAPI."""
         began = options.now_ms()
@@ -83,7 +83,7 @@ class DemoAPI(BaseAPI):
             elif number % BREATH == 0:
                 await self._sleep(0)
         sent = sum(len(_text(message)) for message in messages)
-        meta = {
+        meta: MessageMeta = {
             "model": "demo",
             "provider": "demo",
             "usage": decoder.read(None, sent, len(answer.text) + len(answer.thought)),
@@ -94,7 +94,7 @@ class DemoAPI(BaseAPI):
         yield text_end(options.message_id, meta, options.now_ms())
 
 
-def decide(messages: list[Message], tools: list[Tool], language: str = "") -> Answer:
+def decide(messages: list[Message], tools: list[Json], language: str = "") -> Answer:
     """Return the next answer, a pure function of the messages."""
     asked = max((i for i, m in enumerate(messages) if m.get("role") == "user"), default=-1)
     said = _text(messages[asked]).strip() if asked >= 0 else ""
@@ -112,7 +112,7 @@ def decide(messages: list[Message], tools: list[Tool], language: str = "") -> An
 class _Script:
     """The texts of one language, the offered tools and the results since the last user message."""
 
-    def __init__(self, texts: dict[str, str], tools: list[Tool], results: list[Message]) -> None:
+    def __init__(self, texts: dict[str, str], tools: list[Json], results: list[Message]) -> None:
         self._texts, self._results = texts, results
         self._tools = {tool["function"]["name"]: tool["function"] for tool in tools}
 

@@ -22,10 +22,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from ..http.client import Client, ClientError, Response, Timeouts
-from ..session.events import Event
 from ..strict_json import dumps, text_of
 from ..telemetry import log, tracing
-from . import BaseAPI, Message, Options, Tool, chat_request
+from ..types import Event, Json, Message
+from . import BaseAPI, Options, chat_request
 from .decoder import Answer, Reader, Scanner
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
 from .text_tools.parser import JsonReply, TagScanner, properties, rescue
@@ -299,7 +299,7 @@ class Call:
     """
 
     body: Callable[[bool], dict[str, Any]]
-    tools: list[Tool]
+    tools: list[Json]
     options: Options
     mode: str
     names: chat_request.Names
@@ -343,7 +343,7 @@ class RemoteAPI(BaseAPI):
     def request(
         provider: Provider,
         messages: list[Message],
-        tools: list[Tool],
+        tools: list[Json],
         options: Options,
         mode: str,
         names: chat_request.Names,
@@ -355,7 +355,7 @@ class RemoteAPI(BaseAPI):
         return {"authorization": f"Bearer {key}"}
 
     def stream(
-        self, messages: list[Message], tools: list[Tool], options: Options
+        self, messages: list[Message], tools: list[Json], options: Options
     ) -> AsyncGenerator[Event, None]:
         """See BaseAPI. All attempts together take at most `options.request_timeout`."""
         offered = [] if options.tool_choice == "none" else tools
@@ -370,7 +370,9 @@ class RemoteAPI(BaseAPI):
                 """Return the request body, without earlier reasoning if `plain`."""
                 told = messages
                 if plain:
-                    told = [{k: v for k, v in m.items() if k != "reasoning"} for m in messages]
+                    told = [message.copy() for message in messages]
+                    for message in told:
+                        message.pop("reasoning", None)
                 return self.request(self.provider, told, offered, options, mode, names)
 
             return Call(body, offered, options, mode, names)

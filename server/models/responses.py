@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..session.events import Event
-from . import Message, Options, Tool, chat_request
+from ..types import Event, Json, Message
+from . import Options, chat_request
 from .chat_request import of_answer, of_content
 from .decoder import Answer, reason, string
 from .failure import Failure, from_chunk
@@ -242,13 +242,11 @@ _UNKNOWN = frozenset(
 )
 _PHASES = ("commentary", "final_answer")
 
-Item = dict[str, Any]
-
 
 def request(
     provider: Provider,
     messages: list[Message],
-    tools: list[Tool],
+    tools: list[Json],
     options: Options,
     mode: str,
     names: chat_request.Names,
@@ -297,7 +295,7 @@ class ResponsesAPI(RemoteAPI):
 # -- the conversation ------------------------------------------------------------------------------
 
 
-def _items(provider: Provider, message: Message, names: chat_request.Names) -> list[Item]:
+def _items(provider: Provider, message: Message, names: chat_request.Names) -> list[Json]:
     role, content = message.get("role"), message.get("content")
     if role == "assistant":
         return [] if message.get("open") else _assistant(provider, message, names)
@@ -309,8 +307,8 @@ def _items(provider: Provider, message: Message, names: chat_request.Names) -> l
     return []
 
 
-def _assistant(provider: Provider, message: Message, names: chat_request.Names) -> list[Item]:
-    items: list[Item] = []
+def _assistant(provider: Provider, message: Message, names: chat_request.Names) -> list[Json]:
+    items: list[Json] = []
     phase: dict[str, str] = {}
     for kind, value in of_answer(message, provider):
         if kind == "text":
@@ -332,7 +330,7 @@ def _assistant(provider: Provider, message: Message, names: chat_request.Names) 
     return items
 
 
-def _thought(item: Item) -> Item | None:
+def _thought(item: Json) -> Json | None:
     """Return a reasoning item to send back, encrypted or in plain text as local models give it.
 
     None for an item with neither: it refers to the provider's store, which is not used.
@@ -351,7 +349,7 @@ def _content(content: Any) -> Any:
     return parts or ""
 
 
-def _part(kind: str, value: Any) -> Item:
+def _part(kind: str, value: Any) -> Json:
     if kind == "text":
         return {"type": "input_text", "text": value}
     if kind == "image":
@@ -363,7 +361,7 @@ def _part(kind: str, value: Any) -> Item:
 # -- the rest --------------------------------------------------------------------------------------
 
 
-def _tool(tool: Tool, strict: bool, names: chat_request.Names) -> Item:
+def _tool(tool: Json, strict: bool, names: chat_request.Names) -> Json:
     """Return the declaration of a tool. `strict` is always set: this API's default is true."""
     function = tool["function"]
     return {
@@ -384,7 +382,7 @@ def _reasoning(provider: Provider, wanted: dict[str, Any]) -> dict[str, Any]:
     return reasoning | (own if isinstance(own, dict) else {})
 
 
-def _text(options: Options, tools: list[Tool], mode: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def _text(options: Options, tools: list[Json], mode: str, wanted: dict[str, Any]) -> dict[str, Any]:
     text = dict(wanted["text"]) if isinstance(wanted.get("text"), dict) else {}
     if verbosity := wanted.get("verbosity"):
         text.setdefault("verbosity", verbosity)

@@ -17,15 +17,14 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..types import Json
 from . import syscalls
 from .policy import TIERS, Policy, code_folders
 from .worker_pool import Pool
 
 PR_SET_DUMPABLE = 4
 STALE_S = 600
-Facts = dict[str, Any]
-Proof = dict[str, Any]  # {tier, network, missing, tried}, for `/info`
-Attempt = Callable[[Pool, str, Facts], Awaitable[dict[str, dict[str, str]]]]
+Attempt = Callable[[Pool, str, Json], Awaitable[dict[str, dict[str, str]]]]
 
 RESIDUES = {
     "A": [],
@@ -40,7 +39,7 @@ RESIDUES = {
 
 async def prove(
     home: Path, options: dict[str, Any], most: str, attempt: Attempt
-) -> tuple[Pool | None, Proof]:
+) -> tuple[Pool | None, Json]:
     """Return (the pool of the strongest working tier up to `most`, its proof for `/info`).
 
     The pool is None for tier `none`. `options`: server.sandbox. `attempt` runs the self-test in a
@@ -89,7 +88,7 @@ async def prove(
     return None, make_proof("none", "full", tried)
 
 
-def pool_for(home: Path, options: dict[str, Any], proof: Proof) -> Pool | None:
+def pool_for(home: Path, options: dict[str, Any], proof: Json) -> Pool | None:
     """Return the pool for a proof made by another process of the same start, None for tier `none`.
 
     Nothing is tried again. If the sandbox no longer works, every call fails.
@@ -158,7 +157,7 @@ def closed_to_others(places: tuple[str, ...], workspaces: Path) -> str:
     return ""
 
 
-def make_proof(tier: str, network: str, tried: dict[str, str], configured: str = "") -> Proof:
+def make_proof(tier: str, network: str, tried: dict[str, str], configured: str = "") -> Json:
     """Return a proof: `{tier, network, missing, tried}`.
 
     `missing`: what the tier does not prevent. `tried`: why each stronger tier was rejected.
@@ -179,7 +178,7 @@ def harden() -> None:
 
 
 @contextlib.contextmanager
-def escape_targets(home: Path) -> Iterator[Facts]:
+def escape_targets(home: Path) -> Iterator[Json]:
     """Yield targets outside of the sandbox for selftest.py, and remove them afterwards."""
     for stale in home.glob(".canary-*"):  # left by a server that was killed during its start
         if time.time() - stale.stat().st_mtime > STALE_S:

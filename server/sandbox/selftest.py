@@ -20,10 +20,8 @@ from typing import Any
 from . import syscalls
 from .syscalls import NUMBERS
 
-Facts = dict[str, Any]
 
-
-def attempts(_context: object, facts: Facts) -> dict[str, dict[str, str]]:
+def attempts(_context: object, facts: dict[str, Any]) -> dict[str, dict[str, str]]:
     """Try all escapes and controls. Returns {"escapes": {name: result}, "works": {name: result}}.
 
     A result is "" if the attempt failed. `facts`: secret, a file outside; port, a TCP port of the
@@ -33,7 +31,7 @@ def attempts(_context: object, facts: Facts) -> dict[str, dict[str, str]]:
     return {"escapes": escapes, "works": {n: try_attempt(c, facts) for n, c in CONTROLS.items()}}
 
 
-def try_attempt(attempt: Callable[[Facts], object], facts: Facts) -> str:
+def try_attempt(attempt: Callable[[dict[str, Any]], object], facts: dict[str, Any]) -> str:
     """Return the result of one attempt as text, "" if it failed."""
     try:
         return str(attempt(facts) or "done")[:80]
@@ -41,101 +39,101 @@ def try_attempt(attempt: Callable[[Facts], object], facts: Facts) -> str:
         return ""
 
 
-def read_outside(facts: Facts) -> object:
+def read_outside(facts: dict[str, Any]) -> object:
     """Read the server's file."""
     return len(Path(facts["secret"]).read_bytes())
 
 
-def write_outside(facts: Facts) -> object:
+def write_outside(facts: dict[str, Any]) -> object:
     """Open the server's file for writing."""
     with open(facts["secret"], "ab"):  # noqa: PTH123
         return "opened for writing"
 
 
-def truncate_outside(facts: Facts) -> None:
+def truncate_outside(facts: dict[str, Any]) -> None:
     """Truncate the server's file to its own size."""
     os.truncate(facts["secret"], os.stat(facts["secret"]).st_size)  # noqa: PTH116
 
 
-def make_outside(facts: Facts) -> None:
+def make_outside(facts: dict[str, Any]) -> None:
     """Create a file beside the server's."""
     Path(facts["secret"] + ".planted").touch()
 
 
-def servers_environment(facts: Facts) -> object:
+def servers_environment(facts: dict[str, Any]) -> object:
     """Read the server's environment."""
     return len(Path(f"/proc/{facts['server']}/environ").read_bytes())
 
 
-def servers_memory(facts: Facts) -> object:
+def servers_memory(facts: dict[str, Any]) -> object:
     """Open the server's memory."""
     with open(f"/proc/{facts['server']}/mem", "rb"):  # noqa: PTH123
         return "opened"
 
 
-def signal_server(facts: Facts) -> None:
+def signal_server(facts: dict[str, Any]) -> None:
     """Send signal 0 to the server."""
     if Path("/proc/self").readlink().name == str(facts["server"]):
         raise OSError("another process of that number")
     os.kill(facts["server"], 0)
 
 
-def limit_server(facts: Facts) -> None:
+def limit_server(facts: dict[str, Any]) -> None:
     """Read a resource limit of the server."""
     resource.prlimit(facts["server"], resource.RLIMIT_CPU)
 
 
-def tcp(facts: Facts) -> None:
+def tcp(facts: dict[str, Any]) -> None:
     """Connect to the server's TCP port."""
     socket.create_connection(("127.0.0.1", facts["port"]), 2).close()
 
 
-def udp(facts: Facts) -> None:
+def udp(facts: dict[str, Any]) -> None:
     """Send a datagram to the server's port."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.sendto(b"x", ("127.0.0.1", facts["port"]))
 
 
-def unix(facts: Facts) -> None:
+def unix(facts: dict[str, Any]) -> None:
     """Connect to the server's abstract Unix socket."""
     with socket.socket(socket.AF_UNIX) as client:
         client.connect("\0" + facts["name"])
 
 
-def netlink(_: Facts) -> None:
+def netlink(_: dict[str, Any]) -> None:
     """Open a netlink socket."""
     socket.socket(16, socket.SOCK_RAW, 0).close()
 
 
-def namespaces(_: Facts) -> None:
+def namespaces(_: dict[str, Any]) -> None:
     """Make a user namespace."""
     syscalls.unshare(syscalls.NEWUSER)
 
 
-def mounts(_: Facts) -> None:
+def mounts(_: dict[str, Any]) -> None:
     """Mount a file system."""
     syscalls.mount("tmpfs", ".", 0)
 
 
-def trace(facts: Facts) -> None:
+def trace(facts: dict[str, Any]) -> None:
     """Attach to the server with ptrace(2) and detach."""
     syscalls.syscall("ptrace", NUMBERS[syscalls.arch()]["ptrace"], 16, facts["server"], 0, 0)
     syscalls.syscall("ptrace", NUMBERS[syscalls.arch()]["ptrace"], 17, facts["server"], 0, 0)
 
 
-def io_uring(_: Facts) -> None:
+def io_uring(_: dict[str, Any]) -> None:
     """Set up an io_uring."""
     parameters = ctypes.create_string_buffer(120)
     os.close(syscalls.syscall("io_uring_setup", 425, 1, ctypes.addressof(parameters)))
 
 
-def superuser(_: Facts) -> None:
+def superuser(_: dict[str, Any]) -> None:
     """Become root, or remain it."""
     if os.geteuid() != 0:
         os.setresuid(0, 0, 0)
 
 
-def own_folder(_: Facts) -> object:
+def own_folder(_: dict[str, Any]) -> object:
     """Write, read and remove a file in the session's folder."""
     Path("canary").write_text("sings")
     text = Path("canary").read_text()
@@ -143,13 +141,13 @@ def own_folder(_: Facts) -> object:
     return text
 
 
-def programs(_: Facts) -> object:
+def programs(_: dict[str, Any]) -> object:
     """Run a shell."""
     found = subprocess.run(["/bin/sh", "-c", "echo $((6 * 7))"], capture_output=True, check=True)
     return found.stdout.decode().strip() == "42" or None
 
 
-def scratch(_: Facts) -> None:
+def scratch(_: dict[str, Any]) -> None:
     """Create and remove a temporary file."""
     # Below tier A the folder is shared, and a fixed name could be taken.
     place = Path(os.environ["TMPDIR"], f"canary-{secrets.token_hex(8)}")
@@ -157,14 +155,14 @@ def scratch(_: Facts) -> None:
     place.unlink()
 
 
-def threads(_: Facts) -> None:
+def threads(_: dict[str, Any]) -> None:
     """Start a thread."""
     one = threading.Thread(target=os.getpid)
     one.start()
     one.join()
 
 
-def own_limits(_: Facts) -> object:
+def own_limits(_: dict[str, Any]) -> object:
     """Read the own CPU limit."""
     return resource.getrlimit(resource.RLIMIT_CPU)[1] > 0
 

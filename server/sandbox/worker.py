@@ -143,8 +143,6 @@ RESULTS, RULES, CALLS = 3, 4, 5  # the tool's descriptors besides its output; CA
 HEADER = 8  # bytes of the length before a call
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1  # netdevice(7)
 
-Request = dict[str, Any]
-
 
 def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
     """Prepare, wait for a call, run it, exit."""
@@ -161,7 +159,7 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
     except OSError:  # the server closed with a message unread
         os._exit(0)
     forward_call(door, data, descriptors)  # the tool parses it while the folder is mounted here
-    request: Request = json.loads(data)
+    request: dict[str, Any] = json.loads(data)
     try:
         if policy.tier == "A":
             mount_workspace(os.path.relpath(request["folder"], policy.workspaces), request["inode"])
@@ -258,7 +256,7 @@ def become_tool(door: socket.socket, policy: Policy, filter: bytes) -> NoReturn:
     door.sendall(PREPARED.encode())
     warm_up()
     data, descriptors = receive_call(door.fileno())
-    request: Request = json.loads(data)
+    request: dict[str, Any] = json.loads(data)
     if policy.tier == "A":
         request["folder"] = WORKSPACE
     if door.recv(len(GO)) != GO:
@@ -345,7 +343,7 @@ def restrict(policy: Policy, filter: bytes) -> int:
     return nothing
 
 
-def confine(request: Request, *, policy: Policy) -> None:
+def confine(request: dict[str, Any], *, policy: Policy) -> None:
     """Apply the restrictions that depend on the call: limits, folder, environment.
 
     Raises OSError; then the tool does not run.

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, get_args, get_origin
 
-from .plain import FORMATS, Schema, plain
+from .plain import FORMATS, plain
 from .report import Place
 from .shapes import Build, Refused, Shape, Shapes, SignatureError, array_builder, constants
 from .validate import SchemaError, Validator
@@ -197,7 +197,7 @@ def _enum(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
 
 def _dataclass(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
     hints = _hints(cls, hint, shapes, where)
-    properties: dict[str, Schema] = {}
+    properties: dict[str, dict[str, Any]] = {}
     builds: dict[str, Build] = {}
     required = []
     for field in dataclasses.fields(cls):
@@ -243,7 +243,7 @@ def _named_tuple(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
     for item, name in zip(items, cls._fields, strict=True):
         if name in cls._field_defaults:
             add_default(item, cls._field_defaults[name])
-    schema: Schema = {
+    schema: dict[str, Any] = {
         "type": "array",
         "minItems": len(fields) - len(cls._field_defaults),
         "maxItems": len(fields),
@@ -265,7 +265,7 @@ def _hints(cls: Any, hint: Any, shapes: Shapes, where: str) -> dict[str, Any]:
     return {name: _substituted(kind, given) for name, kind in hints.items()} if given else hints
 
 
-def add_default(schema: Schema, default: Any) -> None:
+def add_default(schema: dict[str, Any], default: Any) -> None:
     """Set `default` in the schema; remove it if the default has no JSON form."""
     try:
         schema["default"] = plain(default)
@@ -273,7 +273,9 @@ def add_default(schema: Schema, default: Any) -> None:
         schema.pop("default", None)
 
 
-def _object(cls: type, properties: dict[str, Schema], required: list[str]) -> Schema:
+def _object(
+    cls: type, properties: dict[str, dict[str, Any]], required: list[str]
+) -> dict[str, Any]:
     documented = parse(cls.__dict__.get("__doc__")).parameters
     for name, text in documented.items():
         if name in properties:
@@ -281,9 +283,9 @@ def _object(cls: type, properties: dict[str, Schema], required: list[str]) -> Sc
     return closed(properties, required)
 
 
-def closed(properties: dict[str, Schema], required: list[str]) -> Schema:
+def closed(properties: dict[str, dict[str, Any]], required: list[str]) -> dict[str, Any]:
     """Return the schema of an object that has these properties and no others."""
-    schema: Schema = {"type": "object", "properties": properties}
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
     return {**schema, "additionalProperties": False}
@@ -353,8 +355,8 @@ class Signature:
 
     name: str
     description: str | None
-    parameters: Schema
-    returns: Schema | None
+    parameters: dict[str, Any]
+    returns: dict[str, Any] | None
     arguments: tuple[Parameter, ...]
     injected: tuple[str, ...]
     order: tuple[str, ...]  # those called by position, injected ones included
@@ -383,7 +385,7 @@ def schema_of(
     namespace = _namespace(function)
     shapes = Shapes(namespace, describe, titled=titled)
     doc = parse(inspect.getdoc(function))
-    properties: dict[str, Schema] = {}
+    properties: dict[str, dict[str, Any]] = {}
     arguments, injected, order = [], [], []
     for parameter in parameters:
         where = f"{name}({parameter.name})"
@@ -417,12 +419,12 @@ def schema_of(
     )
 
 
-def response_schema(returns: Schema | None) -> Schema:
+def response_schema(returns: dict[str, Any] | None) -> dict[str, Any]:
     """Return the schema of the envelope of a result (tools/result.py).
 
     `returns` is the schema of the result; None leaves out `result`.
     """
-    text: Schema = {"type": "string"}
+    text: dict[str, Any] = {"type": "string"}
     attachment = {
         "type": "object",
         "properties": {
@@ -436,8 +438,8 @@ def response_schema(returns: Schema | None) -> Schema:
         "properties": {"type": text, "message": text, "details": {}},
         "required": ["type", "message"],
     }
-    properties: dict[str, Schema] = {"status": {"type": "string", "enum": list(STATUSES)}}
-    envelope: Schema = {"type": "object", "properties": properties, "required": ["status"]}
+    properties: dict[str, dict[str, Any]] = {"status": {"type": "string", "enum": list(STATUSES)}}
+    envelope: dict[str, Any] = {"type": "object", "properties": properties, "required": ["status"]}
     if returns is not None:
         properties["result"] = {key: sub for key, sub in returns.items() if key != "$defs"}
         if "$defs" in returns:  # $refs start at the root, which is the envelope
@@ -490,7 +492,7 @@ def _is_injected(hint: Any, inject: Collection[str | type]) -> bool:
 
 def _returned(
     function: Callable[..., Any], namespace: dict[str, Any], *, titled: bool
-) -> Schema | None:
+) -> dict[str, Any] | None:
     """Return the schema of the result, {} if it can't be described: it is only informative."""
     annotation = inspect.signature(function).return_annotation
     shapes = Shapes(namespace, describe, titled=titled)
@@ -504,7 +506,7 @@ def _returned(
     return {**schema, "$defs": shapes.defs} if shapes.defs else schema
 
 
-def _checked(schema: Schema, name: str) -> Validator:
+def _checked(schema: dict[str, Any], name: str) -> Validator:
     try:
         return Validator(schema, formats=FORMATS)
     except SchemaError as error:  # only by constraints in Annotated

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from ..strict_json import LARGEST_COUNT, pointer
 
-JsonSchema = dict[str, Any]
 Test = Callable[[Any], bool]
 Place = tuple[str | int, ...]
 NOTHING: Any = object()
@@ -76,8 +75,8 @@ class Kind:
     fits: Test
     words: str
     holds: Test
-    schema: JsonSchema = field(default_factory=dict)
-    form: JsonSchema = field(default_factory=dict)
+    schema: dict[str, Any] = field(default_factory=dict)
+    form: dict[str, Any] = field(default_factory=dict)
     fields: Mapping[str, Kind] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     each: Kind | None = None
@@ -147,7 +146,7 @@ def shown(value: Any) -> str:
 # -- schema ---------------------------------------------------------------------------------------
 
 
-def json_schema(kind: Kind, *, form: bool = False) -> JsonSchema:
+def json_schema(kind: Kind, *, form: bool = False) -> dict[str, Any]:
     """Return a new JSON Schema of a kind, which accepts at least what the kind does.
 
     With `form` it is the one that forms are made from: it has all keywords of `Kind.form`, and
@@ -176,12 +175,12 @@ def json_schema(kind: Kind, *, form: bool = False) -> JsonSchema:
 # -- kinds ----------------------------------------------------------------------------------------
 
 
-def leaf(fits: Test, words: str, schema: JsonSchema | None = None) -> Kind:
+def leaf(fits: Test, words: str, schema: dict[str, Any] | None = None) -> Kind:
     """Return a kind whose members, if it has any, are not looked at."""
     return Kind(fits, words, fits, schema or {})
 
 
-def _typed(name: str, none: bool) -> JsonSchema:
+def _typed(name: str, none: bool) -> dict[str, Any]:
     return {"type": [name, "null"] if none else name}
 
 

@@ -22,8 +22,6 @@ from typing import Any
 from . import formats
 from .compile import Format
 
-Schema = dict[str, Any]
-
 NUMBER_TEXT = r"^[+-]?[0-9]+(\.[0-9]+)?$"
 _TEXTUAL = {"uuid", "pathlib", "ipaddress", "decimal"}  # modules whose values are their str()
 _SPAN = re.compile(
@@ -150,12 +148,12 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
-def _text(format_name: str) -> Schema:
+def _text(format_name: str) -> dict[str, Any]:
     return {"type": "string", "format": format_name}
 
 
 # class -> (schema, builder); None: the class itself is the builder
-SCALARS: dict[str, tuple[Schema, Callable[[Any], Any] | None]] = {
+SCALARS: dict[str, tuple[dict[str, Any], Callable[[Any], Any] | None]] = {
     "builtins.int": ({"type": "integer"}, int),
     "builtins.float": ({"type": "number"}, float),
     "builtins.str": ({"type": "string"}, str),
@@ -178,7 +176,7 @@ SCALARS: dict[str, tuple[Schema, Callable[[Any], Any] | None]] = {
 }
 
 
-def scalar(hint: Any) -> tuple[Schema, Callable[[Any], Any]] | None:
+def scalar(hint: Any) -> tuple[dict[str, Any], Callable[[Any], Any]] | None:
     """Return (schema, builder) of a class in SCALARS, else None.
 
     Classes are found by top-level module and name: Python 3.13 has `pathlib._local.Path`.

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
 from .keywords import identity
-from .plain import FORMATS, NUMBER_TEXT, Schema, plain, scalar
+from .plain import FORMATS, NUMBER_TEXT, plain, scalar
 from .report import Place, describe, json_type
 from .validate import Validator
 
@@ -51,7 +51,7 @@ class Refused(ValueError):
 class Shape:
     """The schema of a type and the builder of its values."""
 
-    schema: Schema
+    schema: dict[str, Any]
     build: Build
 
 
@@ -71,7 +71,7 @@ class Shapes:
         self, namespace: dict[str, Any], describe: Describe, *, titled: bool = False
     ) -> None:
         self.namespace = namespace
-        self.defs: dict[str, Schema] = {}
+        self.defs: dict[str, dict[str, Any]] = {}
         self._describe, self._titled = describe, titled
         # full name of a class -> (type, name in defs) of each class with that name
         self._known: dict[str, list[tuple[Any, str]]] = {}
@@ -199,13 +199,13 @@ class Shapes:
 
         return Shape({"anyOf": [shape.schema for shape in shapes]}, build)
 
-    def validator(self, schema: Schema) -> Validator:
+    def validator(self, schema: dict[str, Any]) -> Validator:
         """Return a Validator of a schema that may refer to `defs`."""
         return Validator({**schema, "$defs": self.defs} if self.defs else schema, formats=FORMATS)
 
     def _array(self, args: tuple[Any, ...], where: str, kind: Callable[[Any], Any]) -> Shape:
         item = self.of(args[0] if args else Any, where)
-        schema: Schema = {"type": "array"}
+        schema: dict[str, Any] = {"type": "array"}
         if item.schema:
             schema["items"] = item.schema
         return Shape(schema, array_builder(lambda index: item.build, kind))
@@ -216,13 +216,13 @@ class Shapes:
         if len(args) == 2 and args[1] is Ellipsis:
             return self._array(args[:1], where, tuple)
         items = [self.of(arg, where) for arg in args]
-        schema: Schema = {"type": "array", "minItems": len(items), "maxItems": len(items)}
+        schema: dict[str, Any] = {"type": "array", "minItems": len(items), "maxItems": len(items)}
         if items:
             schema["prefixItems"] = [item.schema for item in items]
         return Shape(schema, array_builder(lambda index: items[index].build, tuple))
 
     def _dict(self, args: tuple[Any, ...], where: str) -> Shape:
-        schema: Schema = {"type": "object"}
+        schema: dict[str, Any] = {"type": "object"}
         if not args:
             return Shape(schema, lambda value, at: value)
         names, key = self._names(args[0], where)
@@ -241,7 +241,7 @@ class Shapes:
 
         return Shape(schema, build)
 
-    def _names(self, hint: Any, where: str) -> tuple[Schema, Build]:
+    def _names(self, hint: Any, where: str) -> tuple[dict[str, Any], Build]:
         """Return (the schema of a dict's keys as JSON text, the builder of a key)."""
         shape = self.of(hint, where)
         schema = shape.schema
@@ -276,7 +276,7 @@ def constants(pairs: list[tuple[Any, Any]], where: str) -> Shape:
             raise SignatureError(f"{where}: the value of {member!r} is not JSON: {error}") from None
     members = {identity(value): member for value, (member, _) in zip(values, pairs, strict=True)}
     kinds = {json_type(value) for value in values}
-    schema: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
+    schema: dict[str, Any] = {"const": values[0]} if len(values) == 1 else {"enum": values}
     if len(kinds) == 1 and not isinstance(values[0], list | dict):
         schema = {"type": kinds.pop(), **schema}
     return Shape(schema, lambda value, at: members[identity(value)])

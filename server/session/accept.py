@@ -7,17 +7,32 @@ opening events of the run, so that the client's copy changes in the same steps.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from ..errors import Problem, refuse
 from ..schema.kinds import Misfit
 from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT, pointer
+from ..types import (
+    AgentDefinition,
+    Change,
+    ClientTool,
+    Event,
+    Interrupt,
+    Json,
+    LedgerEntry,
+    Message,
+    Patch,
+    RunInfo,
+    RunWarning,
+    Session,
+    ToolCall,
+)
 from . import agent_definition, content_blocks, prompts, snapshot
-from .events import Event, Patch, drop, messages_filled, put, run_started, state_delta
+from .events import drop, messages_filled, put, run_started, state_delta
 from .limits import MOST
 from .schema import MAX_ERRORS, MAX_PATTERN, ROLE_ALIASES, VERSION, role_of, shape_misfits
 
@@ -30,7 +45,7 @@ from .schema import MAX_ERRORS, MAX_PATTERN, ROLE_ALIASES, VERSION, role_of, sha
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # OpenAI's rule, which every provider accepts
 
 
-def tool_misfits(tools: list[dict[str, Any]], schemas: Schemas | None = None) -> Iterator[Misfit]:
+def tool_misfits(tools: list[ClientTool], schemas: Schemas | None = None) -> Iterator[Misfit]:
     """Yield the misfits in a session's `tools`, which have the right shape already.
 
     `schemas` is the request's budget for schemas, None for a new one.
@@ -59,7 +74,7 @@ def tool_misfits(tools: list[dict[str, Any]], schemas: Schemas | None = None) ->
 # one. `input_required` carries a schema of its own. Pure.
 
 _text = {"type": "string"}
-ANSWERS: dict[str, dict[str, Any]] = {
+ANSWERS: dict[str, Json] = {
     "tool_call": {
         "type": "object",
         "properties": {
@@ -114,7 +129,6 @@ ANSWERS: dict[str, dict[str, Any]] = {
 
 # -- accept ---------------------------------------------------------------------------------------
 
-Session = dict[str, Any]
 
 _FILE = re.compile(r'<file name="([^"\n]*)">\n')  # a text file as the web page sends it
 TITLE_LENGTH = 30  # characters
@@ -152,7 +166,7 @@ def accept(document: Any) -> Session:
     tools = islice(tool_misfits(document.get("tools", []), schemas), MAX_ERRORS)
     refuse("session_invalid", [Misfit(("tools", *at), said).error() for at, said, *_ in tools])
     refuse("answer_invalid", list(islice(_bad_answers(document, schemas), MAX_ERRORS)))
-    return given
+    return cast(Session, given)  # checked, except for content blocks
 
 
 def _as_sent(misfit: Misfit, places: list[int]) -> Misfit:
@@ -177,12 +191,12 @@ def converted(session: Session) -> list[Event]:
 def opening(
     session: Session,
     defaults: Session,
-    agent: dict[str, Any],
+    agent: AgentDefinition,
     run_id: str,
     now_ms: int,
     new_id: Callable[[str], str],
     host: str = "",
-    remarks: Iterable[dict[str, Any]] = (),
+    remarks: Iterable[RunWarning] = (),
 ) -> list[Event]:
     """Return the events that open a run: RUN_STARTED, then what was filled in and reconciled.
 
@@ -270,7 +284,7 @@ def _unanswered_ids(session: Session) -> set[str]:
 # -- fill -----------------------------------------------------------------------------------------
 
 
-def _filled(session: Session, defaults: Session, now_ms: int) -> Iterator[dict[str, Any]]:
+def _filled(session: Session, defaults: Session, now_ms: int) -> Iterator[Change]:
     if not session.get("start_time"):
         now = datetime.fromtimestamp(now_ms // 1000, UTC)
         value = session.get("startTime") or now.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -287,7 +301,7 @@ def _filled(session: Session, defaults: Session, now_ms: int) -> Iterator[dict[s
             yield put("title", value=text)
 
 
-def title(messages: list[dict[str, Any]]) -> str:
+def title(messages: list[Message]) -> str:
     """Return the beginning of the first user message, white space collapsed; "" without one.
 
     Of several parts the first that is not blank: words come before attached files, and of a file
@@ -305,7 +319,7 @@ def title(messages: list[dict[str, Any]]) -> str:
     return ""
 
 
-def _missing(node: Session, defaults: Session, *path: str) -> Iterator[dict[str, Any]]:
+def _missing(node: Mapping[str, Any], defaults: Mapping[str, Any], *path: str) -> Iterator[Change]:
     """Yield the operations that add defaults for missing keys, at every depth.
 
     A provider is one unit: a session's provider is never completed from the server's.
@@ -323,17 +337,17 @@ def _mode(session: Session, defaults: Session) -> str:
     return str(own.get("mode", defaults["config"]["yaa"].get("mode")) or "")
 
 
-def _with_limits(defaults: Session, agent: dict[str, Any], mode: str) -> Session:
+def _with_limits(defaults: Session, agent: AgentDefinition, mode: str) -> Session:
     config = defaults["config"]
-    limits = agent_definition.limits(agent, config["limits"], mode)
+    limits: Any = agent_definition.limits(agent, config["limits"], mode)
     return {**defaults, "config": {**config, "limits": limits}}
 
 
 def _other_limits(
-    session: Session, defaults: Session, agent: dict[str, Any], mode: str
-) -> Iterator[dict[str, Any]]:
+    session: Session, defaults: Session, agent: AgentDefinition, mode: str
+) -> Iterator[Change]:
     """Yield changes of limits that another agent or mode filled in and that are unchanged since."""
-    own = session.get("config", {}).get("limits") or {}
+    own: Mapping[str, Any] = session.get("config", {}).get("limits") or {}
     wanted = defaults["config"]["limits"]
     chosen = str(session.get("run", {}).get("mode") or "")
     before = agent_definition.limits(agent_definition.of(session), wanted, chosen)
@@ -343,9 +357,7 @@ def _other_limits(
             yield put("config", "limits", name, value=limit)
 
 
-def _filled_messages(
-    messages: list[dict[str, Any]], new_id: Callable[[str], str]
-) -> Iterator[dict[str, Any]]:
+def _filled_messages(messages: list[Message], new_id: Callable[[str], str]) -> Iterator[Change]:
     for index, message in enumerate(messages):
         if "id" not in message:
             yield {"op": "add", "path": pointer(index, "id"), "value": new_id("msg")}
@@ -357,7 +369,7 @@ def _filled_messages(
 # -- settle ---------------------------------------------------------------------------------------
 
 
-def _ledger(session: Session) -> Iterator[dict[str, Any]]:
+def _ledger(session: Session) -> Iterator[Change]:
     """Yield a call log entry for each call without one, except calls of unfinished messages."""
     ledger = session.get("calls", {})
     results: dict[str, bool] = {}
@@ -370,12 +382,12 @@ def _ledger(session: Session) -> Iterator[dict[str, Any]]:
                     yield put("calls", call["id"], value=_entry(call, results.get(call["id"])))
 
 
-def _entry(call: dict[str, Any], failed: bool | None) -> dict[str, Any]:
+def _entry(call: ToolCall, failed: bool | None) -> LedgerEntry:
     state = "proposed" if failed is None else "failed" if failed else "done"
     return {"name": call["function"]["name"], "state": state, "attempt": 0}
 
 
-def _open_interrupts(session: Session) -> Iterator[dict[str, Any]]:
+def _open_interrupts(session: Session) -> Iterator[Change]:
     """Drop interrupts whose call has a result, and those of the run.
 
     The latter are raised again if still needed.
@@ -387,7 +399,7 @@ def _open_interrupts(session: Session) -> Iterator[dict[str, Any]]:
         yield put("interrupts", value=kept)
 
 
-def _compactions(session: Session) -> Iterator[dict[str, Any]]:
+def _compactions(session: Session) -> Iterator[Change]:
     """Drop compaction records beyond the last message: the client went back to an earlier one."""
     records = session.get("context", {}).get("events") or []
     there = len(session.get("messages") or ())
@@ -405,16 +417,18 @@ def _last_user(session: Session, filled: Patch) -> str:
     return ""
 
 
-def _run(session: Session, user: str, run_id: str, now_ms: int) -> dict[str, Any]:
+def _run(session: Session, user: str, run_id: str, now_ms: int) -> RunInfo:
     """Return the new `run` object.
 
     The counters of the same user message go on, whichever server counted them, unless a person has
     answered a limit with more.
     """
-    run = {"id": run_id, "message": user, "started_at": now_ms, **dict.fromkeys(COUNTERS, 0)}
+    run: RunInfo = {"id": run_id, "message": user, "started_at": now_ms}
+    counters: Any = run  # by name
+    counters |= dict.fromkeys(COUNTERS, 0)
     before = session.get("run", {})
     if before.get("message") == user:
-        run |= {name: _counter(before.get(name)) for name in COUNTERS}
+        counters |= {name: _counter(before.get(name)) for name in COUNTERS}
         if isinstance(summary := before.get("summary"), str):
             run["summary"] = summary
     elif "message" in before:  # a newer user message: answers to earlier limits no longer count
@@ -430,13 +444,11 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> dict[str, Any
         elif payload.get("continue") is not True:
             run["declined"] = "limit"
         else:
-            run |= _extended(run, interrupt, payload.get("extend", {}))
+            counters |= _extended(run, interrupt, payload.get("extend", {}))
     return run
 
 
-def _extended(
-    run: dict[str, Any], interrupt: dict[str, Any], extend: dict[str, Any]
-) -> dict[str, Any]:
+def _extended(run: RunInfo, interrupt: Interrupt, extend: Json) -> dict[str, int]:
     """Return the counters after "continue", with room for the extension or the whole limit."""
     name, allowed = interrupt.get("limit"), _counter(interrupt.get("allowed"))
     if name == "max_consecutive_errors":

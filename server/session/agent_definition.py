@@ -15,13 +15,12 @@ from typing import Any
 from ..schema.kinds import Misfit
 from ..schema.validate import check_schema, validate
 from ..strict_json import LARGEST_COUNT, pointer
+from ..types import AgentDefinition, Json, RunWarning, Session
 from . import patterns
 from .limits import LIMITS, MOST
 from .modes import MODES, PLANNING, mode_named
 from .prompts import NAMES, remarks
 
-Session = dict[str, Any]
-Definition = dict[str, Any]
 Error = dict[str, str]
 
 MAX_FILE = 1 << 20  # bytes
@@ -70,7 +69,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def read(name: str, value: Any) -> tuple[Definition, list[Error]]:
+def read(name: str, value: Any) -> tuple[AgentDefinition, list[Error]]:
     """Return (definition with aliases replaced, errors); ({}, errors) if it is invalid.
 
     Each error is {"pointer", "detail"}. Idempotent: `read` of a returned definition returns the
@@ -81,7 +80,7 @@ def read(name: str, value: Any) -> tuple[Definition, list[Error]]:
         return {}, [Misfit((), said).error()]
     if not isinstance(value, dict):
         return {}, [Misfit((), "expected an object with the keys of an agent").error()]
-    found = _spelled(value)
+    found: Any = _spelled(value)
     errors = [each.error() for each in validate(found, SCHEMA)]
     if not errors and (wrong := check_schema(found.get("output_schema", True))):
         errors = [Misfit(("output_schema",), str(wrong[0])).error()]
@@ -97,7 +96,9 @@ def read(name: str, value: Any) -> tuple[Definition, list[Error]]:
     return found, []
 
 
-def narrowed(brought: Definition, limits: Mapping[str, Any]) -> tuple[Definition, list[str]]:
+def narrowed(
+    brought: AgentDefinition, limits: Mapping[str, Any]
+) -> tuple[AgentDefinition, list[str]]:
     """Return a definition without permissions beyond the server's, and the places of those.
 
     For a definition that a session brings along. `limits` are the server's defaults. Places are
@@ -105,7 +106,7 @@ def narrowed(brought: Definition, limits: Mapping[str, Any]) -> tuple[Definition
     """
     policy, own = brought.get("policy", {}), brought.get("limits", {})
     asked = {tool: word for tool, word in policy.items() if word != "auto"}
-    kept = {name: value for name, value in own.items() if not _above(value, limits.get(name))}
+    kept: Any = {name: value for name, value in own.items() if not _above(value, limits.get(name))}
     left_out = [f"policy.{tool}" for tool in policy if tool not in asked]
     left_out += [f"limits.{name}" for name in own if name not in kept]
     if not left_out:
@@ -113,7 +114,7 @@ def narrowed(brought: Definition, limits: Mapping[str, Any]) -> tuple[Definition
     return {**brought, "policy": asked, "limits": kept}, left_out
 
 
-def left_out_remark(name: str, left_out: list[str]) -> dict[str, Any]:
+def left_out_remark(name: str, left_out: list[str]) -> RunWarning:
     """Return the entry of `run.warnings` for the places that `narrowed` left out."""
     places = [place[:200] for place in left_out[:MAX_NAMED]]
     message = (
@@ -141,7 +142,7 @@ def files_named(definition: Any) -> Iterator[tuple[dict[str, Any], str, str]]:
             yield place, key, match[1]
 
 
-def warnings(definition: Definition) -> list[str]:
+def warnings(definition: AgentDefinition) -> list[str]:
     """Return messages about valid templates that are probably wrong."""
     texts = {**definition.get("prompt", {}), "systemPrompt": definition.get("systemPrompt", "")}
     return [remark["message"] for remark in remarks(texts)]
@@ -165,7 +166,7 @@ def unmatched(
             yield f"there is no tool {name!r}{hint}"
 
 
-def unknown_tools(definition: Definition, tools: Collection[str]) -> list[str]:
+def unknown_tools(definition: AgentDefinition, tools: Collection[str]) -> list[str]:
     """Return messages about names in `tools` and `policy` that match no tool."""
     listed = unmatched(definition.get("tools", ()), tools)
     policy = unmatched(definition.get("policy", {}), tools, exact=True)
@@ -178,18 +179,18 @@ def matches(pattern: str, tools: Iterable[str]) -> bool:
     return any(map(patterns.names((pattern,)), tools))
 
 
-def of(session: Session) -> Definition:
+def of(session: Mapping[str, Any]) -> AgentDefinition:
     """Return the definition in the session, {} if it has none yet."""
-    found: Definition = session.get("config", {}).get("agent") or {}
-    return found
+    found: AgentDefinition | None = session.get("config", {}).get("agent")
+    return found or {}
 
 
-def names(definition: Definition, tool: str) -> bool:
+def names(definition: AgentDefinition, tool: str) -> bool:
     """Return whether an agent lists this tool by its name, not only by a pattern."""
     return any(each.casefold() == tool for each in definition.get("tools") or ())
 
 
-def word(session: Session, tool: str, *, page: bool) -> str:
+def word(session: Mapping[str, Any], tool: str, *, page: bool) -> str:
     """Return the agent's policy for a tool: auto, ask, deny, or "" for none.
 
     `page`: it is a client tool. Agents do not list those.
@@ -214,7 +215,7 @@ def lists_finish(session: Session) -> bool:
     return listed is None or "finish" in listed
 
 
-def provider(definition: Definition, own: Any, default: Any) -> Any:
+def provider(definition: AgentDefinition, own: Any, default: Any) -> Any:
     """Return the provider to resolve.
 
     It is the session's own if it names one, else its agent's, else the default; they are never
@@ -231,7 +232,7 @@ def provider(definition: Definition, own: Any, default: Any) -> Any:
     return chosen if "provider" in definition or "model" in definition else own or default
 
 
-def limits(definition: Definition, defaults: Mapping[str, Any], mode: str = "") -> dict[str, Any]:
+def limits(definition: AgentDefinition, defaults: Mapping[str, Any], mode: str = "") -> Json:
     """Return the limits for a session of this agent.
 
     `mode`: the session's own choice, "" for none.
@@ -241,7 +242,7 @@ def limits(definition: Definition, defaults: Mapping[str, Any], mode: str = "") 
     return {**defaults, **rounds, **definition.get("limits", {})}
 
 
-def _spelled(value: dict[str, Any]) -> Definition:
+def _spelled(value: dict[str, Any]) -> Json:
     """Replace aliases of keys, and join a prompt that is a list of lines."""
     found = dict(value)
     if "providerType" in found:  # an alias; its values may be upper case

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-Session = dict[str, Any]
-Call = dict[str, Any]
+from ..types import Grant, Interrupt, Json, LedgerEntry, Session, ToolCall
 
 
 def unattended(session: Session) -> bool:
@@ -47,11 +46,11 @@ class Verdict:
 class Toolbox(Protocol):
     """Methods of the toolbox that decisions need."""
 
-    def verdict(self, session: Session, call: Call) -> Verdict:
+    def verdict(self, session: Session, call: ToolCall) -> Verdict:
         """Return the verdict on one call."""
         ...
 
-    def declared(self, session: Session) -> list[dict[str, Any]]:
+    def declared(self, session: Session) -> list[Json]:
         """Return the tools that are declared to the model."""
         ...
 
@@ -67,11 +66,11 @@ class Execute:
     like      the other tool name by which hooks treat it, "" for its own
     """
 
-    call: Call
-    args: dict[str, Any]
-    entry: dict[str, Any]
+    call: ToolCall
+    args: Json
+    entry: LedgerEntry
     repeatable: bool
-    grant: dict[str, Any] | None = None
+    grant: Grant | None = None
     parallel_safe: bool = False
     repairs: tuple[str, ...] = ()
     since_ms: int | None = None
@@ -83,7 +82,7 @@ class Execute:
 class Recover:
     """Fetch the result that this host still has of an execution whose run was cut off."""
 
-    call: Call
+    call: ToolCall
     attempt: int
     superseded: bool = False  # a newer user message: end it if it still runs
 
@@ -92,12 +91,12 @@ class Recover:
 class Reply:
     """Answer the call without running anything. `feedback`: only what the person wrote."""
 
-    call: Call
+    call: ToolCall
     content: str
     state: str
     is_error: bool = True
     status: str = ""
-    grant: dict[str, Any] | None = None
+    grant: Grant | None = None
     feedback: str = ""
 
 
@@ -105,16 +104,16 @@ class Reply:
 class Given:
     """Record the result from the client: `payload` is its answer, {content, is_error?}."""
 
-    call: Call
-    payload: dict[str, Any]
+    call: ToolCall
+    payload: Json
 
 
 @dataclass(frozen=True)
 class Send:
     """Answer the call with a notice that it was sent to the client, which acts on that event."""
 
-    call: Call
-    args: dict[str, Any]
+    call: ToolCall
+    args: Json
 
 
 Job = Execute | Recover | Reply | Given | Send
@@ -124,8 +123,8 @@ Job = Execute | Recover | Reply | Given | Send
 class Ask:
     """Leave the call to people: the interrupt for them and the call log entry."""
 
-    interrupt: dict[str, Any]
-    entry: dict[str, Any]
+    interrupt: Interrupt
+    entry: LedgerEntry
 
 
 @dataclass(frozen=True)

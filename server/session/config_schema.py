@@ -8,7 +8,7 @@ as JSON pointers, the most often changed first.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -19,11 +19,10 @@ from ..schema.compile import DRAFT_2020
 from ..schema.kinds import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, about
 from ..schema.validate import check_schema
 from ..strict_json import pointer
+from ..types import Json, RunWarning
 from . import prompts
 from .limits import APIS, MOST, NETWORKS, TOOL_MODES
 from .modes import MODES, mode_named
-
-Schema = dict[str, Any]
 
 MAX_PAUSE_S = 60  # seconds between the model calls of a session
 MAX_RETRIES = 20
@@ -359,7 +358,7 @@ _FIRST = (
 
 
 @cache
-def config_schema() -> Schema:
+def config_schema() -> Json:
     """Return the schema for forms. The same object each time: do not change it."""
     whole = kinds.json_schema(CONFIG, form=True)
     leaves = _leaves(whole, ())
@@ -372,7 +371,7 @@ def config_schema() -> Schema:
     return {"$schema": DRAFT_2020, **whole, "x-order": list(order)}
 
 
-def _leaves(schema: Schema, at: tuple[str, ...]) -> list[str]:
+def _leaves(schema: Json, at: tuple[str, ...]) -> list[str]:
     """Return pointers to the keys that are edited as one value, in order."""
     found = []
     for name, inner in schema.get("properties", {}).items():
@@ -388,8 +387,6 @@ def _leaves(schema: Schema, at: tuple[str, ...]) -> list[str]:
 #
 # Unknown keys are kept. `remarks` reports them in `run.warnings`, each with the nearest known key.
 
-Session = dict[str, Any]
-Remark = dict[str, Any]
 KeyPath = tuple[str, ...]
 
 UNKNOWN_KEY = "config_key_unknown"  # a code of `run.warnings`
@@ -400,7 +397,7 @@ LIKELY = 0.85  # the same where unknown names are allowed
 ALIASES = frozenset(("use_costum_temp",))  # a known misspelling of use_custom_temp
 
 
-def remarks(session: Session, tools: Collection[str] = ()) -> list[Remark]:
+def remarks(session: Mapping[str, Any], tools: Collection[str] = ()) -> list[RunWarning]:
     """Return `{code, message, key, nearest}` for each unknown key of `session.config`.
 
     At most MOST_TOLD. `key` and `nearest` are dotted paths below `config`; `nearest` is None if no
@@ -415,7 +412,7 @@ def remarks(session: Session, tools: Collection[str] = ()) -> list[Remark]:
     return list(islice(_unknown(config, config_schema(), (), names), MOST_TOLD))
 
 
-def _unknown(node: Any, schema: Schema, at: KeyPath, tools: Collection[str]) -> Iterator[Remark]:
+def _unknown(node: Any, schema: Json, at: KeyPath, tools: Collection[str]) -> Iterator[RunWarning]:
     if not isinstance(node, dict) or schema.get("readOnly") or at == ("prompt",):
         return  # prompts.py checks prompts
     known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
@@ -457,7 +454,7 @@ def _everywhere() -> dict[str, KeyPath]:
     return _places(config_schema(), ())
 
 
-def _places(schema: Schema, at: KeyPath) -> dict[str, KeyPath]:
+def _places(schema: Json, at: KeyPath) -> dict[str, KeyPath]:
     """Return name -> place of every key; for a repeated name the outermost, first one."""
     found: dict[str, KeyPath] = {}
     properties = schema.get("properties", {})
@@ -472,7 +469,7 @@ def _places(schema: Schema, at: KeyPath) -> dict[str, KeyPath]:
     return found
 
 
-def _remark(at: KeyPath, nearest: KeyPath | None, says: str) -> Remark:
+def _remark(at: KeyPath, nearest: KeyPath | None, says: str) -> RunWarning:
     key = ".".join(name[:MAX_NAME] for name in at)
     meant = ".".join(nearest) if nearest else None
     advice = f"; did you mean config.{meant}?" if meant else ""

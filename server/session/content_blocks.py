@@ -7,13 +7,11 @@ blocks stay as they are, and messages without known blocks are not changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..strict_json import JSONError, dumps, loads
-
-Message = dict[str, Any]
-Block = dict[str, Any]
+from ..types import Json
 
 SHAPES = ("agentscope", "anthropic")
 USE, RESULT = "tool_use", "tool_result"
@@ -23,7 +21,7 @@ ROLES = {"USER": "user", "ASSISTANT": "assistant", "SYSTEM": "system", "TOOL": "
 SPELLINGS = tuple(ROLES)  # to look for any value in, even a list
 
 
-def settled(document: dict[str, Any]) -> tuple[list[Any], list[int]] | None:
+def settled(document: Mapping[str, Any]) -> tuple[list[Any], list[int]] | None:
     """Return (session messages, index of the original of each), None if there are no blocks.
 
     `document` may be any JSON object.
@@ -41,7 +39,7 @@ def settled(document: dict[str, Any]) -> tuple[list[Any], list[int]] | None:
     return found, places
 
 
-def from_blocks(messages: Iterable[Message]) -> list[Message]:
+def from_blocks(messages: Iterable[Json]) -> list[Json]:
     """Return messages with content blocks, of either shape, as session messages.
 
     A single text block becomes a string.
@@ -51,14 +49,14 @@ def from_blocks(messages: Iterable[Message]) -> list[Message]:
     return [_of_text(message) for message in (given if converted is None else converted[0])]
 
 
-def _of_text(message: Message) -> Message:
+def _of_text(message: Json) -> Json:
     match message.get("content"):
         case [{"type": "text", "text": str(text), **rest}] if not rest:
             return {**message, "content": text}
     return message
 
 
-def to_blocks(messages: Iterable[Message], shape: str = "agentscope") -> list[Message]:
+def to_blocks(messages: Iterable[Mapping[str, Any]], shape: str = "agentscope") -> list[Json]:
     """Return session messages with content blocks.
 
     `shape`: `agentscope`, or `anthropic` for the Messages API, where results are in the user's
@@ -93,7 +91,7 @@ def _is_foreign(message: Any) -> bool:
     return isinstance(role, str) and role in ROLES
 
 
-def _kind(block: Block) -> str:
+def _kind(block: Json) -> str:
     """Return the kind of a block, "" if a session's message can hold it as it is."""
     kind = block.get("type")
     if kind in (USE, RESULT, *THOUGHTS):
@@ -104,7 +102,7 @@ def _kind(block: Block) -> str:
     return RESULT if kind is None and "toolCallId" in block else ""
 
 
-def _read(message: Message, index: int, waiting: dict[str, list[str]]) -> Iterator[Message]:
+def _read(message: Json, index: int, waiting: dict[str, list[str]]) -> Iterator[Json]:
     """Yield the session messages for one message.
 
     Results come first, since they belong to earlier calls; in an assistant's message they come
@@ -137,9 +135,7 @@ def _read(message: Message, index: int, waiting: dict[str, list[str]]) -> Iterat
         yield from results
 
 
-def _main(
-    rest: Message, role: Any, parts: list[Any], calls: list[Message], thoughts: list[Block]
-) -> Message:
+def _main(rest: Json, role: Any, parts: list[Any], calls: list[Json], thoughts: list[Json]) -> Json:
     texts = [each.get("text") for each in parts if isinstance(each, dict)]
     plain = all(isinstance(each, dict) and each.get("type") == "text" for each in parts)
     plain = plain and all(isinstance(text, str) for text in texts)
@@ -162,7 +158,7 @@ def _main(
     return found
 
 
-def _call(block: Block, otherwise: str) -> Message:
+def _call(block: Json, otherwise: str) -> Json:
     given = block.get("input", {})
     function = {
         "name": _text(block, "name", "toolName"),
@@ -172,7 +168,7 @@ def _call(block: Block, otherwise: str) -> Message:
     return {"id": call_id, "type": "function", "function": function}
 
 
-def _result(block: Block, rest: Message, waiting: dict[str, list[str]]) -> Message:
+def _result(block: Json, rest: Json, waiting: dict[str, list[str]]) -> Json:
     name = _text(block, "toolName", "name") or str(rest.get("name") or "")
     call_id = _text(block, "tool_use_id", "toolCallId", "tool_call_id", "id")
     if not call_id and isinstance(rest.get("tool_call_id"), str):
@@ -184,7 +180,7 @@ def _result(block: Block, rest: Message, waiting: dict[str, list[str]]) -> Messa
             ids.remove(call_id)
             name = name or tool
     content = next((block[key] for key in ("content", "output") if key in block), "")
-    found: Message = {"role": "tool", "tool_call_id": call_id, "content": _said(content)}
+    found: Json = {"role": "tool", "tool_call_id": call_id, "content": _said(content)}
     if name:
         found["name"] = name
     if block.get("is_error") is True or block.get("isError") is True:
@@ -234,16 +230,16 @@ def _ending(media: str) -> str:
     return {"mpeg": "mp3", "x-wav": "wav", "wave": "wav"}.get(form, form)
 
 
-def _text(block: Block, *keys: str) -> str:
+def _text(block: Json, *keys: str) -> str:
     return next((v for key in keys if isinstance(v := block.get(key), str) and v), "")
 
 
 # -- out ------------------------------------------------------------------------------------------
 
 
-def _agentscope(messages: list[Message]) -> Iterator[Message]:
+def _agentscope(messages: Iterable[Mapping[str, Any]]) -> Iterator[Json]:
     for message in messages:
-        about: Message = {key: message[key] for key in ("id", "name") if key in message}
+        about: Json = {key: message[key] for key in ("id", "name") if key in message}
         if message.get("role") == "tool":
             name = {"toolName": message["name"]} if "name" in message else {}
             block = {"type": RESULT, "toolCallId": message["tool_call_id"], **name}
@@ -253,12 +249,12 @@ def _agentscope(messages: list[Message]) -> Iterator[Message]:
             yield {**about, "role": message["role"], "content": _blocks(message, sealed=False)}
 
 
-def _anthropic(messages: list[Message]) -> Iterator[Message]:
-    results: list[Block] = []
+def _anthropic(messages: Iterable[Mapping[str, Any]]) -> Iterator[Json]:
+    results: list[Json] = []
     for message in messages:
         role = message["role"]
         if role == "tool":
-            block: Block = {"type": RESULT, "tool_use_id": message["tool_call_id"]}
+            block: Json = {"type": RESULT, "tool_use_id": message["tool_call_id"]}
             block["content"] = _words(message)
             if message.get("is_error"):
                 block["is_error"] = True
@@ -275,12 +271,12 @@ def _anthropic(messages: list[Message]) -> Iterator[Message]:
         yield {"role": "user", "content": results}
 
 
-def _blocks(message: Message, *, sealed: bool) -> list[Block]:
+def _blocks(message: Mapping[str, Any], *, sealed: bool) -> list[Json]:
     """Return a message's content as blocks.
 
     `sealed`: of the reasoning only the blocks that the provider signed, as it requires them back.
     """
-    found: list[Block] = []
+    found: list[Json] = []
     reasoning = message.get("reasoning")
     if isinstance(reasoning, dict):
         details = reasoning.get("details")
@@ -311,7 +307,7 @@ def _input(arguments: str) -> Any:
     return value if isinstance(value, dict) else {"arguments": value}
 
 
-def _words(message: Message) -> Any:
+def _words(message: Mapping[str, Any]) -> Any:
     content = message.get("content")
     if isinstance(content, list):
         return [_source(part) for part in content]

@@ -13,9 +13,18 @@ from typing import Any
 
 from ..strict_json import dumps as _dumps
 from ..strict_json import pointer, quote
-
-Event = dict[str, Any]
-Patch = list[dict[str, Any]]
+from ..types import (
+    Change,
+    Event,
+    Interrupt,
+    Json,
+    MessageMeta,
+    Patch,
+    Plan,
+    RunInfo,
+    Session,
+    ToolResult,
+)
 
 PROTOCOL_VERSION = "1.0"
 OUTPUT = "yaa.tool.output"  # activityType of live output
@@ -81,7 +90,7 @@ def dumps(event: Event) -> str:
 # -- run ------------------------------------------------------------------------------------------
 
 
-def run_started(session_id: str, run: dict[str, Any], timestamp: int) -> Event:
+def run_started(session_id: str, run: RunInfo, timestamp: int) -> Event:
     """Return RUN_STARTED. `run` is the session's `run` object; `timestamp` is in milliseconds."""
     return {
         "type": "RUN_STARTED",
@@ -94,22 +103,24 @@ def run_started(session_id: str, run: dict[str, Any], timestamp: int) -> Event:
 
 
 def run_finished(
-    session: dict[str, Any], status: str, reason: str, usage: list[Event], timestamp: int
+    session: Session, status: str, reason: str, usage: list[Json], timestamp: int
 ) -> Event:
     """Return RUN_FINISHED, for a run that did not fail.
 
     `usage` is a list as `usage.agui` returns it. The loop adds the digest after it has folded the
     event.
     """
-    return {
+    event: Event = {
         "type": "RUN_FINISHED",
         "threadId": session["id"],
         "runId": session["run"]["id"],
         "timestamp": timestamp,
         "outcome": outcome(session),
         "result": {"status": status, "finish_reason": reason, "rev": session["rev"] + 1},
-        **({"usage": usage} if usage else {}),
     }
+    if usage:
+        event["usage"] = usage
+    return event
 
 
 def run_error(message: str, code: str, **details: Any) -> Event:
@@ -136,18 +147,18 @@ def step_finished(name: str, timestamp: int) -> Event:
 # -- session --------------------------------------------------------------------------------------
 
 
-def state_snapshot(session: dict[str, Any]) -> Event:
+def state_snapshot(session: Session) -> Event:
     """Return STATE_SNAPSHOT with every key of the session but `messages`."""
     state = {key: value for key, value in session.items() if key != "messages"}
     return {"type": "STATE_SNAPSHOT", "snapshot": {"yaa": state}}
 
 
-def messages_snapshot(messages: list[dict[str, Any]]) -> Event:
+def messages_snapshot(messages: list[Json]) -> Event:
     """Return MESSAGES_SNAPSHOT. `messages` are in AG-UI's form (snapshot.py)."""
     return {"type": "MESSAGES_SNAPSHOT", "messages": messages}
 
 
-def state_delta(*operations: dict[str, Any]) -> Event:
+def state_delta(*operations: Change) -> Event:
     """Return STATE_DELTA, a change to anything but messages.
 
     `put` and `drop` make the operations.
@@ -155,17 +166,17 @@ def state_delta(*operations: dict[str, Any]) -> Event:
     return {"type": "STATE_DELTA", "delta": list(operations)}
 
 
-def plan_set(plan: dict[str, Any]) -> Event:
+def plan_set(plan: Plan) -> Event:
     """Return the STATE_DELTA that sets the plan."""
     return {**state_delta(put("plan", value=plan)), "metadata": {"yaa": {"plan": True}}}
 
 
-def put(*path: str, value: Any) -> dict[str, Any]:
+def put(*path: str, value: Any) -> Change:
     """Return an RFC 6902 `add`, which also replaces an object's member (section 4.1)."""
     return {"op": "add", "path": pointer("yaa", *path), "value": value}
 
 
-def drop(*path: str) -> dict[str, Any]:
+def drop(*path: str) -> Change:
     """Return an RFC 6902 `remove`."""
     return {"op": "remove", "path": pointer("yaa", *path)}
 
@@ -194,14 +205,14 @@ def text_delta(message_id: str, delta: str) -> Event:
 
 
 def text_end(
-    message_id: str, meta: dict[str, Any], timestamp: int, details: Any | None = None
+    message_id: str, meta: MessageMeta, timestamp: int, details: Any | None = None
 ) -> Event:
     """Return the event that closes a message.
 
     `meta`: model, provider, usage, finish_reason, ms, first_ms. `details`: the provider's opaque
     reasoning items, sent back to it verbatim.
     """
-    extra: dict[str, Any] = {"meta": meta}
+    extra: Json = {"meta": meta}
     if details is not None:
         extra["reasoning_details"] = details
     return {
@@ -293,7 +304,7 @@ def tool_end(call_id: str, extra: Any | None = None) -> Event:
     return event
 
 
-def tool_exec(call_id: str, operations: Iterable[dict[str, Any]], timestamp: int) -> Event:
+def tool_exec(call_id: str, operations: Iterable[Change], timestamp: int) -> Event:
     """Return the STATE_DELTA that a call starts now. It is sent before the tool gets the call."""
     return {
         "type": "STATE_DELTA",
@@ -305,15 +316,20 @@ def tool_exec(call_id: str, operations: Iterable[dict[str, Any]], timestamp: int
 
 def tool_output(call_id: str, text: str, *, first: bool) -> Event:
     """Return an event with live output for people: it is not folded and no model gets it."""
-    event: Event = {"messageId": f"out-{call_id}", "activityType": OUTPUT}
+    message_id = f"out-{call_id}"
     if first:
         return {
             "type": "ACTIVITY_SNAPSHOT",
-            **event,
+            "messageId": message_id,
+            "activityType": OUTPUT,
             "content": {"call_id": call_id, "chunks": [text]},
         }
-    patch = [{"op": "add", "path": "/chunks/-", "value": text}]
-    return {"type": "ACTIVITY_DELTA", **event, "patch": patch}
+    return {
+        "type": "ACTIVITY_DELTA",
+        "messageId": message_id,
+        "activityType": OUTPUT,
+        "patch": [{"op": "add", "path": "/chunks/-", "value": text}],
+    }
 
 
 def tool_result(
@@ -324,14 +340,14 @@ def tool_result(
     *,
     state: str = "done",
     is_error: bool = False,
-    result: dict[str, Any] | None = None,
+    result: ToolResult | None = None,
 ) -> Event:
     """Return the event with the result of a call.
 
     `content` is for the model, `result` is the envelope for people; `state` is the one in the call
     log: done, failed, denied, skipped.
     """
-    extra: dict[str, Any] = {"name": name, "state": state}
+    extra: Json = {"name": name, "state": state}
     if is_error:
         extra["is_error"] = True
     if result is not None:
@@ -347,7 +363,7 @@ def tool_result(
     }
 
 
-def outcome(session: dict[str, Any]) -> Event:
+def outcome(session: Session) -> Json:
     """Return AG-UI's `outcome` of a run: success or interrupt."""
     if not session.get("interrupts"):
         return {"type": "success"}
@@ -363,7 +379,7 @@ _AGUI_NAMES = {
 _AGUI_REASONS = {"tool_call", "input_required"}
 
 
-def _agui(interrupt: dict[str, Any]) -> Event:
+def _agui(interrupt: Interrupt) -> Json:
     """Return an interrupt in AG-UI's form. Reasons that AG-UI lacks get the prefix `yaa:`."""
     reason = interrupt["reason"]
     more = {k: v for k, v in interrupt.items() if k not in _AGUI_NAMES and k != "reason"}

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from ..strict_json import canonical_in_browser
-from .events import FILLED, SNAPSHOT, Event, Patch
+from ..types import Change, Event, Json, Message, Patch, Reasoning, Session, ToolCall, ToolFunction
+from .events import FILLED, SNAPSHOT
 
 # -- patch ----------------------------------------------------------------------------------------
 # Apply the RFC 6902 operations add, replace and remove at RFC 6901 pointers. Pure.
@@ -30,7 +31,7 @@ _shared = lru_cache(maxsize=1024)(str)
 SHORT = 64  # characters
 
 
-def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
+def patch(root: Any, operation: Change, parts: list[str]) -> None:
     """Apply one RFC 6902 add, replace or remove in `root`; ignore it if it does not apply.
 
     `parts` is the parsed path.
@@ -168,10 +169,15 @@ class Places:
         return self._blocks[place]
 
 
-def calls_of(message: Any) -> list[dict[str, Any]]:
+def calls_of(message: Any) -> list[ToolCall]:
     """Return the tool calls of a message that are objects; [] for anything else."""
     calls = message.get("tool_calls") if isinstance(message, dict) else None
-    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return [call for call in calls if is_object(call)] if isinstance(calls, list) else []
+
+
+def is_object(value: Any) -> bool:
+    """Return whether a value is a JSON object. No type guard: a message stays a `Message`."""
+    return isinstance(value, dict)
 
 
 def role_is_tool(message: Any) -> bool:
@@ -181,8 +187,6 @@ def role_is_tool(message: Any) -> bool:
 
 # -- fold -----------------------------------------------------------------------------------------
 
-Session = dict[str, Any]
-Message = dict[str, Any]
 
 GATHERED = 32  # deltas joined at a time: each short string costs 50 bytes of overhead
 # Fields that AG-UI messages have too -> their AG-UI names.
@@ -211,7 +215,7 @@ class Folder:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self._target: dict[str, Any] = {}
+        self._target: Any = None  # the message, reasoning or function of the deltas
         self._field = ""
         self._pieces: list[str] = []
         self._texts: list[str] = []  # earlier pieces, joined GATHERED at a time
@@ -288,7 +292,8 @@ def run_finished(session: Session, event: Event) -> None:
     """Copy status, finish_reason and rev of the event's result."""
     result = event.get("result")
     if isinstance(result, dict):
-        session.update({k: result[k] for k in ("status", "finish_reason", "rev") if k in result})
+        document: Any = session  # the keys are not literals
+        document.update({k: result[k] for k in ("status", "finish_reason", "rev") if k in result})
 
 
 def run_error(session: Session, event: Event) -> None:
@@ -297,11 +302,14 @@ def run_error(session: Session, event: Event) -> None:
     Without the message if its id is missing or already used.
     """
     details = extra(event)
-    message = {"id": details.get("message_id"), "role": "error", "content": event["message"]}
-    if isinstance(message["id"], str) and find_message(session, message["id"]) is None:
-        code = {"code": event["code"]} if isinstance(event.get("code"), str) else {}
-        session["messages"].append({**message, **code, **at(event)})
-    session.update(status="failed", finish_reason="failed")
+    message_id = details.get("message_id")
+    if isinstance(message_id, str) and find_message(session, message_id) is None:
+        message: Message = {"id": message_id, "role": "error", "content": event["message"]}
+        if isinstance(event.get("code"), str):
+            message["code"] = event["code"]
+        stamp(message, event)
+        session["messages"].append(message)
+    session["status"] = session["finish_reason"] = "failed"
     if "rev" in details:
         session["rev"] = details["rev"]
 
@@ -313,9 +321,10 @@ def state_snapshot(session: Session, event: Event) -> None:
     """Replace every key but `messages`."""
     snapshot = event["snapshot"].get("yaa")
     if isinstance(snapshot, dict):
-        for key in [key for key in session if key != "messages"]:
-            del session[key]
-        session.update({k: own(v) for k, v in snapshot.items() if k != "messages"})
+        document: Any = session  # the keys are not literals
+        for key in [key for key in document if key != "messages"]:
+            del document[key]
+        document.update({k: own(v) for k, v in snapshot.items() if k != "messages"})
 
 
 def state_delta(session: Session, event: Event) -> None:
@@ -387,19 +396,19 @@ def think_start(session: Session, event: Event) -> None:
         reasoning["field"] = details["field"]
 
 
-def reasoning_of(message: Message) -> dict[str, Any]:
+def reasoning_of(message: Message) -> Reasoning:
     """Return the message's reasoning object, created if missing."""
     if not isinstance(message.get("reasoning"), dict):
         message["reasoning"] = {"text": ""}
-    found: dict[str, Any] = message["reasoning"]
-    return found
+    return message["reasoning"]
 
 
 def open_message(session: Session, message_id: str, event: Event) -> Message:
     """Return the message with this id, appended as an open assistant message if missing."""
     message = find_message(session, message_id)
     if message is None:
-        message = {"id": message_id, "role": "assistant", "content": "", "open": True, **at(event)}
+        message = {"id": message_id, "role": "assistant", "content": "", "open": True}
+        stamp(message, event)
         session["messages"].append(message)
     return message
 
@@ -412,14 +421,15 @@ def tool_start(session: Session, event: Event, places: Places) -> None:
     message = find_message(session, event.get("parentMessageId"))
     if message is None or event["toolCallId"] in places:
         return
-    call = {
+    call: ToolCall = {
         "id": event["toolCallId"],
         "type": "function",
         "function": {"name": event["toolCallName"], "arguments": ""},
     }
-    if not isinstance(message.get("tool_calls"), list):
-        message["tool_calls"] = []
-    message["tool_calls"].append(call)
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list):
+        calls = message["tool_calls"] = []
+    calls.append(call)
     places.add(call["id"], message)
 
 
@@ -437,9 +447,18 @@ def tool_result(session: Session, event: Event, places: Places) -> None:
     state in the call log and removes the interrupts of the call.
     """
     call_id, details = event["toolCallId"], extra(event)
-    message = {"id": event["messageId"], "role": "tool", "tool_call_id": call_id}
-    message |= {"name": details.get("name", ""), "content": event["content"], **at(event)}
-    message |= {key: details[key] for key in ("is_error", "result") if key in details}
+    message: Message = {
+        "id": event["messageId"],
+        "role": "tool",
+        "tool_call_id": call_id,
+        "name": details.get("name", ""),
+        "content": event["content"],
+    }
+    stamp(message, event)
+    if "is_error" in details:
+        message["is_error"] = details["is_error"]
+    if "result" in details:
+        message["result"] = details["result"]
     if not places.put(call_id, message):
         return
     ledger, waiting = session.get("calls"), session.get("interrupts")
@@ -459,12 +478,12 @@ def tool_result(session: Session, event: Event, places: Places) -> None:
 def find_message(session: Session, message_id: Any) -> Message | None:
     """Return the last message with this id, None if there is none."""
     for message in reversed(session["messages"]):
-        if isinstance(message, dict) and message.get("id") == message_id:
+        if is_object(message) and message.get("id") == message_id:
             return message if isinstance(message_id, str) else None
     return None
 
 
-def find_call(session: Session, call_id: Any) -> dict[str, Any] | None:
+def find_call(session: Session, call_id: Any) -> ToolCall | None:
     """Return the call with this id, None if there is none."""
     where = owner_index(session["messages"], call_id)
     if where is None:
@@ -473,18 +492,19 @@ def find_call(session: Session, call_id: Any) -> dict[str, Any] | None:
     return next(call for call in calls if call.get("id") == call_id)
 
 
-def find_reasoning(session: Session, reasoning_id: Any) -> dict[str, Any] | None:
+def find_reasoning(session: Session, reasoning_id: Any) -> Reasoning | None:
     """Return the last reasoning object with this id, None if there is none."""
     for message in reversed(session["messages"]):
-        reasoning = message.get("reasoning") if isinstance(message, dict) else None
-        if isinstance(reasoning, dict) and reasoning.get("id") == reasoning_id:
+        reasoning = message.get("reasoning") if is_object(message) else None
+        if reasoning and is_object(reasoning) and reasoning.get("id") == reasoning_id:
             return reasoning if isinstance(reasoning_id, str) else None
     return None
 
 
-def find_function(session: Session, call_id: Any) -> dict[str, Any] | None:
+def find_function(session: Session, call_id: Any) -> ToolFunction | None:
     """Return the `function` object of the call with this id, None if there is none."""
-    function = (find_call(session, call_id) or {}).get("function")
+    call = find_call(session, call_id)
+    function = None if call is None else call.get("function")
     return function if isinstance(function, dict) else None
 
 
@@ -501,16 +521,17 @@ def owner_index(messages: list[Message], call_id: Any) -> int | None:
     return None
 
 
-def extra(event: Event) -> dict[str, Any]:
+def extra(event: Mapping[str, Any]) -> Json:
     """Return the event's `metadata.yaa`, {} if it has none."""
     metadata = event.get("metadata")
     ours = metadata.get("yaa") if isinstance(metadata, dict) else None
     return ours if isinstance(ours, dict) else {}
 
 
-def at(event: Event) -> dict[str, Any]:
-    """Return {at: milliseconds} for a new message, {} if the event has no timestamp."""
-    return {"at": event["timestamp"]} if "timestamp" in event else {}
+def stamp(message: Message, event: Event) -> None:
+    """Set the time of a new message, if the event has one."""
+    if "timestamp" in event:
+        message["at"] = event["timestamp"]
 
 
 # -- the tables -----------------------------------------------------------------------------------
@@ -551,7 +572,7 @@ CALLS: dict[str, Callable[[Session, Event, Places], None]] = {
 EDITS = ("CUSTOM", "MESSAGES_SNAPSHOT")
 
 # Delta events: their id key, the field they extend, the function that finds its object.
-DELTAS: dict[str, tuple[str, str, Callable[[Session, Any], dict[str, Any] | None]]] = {
+DELTAS: dict[str, tuple[str, str, Callable[[Session, Any], Any]]] = {
     "TEXT_MESSAGE_CONTENT": ("messageId", "content", find_message),
     "REASONING_MESSAGE_CONTENT": ("messageId", "text", find_reasoning),
     "TOOL_CALL_ARGS": ("toolCallId", "arguments", find_function),

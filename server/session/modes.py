@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from .call_actions import Call, Reply, Session
+from ..types import Message, Session, ToolCall
+from .call_actions import Reply
 
 FINISH = "finish"  # the tool that ends a run by being called
 PLANNING = ("plan_set", "plan_update")
@@ -87,7 +87,7 @@ def used(mode: Mode, session: Session) -> int:
     return sum(len(counted(message)) for message in answers(session))
 
 
-def places(message: dict[str, Any]) -> dict[str, int]:
+def places(message: Message) -> dict[str, int]:
     """Return call id -> index among the counted calls of its message."""
     return {call["id"]: place for place, call in enumerate(counted(message))}
 
@@ -95,8 +95,8 @@ def places(message: dict[str, Any]) -> dict[str, int]:
 def beyond(
     mode: Mode,
     session: Session,
-    call: Call,
-    message: dict[str, Any],
+    call: ToolCall,
+    message: Message,
     used: int,
     places: Mapping[str, int],
 ) -> Reply | None:
@@ -129,7 +129,7 @@ def exhausted(mode: Mode, session: Session) -> bool:
     return mode.per_run is not None and used(mode, session) >= mode.per_run
 
 
-def answers(session: Session) -> Iterator[dict[str, Any]]:
+def answers(session: Session) -> Iterator[Message]:
     """Yield the model's complete messages since the user's last message, newest first."""
     for message in reversed(session["messages"]):
         if message["role"] == "user":
@@ -138,7 +138,7 @@ def answers(session: Session) -> Iterator[dict[str, Any]]:
             yield message
 
 
-def counted(message: dict[str, Any]) -> list[Call]:
+def counted(message: Message) -> list[ToolCall]:
     """Return the calls of an answer that a mode counts: all but `finish`, which ends the run."""
     calls = message.get("tool_calls") or ()
     return [call for call in calls if call["function"]["name"] != FINISH]
@@ -148,5 +148,5 @@ def _tools(number: int) -> str:
     return "one tool" if number == 1 else f"{number} tools"
 
 
-def _skipped(call: Call, text: str) -> Reply:
+def _skipped(call: ToolCall, text: str) -> Reply:
     return Reply(call, text, "skipped", status="skipped")

@@ -15,7 +15,8 @@ from ..schema.convert import error_text
 from ..schema.inline import inline
 from ..schema.validate import validate
 from ..strict_json import JSONError, browser_safe, dumps, loads
-from .events import FILLED, Event
+from ..types import Event, Interrupt, Json, Message, Session, ToolCall
+from .events import FILLED
 from .fold import parse_pointer
 from .modes import FINISH, answers
 
@@ -61,15 +62,15 @@ VALUE = "output"  # the argument for a value that is not an object
 _FENCED = re.compile(r"\s*```[a-zA-Z]*\s*\n(.*)\n\s*```\s*", re.DOTALL)
 
 
-def schema_of(session: Session) -> dict[str, Any] | None:
+def schema_of(session: Session) -> Json | None:
     """Return the schema of the session's answer: its own, else its agent's, else None."""
     own = session["config"]["yaa"].get("output_schema")
     agents = (session["config"].get("agent") or {}).get("output_schema")
-    found: dict[str, Any] | None = agents if own is None else own
+    found: Json | None = agents if own is None else own
     return found
 
 
-def parameters(schema: dict[str, Any]) -> dict[str, Any]:
+def parameters(schema: Json) -> Json:
     """Return the schema of `finish`'s arguments: the output's, wrapped unless it is an object."""
     if schema.get("type") == "object":
         return schema
@@ -81,12 +82,12 @@ def parameters(schema: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def unwrapped(schema: dict[str, Any], args: dict[str, Any]) -> Any:
+def unwrapped(schema: Json, args: Json) -> Any:
     """Return the output that arguments of `finish` contain."""
     return args if schema.get("type") == "object" else args[VALUE]
 
 
-def read(text: Any, schema: dict[str, Any]) -> tuple[Any, str]:
+def read(text: Any, schema: Json) -> tuple[Any, str]:
     """Return (value of an answer in text, "" or the error); (None, error) if it is not JSON."""
     text = text if isinstance(text, str) else ""
     fenced = _FENCED.fullmatch(text)
@@ -100,12 +101,14 @@ def read(text: Any, schema: dict[str, Any]) -> tuple[Any, str]:
 
 def misses(session: Session) -> int:
     """Count the latest consecutive answers that should have ended the run and did not fit."""
-    results = {m["tool_call_id"]: m for m in session["messages"] if m["role"] == "tool"}
+    results = {
+        m["tool_call_id"]: m.get("result") or {} for m in session["messages"] if m["role"] == "tool"
+    }
     count = 0
     for message in answers(session):
         calls = message.get("tool_calls") or ()
         ends = [call for call in calls if call["function"]["name"] == FINISH]
-        said = [(results.get(c["id"], {}).get("result") or {}).get("status") for c in ends]
+        said = [results.get(c["id"], {}).get("status") for c in ends]
         if calls and "invalid_arguments" not in said:
             break
         if message["id"] != session["run"].get("summary"):
@@ -115,8 +118,6 @@ def misses(session: Session) -> int:
 
 # -- outcome --------------------------------------------------------------------------------------
 
-Json = dict[str, Any]
-Session = dict[str, Any]
 
 # Code of RUN_ERROR -> HTTP status, type and code of the answer, if a retry may help.
 FAILURES: dict[str, tuple[int, str, str]] = {
@@ -224,7 +225,7 @@ def calls(session: Session, names: Mapping[str, str], run: str) -> list[Json]:
     ]
 
 
-def _exact(call: Json | None, args: Any) -> str:
+def _exact(call: ToolCall | None, args: Any) -> str:
     """Return the arguments as JSON, with integers that `browser_safe` made strings restored."""
     try:
         wrote = loads(call["function"]["arguments"]) if call else args
@@ -233,7 +234,7 @@ def _exact(call: Json | None, args: Any) -> str:
     return dumps(wrote if browser_safe(wrote) == args else args)
 
 
-def _asked(session: Session) -> list[Json]:
+def _asked(session: Session) -> list[Interrupt]:
     return [item for item in session["interrupts"] if item["reason"] == "client_tool"]
 
 
@@ -266,7 +267,7 @@ def last_words(session: Session, *, said: bool) -> str:
     return finished(session["messages"], said=said)
 
 
-def finished(messages: Sequence[Json], *, said: bool) -> str:
+def finished(messages: Sequence[Message], *, said: bool) -> str:
     """Return the text that the model gave to `finish` at the end, "" if it adds nothing.
 
     `said`: the caller has text of this run already. Then the text is left out if its message has
@@ -295,7 +296,7 @@ def rewritten(session: Session, event: Event) -> Iterator[tuple[str, str]]:
 
 def usage(session: Session) -> dict[str, int]:
     """Return prompt, completion, total, cached and reasoning tokens of the run's model calls."""
-    used = session.get("usage", {})
+    used: Mapping[str, Any] = session.get("usage", {})
     names = ("prompt", "completion", "total", "cached", "reasoning")
     return {name: used.get(f"{name}_tokens", 0) for name in names}
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-Session = dict[str, Any]
-Plan = dict[str, Any]
+from ..types import Plan, Session, Task
 
 TODO, FAILED = "todo", "failed"
 STATES = (TODO, "in_progress", "completed", FAILED, "cancelled")
@@ -37,10 +36,12 @@ def set_plan(session: Session, goal: str, tasks: list[str]) -> Plan:
     if not all(titles):
         raise BadPlan("every task needs a title")
     known = {task["title"]: task for task in reversed(tasks_of(session))}
-    made = []
+    made: list[Task] = []
     for number, title in enumerate(titles, 1):
-        old = known.pop(title, {"status": TODO})
-        made.append({**old, "id": str(number), "title": title})
+        if old := known.pop(title, None):
+            made.append({**old, "id": str(number), "title": title})
+        else:
+            made.append({"status": TODO, "id": str(number), "title": title})
     return {"goal": goal, "tasks": made}
 
 
@@ -55,10 +56,15 @@ def update(session: Session, task: str, status: str, result: str = "") -> Plan:
         raise BadPlan(
             f"there is no task {task[:40]!r}; there are {known}" if known else "call plan_set first"
         )
-    changed = {"status": status, **({"result": result[:MAX_TEXT]} if result else {})}
-    tasks = [{**each, **changed} if each["id"] == task else each for each in tasks]
+    changed: list[Task] = []
+    for each in tasks:
+        if each["id"] == task:
+            each = {**each, "status": status}
+            if result:
+                each["result"] = result[:MAX_TEXT]
+        changed.append(each)
     goal = goal_of(session)
-    return {**({"goal": goal} if goal else {}), "tasks": tasks}
+    return {"goal": goal, "tasks": changed} if goal else {"tasks": changed}
 
 
 def goal_of(session: Session) -> str:
@@ -67,7 +73,7 @@ def goal_of(session: Session) -> str:
     return goal if isinstance(goal, str) and len(goal) <= MAX_TEXT else ""
 
 
-def tasks_of(session: Session) -> list[dict[str, Any]]:
+def tasks_of(session: Session) -> list[Task]:
     """Return the valid tasks of a session's plan: a client's document may hold anything."""
     tasks = (session.get("plan") or {}).get("tasks")
     return [

@@ -14,12 +14,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..strict_json import dumps
+from ..types import Message, RunWarning, Session
 from . import outcome
 from .modes import mode_of
 from .outcome import schema_of
-
-Session = dict[str, Any]
-Remark = dict[str, Any]
 
 # Section name -> template, in the order of the prompt.
 SECTIONS: dict[str, str] = {
@@ -180,18 +178,24 @@ def fill(template: str, facts: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: facts.get(match[1], match[0]), template)
 
 
-def remarks(templates: Mapping[str, Any]) -> list[Remark]:
+def remarks(templates: Mapping[str, Any]) -> list[RunWarning]:
     """Return warnings about unknown sections and placeholders, which are kept as they are.
 
     Each is {code, message, section, known, …}, so that a client can translate it.
     """
-    found: list[Remark] = []
+    found: list[RunWarning] = []
     for name, text in templates.items():
         if name not in (*NAMES, "systemPrompt"):
             name = name[:MAX_NAME]
             said = f"prompt.{name} is no section; there are {', '.join(NAMES)}"
-            about = {"section": name, "known": list(NAMES)}
-            found.append({"code": UNKNOWN_SECTION, "message": said, **about})
+            found.append(
+                {
+                    "code": UNKNOWN_SECTION,
+                    "message": said,
+                    "section": name,
+                    "known": list(NAMES),
+                }
+            )
         elif isinstance(text, str) and (known := named(name)):
             wrong = sorted(set(_PLACEHOLDER.findall(text)) - set(known))[:MOST_NAMED]
             if placeholders := [f"{{{each[:MAX_NAME]}}}" for each in wrong]:
@@ -199,12 +203,19 @@ def remarks(templates: Mapping[str, Any]) -> list[Remark]:
                 said = (
                     f"prompt.{name} names {listed}, which means nothing; known: {', '.join(known)}"
                 )
-                about = {"section": name, "placeholders": placeholders, "known": list(known)}
-                found.append({"code": UNKNOWN_PLACEHOLDER, "message": said, **about})
+                found.append(
+                    {
+                        "code": UNKNOWN_PLACEHOLDER,
+                        "message": said,
+                        "section": name,
+                        "placeholders": placeholders,
+                        "known": list(known),
+                    }
+                )
     return found
 
 
-def title_request(session: Session, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def title_request(session: Session, messages: list[Message]) -> list[Message]:
     """Return the messages of the extra model call that makes a session's title."""
     lines = [
         f"{message['role']}: {message['content'][:2000]}"
@@ -223,7 +234,6 @@ def title_request(session: Session, messages: list[dict[str, Any]]) -> list[dict
 # A run may continue after an answer in text: after a summary at a limit, or an answer that missed
 # its schema. Providers expect a user message between two answers, and the note is that message.
 
-Message = dict[str, Any]
 
 GO_ON = "Go on."
 SUM_UP = (

@@ -15,14 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..strict_json import LARGEST_COUNT, canonical, pointer
+from ..types import Change, Event, Interrupt, Json, LedgerEntry, Message, Patch, RunInfo, Session
 from . import events
 from .accept import ANSWERS
-from .events import Event, messages_filled, put, state_delta
+from .events import messages_filled, put, state_delta
 from .fold import Folder
 from .schema import ROLE_ALIASES
-
-Session = dict[str, Any]
-Message = dict[str, Any]
 
 COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven", "summary")  # of `run`
 STATE = ("context", "output", "plan", "title", "usage")  # keys besides messages, calls and `run`
@@ -43,8 +41,8 @@ class Record:
     base: str
     runs: list[str] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
-    calls: dict[str, Any] = field(default_factory=dict)
-    state: dict[str, Any] = field(default_factory=dict)
+    calls: dict[str, LedgerEntry] = field(default_factory=dict)
+    state: Json = field(default_factory=dict)
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a value that `news` returned."""
@@ -83,7 +81,7 @@ def base_of(messages: Iterable[Message]) -> str:
     return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def news(session: Session, known: set[str]) -> dict[str, Any]:
+def news(session: Session, known: set[str]) -> Json:
     """Return what a record of this session lacks, and add the ids of its messages to `known`."""
     found = []
     for message in _split(session["messages"])[1]:
@@ -97,8 +95,9 @@ def news(session: Session, known: set[str]) -> dict[str, Any]:
         for call_id in _call_ids(message)
         if call_id in ledger
     }
-    state = {key: session[key] for key in STATE if key in session}
-    run = session["run"]
+    document: Mapping[str, Any] = session
+    run: Mapping[str, Any] = session["run"]
+    state: Json = {key: document[key] for key in STATE if key in session}
     state["run"] = {name: run[name] for name in COUNTERS if name in run}
     return {"runs": [run["id"]], "messages": found, "calls": calls, "state": state}
 
@@ -149,7 +148,7 @@ def catching_up(session: Session, lacking: list[Message], record: Record) -> lis
 
     `session` is as the opening of the run leaves it; it is not changed.
     """
-    scratch = {**session, "messages": deepcopy(session["messages"]), "calls": {}}
+    scratch: Session = {**session, "messages": deepcopy(session["messages"]), "calls": {}}
     folder, found = Folder(scratch), []
     for message in lacking:
         place = _index(scratch["messages"], message["id"])
@@ -214,9 +213,9 @@ def _told(message: Message, record: Record) -> Iterator[Event]:
     yield events.text_end(message_id, message.get("meta", {}), at, reasoning.get("details"))
 
 
-def _filled(there: Message, wanted: Message, place: int) -> Event:
+def _filled(there: Mapping[str, Any], wanted: Message, place: int) -> Event:
     """Return the event that changes the message at index `place` into `wanted`."""
-    changes = [
+    changes: Patch = [
         {"op": "add", "path": pointer(place, key), "value": value}
         for key, value in wanted.items()
         if key not in there or there[key] != value
@@ -225,7 +224,7 @@ def _filled(there: Message, wanted: Message, place: int) -> Event:
     return messages_filled(changes)
 
 
-def _proposed(messages: Iterable[Message], call_id: str) -> dict[str, Any]:
+def _proposed(messages: Iterable[Message], call_id: str) -> LedgerEntry:
     calls = (call for message in messages for call in message.get("tool_calls") or ())
     name = next((call["function"]["name"] for call in calls if call["id"] == call_id), "")
     return {"name": name, "state": "proposed", "attempt": 0}
@@ -266,7 +265,6 @@ def _index(messages: list[Message], message_id: str) -> int | None:
 # -- usage ----------------------------------------------------------------------------------------
 # Sum up tokens and cost of model calls, and make the session's changes after each. Pure.
 
-Change = dict[str, Any]
 
 TOKEN_COUNTS = (
     *("prompt_tokens", "completion_tokens", "total_tokens"),
@@ -276,7 +274,7 @@ TOKEN_COUNTS = (
 
 def used(session: Session, usage: Mapping[str, Any]) -> Change:
     """Return the change that adds the usage of one call to the session's."""
-    total = {**session.get("usage", {})}
+    total: Json = {**session.get("usage", {})}
     for name in TOKEN_COUNTS:
         total[name] = min(total.get(name, 0) + usage.get(name, 0), LARGEST_COUNT)
     total["calls"] = total.get("calls", 0) + 1
@@ -290,7 +288,7 @@ def aside(session: Session, usage: Mapping[str, Any]) -> list[Change]:
 
     Its tokens and cost count, but it is no step.
     """
-    run = {**session["run"]}
+    run: RunInfo = {**session["run"]}
     run["tokens"] += usage.get("total_tokens", 0)
     run["cost_micro"] += usage.get("cost_micro", 0)
     return [put("run", value=run), used(session, usage)]
@@ -302,13 +300,13 @@ def wasted(session: Session, failure: Event) -> list[Change]:
     return aside(session, usage) if usage else []
 
 
-def answered(session: Session, message: dict[str, Any], *, sums_up: bool) -> list[Change]:
+def answered(session: Session, message: Message, *, sums_up: bool) -> list[Change]:
     """Return the changes after a model call: the run's counters and new call log entries.
 
     `sums_up`: the message is the summary at a limit. It is marked as such, and is not a step.
     """
     usage = message["meta"].get("usage", {})
-    run = {**session["run"]}
+    run: RunInfo = {**session["run"]}
     if sums_up:
         run["summary"] = message["id"]
     else:
@@ -325,7 +323,7 @@ def answered(session: Session, message: dict[str, Any], *, sums_up: bool) -> lis
     return [put("run", value=run), *entries]
 
 
-def model_error(event: Event) -> dict[str, Any]:
+def model_error(event: Event) -> Interrupt:
     """Return the interrupt that offers to repeat the model call."""
     return {
         "id": "int-model",
@@ -336,9 +334,7 @@ def model_error(event: Event) -> dict[str, Any]:
     }
 
 
-def told(
-    session: Session, before: Mapping[str, int], first_message: int, results: int
-) -> dict[str, Any]:
+def told(session: Session, before: Mapping[str, Any], first_message: int, results: int) -> Json:
     """Return the fields of this run's log line: no text, no arguments.
 
     `before`: the session's usage before the run. `results`: the number of tool results it added; it
@@ -346,7 +342,7 @@ def told(
     """
     messages = session.get("messages") or []
     added = messages[first_message:] if isinstance(messages, list) else []
-    usage = session.get("usage", {})
+    usage: Mapping[str, Any] = session.get("usage", {})
     spent = {name: usage.get(name, 0) - before.get(name, 0) for name in (*TOKEN_COUNTS, "calls")}
     codes = [message["code"] for message in added[-1:] if "code" in message]
     return {
@@ -360,14 +356,14 @@ def told(
     }
 
 
-def agui(model: str, before: Mapping[str, int], after: Mapping[str, int]) -> list[dict[str, Any]]:
+def agui(model: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Json]:
     """Return `usage` of RUN_FINISHED for this run; [] if no model was called."""
     if after.get("calls", 0) == before.get("calls", 0):
         return []
 
     def spent(name: str) -> int:
         """Return the difference of one counter."""
-        return after.get(name, 0) - before.get(name, 0)
+        return int(after.get(name, 0) - before.get(name, 0))
 
     return [
         {

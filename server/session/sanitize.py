@@ -8,15 +8,14 @@ tests both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..strict_json import pointer
+from ..types import Json
 from .agent_definition import DEFAULT
 from .limits import LIMITS, NETWORKS
 
-Json = dict[str, Any]
-Item = dict[str, Any]
 Place = tuple[str | int, ...]
 
 # Top-level keys that are kept as they are, and those that are kept in part or removed.
@@ -69,14 +68,14 @@ ENDED = ("done", "failed", "denied", "skipped")
 BEGUN = ("started", "done", "failed", "indeterminate")
 
 
-def sanitize(document: Json, defaults: Json) -> tuple[Json, list[Item]]:
+def sanitize(document: Json, defaults: Mapping[str, Any]) -> tuple[Json, list[Json]]:
     """Return the sanitized document and the list of removed items.
 
     `defaults` is the session half of the configuration. Each item is `{kind, path, value?}`, `path`
     being a JSON pointer into the document. What the server fills in or asks again anyway is not
     listed. The document is not changed; the copy shares its messages.
     """
-    removed: list[Item] = []
+    removed: list[Json] = []
     found = {key: value for key, value in document.items() if key in TOP}
     _instructions(document.get("character"), ("character",), defaults.get("character"), removed)
     _agent(document, defaults, removed)
@@ -104,12 +103,12 @@ def sanitize(document: Json, defaults: Json) -> tuple[Json, list[Item]]:
 # -- settings of a run ----------------------------------------------------------------------------
 
 
-def _instructions(text: Any, place: Place, default: Any, removed: list[Item]) -> None:
+def _instructions(text: Any, place: Place, default: Any, removed: list[Json]) -> None:
     if isinstance(text, str) and text and text != default:
         removed.append(_item("instructions", place, text))
 
 
-def _agent(document: Json, defaults: Json, removed: list[Item]) -> None:
+def _agent(document: Json, defaults: Mapping[str, Any], removed: list[Json]) -> None:
     """Remove the agent.
 
     Even its name is a permission: one of the owner's agents may need no approvals.
@@ -130,7 +129,7 @@ def _agent(document: Json, defaults: Json, removed: list[Item]) -> None:
                 removed.append(_item("agent_policy", ("config", "agent", "policy", tool), word))
 
 
-def _config(document: Json, defaults: Json, removed: list[Item]) -> Json:
+def _config(document: Json, defaults: Json, removed: list[Json]) -> Json:
     found: Json = {}
     config = _object(document.get("config"))
     own = _object(_object(document.get("ext")).get("limits"))
@@ -155,7 +154,7 @@ def _config(document: Json, defaults: Json, removed: list[Item]) -> Json:
     return found
 
 
-def _section(name: str, section: Json, defaults: Json, removed: list[Item]) -> Json:
+def _section(name: str, section: Json, defaults: Json, removed: list[Json]) -> Json:
     found: Json = {}
     for key, value in section.items():
         place = ("config", name, key)
@@ -180,7 +179,7 @@ def _section(name: str, section: Json, defaults: Json, removed: list[Item]) -> J
     return found
 
 
-def _other(place: Place, key: str, value: Any) -> list[Item]:
+def _other(place: Place, key: str, value: Any) -> list[Json]:
     """Return the items for a setting that is removed, [] if it needs no mention."""
     if key == "language":
         return [_item("instructions", place, value)] if isinstance(value, str) else []
@@ -205,7 +204,7 @@ def _fits(value: Any, key: str, defaults: Json) -> bool:
     return _number(value) and _number(most) and value <= most
 
 
-def _tools(section: Any, place: Place, removed: list[Item]) -> Json:
+def _tools(section: Any, place: Place, removed: list[Json]) -> Json:
     """Return the settings of tools that only narrow."""
     found: Json = {}
     for name, tool in _object(section).items():
@@ -223,7 +222,7 @@ def _tools(section: Any, place: Place, removed: list[Item]) -> Json:
     return found
 
 
-def _grants(grants: Any, place: Place, removed: list[Item]) -> list[Json]:
+def _grants(grants: Any, place: Place, removed: list[Json]) -> list[Json]:
     """Return the grants that deny."""
     found = []
     for index, grant in enumerate(_list(grants)):
@@ -239,7 +238,7 @@ def _grants(grants: Any, place: Place, removed: list[Item]) -> list[Json]:
 # -- state of a run -------------------------------------------------------------------------------
 
 
-def _path(state: Json, place: Place, waits: bool, removed: list[Item]) -> Json:
+def _path(state: Json, place: Place, waits: bool, removed: list[Json]) -> Json:
     """Return the kept state of a session or branch. `waits`: it has calls without a result.
 
     Interrupts are removed: the server raises them again, with the real arguments of the calls.
@@ -259,7 +258,7 @@ def _path(state: Json, place: Place, waits: bool, removed: list[Item]) -> Json:
     return found
 
 
-def _calls(calls: Any, place: Place, answered: set[str], removed: list[Item]) -> Json:
+def _calls(calls: Any, place: Place, answered: set[str], removed: list[Json]) -> Json:
     """Return the call log without traces of approvals.
 
     A call without a result becomes proposed; one that may have run becomes indeterminate, so that a
@@ -286,7 +285,7 @@ def _calls(calls: Any, place: Place, answered: set[str], removed: list[Item]) ->
     return found
 
 
-def _ext(document: Json, removed: list[Item]) -> Json:
+def _ext(document: Json, removed: list[Json]) -> Json:
     """Return the web page's own data.
 
     Other keys are removed, because the owner's tools can read all of it.
@@ -311,7 +310,7 @@ def _ext(document: Json, removed: list[Item]) -> Json:
     return found
 
 
-def _branch(branch: Json, place: Place, removed: list[Item]) -> Json:
+def _branch(branch: Json, place: Place, removed: list[Json]) -> Json:
     """Return a branch. Its own call log entries are of earlier calls without a result in it."""
     state, messages = branch["state"], branch["messages"]
     answered = _results(messages)
@@ -363,7 +362,7 @@ def _is_branch(branch: Any) -> bool:
     )
 
 
-def _item(kind: str, place: Place, *value: Any) -> Item:
+def _item(kind: str, place: Place, *value: Any) -> Json:
     return {"kind": kind, "path": pointer(*place), **({"value": value[0]} if value else {})}
 
 

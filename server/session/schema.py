@@ -6,7 +6,7 @@ its own. docs/reference/session.schema.json is `session_schema` in a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -79,7 +79,7 @@ def is_id(value: Any) -> bool:
     return _ID.fits(value)
 
 
-def role_of(message: dict[str, Any]) -> str:
+def role_of(message: Mapping[str, Any]) -> str:
     """Return the message's role, aliases replaced."""
     role: str = message["role"]
     return ROLE_ALIASES.get(role, role)
@@ -260,12 +260,12 @@ SESSION = kinds.object_of(TOP)
 # -- check ----------------------------------------------------------------------------------------
 
 
-def check(document: dict[str, Any]) -> list[Error]:
+def check(document: Mapping[str, Any]) -> list[Error]:
     """Return the errors of `document` as {"pointer", "detail"}, at most MAX_ERRORS."""
     return [misfit.error() for misfit in shape_misfits(document)]
 
 
-def shape_misfits(document: dict[str, Any]) -> list[Misfit]:
+def shape_misfits(document: Mapping[str, Any]) -> list[Misfit]:
     """Return what does not fit in a document, at most MAX_ERRORS.
 
     Ids are compared only in a document of the right shape.
@@ -274,7 +274,7 @@ def shape_misfits(document: dict[str, Any]) -> list[Misfit]:
     return found[:MAX_ERRORS] or list(islice(_repeated(document), MAX_ERRORS))
 
 
-def _repeated(document: dict[str, Any]) -> Iterator[Misfit]:
+def _repeated(document: Mapping[str, Any]) -> Iterator[Misfit]:
     """Yield a misfit for each id that was used before, and for too many calls without a result."""
     messages = document.get("messages", ())
     for name, items in (("messages", messages), ("interrupts", document.get("interrupts", ()))):

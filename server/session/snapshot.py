@@ -9,23 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..types import Event, Json, Message, Reasoning, RunInfo, Session, ToolCall
 from . import content_blocks
-from .events import SNAPSHOT, Event, messages_snapshot, outcome, run_started, sealed, state_snapshot
+from .events import SNAPSHOT, messages_snapshot, outcome, run_started, sealed, state_snapshot
 from .fold import LIFTED, digest
 from .schema import role_of
-
-Message = dict[str, Any]
 
 ERROR = "yaa.error"  # activityType of an error message, which only people read
 
 
-def events(session: dict[str, Any]) -> list[Event]:
+def events(session: Session) -> list[Event]:
     """Return the events of a session of valid shape. `messages` may be missing."""
     session = {"messages": [], **session}
     if (found := content_blocks.settled(session)) is not None:
         session["messages"] = found[0]
-    run = session.get("run") or {}
-    run_id = run.get("id") if isinstance(run.get("id"), str) else "snapshot"
+    run: RunInfo = session.get("run") or {}
+    run_id = known if isinstance(known := run.get("id"), str) else "snapshot"
     at = run.get("started_at")
     thread = session.get("id", "")
     started = run_started(thread, {**run, "id": run_id}, at if type(at) is int else 0)
@@ -43,14 +42,14 @@ def events(session: dict[str, Any]) -> list[Event]:
     ]
 
 
-def messages(session: dict[str, Any]) -> Event:
+def messages(session: Session) -> Event:
     """Return MESSAGES_SNAPSHOT with all messages of the session."""
     taken = {message["id"] for message in session["messages"] if "id" in message}
     told = [each for item in enumerate(session["messages"]) for each in _told(*item, taken)]
     return messages_snapshot(told)
 
 
-def _told(index: int, message: Message, taken: set[str]) -> Iterator[Message]:
+def _told(index: int, message: Message, taken: set[str]) -> Iterator[Json]:
     """Yield a message in AG-UI's form, after a message of its own for its reasoning."""
     message_id = message.get("id") or _free(f"message-{index}", taken)
     reasoning = message.get("reasoning")
@@ -60,14 +59,14 @@ def _told(index: int, message: Message, taken: set[str]) -> Iterator[Message]:
     lifted = [
         name
         for name, place in LIFTED.items()
-        if name in message and place in theirs and theirs[place] == message[name]
+        if name in message and place in theirs and theirs[place] == message.get(name)
     ]
     rest = {key: value for key, value in message.items() if key not in lifted}
     metadata = {SNAPSHOT: lifted, **({"yaa": rest} if rest else {})}
     yield {**theirs, "metadata": metadata}
 
 
-def _thought(reasoning: Message, owner: str, taken: set[str]) -> Message:
+def _thought(reasoning: Reasoning, owner: str, taken: set[str]) -> Json:
     wanted = reasoning.get("id")
     thought_id = _free(wanted if isinstance(wanted, str) else f"{owner}-thought", taken)
     about = {"message_id": owner}
@@ -77,26 +76,26 @@ def _thought(reasoning: Message, owner: str, taken: set[str]) -> Message:
     return {"id": thought_id, "role": "reasoning", "content": text, "metadata": {"yaa": about}}
 
 
-def _in_their_words(message: Message, message_id: str) -> Message:
+def _in_their_words(message: Message, message_id: str) -> Json:
     content, role = message.get("content"), role_of(message)
     if role == "error":
         said = {"message": _text(content)}
         return {"id": message_id, "role": "activity", "activityType": ERROR, "content": said}
-    found: Message = {"id": message_id, "role": role}
+    found: Json = {"id": message_id, "role": role}
     if role == "user" and isinstance(content, list):
         found["content"] = [_part(part) for part in content]
     elif content is not None or role != "assistant":
         found["content"] = content if isinstance(content, str) else _text(content)
     if role == "tool":
         found["toolCallId"] = message["tool_call_id"]
-    if role == "assistant" and message.get("tool_calls"):
-        found["toolCalls"] = [_call(call) for call in message["tool_calls"]]
+    if role == "assistant" and (calls := message.get("tool_calls")):
+        found["toolCalls"] = [_call(call) for call in calls]
     if role == "assistant" and (marks := opaque(message)):
         found["encryptedValue"] = sealed(**marks)
     return found
 
 
-def opaque(message: Message) -> dict[str, Any]:
+def opaque(message: Message) -> Json:
     """Return the provider's opaque reasoning data and the model that issued it; {} if none.
 
     Never send it to another model.
@@ -108,10 +107,10 @@ def opaque(message: Message) -> dict[str, Any]:
     return {**known, "reasoning_details": reasoning["details"]}
 
 
-def _call(call: dict[str, Any]) -> dict[str, Any]:
+def _call(call: ToolCall) -> Json:
     """Return a call in AG-UI's form, its opaque provider data where the stream has it too."""
-    function = {key: call["function"][key] for key in ("name", "arguments")}
-    found = {"id": call["id"], "type": "function", "function": function}
+    function = {key: call["function"].get(key) for key in ("name", "arguments")}
+    found: Json = {"id": call["id"], "type": "function", "function": function}
     if rest := {key: value for key, value in call.items() if key not in found}:
         found["metadata"] = {"yaa": rest}
     if "extra" in call:
@@ -119,7 +118,7 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _part(part: dict[str, Any]) -> dict[str, Any]:
+def _part(part: Json) -> Json:
     """Return a part in AG-UI's form: text, or an image by URL or data.
 
     Parts of other kinds become a placeholder text.

@@ -15,6 +15,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..types import Usage
+
 ENDS = ("completed", "awaiting", "limit", "failed", "cut")
 STATES = ("done", "failed", "denied", "skipped")
 TOKENS = ("prompt", "completion", "reasoning", "cached")
@@ -127,7 +129,7 @@ class Row:
         self,
         session: Mapping[str, Any],
         results: Iterable[str],
-        before: Mapping[str, int],
+        before: Usage,
         seconds: float,
     ) -> None:
         """Count a run that ended.

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
+from ..types import Event, Json, Message, Session
+
 # -- spans ----------------------------------------------------------------------------------------
 # Spans as plain values, W3C trace context, and the JSON of OTLP.
 #
@@ -150,8 +152,6 @@ def _any(value: Any) -> dict[str, Any]:
 # events, so the loop contains no tracing code and a trace cannot contradict the session.
 # https://github.com/open-telemetry/semantic-conventions-genai
 
-Event = dict[str, Any]
-Session = dict[str, Any]
 
 # usage of a call -> attribute
 USAGE = {
@@ -200,7 +200,7 @@ class Trace:
     def see(self, event: Event) -> None:
         """Handle an event that the session has folded."""
 
-    def asks(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> None:
+    def asks(self, messages: list[Message], tools: list[Json]) -> None:
         """Record the request that is about to be sent to the model of this step."""
 
     @contextmanager
@@ -238,7 +238,7 @@ class RunTrace(Trace):
             handler(self, event)
             self._last_ns = time.time_ns()
 
-    def asks(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> None:
+    def asks(self, messages: list[Message], tools: list[Json]) -> None:
         """Add the messages and tools to the open `chat` span, if content is wanted."""
         if self._chat and self._sink.content:
             self._chat.attributes |= _asked(messages, tools)
@@ -427,7 +427,7 @@ def _provider(api: Any) -> Mapping[str, Any]:
 # -- content, if it is wanted ---------------------------------------------------------------------
 
 
-def _asked(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
+def _asked(messages: list[Message], tools: list[Json]) -> dict[str, Any]:
     system = [each for each in messages if each["role"] == "system"]
     others = [each for each in messages if each["role"] != "system"]
     return {
@@ -437,7 +437,7 @@ def _asked(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[
     }
 
 
-def _parts(message: dict[str, Any]) -> dict[str, Any]:
+def _parts(message: Message) -> Json:
     """Return a message in the form of the conventions."""
     if message["role"] == "tool":
         said = {"type": "tool_call_response", "id": message["tool_call_id"]}
@@ -454,7 +454,7 @@ def _text(content: Any) -> dict[str, Any]:
     return {"type": "text", "content": content}
 
 
-def _message(session: Session, message_id: str) -> dict[str, Any] | None:
+def _message(session: Session, message_id: str) -> Message | None:
     found = (m for m in reversed(session["messages"]) if m.get("id") == message_id)
     return next(found, None)
 

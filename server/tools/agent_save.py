@@ -19,8 +19,9 @@ from typing import Annotated, Any
 
 from ..agents.registry import Folders, parsed
 from ..session import agent_definition as definitions
-from ..session.agent_definition import WORDS, Definition
+from ..session.agent_definition import WORDS
 from ..strict_json import JSONError
+from ..types import AgentDefinition
 from .base import Emit, Invocation, Tool, failure
 from .runner import Outcome
 from .tool import Context, ToolError, tool
@@ -83,7 +84,7 @@ def save(
     return Outcome("ok", {"agent": name, "replaced": existed}, text=said)
 
 
-def _checked(name: str, definition: dict[str, Any]) -> Definition:
+def _checked(name: str, definition: dict[str, Any]) -> AgentDefinition:
     found, misfits = definitions.read(name, definition)
     if misfits:
         lines = [f"{each['pointer'] or '/'}: {each['detail']}" for each in misfits]
@@ -116,11 +117,10 @@ def _policy_of(folder: Path, name: str) -> dict[str, str]:
     if misfits:  # an unreadable policy cannot be kept
         text = f"not saved: what {name}.json forbids cannot be read; its owner has to mend it first"
         raise ToolError(text)
-    policy: dict[str, str] = before.get("policy", {})
-    return policy
+    return before.get("policy", {})
 
 
-def _keep(found: Definition, before: dict[str, str]) -> list[str]:
+def _keep(found: AgentDefinition, before: dict[str, str]) -> list[str]:
     """Make the policy of `found` no weaker than `before`; return `tool: word` of what was kept."""
     own = found.get("policy", {})
     stricter = {
@@ -133,7 +133,7 @@ def _keep(found: Definition, before: dict[str, str]) -> list[str]:
     return [f"{tool}: {word}" for tool, word in stricter.items()]
 
 
-def _file(found: Definition) -> bytes:
+def _file(found: AgentDefinition) -> bytes:
     said = {key: value for key, value in found.items() if key != "name"}
     try:
         data = f"{json.dumps(said, ensure_ascii=False, indent=2)}\n".encode()

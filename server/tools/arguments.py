@@ -21,6 +21,7 @@ from ..schema.repair import repair
 from ..schema.report import Mismatch
 from ..schema.validate import Validator
 from ..strict_json import JSONError, depth_exceeds, dumps, loads, pointer
+from ..types import Json, Message, Session, ToolCall
 from .result import MAX_NESTED
 
 # -- argument templates ---------------------------------------------------------------------------
@@ -30,8 +31,6 @@ from .result import MAX_NESTED
 # same arguments. A template is a whole string; `x {{a.b}}` and `{{ a.b }}` are plain text. A
 # template without a value is an error that names what is missing; it never reaches the tool. Pure.
 
-Session = dict[str, Any]
-Call = dict[str, Any]
 Place = tuple[str | int, ...]
 
 MAX_NAMED = 12  # fields or problems that one error lists
@@ -160,8 +159,8 @@ class Earlier:
 
 
 def fill(
-    session: Session, call: Call, args: dict[str, Any], results: Results | None = None
-) -> tuple[dict[str, Any], list[str]]:
+    session: Session, call: ToolCall, args: Json, results: Results | None = None
+) -> tuple[Json, list[str]]:
     """Return (arguments with all templates replaced, one note for each). `args` is not changed.
 
     `results`: those of the session, if they were read before. Raises Unfilled or Pending.
@@ -231,7 +230,7 @@ def shifted(value: Any, days: int) -> str:
     raise Unfilled(f"{days:+}d needs a date such as 2026-02-28, and it is {dumps(value)[:100]}")
 
 
-def _result(message: dict[str, Any]) -> Any:
+def _result(message: Message) -> Any:
     """Return a tool's result: from its envelope, or from its text, parsed if it is JSON."""
     envelope = message.get("result")
     result = message.get("content")
@@ -255,10 +254,10 @@ def _templates(value: Any) -> int:
 
 # -- arguments ------------------------------------------------------------------------------------
 
-Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
+Fill = Callable[[Json], tuple[Json, list[str]]]
 
 
-def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], str, list[str]]:
+def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[Json, str, list[str]]:
     """Return (arguments to run with, error text or "", notes on changes).
 
     `raw`: argument text or a dict. Parameters that were declared under a portable name get their
@@ -282,7 +281,7 @@ def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], 
     return mended.value, "", changes + filled + [str(item) for item in mended.repairs]
 
 
-def misfits(args: dict[str, Any], validator: Validator, fill: Fill) -> list[Mismatch]:
+def misfits(args: Json, validator: Validator, fill: Fill) -> list[Mismatch]:
     """Return the errors in arguments that a person edited.
 
     Empty if templates refer to results that are missing so far; these are checked when the call
@@ -297,7 +296,7 @@ def misfits(args: dict[str, Any], validator: Validator, fill: Fill) -> list[Mism
     return repair(filled, validator).errors
 
 
-def _named(args: dict[str, Any], validator: Validator) -> dict[str, Any]:
+def _named(args: Json, validator: Validator) -> Json:
     """Return the arguments under the tool's own parameter names."""
     names = renamed(validator.schema)
     return {names.get(name, name): value for name, value in args.items()} if names else args

@@ -19,13 +19,12 @@ from ..schema.example import NOTHING, example
 from ..schema.generate import response_schema, schema_of
 from ..schema.inline import inline
 from ..schema.portable import portable
-from ..session.events import Event
 from ..session.limits import NETWORKS
 from ..strict_json import dumps
+from ..types import Event, Json, LedgerEntry, Session
 from .runner import Outcome
 from .tool import MARK, Context, ToolError
 
-Session = dict[str, Any]
 Emit = Callable[[str | Event], None]  # is called with live output as text, and with events
 
 MAX_LINE = 100  # characters of the one line of a brief declaration
@@ -50,8 +49,8 @@ class Invocation:
     """
 
     session: Session
-    args: dict[str, Any]
-    ledger: dict[str, Any]
+    args: Json
+    ledger: LedgerEntry
     limits: dict[str, float]
     owner: str
     find: Callable[[str], Tool | str]

@@ -15,13 +15,11 @@ from ..errors import Problem
 from ..schema.kinds import Misfit
 from ..session import events
 from ..session.call_actions import Given, Send
-from ..session.events import Event
 from ..strict_json import browser_safe
+from ..types import Event, Session, ToolResult
 from . import policy
 from .base import Tool, hints_of
 from .result import MAX_TEXT, as_text, limited, shortened
-
-Session = dict[str, Any]
 
 SENT = "Sent to the page, which does it now. No result will come back."
 
@@ -93,11 +91,11 @@ def result(session: Session, job: Given | Send, now_ms: int) -> Event:
     """
     call_id, name = job.call["id"], job.call["function"]["name"]
     if isinstance(job, Send):
-        sent = {"status": "sent", "result": SENT, "args": browser_safe(job.args)}
+        sent: ToolResult = {"status": "sent", "result": SENT, "args": browser_safe(job.args)}
         return events.tool_result(call_id, name, SENT, now_ms, result=sent)
     content, failed = job.payload.get("content"), job.payload.get("is_error") is True
     text = shortened(said(content), MAX_TEXT)
-    found: dict[str, Any] = {"status": "error" if failed else "ok"}
+    found: ToolResult = {"status": "error" if failed else "ok"}
     if failed:
         found["error"] = {"type": "error", "message": text}
         text = f"Error: {text}"

@@ -14,14 +14,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
 
 from ..session import events
 from ..session.limits import Ceilings
 from ..strict_json import dumps
+from ..types import Event
 from .execution_claims import Claims, Locks
 
-Event = dict[str, Any]
 SessionKey = tuple[str, str]  # owner, session id
 Key = tuple[SessionKey, str, int]  # session, call id, attempt
 Listener = Callable[[Event | None], None]  # called with each event, then with None
@@ -220,8 +219,10 @@ class Executions:
         found = self.claims.fetch(*key)
         if found is None or found.get("fingerprint") != fingerprint:
             return None
-        result = found.get("result")
-        return result if isinstance(result, dict) else None
+        if not isinstance(found.get("result"), dict):
+            return None
+        result: Event = found["result"]
+        return result
 
     def _end(self, execution: Execution) -> None:
         """Clean up after the task of a call, however it ended."""

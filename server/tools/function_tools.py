@@ -13,8 +13,9 @@ from typing import Any
 
 from ..sandbox.network_policy import Reach
 from ..sandbox.packages import Package
+from ..types import Session
 from . import builtin
-from .base import Emit, Invocation, Session, Tool, drain, failure, hints_of, resources_of
+from .base import Emit, Invocation, Tool, drain, failure, hints_of, resources_of
 from .policy import enforceable, reach_of
 from .runner import Job, Outcome, Runner
 from .stateful import last_process

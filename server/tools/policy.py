@@ -19,6 +19,7 @@ from ..session import agent_definition, patterns
 from ..session.call_actions import unattended
 from ..session.limits import NETWORKS
 from ..strict_json import JSONError, canonical, loads
+from ..types import Grant, Json, Message, Session, ToolCall
 from .base import Tool
 
 # -- circuit breaker ------------------------------------------------------------------------------
@@ -27,7 +28,6 @@ from .base import Tool
 # Computed from the session's messages since the last user message, without a counter of its own, so
 # that it is the same on every server and after every resume. Pure.
 
-Call = dict[str, Any]
 
 MOST = 3  # failures in a row after which a tool is withheld for the rest of the run
 LOOK_BACK = 40  # messages searched for earlier failures of the same call
@@ -44,7 +44,7 @@ class Failures:
         """Return the names of tools that failed MOST times in a row in this run."""
         return set(self._since)
 
-    def is_withheld(self, call: Call) -> bool:
+    def is_withheld(self, call: ToolCall) -> bool:
         """Return whether the tool was withheld before the message of this call.
 
         Failures in the call's own message do not count: the call was made before they were known,
@@ -55,7 +55,7 @@ class Failures:
             return False
         return call["id"] not in self._places or since < self._places[call["id"]]
 
-    def note(self, call: Call) -> str:
+    def note(self, call: ToolCall) -> str:
         """Return a note for the model on a failure of `call`; "" for the first failure.
 
         The call's result is not in the session yet.
@@ -74,7 +74,7 @@ class Failures:
         return "\n".join(lines)
 
     @cached_property
-    def _run(self) -> list[dict[str, Any]]:
+    def _run(self) -> list[Message]:
         return _this_run(self._session, len(self._session["messages"]))
 
     @cached_property
@@ -105,7 +105,7 @@ class Failures:
         """
         streaks: Counter[str] = Counter()
         repeats: Counter[str] = Counter()
-        made: dict[str, Call] = {}
+        made: dict[str, ToolCall] = {}
         for message in _this_run(self._session, LOOK_BACK):
             made |= {each["id"]: each for each in _calls(message)}
             status = _status(message)
@@ -125,7 +125,7 @@ def withheld(session: Session) -> set[str]:
     return Failures(session).withheld()
 
 
-def note(session: Session, call: Call) -> str:
+def note(session: Session, call: ToolCall) -> str:
     """Return a note for the model on a failure of `call`; see `Failures.note`."""
     return Failures(session).note(call)
 
@@ -138,16 +138,16 @@ def refusal(name: str) -> str:
     )
 
 
-def _this_run(session: Session, most: int) -> list[dict[str, Any]]:
+def _this_run(session: Session, most: int) -> list[Message]:
     """Return up to `most` messages since the last user message, the latest ones, in order."""
-    messages: list[dict[str, Any]] = session["messages"]
+    messages: list[Message] = session["messages"]
     start, least = len(messages), max(len(messages) - most, 0)
     while start > least and messages[start - 1]["role"] != "user":
         start -= 1
     return messages[start:]
 
 
-def _status(message: dict[str, Any]) -> str:
+def _status(message: Message) -> str:
     """Return the status of a tool message; "" for other messages."""
     if message["role"] != "tool" or not message.get("name"):
         return ""
@@ -156,11 +156,11 @@ def _status(message: dict[str, Any]) -> str:
     return str(status) if status else "error" if message.get("is_error") else "ok"
 
 
-def _calls(message: dict[str, Any]) -> list[Call]:
+def _calls(message: Message) -> list[ToolCall]:
     return [] if message.get("open") else message.get("tool_calls") or []
 
 
-def _same(call: Call) -> str:
+def _same(call: ToolCall) -> str:
     """Return a key that is equal for calls of the same name and arguments, however written."""
     name, arguments = call["function"]["name"], call["function"]["arguments"]
     try:
@@ -172,7 +172,6 @@ def _same(call: Call) -> str:
 
 # -- policy ---------------------------------------------------------------------------------------
 
-Session = dict[str, Any]
 
 STRICTER = ("", "auto", "ask", "deny")
 MAX_WORK = 20_000_000  # characters compared; about 20 ms
@@ -190,13 +189,13 @@ class Grants:
     applies and no `allow`.
     """
 
-    def __init__(self, grants: list[dict[str, Any]]) -> None:
+    def __init__(self, grants: list[Grant]) -> None:
         self._left = MAX_WORK
-        self._of: dict[str, list[dict[str, Any]]] = {}
+        self._of: dict[str, list[Grant]] = {}
         for grant in grants:
             self._of.setdefault(grant["tool"], []).append(grant)
 
-    def decisions(self, name: str, args: dict[str, Any]) -> set[str]:
+    def decisions(self, name: str, args: Json) -> set[str]:
         """Return the decisions of the grants that cover this call: any of "allow" and "deny"."""
         found: set[str] = set()
         for grant in self._of.get(name, ()):
@@ -204,7 +203,7 @@ class Grants:
                 found.add(grant["decision"])
         return found
 
-    def _covers(self, grant: dict[str, Any], args: dict[str, Any]) -> bool:
+    def _covers(self, grant: Grant, args: Json) -> bool:
         for key, pattern in grant.get("match", {}).items():
             text = args.get(key)
             if not isinstance(text, str):  # patterns match strings only
@@ -277,9 +276,7 @@ def own_words(session: Session, tool: Tool) -> dict[str, Any]:
     return {**like, **own, **denied}
 
 
-def narrowed(
-    wanted: dict[str, Any], required: dict[str, Any], most: dict[str, Any]
-) -> dict[str, Any]:
+def narrowed(wanted: Json, required: Json, most: Json) -> Json:
     """Return the limits of one call.
 
     Each is the session's limit, raised to the tool's requirement, and never above the server's.
@@ -292,7 +289,7 @@ def reach_of(
     base: Reach,
     session: Session,
     name: str,
-    asked: dict[str, Any] | None,
+    asked: Json | None,
     addable: list[str],
     like: str = "",
 ) -> Reach | str:
@@ -317,7 +314,7 @@ def enforceable(wanted: Reach, tier: str) -> str:
     return ""
 
 
-def exceeded(required: dict[str, Any], most: dict[str, Any], network: str) -> str:
+def exceeded(required: Json, most: Json, network: str) -> str:
     """Return in words what a tool requires beyond the server's limits and network, or ""."""
     over = [
         f"{name} {value:g} (this server allows {most[name]:g})"

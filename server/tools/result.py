@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from ..sandbox.job import Outcome
 from ..strict_json import browser_safe, depth_exceeds, dumps
 from ..telemetry import log
+from ..types import Json, ToolResult
 from .execution_claims import HORIZON, RESULT
 from .runner import OWN
 
@@ -36,14 +37,14 @@ _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,80}",
 
 
 def envelope(
-    outcome: Outcome, repairs: list[str], modified: dict[str, Any] | None, modified_by: str = ""
-) -> dict[str, Any]:
+    outcome: Outcome, repairs: list[str], modified: Json | None, modified_by: str = ""
+) -> ToolResult:
     """Return the result envelope for the session, as JSON that browsers read unchanged.
 
     `modified`: arguments that replaced the model's; None if unchanged. `modified_by`: BY_HOOK, or
     "" for a person.
     """
-    found: dict[str, Any] = {"status": outcome.status}
+    found: ToolResult = {"status": outcome.status}
     if outcome.status == "ok":
         found["result"] = limited(outcome.result)
     else:
@@ -73,7 +74,7 @@ def envelope(
     return found
 
 
-def text_for_model(found: dict[str, Any], instead: str = "") -> str:
+def text_for_model(found: ToolResult, instead: str = "") -> str:
     """Return the text that the model reads: the result or the error, with notes.
 
     `instead`: text to use in place of a successful result.
@@ -109,7 +110,7 @@ def as_text(value: Any) -> str:
     return "done" if value is None else dumps(value)
 
 
-def attachments(said: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def attachments(said: Iterable[Json]) -> list[Json]:
     """Return {path, name, media_type, bytes} of each file that a tool attached.
 
     `said`: the child's data, of any shape; unusable entries are left out.

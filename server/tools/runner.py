@@ -28,10 +28,11 @@ from ..sandbox.job import Job, Outcome
 from ..sandbox.network_policy import Reach
 from ..sandbox.packages import Package, closed_to
 from ..sandbox.policy import outermost_folders
-from ..sandbox.probe import Proof, escape_targets, make_proof, pool_for, prove, verdict
+from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
 from ..sandbox.worker_pool import Pool
+from ..types import Json
 from .stateful import Processes
 
 __all__ = ["Job", "Outcome", "Runner"]
@@ -72,7 +73,7 @@ class Runner:
         self.host = f"{platform.system()} ({platform.machine()})"
 
     async def open(
-        self, options: dict[str, Any], most: str = "A", proof: Proof | None = None
+        self, options: dict[str, Any], most: str = "A", proof: Json | None = None
     ) -> None:
         """Use the strongest sandbox up to the tier `most`, from `proof` or proven now.
 

@@ -14,7 +14,8 @@ from ..context.ops import NoSuchMessage, ops_of, reload, retain, told
 from ..session import events, outcome, plan
 from ..session.agent_definition import lists_finish, wants_finish
 from ..session.modes import mode_of
-from .base import Emit, Invocation, Session, Tool, detail, failure
+from ..types import Plan, Session
+from .base import Emit, Invocation, Tool, detail, failure
 from .runner import Outcome
 from .tool import Context, tool
 
@@ -175,7 +176,7 @@ class RetainTool(ControlTool):
 class PlanTool(ControlTool):
     """A tool of the plan. `change`: returns the plan that a call makes. Raises BadPlan."""
 
-    change: Callable[..., dict[str, Any]] = field(compare=False)
+    change: Callable[..., Plan] = field(compare=False)
 
     def is_useful(self, session: Session) -> bool:
         """Return whether the session's mode plans."""

@@ -20,6 +20,7 @@ from typing import Any
 from ..sandbox.job import Job, Outcome, parse_message
 from ..sandbox.process import Process, write_all
 from ..sandbox.process_call import ProcessCall
+from ..types import Session
 
 LIFE_S = 24 * 3600.0  # wall-clock time limit of a process
 LIFE_CPU_S = 3600.0  # CPU time limit of a process
@@ -246,7 +247,7 @@ class CallResults:
         return b"" if self._over else line
 
 
-def last_process(session: dict[str, Any], of: str) -> dict[str, Any] | None:
+def last_process(session: Session, of: str) -> dict[str, Any] | None:
     """Return {of, id, calls} from the session's last result of this toolkit, or None."""
     for message in reversed(session.get("messages", ())):
         result = message.get("result")

@@ -22,16 +22,15 @@ from ..config import Config
 from ..errors import Problem
 from ..http.client import Client
 from ..sandbox.policy import TIERS
-from ..sandbox.probe import Proof
 from ..schema.inline import inline
 from ..schema.validate import Validator, remembered
 from ..session import agent_definition, events
 from ..session.call_actions import Verdict
-from ..session.events import Event
 from ..session.limits import NETWORKS, Ceilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
 from ..strict_json import Constant, browser_safe, dumps, pointer
+from ..types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
 from . import client_tools, policy
 from .arguments import Pending, Results, fill, fitted, misfits
 from .base import (
@@ -52,10 +51,6 @@ from .policy import STRICTER, Grants, decide, exceeded, fingerprint, narrowed
 from .result import envelope, text_for_model
 from .runner import Outcome, Runner
 from .tool import ToolError
-
-Json = dict[str, Any]
-Session = dict[str, Any]
-Call = dict[str, Any]
 
 MOST_HINTS = 5  # unknown tool names per decision for which similar names are suggested
 MOST_OFFERS = 64  # cached lists of declarations; few sessions differ in their tool settings
@@ -89,11 +84,11 @@ class Judge:
     def __init__(self, toolbox: Toolbox, session: Session) -> None:
         self._toolbox, self._reading = toolbox, toolbox.reading(session)
 
-    def verdict(self, session: Session, call: Call) -> Verdict:
+    def verdict(self, session: Session, call: ToolCall) -> Verdict:
         """Return the verdict on a call; see `Toolbox.verdict`."""
         return self._toolbox.verdict(session, call, self._reading)
 
-    def declared(self, session: Session) -> list[dict[str, Any]]:
+    def declared(self, session: Session) -> list[Json]:
         """Return the declarations for the model; see `Toolbox.declared`."""
         return self._toolbox.declared(session, self._reading)
 
@@ -120,7 +115,7 @@ class Toolbox:
         """
         server = config.server
         self._home = config.home
-        self._ceilings: dict[str, Any] = server["tools"]
+        self._ceilings: Json = server["tools"]
         self._limits = ceilings or Ceilings(server["limits"], {})
         self._most: dict[str, float] = server["limits"]["tool"]
         self._rest: dict[str, Any] = server["rest"]
@@ -130,7 +125,7 @@ class Toolbox:
         self._runner = Runner(
             config.home, most=stays["stateful_processes"], idle_s=stays["stateful_idle_s"]
         )
-        self._modules: dict[str, Any] = server["tool_modules"]
+        self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
         self._mcp = Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
@@ -140,7 +135,7 @@ class Toolbox:
         self._offers: dict[bytes, list[Constant]] = {}
         self.problems = self._catalog.problems  # load errors, for the owner
 
-    async def open(self, most: str = "A", proof: Proof | None = None) -> None:
+    async def open(self, most: str = "A", proof: Json | None = None) -> None:
         """Prove the sandbox for tools, up to the tier `most`, unless `proof` is given.
 
         Below the configured `require`, tools that run on this machine are withheld from then on.
@@ -182,7 +177,7 @@ class Toolbox:
         """Add the tools of one file. Return each tool, or the reason why it is refused."""
         return await self._catalog.add_file(path)
 
-    async def register(self, name: str, about: dict[str, Any]) -> None:
+    async def register(self, name: str, about: Json) -> None:
         """Add tools of importable modules.
 
         `about`: an entry of `server.tool_modules`, such as sandbox/packages.py `registration` makes
@@ -234,7 +229,7 @@ class Toolbox:
 
     # -- what the model and the client are told ---------------------------------------------------
 
-    def declared(self, session: Session, reading: Reading | None = None) -> list[dict[str, Any]]:
+    def declared(self, session: Session, reading: Reading | None = None) -> list[Json]:
         """Return the declarations for the model, in a fixed order.
 
         Providers cache a prompt's prefix, so the order matters. Tools that are denied, cannot run
@@ -284,7 +279,7 @@ class Toolbox:
         failing = reading.failures.withheld() - {tool.name for tool in tools if tool.control}
         return failing | {tool.name for tool in tools if not tool.is_useful(session)}
 
-    def info(self) -> list[dict[str, Any]]:
+    def info(self) -> list[Json]:
         """Return the server's tools for `/info`.
 
         Each: name, description, parameters, result_schema, hints, policy, origin; also toolkit and
@@ -292,7 +287,7 @@ class Toolbox:
         """
         return [self._about(entry.tool) for entry in self._tools.values()]
 
-    def info_named(self) -> list[dict[str, Any]]:
+    def info_named(self) -> list[Json]:
         """Return the same as `info` for tools that an agent has only if it names them."""
         return [self._about(entry.tool) for entry in self._only_named().values()]
 
@@ -348,7 +343,7 @@ class Toolbox:
         tools = [entry.tool for entry in self._tools.values()]
         return [t.name for t in tools if t.asks or self.policy(t, None) == "ask"]
 
-    def sandbox(self) -> dict[str, Any]:
+    def sandbox(self) -> Json:
         """Return `{tier, network, missing, tried, require, withheld}`.
 
         `tier`: the tier proven at start; `missing`: its gaps; `withheld`: names of tools that need
@@ -393,7 +388,7 @@ class Toolbox:
 
     # -- one call ---------------------------------------------------------------------------------
 
-    def verdict(self, session: Session, call: Call, reading: Reading | None = None) -> Verdict:
+    def verdict(self, session: Session, call: ToolCall, reading: Reading | None = None) -> Verdict:
         """Return the policy's verdict on a call, with the reason if it does not run.
 
         Changes nothing in the session. `reading`: of this session, if it was read before.
@@ -445,9 +440,9 @@ class Toolbox:
     async def execute(
         self,
         session: Session,
-        call: Call,
+        call: ToolCall,
         args: Json,
-        ledger: Json,
+        ledger: LedgerEntry,
         emit: Callable[[Event], None],
         *,
         repairs: Iterable[str] = (),
@@ -483,9 +478,9 @@ class Toolbox:
     async def _run(
         self,
         session: Session,
-        call: Call,
+        call: ToolCall,
         args: Json,
-        ledger: Json,
+        ledger: LedgerEntry,
         emit: Emit,
         seconds: float,
         owner: str,
@@ -512,7 +507,7 @@ class Toolbox:
             return failure(str(error))
 
     def _result(
-        self, session: Session, call: Call, outcome: Outcome, found: dict[str, Any]
+        self, session: Session, call: ToolCall, outcome: Outcome, found: ToolResult
     ) -> Event:
         """Return the TOOL_CALL_RESULT event of a call."""
         name = call["function"]["name"]

@@ -12,10 +12,11 @@ from contextlib import aclosing
 from typing import Any
 
 from server.agent.loop import BaseAgent
-from server.session.events import EXEC, Event, alias
+from server.session.events import EXEC, alias
 from server.session.fold import Folder
 from server.session.schema import MAX_ID
 from server.tools.execution_claims import Scope
+from server.types import Event
 
 from ..fakes import CountingToolbox, ManualClock, MemoryClaims, ScriptedModel, agent, answer, user
 
@@ -35,7 +36,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
     def host(self, *names: str, **limits: Any) -> BaseAgent:
         """A host whose model makes these calls, then says so."""
 
-        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        def script(messages: list[Any]) -> list[tuple[Any, ...]]:
             done = any(message["role"] == "tool" for message in messages)
             return [("text", ["ok"])] if done else [("call", name, "{}") for name in names]
 
@@ -173,7 +174,7 @@ class FullDisk(Case):
         async for event in run.events():
             folder.apply(copy.deepcopy(event))
             found.append(event)
-            client.get("calls", {}).get("call_2", {}).update(state="started")  # its own mark
+            client.get("calls", {}).get("call_2", {}).update({"state": "started"})  # its own mark
         self.assertEqual((found[-1]["type"], found[-1]["code"]), ("RUN_ERROR", "claim_failed"))
         self.assertIn("keep was not run", found[-1]["message"])
         self.assertIn("No space left on device", found[-1]["message"])
@@ -249,7 +250,7 @@ class Order(Case):
 class Ends(Case):
     """`near` is repeatable, `keep` is not: cut, the one is killed and the other gets its grace."""
 
-    async def cut(self, host: BaseAgent, outputs: int) -> dict[str, Any]:
+    async def cut(self, host: BaseAgent, outputs: int) -> Any:
         self.toolbox.gate = asyncio.Event()
         run = host.prepare({"id": "s", "messages": [user("go")]})
         async with aclosing(run.events()) as stream:

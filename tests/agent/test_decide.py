@@ -43,7 +43,7 @@ TOOLBOX = CountingToolbox(
 PRINT = TOOLBOX.verdict({"grants": []}, {"function": {"name": "rm", "arguments": "{}"}}).fingerprint
 
 
-def call(name: str, arguments: str = "{}", call_id: str = "c1") -> dict[str, Any]:
+def call(name: str, arguments: str = "{}", call_id: str = "c1") -> Any:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
@@ -82,7 +82,7 @@ def print_of(name: str, arguments: str = "{}") -> str:
     return str(TOOLBOX.verdict({"grants": []}, call(name, arguments)).fingerprint)
 
 
-def session(messages: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+def session(messages: list[Any], **more: Any) -> Any:
     run = {"id": "r", "started_at": 0}
     run |= dict.fromkeys(("step", "tokens", "cost_micro", "wall_ms"), 0)
     base = {"id": "s", "messages": messages, "calls": {}, "interrupts": [], "grants": []}
@@ -93,10 +93,10 @@ def session(messages: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 class Waiting:
     """A toolbox whose `later` waits, as templates make calls wait."""
 
-    def declared(self, session: dict[str, Any]) -> list[dict[str, Any]]:
+    def declared(self, session: Any) -> list[dict[str, Any]]:
         return []
 
-    def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
+    def verdict(self, session: Any, call: Any) -> Verdict:
         if call["function"]["name"] == "later":
             return Verdict("wait", "read has given no result yet")
         return TOOLBOX.verdict(session, call)
@@ -105,21 +105,21 @@ class Waiting:
 class Repeatable:
     """A toolbox in which every tool may run twice."""
 
-    def declared(self, session: dict[str, Any]) -> list[dict[str, Any]]:
+    def declared(self, session: Any) -> list[dict[str, Any]]:
         return []
 
-    def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
+    def verdict(self, session: Any, call: Any) -> Verdict:
         return replace(TOOLBOX.verdict(session, call), repeatable=True)
 
 
 class Next(unittest.TestCase):
-    def step(self, made: dict[str, Any], **options: Any) -> Any:
+    def step(self, made: Any, **options: Any) -> Any:
         before = copy.deepcopy(made)
         found = next_step(made, TOOLBOX, options.pop("limits", {}), MODEL, **options)
         self.assertEqual(made, before, "deciding changed the session")
         return found
 
-    def job(self, messages: list[dict[str, Any]], **more: Any) -> Any:
+    def job(self, messages: list[Any], **more: Any) -> Any:
         """The single thing done about call c1."""
         claims = more.pop("begun", ())
         options = {"recoverable": more.pop("recoverable", ())}
@@ -220,7 +220,7 @@ class Next(unittest.TestCase):
         wanted = {"tool": "rm", "decision": "allow"}
         other = {"tool": "x", "decision": "allow"}
         for known, kept in (([], wanted), ([wanted], None), ([other] * MOST["grants"], None)):
-            made: dict[str, Any] = {"grants": known}
+            made: Any = {"grants": known}
             found = granted(made, call("rm"), {"approved": True, "remember": "session"})
             self.assertEqual(found, kept)
 
@@ -228,7 +228,7 @@ class Next(unittest.TestCase):
         judged: list[str] = []
 
         class Judged(Waiting):
-            def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
+            def verdict(self, session: Any, call: Any) -> Verdict:
                 judged.append(call["id"])
                 return super().verdict(session, call)
 

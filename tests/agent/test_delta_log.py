@@ -13,15 +13,15 @@ from server.telemetry import log
 CANARY = "sk-Zq9canaryZq9"
 
 
-def text(piece: str) -> dict[str, Any]:
+def text(piece: str) -> Any:
     return {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": piece}
 
 
-def args(piece: str) -> dict[str, Any]:
+def args(piece: str) -> Any:
     return {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": piece}
 
 
-END = {"type": "TEXT_MESSAGE_END", "messageId": "m"}
+END: Any = {"type": "TEXT_MESSAGE_END", "messageId": "m"}
 
 
 class Deltas(unittest.TestCase):

@@ -16,9 +16,9 @@ from typing import Any
 from server.agent.hooks import POINTS, Hook, Hooks, hook
 from server.agent.loop import BaseAgent
 from server.session.call_actions import Verdict
-from server.session.events import Event
 from server.session.fold import Folder
 from server.telemetry import log
+from server.types import Event
 
 from ..fakes import CountingToolbox, ScriptedModel, agent, user
 from .test_loop import collect
@@ -27,7 +27,7 @@ HEAD = "from yaa import hook\n\n"
 TOOLS = {"time": "read", "rm": "auto"}
 
 
-def two_steps(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+def two_steps(messages: list[Any]) -> list[tuple[Any, ...]]:
     """A call, then an answer."""
     if messages[-1]["role"] == "tool":
         return [("text", ["do", "ne"])]
@@ -62,9 +62,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         made.hooks = self.hooks
         return made
 
-    async def run_once(
-        self, script: Any = two_steps, document: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
+    async def run_once(self, script: Any = two_steps, document: Any | None = None) -> Any:
         document = document or {"id": "s", "messages": [user("go")]}
         before = json.loads(json.dumps(document))
         run = self.host(script).prepare(document, "phone", "ann")
@@ -215,7 +213,7 @@ class Points(Case):
         for; the call would have run without any arguments."""
 
         class Templates(CountingToolbox):
-            def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
+            def verdict(self, session: Any, call: Any) -> Verdict:
                 found = super().verdict(session, call)
                 later = "{{rm.x}}" in (found.args or {}).values()
                 return Verdict("wait", "rm has given no result yet") if later else found
@@ -231,7 +229,7 @@ class Points(Case):
 
     async def test_a_hook_that_guards_a_tool_guards_what_is_like_it(self) -> None:
         class Alike(CountingToolbox):
-            def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
+            def verdict(self, session: Any, call: Any) -> Verdict:
                 return replace(super().verdict(session, call), like="shell")
 
         def guard(value: Any, ctx: Any) -> Any:

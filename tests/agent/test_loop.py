@@ -17,7 +17,7 @@ from server.agent.loop import BaseAgent, Run
 from server.config import Config
 from server.errors import Problem
 from server.runtime.offload import LARGE
-from server.session.events import ALIASES, EXEC, Event, alias
+from server.session.events import ALIASES, EXEC, alias
 from server.session.fold import Folder, digest
 from server.session.limits import capped
 from server.session.schema import MAX_ID
@@ -37,13 +37,11 @@ from ..fakes import (
     user,
 )
 
-Session = dict[str, Any]
-
 TOOLS = {"time": "read", "title": "page", "ask_user": "question", "no": "deny"}
 TOOLS |= {"finish": "read", "rm": "write safe slow", "note": "write safe"}
 
 
-def plan(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+def plan(messages: list[Any]) -> list[tuple[Any, ...]]:
     """Five calls at once, two of which run side by side, then an answer that counts the results:
     from the messages alone."""
     results = [m for m in messages if m["role"] == "tool"]
@@ -60,11 +58,11 @@ def plan(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [("text", ["Done", ":", " ", str(len(results)), " results", "."])]
 
 
-async def collect(run: Run) -> list[Event]:
+async def collect(run: Run) -> list[Any]:
     return [copy.deepcopy(event) async for event in run.events()]
 
 
-def fold_all(session: Session, found: list[Event]) -> Session:
+def fold_all(session: Any, found: list[Any]) -> Any:
     folder = Folder(copy.deepcopy(session))
     for event in found:
         folder.apply(event)
@@ -83,7 +81,7 @@ LEGAL = {
 }
 
 
-def illegal(session: Session, found: list[Event]) -> list[tuple[str, str]]:
+def illegal(session: Any, found: list[Any]) -> list[tuple[str, str]]:
     """The steps of the ledger, event by event, that no call may take."""
     folder, wrong = Folder(copy.deepcopy(session)), []
     states = {k: entry["state"] for k, entry in folder.session.get("calls", {}).items()}
@@ -98,7 +96,7 @@ def illegal(session: Session, found: list[Event]) -> list[tuple[str, str]]:
     return wrong
 
 
-def complete(session: Session) -> Session:
+def complete(session: Any) -> Any:
     """Answer whatever is open, as a person would."""
     answer(session, "tool_call", {"approved": True})
     answer(session, "client_tool", {"content": "A page"})
@@ -116,12 +114,12 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.model = ScriptedModel(script)
         return agent(self.model, self.toolbox, **options)
 
-    async def post(self, session: Session, host: BaseAgent) -> list[Event]:
+    async def post(self, session: Any, host: BaseAgent) -> list[Any]:
         """POST a copy; hold the fold laws; leave the updated document in `self.session`."""
         before = json.loads(json.dumps(session))
         run = host.prepare(copy.deepcopy(session))
         found = await collect(run)
-        self.session = run.session
+        self.session: Any = run.session
         self.assertEqual(canonical(fold_all(before, found)), canonical(run.session))
         self.assertEqual(illegal(before, found), [])
         terminal = [e["type"] in ("RUN_FINISHED", "RUN_ERROR") for e in found]
@@ -157,7 +155,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         host = self.agent(lambda _: [("call", "time", ["{}"])])
         copied = {"name": "mine", "provider": "p", "model": "m", "limits": {"max_steps": 2}}
         config = {"agent": copied, "limits": {"on_limit": "stop"}}
-        session = {"messages": [user("go")], "agent": "mine", "config": config}
+        session: Any = {"messages": [user("go")], "agent": "mine", "config": config}
         await self.post(session, host)
         self.assertEqual(self.model.providers, [{"name": "p", "model_name": "m"}])
         self.assertEqual(len(self.model.requests), 2)
@@ -178,7 +176,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         host = self.agent(lambda _: [("call", "shell", ['{"command": "id"}'])])
         host.toolbox = Toolbox(config)
         brought = {"name": "helper", "policy": {"shell": "auto"}, "limits": {"max_steps": 999}}
-        session = {"messages": [user("go")], "agent": "helper", "config": {"agent": brought}}
+        session: Any = {"messages": [user("go")], "agent": "helper", "config": {"agent": brought}}
         await self.post(session, host)
         self.assertEqual([i["reason"] for i in self.session["interrupts"]], ["tool_call"])
         self.assertEqual([m["role"] for m in self.session["messages"]], ["user", "assistant"])
@@ -203,7 +201,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         found = await collect(run)
         lines = [json.loads(line) for line in stream.getvalue().splitlines()]
         (told,) = [line for line in lines if line["logger"] == "yaa.run"]
-        expected: dict[str, Any] = {"session": "s", "key_name": "phone", "status": "interrupted"}
+        expected: Any = {"session": "s", "key_name": "phone", "status": "interrupted"}
         expected |= {"finish_reason": "awaiting", "model": "scripted", "model_calls": 1}
         expected |= {"tool_calls": 1, "total_tokens": 18, "prompt_tokens": 11, "agent": "default"}
         self.assertEqual({k: told[k] for k in expected}, expected)
@@ -294,7 +292,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((asked["args"], "answer" in asked), ({"path": "/"}, False))
 
     async def test_remember_for_the_session(self) -> None:
-        def twice(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        def twice(messages: list[Any]) -> list[tuple[Any, ...]]:
             done = sum(m["role"] == "tool" for m in messages)
             return [("call", "rm", [f'{{"n":{done}}}'])] if done < 2 else [("text", ["ok"])]
 
@@ -321,7 +319,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
     async def test_a_question_with_suggestions(self) -> None:
         asked = {"question": "Which?", "suggestions": ["this", "that"]}
 
-        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        def script(messages: list[Any]) -> list[tuple[Any, ...]]:
             done = messages[-1]["role"] == "tool"
             return [("text", ["ok"])] if done else [("call", "ask_user", [json.dumps(asked)])]
 
@@ -364,7 +362,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertIn('yaa_tool_results_total{state="done"} 1\n', counted)
 
     async def test_unknown_denied_and_malformed_calls_are_results(self) -> None:
-        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        def script(messages: list[Any]) -> list[tuple[Any, ...]]:
             if any(m["role"] == "tool" for m in messages):
                 return [("text", ["sorry"])]
             return [("call", "nope", ["{}"]), ("call", "no", ["{}"]), ("call", "time", ["{x"])]
@@ -377,7 +375,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
 
     async def test_what_is_asked_about_the_longest_of_ids_can_be_sent_again(self) -> None:
         call = {"id": "c" * MAX_ID, "function": {"name": "rm", "arguments": "{}"}}
-        asked = {"id": "m", "role": "assistant", "content": "", "tool_calls": [call]}
+        asked: Any = {"id": "m", "role": "assistant", "content": "", "tool_calls": [call]}
         host = self.agent(lambda _: [("text", ["ok"])])
         await self.post({"messages": [user("go"), asked]}, host)
         answer(self.session, "tool_call", {"approved": True})
@@ -393,7 +391,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
     async def test_runs_know_nothing_of_each_other(self) -> None:
         """C2: two sessions, event by event in turn, as if each were alone."""
 
-        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        def script(messages: list[Any]) -> list[tuple[Any, ...]]:
             mine = messages[1]["content"]
             if messages[-1]["role"] == "tool":
                 return [("text", [f"{mine} got ", messages[-1]["content"]])]
@@ -466,7 +464,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.model.closed, 1)
 
     async def test_a_mistake_of_ours_still_ends_the_run(self) -> None:
-        def broken(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        def broken(messages: list[Any]) -> list[tuple[Any, ...]]:
             raise RuntimeError("secret path /etc/x")
 
         with self.assertLogs("yaa.agent", "ERROR") as logged:
@@ -542,7 +540,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(again.session["finish_reason"], "awaiting")
 
     async def test_auto_title_makes_one_extra_call_at_the_end(self) -> None:
-        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        def script(messages: list[Any]) -> list[tuple[Any, ...]]:
             naming = "title" in messages[0]["content"]
             return [("text", ['"A ', 'fine name"'] if naming else ["hello"])]
 
@@ -556,7 +554,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((self.session["title"], len(self.model.requests)), ("go", 3))
 
     async def test_a_run_that_waits_gets_no_title_yet(self) -> None:
-        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        def script(messages: list[Any]) -> list[tuple[Any, ...]]:
             if "title" in messages[0]["content"]:
                 return [("text", ["Named"])]
             done = messages[-1]["role"] == "tool"
@@ -580,13 +578,13 @@ class Flow(unittest.IsolatedAsyncioTestCase):
 
 
 class Limits(Flow):
-    async def looped(self, wanted: dict[str, Any], **options: Any) -> None:
+    async def looped(self, wanted: Any, **options: Any) -> None:
         self.host = self.agent(lambda _: [("call", "time", "{}")], **options)
         await self.post({"messages": [user("go")], "config": {"limits": wanted}}, self.host)
 
-    def limit(self) -> dict[str, Any]:
+    def limit(self) -> Any:
         self.assertEqual(self.session["finish_reason"], "limit")
-        found: dict[str, Any] = self.session["interrupts"][0]
+        found: Any = self.session["interrupts"][0]
         return {name: found[name] for name in ("limit", "allowed", "observed")}
 
     async def test_each_limit_stops_the_run_and_says_what_was_used(self) -> None:
@@ -637,7 +635,7 @@ class Limits(Flow):
     async def test_wall_time(self) -> None:
         clock = ManualClock()
 
-        def slow(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        def slow(messages: list[Any]) -> list[tuple[Any, ...]]:
             clock.now += 1500
             return [("call", "time", "{}")]
 
@@ -653,7 +651,7 @@ class Limits(Flow):
             clock = ManualClock()
 
             def slow(
-                messages: list[dict[str, Any]],
+                messages: list[Any],
                 clock: ManualClock = clock,
                 words: list[tuple[Any, ...]] = words,
             ) -> list[tuple[Any, ...]]:
@@ -661,7 +659,7 @@ class Limits(Flow):
                 return [*words, ("error", "not done after 4 s", "upstream_timeout")]
 
             host = self.agent(slow, clock=clock)
-            given = {"messages": [user("go")], "config": {"limits": {"max_wall_s": 4}}}
+            given: Any = {"messages": [user("go")], "config": {"limits": {"max_wall_s": 4}}}
             with self.subTest(ends):
                 await self.post(given, host)
                 self.assertEqual(self.session["finish_reason"], ends)
@@ -698,9 +696,9 @@ class Client:
     """What the browser does: folds what arrives, keeps the write-ahead copy, POSTs again."""
 
     def __init__(self) -> None:
-        self.kept: Session = {"id": "s1", "messages": [user("go")]}
+        self.kept: Any = {"id": "s1", "messages": [user("go")]}
 
-    def sends(self) -> Session:
+    def sends(self) -> Any:
         """The document to POST. In the copy that is kept, whatever this POST allows to run is
         `started` (resume rule 5)."""
         sent = json.loads(json.dumps(self.kept))
@@ -711,7 +709,7 @@ class Client:
             )
             if allows:
                 self.kept["calls"][interrupt["call_id"]]["state"] = "started"
-        return sent  # type: ignore[no-any-return]
+        return sent
 
 
 class Large(unittest.IsolatedAsyncioTestCase):
@@ -763,7 +761,7 @@ class Watched(CountingToolbox):
         super().__init__(tools, counts)
         self.threads: list[threading.Thread] = []
 
-    def declared(self, session: Session) -> list[dict[str, Any]]:
+    def declared(self, session: Any) -> list[Any]:
         self.threads.append(threading.current_thread())
         return super().declared(session)
 
@@ -780,7 +778,7 @@ class CutEverywhere(unittest.IsolatedAsyncioTestCase):
         toolbox = CountingToolbox(TOOLS, self.counts)
         return agent(ScriptedModel(plan), toolbox, ids=Ids(f"h{self.hosts}-"))
 
-    async def drive(self, cut: int | None, lag: int) -> tuple[Session, int]:
+    async def drive(self, cut: int | None, lag: int) -> tuple[Any, int]:
         """Run to the end, losing the stream once after `cut` events. Returns the session and how
         many events were seen."""
         self.counts.clear()
@@ -807,7 +805,7 @@ class CutEverywhere(unittest.IsolatedAsyncioTestCase):
             complete(client.kept)
         raise AssertionError("the conversation does not come to an end")
 
-    async def stream(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def stream(self, run: Run) -> AsyncGenerator[Any, None]:
         async with aclosing(run.events()) as source:
             async for event in source:
                 yield json.loads(json.dumps(event))
@@ -821,7 +819,7 @@ class CutEverywhere(unittest.IsolatedAsyncioTestCase):
                     session, _ = await self.drive(cut, lag)
                     self.check(session)
 
-    def check(self, session: Session) -> None:
+    def check(self, session: Any) -> None:
         self.assertEqual(session["messages"][-1]["content"], "Done: 5 results.")
         whole = [m for m in session["messages"] if not m.get("open")]
         calls = [c["id"] for m in whole for c in m.get("tool_calls", ())]
@@ -835,15 +833,15 @@ class CutEverywhere(unittest.IsolatedAsyncioTestCase):
 class Grace(unittest.IsolatedAsyncioTestCase):
     """What becomes of a tool whose listener went away."""
 
-    async def cut_while_running(self, kind: str) -> tuple[CountingToolbox, BaseAgent, Session]:
-        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    async def cut_while_running(self, kind: str) -> tuple[CountingToolbox, BaseAgent, Any]:
+        def script(messages: list[Any]) -> list[tuple[Any, ...]]:
             done = any(m["role"] == "tool" for m in messages)
             return [("text", ["ok"])] if done else [("call", "job", "{}")]
 
         toolbox = CountingToolbox({"job": kind}, {})
         toolbox.gate = asyncio.Event()
         host = agent(ScriptedModel(script), toolbox, claims=MemoryClaims())
-        client: Session = {"id": "s", "messages": [user("go")]}
+        client: Any = {"id": "s", "messages": [user("go")]}
         folder = Folder(client)
         async with aclosing(host.prepare(copy.deepcopy(client)).events()) as stream:
             async for event in stream:
@@ -871,7 +869,7 @@ class Grace(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(sum(toolbox.counts.values()), 1)
 
     async def test_one_that_was_approved_runs_again_only_where_that_is_known(self) -> None:
-        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        def script(messages: list[Any]) -> list[tuple[Any, ...]]:
             done = any(m["role"] == "tool" for m in messages)
             return [("text", ["ok"])] if done else [("call", "put", "{}")]
 
@@ -919,7 +917,7 @@ class Grace(unittest.IsolatedAsyncioTestCase):
             toolbox,
         )
         run = host.prepare({"id": "s", "messages": [user("go")]})
-        old: Session = {}
+        old: Any = {}
         async for event in run.events():
             if alias(event) == "session.delta" and not old and run.session["calls"]:
                 old = copy.deepcopy(run.session)

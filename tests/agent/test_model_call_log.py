@@ -12,7 +12,7 @@ from server.telemetry import log
 
 SECRET = "sk-" + "Zz9x" * 12
 END = {"meta": {"finish_reason": "stop", "usage": {"prompt_tokens": 3, "completion_tokens": 2}}}
-ANSWER: list[dict[str, Any]] = [
+ANSWER: list[Any] = [
     {"type": "TEXT_MESSAGE_CONTENT", "delta": "sk-" + "Zz9x" * 6},
     {"type": "TEXT_MESSAGE_CONTENT", "delta": "Zz9x" * 6},
     {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "看"},

@@ -14,7 +14,7 @@ from server.agent.run_records import RunRecords
 from ..fakes import user
 
 
-def session(*said: str) -> dict[str, Any]:
+def session(*said: str) -> Any:
     calls = [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
     messages = [{"id": text, "role": "assistant", "content": text} for text in said]
     if messages:

@@ -32,7 +32,7 @@ class Case(unittest.TestCase):
         self.writes += 1
         os.utime(path, ns=(self.writes * 10**9, self.writes * 10**9))
 
-    def resolved(self, name: str | None, **more: Any) -> dict[str, Any]:
+    def resolved(self, name: str | None, **more: Any) -> Any:
         return self.agents.resolve({**more, **({} if name is None else {"agent": name})})
 
     def refused(self, session: dict[str, Any]) -> Problem:

@@ -138,13 +138,13 @@ class Whole(unittest.IsolatedAsyncioTestCase):
 
     async def shell(self, session_id: str, command: str) -> dict[str, Any]:
         """The envelope of a command."""
-        session = {
+        session: Any = {
             "id": session_id,
             "config": copy.deepcopy(DEFAULTS["session"]["config"]),
             "grants": [],
             "messages": [],
         }
-        call = {"id": "c", "function": {"name": "shell", "arguments": "{}"}}
+        call: Any = {"id": "c", "function": {"name": "shell", "arguments": "{}"}}
         args = {"command": command}
         found = await events_of(self.app.toolbox, session, call, args, {})
         envelope: dict[str, Any] = found[-1]["metadata"]["yaa"]["result"]

@@ -30,7 +30,7 @@ LIMITS: dict[str, Any] = {
 }
 JSON = {"Content-Type": "application/json", "yaa-api-key": "k"}
 SSE = JSON | {"Accept": "text/event-stream"}
-DOCUMENT = {"id": "s1", "messages": [{"id": "u1", "role": "user", "content": "Hello"}]}
+DOCUMENT: Any = {"id": "s1", "messages": [{"id": "u1", "role": "user", "content": "Hello"}]}
 SCRIPT: list[Any] = [
     events.run_started("s1", {"id": "run_1"}, 1),
     events.text_start("m", 2),

@@ -25,9 +25,9 @@ from server.context.budget import FAMILIES, Request, learned, of_message
 from server.context.compact import room_for
 from server.context.ops import reload
 from server.context.view import pairing_errors, view
+from server.types import Session
 
-Session = dict[str, Any]
-Message = dict[str, Any]
+Message = Any
 
 WINDOW = 64_000
 HIGH, LOW = int(WINDOW * 0.8), int(WINDOW * 0.4)
@@ -50,13 +50,13 @@ OPTIONS = json.loads((Path(__file__).parents[2] / "config.default.json").read_te
 class Day:
     """A session that grows; `seed` makes the same one again."""
 
-    def __init__(self, seed: int, options: dict[str, Any]) -> None:
+    def __init__(self, seed: int, options: Any) -> None:
         self.random = random.Random(seed)
         self.needles: list[tuple[int, str]] = []  # (place in the session, text)
         config = copy.deepcopy(OPTIONS["config"])
         config["context"] |= options
         self.messages: list[Message] = []
-        self.session: Session = {"messages": self.messages, "config": config, "context": {}}
+        self.session: Any = {"messages": self.messages, "config": config, "context": {}}
         self.asked = 0  # tokens of the last request, which the next answer reports
 
     def calls(self, turns: int) -> Iterator[None]:
@@ -73,7 +73,7 @@ class Day:
         names = self.random.choices(
             ("read_file", "shell", "search"), k=self.random.choice((1, 1, 2))
         )
-        calls: list[dict[str, Any]] = []
+        calls: list[Any] = []
         for name in names:
             arguments = {"path": f"src/{self.random.randrange(400)}.py"}
             if self.random.random() < 0.2:
@@ -114,7 +114,7 @@ class Day:
 class Policy:
     """What is sent of a session. `summaries`: tokens of each extra request that sums up."""
 
-    options: dict[str, Any] = {}
+    options: Any = {}
 
     def __init__(self) -> None:
         self.summaries: list[int] = []

@@ -71,7 +71,7 @@ def conversation(family: str, seed: int, turns: int = 12) -> list[float]:
     texts = pieces("held")
     kinds_ = sorted({piece["kind"] for piece in texts})
     language = random_.choice(kinds_)
-    session: dict[str, Any] = {"id": "s", "messages": [], "context": {"calib": {}}}
+    session: Any = {"id": "s", "messages": [], "context": {"calib": {}}}
     true, errors = 0, []
 
     def say(role: str, **more: Any) -> int:

@@ -124,7 +124,7 @@ class Talk:
         if calls != results or said[-1]["content"] != END:
             wrong.append(f"{self._id}: {calls} {results} {said[-1]!r:.200}")
 
-    def _converse(self) -> dict[str, Any]:
+    def _converse(self) -> Any:
         client, ends = Client(), time.monotonic() + DEADLINE_S
         client.kept |= {"id": self._id, "tools": [PAGE_TOOL]}
         if self.unasked:
@@ -195,7 +195,7 @@ class Talk:
             self._tally.wrong.append(f"{self._id}: the folds differ")
         return bool(end)
 
-    def _due(self, event: dict[str, Any]) -> bool:
+    def _due(self, event: Any) -> bool:
         self._seen += 1
         is_exec = bool(event.get("metadata", {}).get("yaa", {}).get("exec"))
         due = self._seen >= self._at and (is_exec or not self._at_exec or self._seen > LATEST)

@@ -30,8 +30,8 @@ from server.agent.run_records import RunRecords, StopSignals
 from server.errors import Problem
 from server.models import Options
 from server.models.tool_call_assembler import Calls
-from server.session.events import Event
 from server.session.fold import Folder
+from server.types import Session
 
 from ..fakes import (
     CountingToolbox,
@@ -43,8 +43,6 @@ from ..fakes import (
     answer,
     user,
 )
-
-Session = dict[str, Any]
 
 TOOLS = {"bump": "auto", "side": "auto safe", "ask": "write", "look": "read", "slow": "auto slow"}
 ONCE = ("bump", "side", "ask", "slow")  # tools that may not run twice
@@ -85,7 +83,7 @@ class Conversation:
             limits={"disconnect_grace_s": 0.002},
         )
 
-    def script(self, messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    def script(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         """The next round's calls, named by turn and place, then an answer."""
         turn = sum(message["role"] == "user" for message in messages)
         last = max(i for i, message in enumerate(messages) if message["role"] == "user")
@@ -100,7 +98,7 @@ class Conversation:
 
     async def run(self) -> None:
         """Hold the conversation to its end, through two turns."""
-        session: Session = {"id": "s", "messages": [user("go")]}
+        session: Any = {"id": "s", "messages": [user("go")]}
         for turn in (1, 2):
             session = await self.turn(session)
             if turn == 1:
@@ -108,7 +106,7 @@ class Conversation:
         for host in self.hosts:
             await host.close()
 
-    async def turn(self, session: Session) -> Session:
+    async def turn(self, session: Any) -> Any:
         while True:
             self.posts += 1
             if self.posts > POSTS:
@@ -126,7 +124,7 @@ class Conversation:
         if self.chance.random() < 0.02:
             self.claims.expire()
 
-    def answer(self, session: Session) -> None:
+    def answer(self, session: Any) -> None:
         if not session.get("interrupts"):
             return
         for interrupt in session["interrupts"]:
@@ -137,7 +135,7 @@ class Conversation:
                 interrupt["answer"] = {"status": "resolved", "payload": payload}
         answer(session, "indeterminate", {"action": "skip"})
 
-    async def post(self, session: Session) -> Session:
+    async def post(self, session: Any) -> Any:
         """POST once, and lose the line with some probability. Returns what the client has then."""
         host = self.chance.choice(self.hosts)
         sent, kept = copy.deepcopy(session), marked(session)
@@ -172,7 +170,7 @@ class Conversation:
 class CountingVendor(ScriptedModel):
     """Calls every tool `call_0`, as some vendors do, through what assembles a vendor's calls."""
 
-    def call(self, options: Options, name: str, deltas: Iterable[str]) -> Iterator[Event]:
+    def call(self, options: Options, name: str, deltas: Iterable[str]) -> Iterator[Any]:
         calls = Calls(options.message_id, options.new_id, str)
         for delta in ("", *deltas):
             function = {"name": name, "arguments": delta}
@@ -195,7 +193,7 @@ class Counted(CountingToolbox):
         await super().execute(session, call, args, *more, **owner)
 
 
-def marked(session: Session) -> Session:
+def marked(session: Any) -> Any:
     """The copy that a client keeps when it POSTs approvals: those calls may have begun."""
     kept = copy.deepcopy(session)
     for interrupt in kept.get("interrupts", ()):

@@ -17,9 +17,9 @@ from server.api.run_stream import Runs
 from server.api.sessions import Sessions
 from server.http.listener import BaseServer, Limits
 from server.http.sse import Decoder
-from server.session.events import Event
 from server.session.fold import Folder
 from server.strict_json import canonical
+from server.types import Event, Session
 
 from ..agent.test_loop import TOOLS, Client, complete, plan
 from ..fakes import DEFAULTS, CountingToolbox, Ids, ScriptedModel, agent, answer, user
@@ -58,9 +58,7 @@ class CutOverSockets(unittest.IsolatedAsyncioTestCase):
         await self.server.listen("127.0.0.1", 0)
         return self.server.port
 
-    async def post(
-        self, session: dict[str, Any], most: int | None
-    ) -> tuple[list[Event], int, bool]:
+    async def post(self, session: Session, most: int | None) -> tuple[list[Event], int, bool]:
         """POST and read at most so many bytes of the body, then hang up. Returns the events that
         arrived whole, the bytes read, and whether the stream was cut."""
         reader, writer = await asyncio.open_connection("127.0.0.1", await self.fresh_host())
@@ -82,7 +80,7 @@ class CutOverSockets(unittest.IsolatedAsyncioTestCase):
         terminal = bool(found) and found[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")
         return found, read, not terminal
 
-    async def drive(self, cut: int | None) -> tuple[dict[str, Any], list[int]]:
+    async def drive(self, cut: int | None) -> tuple[Any, list[int]]:
         """A whole conversation whose stream is cut once, `cut` bytes into all that is read.
         Returns the session and how many bytes each POST streamed."""
         self.counts.clear()
@@ -137,7 +135,7 @@ class CutOverSockets(unittest.IsolatedAsyncioTestCase):
             writer.close()
         return ends
 
-    def check(self, session: dict[str, Any]) -> None:
+    def check(self, session: Any) -> None:
         self.assertEqual(session["messages"][-1]["content"], "Done: 5 results.")
         whole = [m for m in session["messages"] if not m.get("open")]
         calls = sorted(c["id"] for m in whole for c in m.get("tool_calls", ()))
@@ -199,7 +197,7 @@ class Answers(unittest.IsolatedAsyncioTestCase):
         outcomes = []
         for _ in range(2):
             host = agent(ScriptedModel(plan), CountingToolbox(TOOLS, {}))
-            session: dict[str, Any] = {"id": "s", "messages": [user("go")]}
+            session: Any = {"id": "s", "messages": [user("go")]}
             run = host.prepare(json.loads(json.dumps(session)))
             folder = Folder(session)
             async for event in run.events():

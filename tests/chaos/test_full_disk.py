@@ -32,7 +32,7 @@ COMMAND = "echo ran >> count; cat count"
 FAILED = ("failed", "claim_failed")
 
 
-def asked(number: int) -> dict[str, Any]:
+def asked(number: int) -> Any:
     return {
         "id": f"s{number}",
         "messages": [{"id": "u1", "role": "user", "content": f"shell {COMMAND}"}],
@@ -111,7 +111,7 @@ class Full(unittest.TestCase):
                 self.assertEqual((workspace / "count").read_text(), "ran\n")
                 self.shrink(claims)
 
-    def streamed(self, api: Api, session: dict[str, Any]) -> dict[str, Any]:
+    def streamed(self, api: Api, session: Any) -> Any:
         """The client's copy after the run; in it a call that was approved has begun."""
         kept = copy.deepcopy(session)
         kept["calls"][kept["interrupts"][0]["call_id"]]["state"] = "started"
@@ -132,7 +132,7 @@ class Full(unittest.TestCase):
             status, text = api.request("POST", "/agui/default", given, accept="text/event-stream")
             self.assertEqual(status, 200)
             self.assertEqual('"code":"claim_failed"' in text, not room, text)
-            session = request.read(given, "default").session
+            session: Any = request.read(given, "default").session
             folder = Folder(session)
             for line in text.splitlines():
                 if line.startswith("data: "):

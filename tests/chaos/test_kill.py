@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from server.http.sse import Decoder
-from server.session.events import Event
 from server.session.fold import Folder, digest
 from server.strict_json import canonical
 from server.tools.runner import Runner
+from server.types import Event, Session
 
 from ..agent.test_loop import Client, complete
 from ..tooling.child import Yaa
@@ -37,7 +37,7 @@ def mark(name: str) -> str:
         file.write("ran ")
     return name
 """
-PAGE_TOOL = {"name": "page_title", "description": "The page's title", "parameters": {}}
+PAGE_TOOL: Any = {"name": "page_title", "description": "The page's title", "parameters": {}}
 
 
 class Model(BaseHTTPRequestHandler):
@@ -49,7 +49,7 @@ class Model(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         results = [m for m in request["messages"] if m["role"] == "tool"]
         if results:
-            deltas: list[dict[str, Any]] = [{"content": f"Done: {len(results)} results."}]
+            deltas: list[Any] = [{"content": f"Done: {len(results)} results."}]
         else:
             calls = [
                 ("calculator", '{"expression": "6*7"}'),
@@ -82,7 +82,7 @@ class Model(BaseHTTPRequestHandler):
         pass
 
 
-def post(server: Yaa, session: dict[str, Any], most: int | None, folder: Folder) -> Outcome:
+def post(server: Yaa, session: Session, most: int | None, folder: Folder) -> Outcome:
     """Fold at most so many events of a run of this session."""
     place = server.url.removeprefix("http://")
     connection = http.client.HTTPConnection(place, timeout=60)
@@ -140,7 +140,7 @@ class Killed(unittest.TestCase):
         (home / "tools" / "mark.py").write_text(OWNED)
         return Yaa(self.config, home=home)
 
-    def converse(self, number: int, cut: int | None) -> tuple[dict[str, Any], int]:
+    def converse(self, number: int, cut: int | None) -> tuple[Any, int]:
         """A conversation with one server, which is killed after `cut` events, and gone on with at
         another one. Returns the session and how many events there were."""
         client, total = Client(), 0

@@ -18,10 +18,9 @@ from typing import Any
 from server.agent.loop import BaseAgent
 from server.session.fold import Folder
 from server.strict_json import canonical
+from server.types import Session
 
 from ..fakes import CountingToolbox, Ids, ScriptedModel, agent, answer, user
-
-Session = dict[str, Any]
 
 TOOLS = {"time": "read", "rm": "write", "title": "page", "clip": "page", "pick": "page"}
 TOOLS |= {"notify": "action"}
@@ -33,7 +32,7 @@ class Killed(BaseException):
     """The page is gone, here and now."""
 
 
-def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+def script(messages: list[Any]) -> list[tuple[Any, ...]]:
     """Six calls at once: three of the page's, one that it is only told of, two of the server's."""
     results = [m for m in messages if m["role"] == "tool"]
     if results:
@@ -86,7 +85,7 @@ class Page:
         self.step()
         return sent
 
-    def hears(self, folder: Folder, event: dict[str, Any]) -> None:
+    def hears(self, folder: Folder, event: Any) -> None:
         """Fold, keep, act: in this order."""
         known = {m.get("tool_call_id") for m in self.session["messages"]}
         folder.apply(event)
@@ -117,14 +116,14 @@ class Page:
         for interrupt in self.waiting():
             if self.session["calls"][interrupt["call_id"]]["state"] != "started":
                 continue
-            payload: dict[str, Any] = {"content": f"{interrupt['tool']} did it"}
+            payload: Any = {"content": f"{interrupt['tool']} did it"}
             if interrupt["call_id"] not in self.running:
                 payload = {"content": "It was cut off.", "is_error": True}
             interrupt["answer"] = {"status": "resolved", "payload": payload}
             self.save()
             self.step()
 
-    def waiting(self) -> list[dict[str, Any]]:
+    def waiting(self) -> list[Any]:
         found = self.session.get("interrupts", ())
         return [i for i in found if i["reason"] == "client_tool" and not i.get("answer")]
 
@@ -188,7 +187,7 @@ class PageTools(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(session["messages"][-1]["content"], "Done: 6 results.")
         self.assertEqual(session["interrupts"], [])
         whole = [m for m in session["messages"] if not m.get("open")]
-        calls = [c for m in whole for c in m.get("tool_calls", ())]
+        calls = [c for m in whole for c in m.get("tool_calls") or ()]
         results = {m["tool_call_id"]: m for m in whole if m["role"] == "tool"}
         self.assertEqual(sorted(c["id"] for c in calls), sorted(results))
         self.assertEqual(max(page.ran.values()), 1, "the page ran a call twice")

@@ -60,7 +60,7 @@ class Running(unittest.TestCase):
             }
         }
         self.yaa = self.enterContext(Yaa(config, home=self.home, arguments=("--workers", "2")))
-        self.session: dict[str, Any] = {
+        self.session: Any = {
             "id": "loops",
             "messages": [user("go")],
             "config": {"tool": {"shell": {"auto_approve": True}}},
@@ -87,7 +87,7 @@ class Running(unittest.TestCase):
 
     def fold(self, response: http.client.HTTPResponse, until: str = "") -> list[dict[str, Any]]:
         """Fold the events into the session, until one of this type if one is named."""
-        found: list[dict[str, Any]] = []
+        found: list[Any] = []
         folder, decoder = Folder(self.session), Decoder()
         while not found or found[-1]["type"] != until:
             if not (data := response.read1()):

@@ -27,15 +27,15 @@ from server.errors import Problem
 from .. import fakes
 
 
-def said(text: str) -> dict[str, Any]:
+def said(text: str) -> Any:
     return {"role": "assistant", "content": text}
 
 
-def error(text: str) -> dict[str, Any]:
+def error(text: str) -> Any:
     return {"role": "error", "content": text}
 
 
-def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+def script(messages: list[Any]) -> list[tuple[Any, ...]]:
     last = messages[-1]
     if last["role"] == "tool":
         return [("text", f"It said: {last['content']}")]
@@ -61,12 +61,13 @@ class Case(unittest.TestCase):
         toolbox = fakes.CountingToolbox({"write": "write", "ask": "question"}, self.counts)
         self.agent = fakes.agent(self.model, toolbox)
 
-    def chat(self, *lines: str, session: dict[str, Any] | None = None) -> tuple[Chat, str]:
+    def chat(self, *lines: str, session: Any | None = None) -> tuple[Chat, str]:
         """Everything said in a conversation that ends with its input."""
         out = io.StringIO()
         terminal = Terminal(io.StringIO("".join(line + "\n" for line in lines)), out)
         with asyncio.Runner() as runner:
-            chat = Chat(self.agent, runner, terminal, session or {"messages": []})
+            document: Any = session or {"messages": []}
+            chat = Chat(self.agent, runner, terminal, document)
             self.assertEqual(chat.talk(), 0)
         return chat, out.getvalue()
 
@@ -166,7 +167,7 @@ class Filter(Case):
         out = io.StringIO()
 
         async def main() -> None:
-            document = {"messages": [fakes.user("hello")]}
+            document: Any = {"messages": [fakes.user("hello")]}
             task = asyncio.create_task(run_once(self.agent, document, out))
             while not self.model.requests:
                 await asyncio.sleep(0)
@@ -183,7 +184,7 @@ class Filter(Case):
 
     def test_the_answer_alone(self) -> None:
         """Words, or the value where one was wanted; a model has no say over the terminal."""
-        cases: list[tuple[dict[str, Any], str, str]] = [
+        cases: list[tuple[Any, str, str]] = [
             ({"messages": [fakes.user("a"), said("two\nlines\n\n")]}, "two\nlines\n", ""),
             ({"messages": [said("é 世\x1b[2J")]}, "é 世\\x1b[2J\n", ""),
             ({"messages": [said("x")], "output": {"n": "世"}}, '{\n  "n": "世"\n}\n', ""),
@@ -211,7 +212,7 @@ class Filter(Case):
 
     def test_what_is_left_out_of_a_session_is_told(self) -> None:
         defaults = fakes.DEFAULTS["session"]
-        plain = {"messages": [fakes.user("a")], "config": {"yaa": {"stream": False}}}
+        plain: Any = {"messages": [fakes.user("a")], "config": {"yaa": {"stream": False}}}
         self.assertEqual(as_foreign(plain, defaults), (plain, []))
         session, lines = as_foreign({**plain, "a\x1b[2J": 1, "character": "é" * 200}, defaults)
         self.assertEqual(session, plain)

@@ -24,7 +24,7 @@ def terminal(
     return Terminal(io.StringIO("".join(line + "\n" for line in lines)), out, env), out
 
 
-def printed(*shown: events.Event) -> str:
+def printed(*shown: Any) -> str:
     screen, out = terminal()
     printer = Printer(screen)
     for event in shown:
@@ -127,14 +127,14 @@ class Hostile(unittest.TestCase):
     def test_nothing_hides_in_what_is_to_be_approved(self) -> None:
         for attack in self.ATTACKS:
             screen, out = terminal("y")
-            asked = {"reason": "tool_call", "message": attack, "tool": attack}
-            answer(screen, {**asked, "args": {"command": f"ls {attack}", attack: 1}})
+            asked: Any = {"reason": "tool_call", "message": attack, "tool": attack}
+            answer(screen, asked | {"args": {"command": f"ls {attack}", attack: 1}})
             with self.subTest(attack=attack):
                 self.assertNotIn(attack[0], out.getvalue())
 
 
 class Answering(unittest.TestCase):
-    def ask(self, interrupt: dict[str, Any], *lines: str) -> Any:
+    def ask(self, interrupt: Any, *lines: str) -> Any:
         screen, _ = terminal(*lines)
         return answer(screen, {"message": "?"} | interrupt)
 

@@ -20,6 +20,7 @@ from server.cli.session_files import (
 from server.errors import Problem
 from server.session import events
 from server.session.fold import fold
+from server.types import Session
 
 
 class Case(unittest.TestCase):
@@ -38,7 +39,7 @@ class Case(unittest.TestCase):
         self.addCleanup(kept.close)
         return kept
 
-    def spoken(self, kept: Kept, session: dict[str, Any], *words: str) -> None:
+    def spoken(self, kept: Kept, session: Any, *words: str) -> None:
         started = events.run_started("s", {"id": "r"}, 1)
         for event in (
             started,
@@ -51,7 +52,7 @@ class Case(unittest.TestCase):
 
 class Killed(Case):
     def test_every_event_is_there_wherever_it_is_cut(self) -> None:
-        kept, session = self.kept(), dict[str, Any](id="s", messages=[])
+        kept, session = self.kept(), Session(id="s", messages=[])
         kept.save(session)
         self.spoken(kept, session, "你", "好", "!")
         self.assertEqual(read(self.file), session)
@@ -66,7 +67,7 @@ class Killed(Case):
             self.assertTrue("你好!".startswith(text), text)
 
     def test_a_journal_of_another_file_does_not_count(self) -> None:
-        kept, session = self.kept(), dict[str, Any](id="s", messages=[])
+        kept, session = self.kept(), Session(id="s", messages=[])
         kept.save(session)
         self.spoken(kept, session, "old")
         edited = {"id": "s", "messages": [{"role": "user", "content": "edited"}]}
@@ -74,7 +75,7 @@ class Killed(Case):
         self.assertEqual(read(self.file), edited)
 
     def test_an_unread_journal_stays(self) -> None:
-        kept, session = self.kept(), dict[str, Any](id="s", messages=[])
+        kept, session = self.kept(), Session(id="s", messages=[])
         kept.save(session)
         self.spoken(kept, session, "words")
         kept._journal.close()  # as a kill does
@@ -87,7 +88,7 @@ class Killed(Case):
         self.assertEqual(json.loads(self.file.read_text()), session)
 
     def test_a_full_disk(self) -> None:
-        kept, session = self.kept(), dict[str, Any](id="s", messages=[])
+        kept, session = self.kept(), Session(id="s", messages=[])
         kept.save(session)
         before = self.file.read_bytes()
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -113,7 +114,7 @@ class Killed(Case):
         Kept(self.file).close()
 
     def test_a_long_answer_is_not_written_whole_for_each_word(self) -> None:
-        kept, session = self.kept(), dict[str, Any](id="s", messages=[])
+        kept, session = self.kept(), Session(id="s", messages=[])
         kept.save(session)
         before = self.file.stat().st_ino
         self.spoken(kept, session, *["word "] * 50)

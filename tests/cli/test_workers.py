@@ -112,14 +112,14 @@ class Together(unittest.TestCase):
         the session next, its result is found and nothing runs again."""
         self.start()
         command = "sleep 1; echo ran >> count; cat count"
-        asked: dict[str, Any] = {
+        asked: Any = {
             "messages": [{"id": "u1", "role": "user", "content": f"shell {command}"}],
             "config": {"tool": {"shell": {"auto_approve": True}}},
         }
         for number in range(3):
             with self.subTest(number=number):
                 asked["id"] = f"s{number}"
-                folded: dict[str, Any] = {}
+                folded: Any = {}
                 with self.api.stream(asked) as stream:
                     folded = cut_at_exec(stream.events(), asked)
                 found = until(lambda sent=folded: self.posted(sent))
@@ -127,7 +127,7 @@ class Together(unittest.TestCase):
                 self.assertEqual((found["status"], len(results)), ("completed", 1), found)
                 self.assertEqual(results[0].count("ran"), 1)
 
-    def posted(self, session: dict[str, Any]) -> dict[str, Any] | None:
+    def posted(self, session: Any) -> Any | None:
         status, body = self.api.request("POST", "/session", session)
         self.assertIn(status, (200, 409), body)
         return dict(body) if status == 200 else None
@@ -167,7 +167,7 @@ class Failing(Case):
         self.assertIn("YAA_SANDBOX_FORCE is Z", done.stderr)
 
 
-def cut_at_exec(events: Any, session: dict[str, Any]) -> dict[str, Any]:
+def cut_at_exec(events: Any, session: Any) -> Any:
     """The session as its client holds it at the moment its call begins to run."""
     folder = Folder(copy.deepcopy(session))
     for event in events:

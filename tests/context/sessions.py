@@ -11,6 +11,8 @@ import json
 import random
 from typing import Any
 
+from server.types import Message
+
 from ..fakes import DEFAULTS
 
 WORDS = (
@@ -29,7 +31,7 @@ class Sessions:
         self.needles: list[str] = []
         config = copy.deepcopy(DEFAULTS["session"]["config"])
         config["context"] |= options
-        self.session: dict[str, Any] = {
+        self.session: Any = {
             "id": f"s{seed}",
             "messages": [],
             "config": config,
@@ -37,7 +39,7 @@ class Sessions:
             "context": {},
         }
 
-    def grow(self, turns: int) -> dict[str, Any]:
+    def grow(self, turns: int) -> Any:
         """Add whole turns and then one that waits for the model."""
         for _ in range(turns):
             self.turn()
@@ -61,7 +63,7 @@ class Sessions:
         self.say("assistant", self.text(15), tool_calls=calls, meta=self.meta())
         for call in calls:
             failed = self.random.random() < 0.2
-            result: dict[str, Any] = {"status": "error" if failed else "ok"}
+            result: Any = {"status": "error" if failed else "ok"}
             if self.random.random() < 0.3:
                 result["keep"] = self.pick(0, 1, 3, -1)
             self.say(
@@ -73,15 +75,15 @@ class Sessions:
                 result=result,
             )
 
-    def call(self, name: str) -> dict[str, Any]:
+    def call(self, name: str) -> Any:
         self.calls += 1
-        args: dict[str, Any] = {"path": f"/srv/{self.pick(1, 2, 3)}.txt"}
+        args: Any = {"path": f"/srv/{self.pick(1, 2, 3)}.txt"}
         if self.random.random() < 0.4:
             args["content"] = self.text(self.pick(20, 120))
         function = {"name": name, "arguments": json.dumps(args, ensure_ascii=False)}
         return {"id": f"call_{self.calls}", "type": "function", "function": function}
 
-    def say(self, role: str, text: Any, **more: Any) -> dict[str, Any]:
+    def say(self, role: str, text: Any, **more: Any) -> Any:
         self.count += 1
         message = {"id": f"msg_{self.count}", "role": role, "content": text, **more}
         self.session["messages"].append(message)
@@ -95,7 +97,7 @@ class Sessions:
             self.needles.append(needle)
         return " ".join(said)
 
-    def meta(self) -> dict[str, Any]:
+    def meta(self) -> Any:
         """Some providers report usage and some do not."""
         return {}
 
@@ -103,14 +105,14 @@ class Sessions:
         return self.random.choice(choices)
 
 
-def record(session: dict[str, Any], compaction: Any) -> None:
+def record(session: Any, compaction: Any) -> None:
     """What the loop does with a compaction: append, nothing else."""
     context = session["context"]
     context.setdefault("ops", []).extend(copy.deepcopy(compaction.ops))
     context.setdefault("events", []).append(compaction.record)
 
 
-def refusals(messages: list[dict[str, Any]]) -> list[str]:
+def refusals(messages: list[Message]) -> list[str]:
     """What the strictest provider we know of would refuse, beyond pairing."""
     found = []
     spoken = [m for m in messages if m["role"] != "system"]

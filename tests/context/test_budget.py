@@ -24,7 +24,7 @@ from server.context.budget import (
 from ..fakes import DEFAULTS
 
 
-def session(*messages: dict[str, Any], **context: Any) -> dict[str, Any]:
+def session(*messages: dict[str, Any], **context: Any) -> Any:
     config = copy.deepcopy(DEFAULTS["session"]["config"])
     return {"id": "s", "messages": list(messages), "config": config, "context": context}
 
@@ -34,7 +34,7 @@ def said(text: str = "hello " * 40, **usage: int) -> dict[str, Any]:
     return {"id": f"m{id(text)}", "role": "assistant", "content": text, **meta}
 
 
-USER = {"id": "u", "role": "user", "content": "what about " * 40}
+USER: Any = {"id": "u", "role": "user", "content": "what about " * 40}
 
 
 SYSTEM = "system " * 30

@@ -25,12 +25,12 @@ def budget(high: int, window: int | None = None) -> Budget:
     return Budget(high, high // 2, window, max(high // 10, 100))
 
 
-def measure(session: dict[str, Any], high: int = 1) -> Measure:
+def measure(session: Any, high: int = 1) -> Measure:
     """An exact one: no anchor is in these sessions but compactions."""
     return measured(Request(session), "m", budget(high))
 
 
-def whole(session: dict[str, Any], place: int) -> str:
+def whole(session: Any, place: int) -> str:
     """Everything `context_reload` gives of one message, page by page."""
     text, offset = "", 0
     while True:
@@ -64,7 +64,7 @@ class Laws(unittest.TestCase):
                     self.done_with(session, high, compaction.record)
                 messages = view(session)
                 self.assertEqual(pairing_errors(messages), [])
-                noted = with_notes({**session, "run": {}}, messages)
+                noted = with_notes(session | {"run": {}}, messages)
                 self.assertEqual(refusals(noted), [])
                 self.assertEqual(session["messages"], kept)
                 self.nothing_lost(session, maker.needles)
@@ -76,7 +76,7 @@ class Laws(unittest.TestCase):
                 self.stable_prefix(maker, messages)
         self.assertTrue(all(made[kind] > 100 for kind in ("stub", "preview", "args", "fold")), made)
 
-    def done_with(self, session: dict[str, Any], high: int, made: dict[str, Any]) -> None:
+    def done_with(self, session: Any, high: int, made: Any) -> None:
         """No compaction follows at once but that of what has expired; one above the low watermark
         has left nothing to do, and if that is above the window, the largest messages are told."""
         now = measured(Request(session), "m", budget(high))
@@ -93,13 +93,13 @@ class Laws(unittest.TestCase):
     def strategies(self, seed: int) -> list[str]:
         return NAMES if seed % 3 else [NAMES[seed // 3 % len(NAMES)]]
 
-    def nothing_lost(self, session: dict[str, Any], needles: list[str]) -> None:
+    def nothing_lost(self, session: Any, needles: list[str]) -> None:
         reachable = "\n".join(whole(session, at) for at in range(len(session["messages"])))
         reachable = reachable.replace("\\n", "\n")
         for needle in needles:
             self.assertIn(needle, reachable)
 
-    def stable_prefix(self, maker: Sessions, before: list[dict[str, Any]]) -> None:
+    def stable_prefix(self, maker: Sessions, before: list[Any]) -> None:
         maker.say("assistant", "done")
         maker.say("user", "more")
         after = view(maker.session)
@@ -177,7 +177,7 @@ class Cases(unittest.TestCase):
                 maker.say(role, text)
         return maker
 
-    def compact(self, maker: Sessions, high: int = 100, **more: Any) -> list[dict[str, Any]]:
+    def compact(self, maker: Sessions, high: int = 100, **more: Any) -> list[Any]:
         """The operations that are planned, ingested results apart."""
         plan = Budget(high, high // 2, more.pop("window", None), 10**9)
         found = planned(maker.session, plan, measure(maker.session), **more)
@@ -186,7 +186,7 @@ class Cases(unittest.TestCase):
         record(maker.session, found)
         return list(found.ops)
 
-    def only(self, name: str) -> dict[str, Any]:
+    def only(self, name: str) -> Any:
         return {"strategies": [name], "min_saving": 0}
 
     def test_results_of_old_turns_become_one_line(self) -> None:
@@ -348,7 +348,7 @@ class Cases(unittest.TestCase):
         record(maker.session, found)
         self.assertIn(long, [m["content"] for m in view(maker.session)])
 
-    def retaining(self, *said: dict[str, Any]) -> Sessions:
+    def retaining(self, *said: Any) -> Sessions:
         """A session whose model said this of its one result, with `context_retain`."""
         maker = self.session(("user", "one"), ("call", PRECIOUS), ("assistant", "z"))
         for about in said:

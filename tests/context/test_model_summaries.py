@@ -15,7 +15,7 @@ from .sessions import Sessions, record
 NAMES = list(STRATEGIES)
 
 
-def made(seed: int, **options: Any) -> tuple[dict[str, Any], Compaction] | None:
+def made(seed: int, **options: Any) -> tuple[Any, Compaction] | None:
     small = {"large_chars": 400, "preview_chars": 50, "min_saving": 0, "summary": "llm"}
     maker = Sessions(seed, **{**small, **options})
     session = maker.grow(5)

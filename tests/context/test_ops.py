@@ -7,9 +7,10 @@ import unittest
 from typing import Any
 
 from server.context.ops import applied, pinned, preview_text, shortened_call, text_of
+from server.types import Op
 
 CALL = {"id": "c", "type": "function", "function": {"name": "w", "arguments": "{}"}}
-CHAT: list[dict[str, Any]] = [
+CHAT: list[Any] = [
     {"id": "u", "role": "user", "content": "question"},
     {"id": "a", "role": "assistant", "content": "", "tool_calls": [CALL]},
     {"id": "t", "role": "tool", "tool_call_id": "c", "name": "w", "content": "x" * 900},
@@ -30,32 +31,33 @@ class Operations(unittest.TestCase):
 
     def test_long_arguments_stay_json(self) -> None:
         value = {"path": "a", "content": "é\n" * 500, "deep": [{"x": "y" * 500}], "n": 1}
-        call = {"id": "c", "function": {"name": "w", "arguments": json.dumps(value)}}
+        call: Any = {"id": "c", "function": {"name": "w", "arguments": json.dumps(value)}}
         short = json.loads(shortened_call(call, 40, 7)["function"]["arguments"])
         self.assertEqual((short["path"], short["n"], list(short)), ("a", 1, list(value)))
         self.assertIn("m7", short["content"])
         self.assertLess(len(short["deep"][0]["x"]), 90)
         for broken in ("{", "", "[1", '"x"'):
-            same = {"id": "c", "function": {"name": "w", "arguments": broken}}
+            same: Any = {"id": "c", "function": {"name": "w", "arguments": broken}}
             self.assertIs(shortened_call(same, 4, 7), same)
 
     def test_operations_on_nothing(self) -> None:
         """A client may be on another branch, or wrong."""
-        for op in (
+        odd: list[Any] = [
             {"op": "stub", "ids": ["nowhere", "u", "b"]},
             {"op": "preview", "id": "nowhere", "head": 1, "tail": 1},
             {"op": "args", "id": "u", "keep": 0},
             {"op": "fold", "from": "b", "to": "u", "text": "backwards"},
             {"op": "fold", "from": "u", "to": "nowhere", "text": "x"},
             {"op": "shrink", "id": "u"},
-        ):
+        ]
+        for op in odd:
             with self.subTest(op=op):
                 self.assertEqual(applied(CHAT, [op]), CHAT)
 
     def test_folds(self) -> None:
-        inner = {"op": "fold", "from": "a", "to": "t", "text": "inner"}
-        outer = {"op": "fold", "from": "a", "to": "b", "text": "outer"}
-        across = {"op": "fold", "from": "u", "to": "a", "text": "across"}
+        inner: Op = {"op": "fold", "from": "a", "to": "t", "text": "inner"}
+        outer: Op = {"op": "fold", "from": "a", "to": "b", "text": "outer"}
+        across: Op = {"op": "fold", "from": "u", "to": "a", "text": "across"}
         for ops, shown in (
             ([inner, outer], "outer"),
             ([outer, inner], "inner"),
@@ -66,7 +68,8 @@ class Operations(unittest.TestCase):
                 self.assertEqual(len([m for m in applied(CHAT, ops) if "id" not in m]), 1)
 
     def test_pins_are_taken_back(self) -> None:
-        pin, unpin = {"op": "pin", "ids": ["a", "b"]}, {"op": "unpin", "ids": ["a"]}
+        pin: Op = {"op": "pin", "ids": ["a", "b"]}
+        unpin: Op = {"op": "unpin", "ids": ["a"]}
         self.assertEqual(pinned([pin, unpin]), {"b"})
         self.assertEqual(pinned([unpin, pin]), {"a", "b"})
 

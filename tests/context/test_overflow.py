@@ -13,17 +13,17 @@ from ..fakes import DEFAULTS, user
 
 
 class Overflow(unittest.TestCase):
-    def told(self, observed: int, window: int | None = None, **context: Any) -> dict[str, Any]:
+    def told(self, observed: int, window: int | None = None, **context: Any) -> Any:
         config = copy.deepcopy(DEFAULTS["session"]["config"])
         config["context"] |= context
         ops = [{"op": "pin", "ids": ["u1", "gone"]}]
-        session = {"messages": [user("x")], "config": config, "context": {"ops": ops}}
+        session: Any = {"messages": [user("x")], "config": config, "context": {"ops": ops}}
         budget = budget_of(session, "m", {"max_context": window})
         return interrupt(session, budget, [{"id": "u1", "role": "user", "tokens": 9}], observed)
 
     def test_each_cause_has_its_remedies(self) -> None:
         last = ["unpin", "shorten"]
-        cases: list[tuple[int, int | None, dict[str, Any], str, list[str]]] = [
+        cases: list[tuple[int, int | None, Any, str, list[str]]] = [
             (200, None, {"budget": 100}, "budget", ["raise_budget", *last]),
             (200, 300, {"budget": 100}, "budget", ["raise_budget", *last]),
             (400, 300, {"budget": 100}, "budget", [*last, "choose_model"]),

@@ -19,7 +19,7 @@ from ..fakes import DEFAULTS, events_of
 CALL = {"id": "c", "type": "function", "function": {"name": "read", "arguments": '{"a": "needle"}'}}
 
 
-def session() -> dict[str, Any]:
+def session() -> Any:
     return {
         "id": "s",
         "config": copy.deepcopy(DEFAULTS["session"]["config"]),
@@ -82,7 +82,7 @@ class AsTools(unittest.IsolatedAsyncioTestCase):
         server["sandbox"]["require"] = "none"
         self.toolbox = Toolbox(Config(server, DEFAULTS["session"], Path(holder.name)))
 
-    def offered(self, made: dict[str, Any]) -> set[str]:
+    def offered(self, made: Any) -> set[str]:
         return {tool["function"]["name"] for tool in self.toolbox.declared(made)}
 
     def test_offered_when_there_is_something_to_reload(self) -> None:
@@ -109,7 +109,7 @@ class AsTools(unittest.IsolatedAsyncioTestCase):
             with self.subTest(name=name, args=args):
                 made = session()
                 function = {"name": name, "arguments": json.dumps(args)}
-                call = {"id": "x", "type": "function", "function": function}
+                call: Any = {"id": "x", "type": "function", "function": function}
                 verdict = self.toolbox.verdict(made, call)
                 self.assertEqual(verdict.action, "run")
                 (event,) = await events_of(self.toolbox, made, call, verdict.args or {}, {})

@@ -108,7 +108,7 @@ class Estimates(unittest.TestCase):
         content = [image, {"type": "text", "text": "hello"}]
         self.assertEqual(of_message({"role": "user", "content": content}), MESSAGE + MEDIA + 1)
         self.assertEqual(of_message({"role": "user", "content": None}), MESSAGE)
-        call = {"id": "c", "function": {"name": "read", "arguments": '{"path": "a.txt"}'}}
+        call: Any = {"id": "c", "function": {"name": "read", "arguments": '{"path": "a.txt"}'}}
         self.assertGreater(
             of_message({"role": "assistant", "content": "", "tool_calls": [call]}), 15
         )
@@ -156,7 +156,7 @@ class Histories(unittest.TestCase):
             self.assertLess(statistics.mean(errors), 0.056, vocabulary)
 
     def test_messages(self) -> None:
-        messages: list[dict[str, Any]] = [
+        messages: list[Any] = [
             {"role": "user", "content": "hello"},
             {"role": "assistant", "content": None},
         ]

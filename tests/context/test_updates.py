@@ -24,7 +24,7 @@ def session(*reports: int, warnings: Any = None) -> dict[str, Any]:
     return {"id": "s", "messages": messages, "context": {}, "run": run}
 
 
-def changes(made: dict[str, Any], usage: dict[str, Any], sent: Any = SENT) -> list[Any]:
+def changes(made: Any, usage: dict[str, Any], sent: Any = SENT) -> list[Any]:
     return calibrated(made, "m", Measure(0, 18_000, 1.0), usage, sent)
 
 

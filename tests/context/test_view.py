@@ -9,16 +9,14 @@ from typing import Any
 
 from server.context.view import NO_RESULT, pairing_errors, view
 
-Message = dict[str, Any]
 
-
-def calls(*ids: str) -> list[dict[str, Any]]:
+def calls(*ids: str) -> list[Any]:
     return [
         {"id": i, "type": "function", "function": {"name": "f", "arguments": "{}"}} for i in ids
     ]
 
 
-def said(text: str = "", *ids: str, **more: Any) -> Message:
+def said(text: str = "", *ids: str, **more: Any) -> Any:
     return {
         "role": "assistant",
         "content": text,
@@ -27,21 +25,21 @@ def said(text: str = "", *ids: str, **more: Any) -> Message:
     }
 
 
-def result(call_id: str, text: str = "x") -> Message:
+def result(call_id: str, text: str = "x") -> Any:
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
-USER: Message = {"role": "user", "content": "go"}
+USER: Any = {"role": "user", "content": "go"}
 
 
 class View(unittest.TestCase):
-    def roles(self, *messages: Message) -> list[str]:
+    def roles(self, *messages: Any) -> list[str]:
         seen = view({"messages": list(messages)})
         self.assertEqual(pairing_errors(seen), [])
         return [m["role"] if m["role"] != "tool" else m["tool_call_id"] for m in seen]
 
     def test_what_is_left_out_and_repaired(self) -> None:
-        cases: list[tuple[str, list[Message], list[str]]] = [
+        cases: list[tuple[str, list[Any], list[str]]] = [
             ("errors", [USER, {"role": "error", "content": "x"}], ["user"]),
             ("cut messages and their calls", [USER, said("hal", "c", open=True)], ["user"]),
             ("empty answers", [USER, said("")], ["user"]),
@@ -92,7 +90,7 @@ class View(unittest.TestCase):
     def test_the_last_runs_only(self) -> None:
         """A18: of 25 runs the model sees the last 20, calls and results whole; the session keeps
         all of them."""
-        messages: list[Message] = []
+        messages: list[Any] = []
         for run in range(25):
             call = f"c{run}"
             messages += [{"role": "user", "content": f"run {run}"}, said("", call), result(call)]
@@ -108,7 +106,7 @@ class View(unittest.TestCase):
             (True, "run 0", 100),
         ):
             with self.subTest(runs=runs):
-                config = {"context": {"window_runs": runs}}
+                config: Any = {"context": {"window_runs": runs}}
                 shown = view({"messages": messages, "config": config})
                 self.assertEqual((shown[0]["content"], len(shown)), (first, seen))
                 self.assertEqual(pairing_errors(shown), [])
@@ -117,9 +115,9 @@ class View(unittest.TestCase):
     def test_any_history_is_well_paired_and_its_prefix_stable(self) -> None:
         for seed in range(500):
             random_ = random.Random(seed)
-            messages: list[Message] = []
+            messages: list[Any] = []
             number = 0
-            before: list[Message] = []
+            before: list[Any] = []
             for _ in range(random_.randrange(1, 25)):
                 kind = random_.randrange(6)
                 if kind == 0:
@@ -153,13 +151,13 @@ class View(unittest.TestCase):
         results = [
             {"role": "tool", "tool_call_id": f"c{number}"} for number in reversed(range(200))
         ]
-        answer: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": calls}
-        messages = [answer, *results]
+        answer: Any = {"role": "assistant", "content": "", "tool_calls": calls}
+        messages: Any = [answer, *results]
         self.assertEqual(pairing_errors(messages), [])
         self.assertLess(compared, 1_000)  # each with every other: 40,000
 
     def test_the_validator_sees_what_providers_refuse(self) -> None:
-        cases: list[tuple[str, list[Message]]] = [
+        cases: list[tuple[str, list[Any]]] = [
             ("dangling", [said("", "a")]),
             ("dangling before more", [said("", "a"), USER]),
             ("orphan", [result("a")]),

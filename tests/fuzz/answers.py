@@ -16,9 +16,9 @@ from server.models.anthropic import AnthropicDecoder
 from server.models.decoder import Answer, Reader
 from server.models.failure import Failure
 from server.models.responses import ResponsesDecoder
-from server.session.events import Event
 from server.session.schema import check
 from server.strict_json import canonical
+from server.types import Event
 
 from ..models.fakes import check_brackets, fold, options, provider
 from ..models.speakers import SPEAKERS, Messages, Responses

@@ -28,7 +28,6 @@ from server.errors import Problem
 from server.http.client import Client
 from server.models.discover import Found
 from server.models.registry import Models
-from server.session.events import Event
 from server.session.fold import Folder, digest
 from server.strict_json import JSONError, canonical
 from server.telemetry import log
@@ -44,10 +43,8 @@ from ..fakes import DEFAULTS, Ids, ManualClock, MemoryClaims, ScriptedModel, use
 from ..test_app import FULL
 from .mutate import TEXTS, broken_json, spelled
 
-Session = dict[str, Any]
-
 MOST_S = 3.0  # of CPU for one document; anything near it is a way to stall everybody else
-PAGE_TOOL = {"name": "page_title", "parameters": {"type": "object"}}
+PAGE_TOOL: Any = {"name": "page_title", "parameters": {"type": "object"}}
 ARGUMENTS = (
     "{}", "", "[]", "null", '{"expression":"6*7"}', '{"command":"ls"}', '{"path":"a.txt"}',
     '{"question":"Sure?"}', '{"a":' * 200, '{"expression":"9**9**9"}', '{"x":"{{calculator+1d}}"}',
@@ -90,12 +87,12 @@ async def posted(raw: bytes, chance: random.Random) -> str:
     return outcome
 
 
-async def run(host: BaseAgent, document: Any, chance: random.Random) -> Session:
+async def run(host: BaseAgent, document: Any, chance: random.Random) -> Any:
     """Raises Problem where it is refused, AssertionError where a law is broken."""
-    given: Session = copied(document)
+    given: Any = copied(document)
     made = host.prepare(document)
-    folder, found, stops_at = Folder(given), list[Event](), chance.randrange(1, 60)
-    beginning: Session | None = None
+    folder, found, stops_at = Folder(given), list[Any](), chance.randrange(1, 60)
+    beginning: Any | None = None
     async with asyncio.timeout(60), aclosing(made.events()) as source:
         async for event in source:
             event = copied(event)
@@ -119,7 +116,7 @@ def copied(document: Any) -> Any:
     return json.loads(json.dumps(document))
 
 
-def admissible(document: Session, chance: random.Random) -> None:
+def admissible(document: Any, chance: random.Random) -> None:
     """Any beginning of a run leaves a document that may be POSTed."""
     shown = f"{document!r:.3000}"
     try:
@@ -152,9 +149,7 @@ def agent(chance: random.Random) -> BaseAgent:
     )
 
 
-def said(
-    chance: random.Random, names: list[str], messages: list[dict[str, Any]]
-) -> list[tuple[Any, ...]]:
+def said(chance: random.Random, names: list[str], messages: list[Any]) -> list[tuple[Any, ...]]:
     """A model that says anything at all, also what it should not."""
     parts: list[tuple[Any, ...]] = []
     for _ in range(chance.choice((0, 1, 1, 2, 5))):
@@ -173,7 +168,7 @@ def said(
 class Model(ScriptedModel):
     """Found as a real one is, then scripted."""
 
-    def resolve(self, provider: dict[str, Any], owner: str = "") -> ScriptedModel:
+    def resolve(self, provider: Any, owner: str = "") -> ScriptedModel:
         real_models().resolve(provider)
         return self
 
@@ -224,10 +219,10 @@ def tool_names() -> list[str]:
 
 
 @functools.cache
-def corpus() -> list[Session]:
+def corpus() -> Any:
     """Documents at every stage of conversations of several kinds."""
     config = {"context": {"budget": 300}, "yaa": {"language": "en"}}
-    kinds: list[Session] = [
+    kinds: Any = [
         {},
         {"tools": [PAGE_TOOL], "config": {"tool": {"shell": {"auto_approve": True}}}},
         {"config": {"yaa": {"mode": "plan_execute", "auto_title": True}}},
@@ -235,12 +230,12 @@ def corpus() -> list[Session]:
         {"config": config, "grants": [{"tool": "shell", "decision": "allow"}]},
         {"config": {"limits": {"max_steps": 2}}, "environment": ["it is late"]},
     ]
-    documents = [copy.deepcopy(FULL)]
+    documents: Any = [copy.deepcopy(FULL)]
     for vector in json.loads((Path(__file__).parent.parent / "vectors/fold.json").read_text()):
         documents.append(vector["session"])
     for number, kind in enumerate(kinds):
         chance = random.Random(number)
-        document = {"id": f"s{number}", "messages": [user("go on " * 30)], **kind}
+        document: Any = {"id": f"s{number}", "messages": [user("go on " * 30)], **kind}
         for turn in range(4):
             documents += asyncio.run(stages(document, chance))
             document = complete(copy.deepcopy(documents[-1]))
@@ -248,7 +243,7 @@ def corpus() -> list[Session]:
     return documents
 
 
-async def stages(document: Session, chance: random.Random) -> list[Session]:
+async def stages(document: Any, chance: random.Random) -> list[Any]:
     given, found = copied(document), [document]
     folder = Folder(given)
     async for event in agent(chance).prepare(copied(document)).events():

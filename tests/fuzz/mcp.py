@@ -171,7 +171,7 @@ def judged(tool: McpTool, found: Any) -> str:
     call = {"id": "c", "type": "function", "function": function}
     answer = {"id": "m", "role": "assistant", "content": "", "tool_calls": [call]}
     entry: Json = {"name": tool.name, "state": "started", "attempt": 1}
-    session: Json = {"id": "s", "messages": [answer], "calls": {"c": entry}, "interrupts": []}
+    session: Any = {"id": "s", "messages": [answer], "calls": {"c": entry}, "interrupts": []}
     if isinstance(found, Question):
         asked = browser_safe(found.input)
         session["calls"]["c"] = {**entry, "state": "waiting", "input": asked}

@@ -28,7 +28,7 @@ RESULT_OF_UNKNOWN_CALL = "AGUI207"
 CLIENT_SECONDS = 60
 
 
-def events_of(stream: str) -> list[Json]:
+def events_of(stream: str) -> list[Any]:
     decoder = sse.Decoder()
     found = [*decoder.feed(stream.encode()), *decoder.end()]
     return [json.loads(event.data) for event in found]

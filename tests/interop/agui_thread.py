@@ -20,7 +20,7 @@ from ..tooling import tools
 from ..tooling.child import Yaa
 from . import agui_peers as peers
 
-Json = dict[str, Any]
+Json = Any
 
 SCRIPT = tools.ROOT / "tests" / "interop" / "agui_thread.mjs"
 
@@ -121,7 +121,7 @@ class Thread:
 
     def folded(self, found: Json) -> Json:
         """The session that was asked to run, with the events that came."""
-        session = copy.deepcopy(request.read(found["sent"], "default").session)
+        session: Any = copy.deepcopy(request.read(found["sent"], "default").session)
         folder = Folder(session)
         for event in peers.events_of(found["text"]):
             folder.apply(event)
@@ -154,7 +154,7 @@ class Thread:
         return self._keep(self.client.read())
 
 
-def unseal(session: Json, event: Json) -> None:
+def unseal(session: Any, event: Json) -> None:
     """Our own fold is told of this in metadata; AG-UI's clients at the protocol's place for it."""
     marks = json.loads(event["encryptedValue"])["yaa"]
     if event["subtype"] == "tool-call":

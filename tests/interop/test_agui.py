@@ -24,10 +24,10 @@ NEEDED = (
 if all(tool.path for tool in NEEDED):
     from . import agui_peers as peers
 
-Json = dict[str, Any]
+Json = Any
 
 USER = {"id": "m1", "role": "user", "content": "What is in the note? Then delete it. 你好"}
-SESSION: Json = {
+SESSION: Any = {
     "id": "ses_1",
     "messages": [USER],
     "status": "in_progress",
@@ -37,9 +37,9 @@ SESSION: Json = {
 }
 
 
-def first_run() -> list[Json]:
+def first_run() -> list[Any]:
     """Thinking, text, two calls; one runs and prints, the other waits for its approval."""
-    interrupt = {
+    interrupt: Any = {
         "id": "int-c2",
         "reason": "tool_call",
         "call_id": "c2",
@@ -48,11 +48,11 @@ def first_run() -> list[Json]:
         "tool": "delete_file",
         "args": {"path": "note"},
     }
-    run = {"id": "run_1", "message": "m1", "step": 0}
-    state = {key: value for key, value in SESSION.items() if key != "messages"}
+    run: Any = {"id": "run_1", "message": "m1", "step": 0}
+    state: Any = {key: value for key, value in SESSION.items() if key != "messages"}
     return [
         events.run_started("ses_1", run, 1),
-        events.state_snapshot({**state, "run": run}),
+        events.state_snapshot(state | {"run": run}),
         events.step_started(1, 2),
         *events.think_start("r1", "m2", "reasoning_content", 1),
         events.think_delta("r1", "Read, "),
@@ -77,7 +77,7 @@ def first_run() -> list[Json]:
         events.state_delta(events.put("interrupts", value=[interrupt])),
         events.step_finished("step 1", 7),
         events.run_finished(
-            {**SESSION, "run": run, "interrupts": [interrupt]},
+            SESSION | {"run": run, "interrupts": [interrupt]},
             "interrupted",
             "awaiting",
             [{"model": "test", "inputTokens": 10, "outputTokens": 5, "totalTokens": 15}],
@@ -86,9 +86,9 @@ def first_run() -> list[Json]:
     ]
 
 
-def second_run() -> list[Json]:
+def second_run() -> list[Any]:
     """The approval's answer: only a result for the old call, then a closing text."""
-    run = {"id": "run_2", "message": "m1", "step": 1}
+    run: Any = {"id": "run_2", "message": "m1", "step": 1}
     return [
         events.run_started("ses_1", run, 9),
         events.step_started(2, 10),
@@ -99,13 +99,13 @@ def second_run() -> list[Json]:
         events.text_delta("m3", "It was gone."),
         events.text_end("m3", {"model": "test", "finish_reason": "stop"}, 14),
         events.step_finished("step 2", 15),
-        events.run_finished({**SESSION, "run": run}, "completed", "completed", [], 16),
+        events.run_finished(SESSION | {"run": run}, "completed", "completed", [], 16),
     ]
 
 
-def broken_run() -> list[Json]:
+def broken_run() -> list[Any]:
     """A run that ends in the middle of an answer."""
-    run = {"id": "run_3", "message": "m1", "step": 1}
+    run: Any = {"id": "run_3", "message": "m1", "step": 1}
     return [
         events.run_started("ses_1", run, 1),
         events.step_started(1, 2),
@@ -115,7 +115,7 @@ def broken_run() -> list[Json]:
     ]
 
 
-def stream(run: list[Json]) -> str:
+def stream(run: list[Any]) -> str:
     """The frames of a run, with a sign of life in between."""
     frames = [
         sse.encode(events.dumps(event), events.alias(event), f"run/{number}")
@@ -125,7 +125,7 @@ def stream(run: list[Json]) -> str:
     return b"".join(frames).decode()
 
 
-def fold(*runs: list[Json]) -> Json:
+def fold(*runs: list[Json]) -> Any:
     session = copy.deepcopy(SESSION)
     folder = Folder(session)
     for event in [event for run in runs for event in run]:
@@ -279,7 +279,7 @@ class Recorded(unittest.TestCase):
         said = {kind for run in found["runs"] for kind in run["types"]}
         self.assertLessEqual({"REASONING_MESSAGE_CONTENT", "TOOL_CALL_RESULT"}, said)
 
-    def recorded(self, sent: Json, api: Api | None = None) -> tuple[str, Json]:
+    def recorded(self, sent: Any, api: Api | None = None) -> tuple[str, Json]:
         """The text of a run's stream, and the session it folds to."""
         session = copy.deepcopy(sent)
         folder = Folder(session)

@@ -40,7 +40,7 @@ if all(tool.path for tool in NEEDED):
     from . import agui_peers as peers
     from .agui_thread import Client, Thread, answers
 
-Json = dict[str, Any]
+Json = Any
 
 # Asks first, and must never run twice.
 MARK = """
@@ -489,7 +489,7 @@ class Cut(Case):
         thread = self.thread(name="ses_1")
         said = {"threadId": "ses_1", "runId": "r", "messages": [USER]}
         given = request.read(said, "default")
-        session = copy.deepcopy(given.session)
+        session: Any = copy.deepcopy(given.session)
         frames, folder = list[str](), Folder(session)
         for event in first_run():
             folder.apply(event)

@@ -21,7 +21,7 @@ from ..tooling.api import Api
 from ..tooling.child import Yaa
 from .local_model import NEEDED, LocalModel
 
-Json = dict[str, Any]
+Json = Any
 
 # Two rounds of what is wanted, because a model of this size imitates and does not reason.
 SHOWN: list[Json] = [
@@ -90,7 +90,7 @@ class LocalModelTest(unittest.TestCase):
         config = {"providers": {"local": provider}, "default_provider": "local", "discover": False}
         return self.enterContext(Yaa({"server": config}, home=self.home))
 
-    def only(self, sent: Json, yaa: Yaa, *names: str) -> Json:
+    def only(self, sent: Json, yaa: Yaa, *names: str) -> Any:
         """The session with these tools to be asked for, and no other: a small model sees few."""
         offered = Api(yaa.url, yaa.key).request("GET", "/info")[1]["tools"]
         rules = {tool["name"]: {"deny": True} for tool in offered}

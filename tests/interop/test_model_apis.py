@@ -48,7 +48,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required"
 FORMAT = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA, "strict": True}}
 
 
-def made_by(speaker: Speaker) -> Json:
+def made_by(speaker: Speaker) -> Any:
     """Our message of that answer."""
     source = provider(api=speaker.api)
     decoder = AnthropicDecoder if speaker.api == "messages" else ResponsesDecoder

@@ -162,7 +162,7 @@ class Balanced(unittest.TestCase):
         held = [len(re.findall(r"run run_\w+ of session", self.said(n))) for n in range(3)]
         self.assertGreater(min(held), 0, f"runs by server: {held}")
 
-    def converse(self, number: int) -> dict[str, Any]:
+    def converse(self, number: int) -> Any:
         client, ends = Client(), time.monotonic() + SECONDS
         client.kept |= {"id": f"talk-{number}", "tools": [PAGE_TOOL]}
         while time.monotonic() < ends:

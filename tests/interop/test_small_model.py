@@ -24,7 +24,7 @@ from ..models.fakes import message, options
 from ..tooling import tools
 from .local_model import NEEDED, LocalModel
 
-Json = dict[str, Any]
+Json = Any
 
 CALLS = 34  # of the long session
 BUDGET = 1_500  # tokens at which it is made smaller
@@ -104,7 +104,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         return OpenAIAPI(source, self.client)
 
     async def ask(
-        self, api: OpenAIAPI, messages: list[Json], offered: list[Json], wanted: Options
+        self, api: OpenAIAPI, messages: list[Any], offered: list[Json], wanted: Options
     ) -> Json:
         events = [event async for event in api.stream(messages, offered, wanted)]
         self.assertEqual(events[-1]["type"], "TEXT_MESSAGE_END", events[-1])
@@ -142,7 +142,7 @@ def grow(session: Json, number: int, asked: int) -> None:
     messages = session["messages"]
 
     def say(role: str, content: str, **more: Any) -> None:
-        made = {"id": f"m{len(messages)}", "role": role, "content": content, **more}
+        made: Any = {"id": f"m{len(messages)}", "role": role, "content": content, **more}
         if role == "assistant":
             usage = {"prompt_tokens": asked, "completion_tokens": of_message(made)}
             made["meta"] = {"usage": usage}
@@ -169,7 +169,7 @@ class PromptCache(Case):
 
     async def share(self, policy: Policy, calls: int) -> tuple[float, Json]:
         """Both policies send the same until one of them makes it smaller: that is asked once."""
-        session: Json = {"messages": [], "config": copy.deepcopy(OPTIONS["config"]), "context": {}}
+        session: Any = {"messages": [], "config": copy.deepcopy(OPTIONS["config"]), "context": {}}
         session["config"]["context"] |= {"budget": BUDGET}
         api, prompt, cached, last = self.api("native"), 0, 0, 0
         before: list[Json] = []

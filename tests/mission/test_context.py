@@ -100,7 +100,7 @@ def chat(turns: int, words: int = 12) -> list[Json]:
     return [*found, {"id": "now", "role": "user", "content": "And now?"}]
 
 
-def working(turns: int, steps: int, size: int = 100, last: str = "And now?") -> list[Json]:
+def working(turns: int, steps: int, size: int = 100, last: str = "And now?") -> list[Any]:
     """Turns in which tools were called, the last of them still open where `last` is empty."""
     found: list[Json] = []
     for n in range(turns):

@@ -13,14 +13,12 @@ from typing import Any
 
 from server.models import Options
 from server.models.vendors import PRESETS, Provider, endpoint
-from server.session.events import Event
 from server.session.fold import Folder
+from server.types import Event, Session
 
 logging.getLogger("yaa.llm").addHandler(logging.NullHandler())  # failures are what is tested
 
 KEY = "sk-canary-0123456789abcdef"
-
-Session = dict[str, Any]
 
 
 def options(**changes: Any) -> Options:
@@ -40,7 +38,7 @@ def provider(url: str = "http://127.0.0.1:1", preset: str = "custom", **changes:
     return replace(made, **changes)
 
 
-def tool(name: str, properties: dict[str, Any] | None = None) -> dict[str, Any]:
+def tool(name: str, properties: Any | None = None) -> Any:
     parameters = {"type": "object", "properties": properties or {}}
     function = {"name": name, "description": f"does {name}", "parameters": parameters}
     return {"type": "function", "function": function}
@@ -55,7 +53,7 @@ def fold(events: Iterable[Event], session: Session | None = None) -> Session:
     return session
 
 
-def message(events: Iterable[Event]) -> dict[str, Any]:
+def message(events: Iterable[Event]) -> Any:
     """The one message a stream makes."""
     (made,) = fold(events)["messages"]
     return dict(made)
@@ -70,7 +68,7 @@ def check_brackets(events: list[Event]) -> list[str]:
         kind, _, step = event["type"].rpartition("_")
         if kind not in keys:
             continue
-        entity = (kind, event[keys[kind]])
+        entity = (kind, event.get(keys[kind]))
         if step == "START" and entity in opened:
             wrong.append(f"{entity} opened twice")
         if step != "START" and entity not in opened:
@@ -90,11 +88,11 @@ def sse(*chunks: Any, done: bool = True) -> bytes:
     return "".join([*frames, "data: [DONE]\n\n" if done else ""]).encode()
 
 
-def said(text: str, finish: str | None = None) -> dict[str, Any]:
+def said(text: str, finish: str | None = None) -> Any:
     return {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": finish}]}
 
 
-STOP: dict[str, Any] = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+STOP: Any = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
 
 
 def answer(

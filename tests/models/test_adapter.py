@@ -15,11 +15,11 @@ from server.http.client import Client
 from server.models import Options
 from server.models.adapter import MOST_STUCK, BaseAPI, ModelError, adapters
 from server.models.registry import Models
-from server.session.events import Event
 from server.session.fold import Folder
 from server.telemetry import log
+from server.types import Event
 
-ASKED = [{"role": "system", "content": "s"}, {"role": "user", "content": "hé"}]
+ASKED: Any = [{"role": "system", "content": "s"}, {"role": "user", "content": "hé"}]
 TOOL = {"type": "function", "function": {"name": "t", "description": "", "parameters": {}}}
 
 
@@ -50,7 +50,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         return [event async for event in model.api.stream(ASKED, [TOOL], options)]
 
     async def message(self, given: Any, **more: Any) -> dict[str, Any]:
-        session: dict[str, Any] = {"messages": []}
+        session: Any = {"messages": []}
         folder = Folder(session)
         for event in await self.events(Gives(lambda data: given), **more):
             self.assertNotEqual(event["type"], "RUN_ERROR", event)

@@ -30,7 +30,7 @@ def assistant(content: Any = "", *details: Json, calls: Any = (CALL,), model: st
     return made | ({"reasoning": {"text": "hm", "details": list(details)}} if details else {})
 
 
-def build(messages: list[Json], tools: Any = (), **changes: Any) -> Json:
+def build(messages: list[Any], tools: Any = (), **changes: Any) -> Json:
     asked = changes.pop("options", {})
     mode = changes.pop("mode", "native")
     changes = {"preset": "anthropic", **changes}

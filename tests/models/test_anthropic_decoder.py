@@ -10,7 +10,7 @@ from typing import Any
 from server.models.anthropic import AnthropicDecoder
 from server.models.decoder import Reader
 from server.models.failure import Failure
-from server.session.events import Event
+from server.types import Event
 
 from . import whole
 from .fakes import message, options, provider
@@ -46,7 +46,7 @@ SAID = block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "hi
 class Whole(whole.Whole):
     api, speaker = "messages", SPEAKER
 
-    def check(self, *chunks: bytes) -> Json:
+    def check(self, *chunks: bytes) -> Any:
         made = super().check(*chunks)
         self.assertEqual(
             [each["item"] for each in made["reasoning"]["details"]],

@@ -13,7 +13,7 @@ from typing import Any, cast
 from server.http.client import Client
 from server.models.chat import OpenAIAPI
 from server.models.http_model import Peer, tool_mode
-from server.session.events import Event
+from server.types import Event
 
 from .fakes import (
     CHUNKED,
@@ -35,7 +35,7 @@ from .fakes import (
 )
 from .fakes import Peer as Side
 
-ASK = [{"id": "u1", "role": "user", "content": "hello"}]
+ASK: Any = [{"id": "u1", "role": "user", "content": "hello"}]
 HEY = answer(sse(said("he"), said("y"), STOP))
 
 

@@ -15,7 +15,7 @@ from server.models.decoder import Reader, Scanner
 from server.models.failure import Failure
 from server.models.text_tools import history
 from server.models.text_tools.parser import JsonReply, TagScanner, rescue
-from server.session.events import Event
+from server.types import Event
 
 from .fakes import check_brackets, message, options, provider, said, tool
 

@@ -28,7 +28,7 @@ def assistant(**more: Any) -> dict[str, Any]:
     return {**made, "meta": {"model": "m-1", "provider": "main"}, **more}
 
 
-def build(messages: list[dict[str, Any]], tools: Any = (), **changes: Any) -> dict[str, Any]:
+def build(messages: list[Any], tools: Any = (), **changes: Any) -> dict[str, Any]:
     mode = changes.pop("mode", "native")
     asked = changes.pop("options", {})
     source = provider(**changes)

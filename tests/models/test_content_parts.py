@@ -15,7 +15,7 @@ CALLS = [{"id": f"c{n}", "function": {"name": "f", "arguments": "{}"}} for n in 
 def pieces(content: Any, *places: Any, calls: Any = CALLS) -> list[Any]:
     """Kinds, with the text of texts and the place of items."""
     details = [{"at": place, "item": {"place": place}} for place in places]
-    made = {"role": "assistant", "content": content, "tool_calls": calls}
+    made: Any = {"role": "assistant", "content": content, "tool_calls": calls}
     made |= {"meta": {"model": "m-1"}, "reasoning": {"details": details}}
     return [
         (kind, value if kind == "text" else value.get("place") or value.get("id"))

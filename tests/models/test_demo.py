@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from server.models.demo import MOST_DELTAS, DemoAPI, decide
-from server.session.events import Event
+from server.types import Event, Message
 
 from .fakes import check_brackets, fold, options, tool
 
@@ -21,7 +21,7 @@ EVERY = [
 ]
 
 
-def talk(text: Any) -> list[dict[str, Any]]:
+def talk(text: Any) -> list[Any]:
     return [
         {"id": "s", "role": "system", "content": "x"},
         {"id": "u", "role": "user", "content": text},
@@ -29,13 +29,11 @@ def talk(text: Any) -> list[dict[str, Any]]:
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
-    async def ask(
-        self, messages: list[dict[str, Any]], tools: Any = EVERY, **changes: Any
-    ) -> list[Event]:
+    async def ask(self, messages: list[Any], tools: Any = EVERY, **changes: Any) -> list[Event]:
         api = DemoAPI(0)
         return [event async for event in api.stream(messages, list(tools), options(**changes))]
 
-    async def play(self, text: str, tools: Any = EVERY, **changes: Any) -> list[dict[str, Any]]:
+    async def play(self, text: str, tools: Any = EVERY, **changes: Any) -> list[Any]:
         """Talk until there are no more calls; every result is "ok <tool>"."""
         messages, numbers = talk(text), count()
         for number in range(9):
@@ -50,12 +48,12 @@ class Case(unittest.IsolatedAsyncioTestCase):
             for call in calls:
                 name = call["function"]["name"]
                 json.loads(call["function"]["arguments"])
-                result = {"role": "tool", "tool_call_id": call["id"], "name": name}
+                result: Message = {"role": "tool", "tool_call_id": call["id"], "name": name}
                 messages.append({**result, "id": f"t{number}", "content": f"ok {name}"})
         raise AssertionError("it never ends")
 
 
-def called(messages: list[dict[str, Any]]) -> list[str]:
+def called(messages: list[Any]) -> list[str]:
     calls = [call for message in messages for call in message.get("tool_calls") or ()]
     return [call["function"]["name"] for call in calls]
 
@@ -86,12 +84,15 @@ class Tour(Case):
     async def test_without_tools(self) -> None:
         (event,) = [e for e in await self.ask(talk("hello"), []) if e["type"] == "TEXT_MESSAGE_END"]
         self.assertEqual(event["metadata"]["yaa"]["meta"]["finish_reason"], "stop")
-        after = [*talk("hello"), {"role": "tool", "tool_call_id": "c", "name": "f", "content": "7"}]
+        after: Any = [
+            *talk("hello"),
+            {"role": "tool", "tool_call_id": "c", "name": "f", "content": "7"},
+        ]
         self.assertIn("> **f**: 7", decide(after, []).text)
 
     async def test_a_new_message_starts_again(self) -> None:
         messages = await self.play("hello")
-        again = [*messages, {"id": "u2", "role": "user", "content": "hello"}]
+        again: Any = [*messages, {"id": "u2", "role": "user", "content": "hello"}]
         self.assertEqual(decide(again, EVERY).calls, (("datetime", {}),))
 
     async def test_chinese(self) -> None:
@@ -110,7 +111,7 @@ class Tour(Case):
 
 class Commands(Case):
     async def test_calls(self) -> None:
-        cases: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
+        cases: list[tuple[str, list[tuple[str, Any]]]] = [
             ("calc 2+3*4", [("calculator", {"expression": "2+3*4"})]),
             ("CALC  1", [("calculator", {"expression": "1"})]),
             ("time", [("datetime", {})]),
@@ -194,11 +195,16 @@ class Odd(Case):
                 self.assertEqual(events[-1]["type"], "TEXT_MESSAGE_END")
 
     async def test_braces_in_results(self) -> None:
-        result = {"role": "tool", "tool_call_id": "c", "name": "calculator", "content": "{x} {0}"}
+        result: Any = {
+            "role": "tool",
+            "tool_call_id": "c",
+            "name": "calculator",
+            "content": "{x} {0}",
+        }
         self.assertIn("{x} {0}", decide([*talk("calc 1"), result], EVERY).text)
 
     async def test_long_results_are_cut(self) -> None:
-        result = {"role": "tool", "tool_call_id": "c", "name": "shell", "content": "x" * 10**6}
+        result: Any = {"role": "tool", "tool_call_id": "c", "name": "shell", "content": "x" * 10**6}
         self.assertLess(len(decide([*talk("shell x"), result], EVERY).text), 2000)
 
     async def test_a_title(self) -> None:

@@ -21,9 +21,9 @@ from server.models.chat import OpenAIAPI
 from server.models.http_model import Peer, RemoteAPI
 from server.models.registry import APIS, Model
 from server.models.vendors import PATHS, Provider, endpoint
-from server.session.events import Event
 from server.session.fold import Folder
 from server.strict_json import Constant
+from server.types import Event
 
 from ..fakes import CountingToolbox, Ids, ManualClock, agent, user
 from .fakes import (
@@ -57,7 +57,7 @@ USED = {
     "total_tokens": PROMPT + COMPLETION,
     "cached_tokens": CACHED,
 }
-ASK = [{"id": "u1", "role": "user", "content": "hello"}]
+ASK: Any = [{"id": "u1", "role": "user", "content": "hello"}]
 
 
 def speaking(speaker: Speaker, server: Server, **changes: Any) -> Provider:
@@ -127,7 +127,7 @@ class WholeRun(Case):
             api = self.api(speaker, server)
             models: Any = Resolves(api)
             host = agent(models, toolbox, ids=Ids(), clock=ManualClock())
-            session: dict[str, Any] = {"id": "s", "messages": [user("what time?")]}
+            session: Any = {"id": "s", "messages": [user("what time?")]}
             for status in ("failed", "completed"):  # the second time it goes on from there
                 before = json.loads(json.dumps(session))
                 run = host.prepare(copy.deepcopy(session))
@@ -194,7 +194,7 @@ class Still(BaseAPI):
         self._api = api
 
     def stream(
-        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], options: Options
+        self, messages: list[Any], tools: list[Any], options: Options
     ) -> AsyncGenerator[Event, None]:
         return self._api.stream(messages, tools, replace(options, now_ms=lambda: 1))
 

@@ -13,7 +13,7 @@ from server.models.chat import OpenAIAPI
 from server.models.http_model import LESSONS, UNSIGNED, Peer, learnt
 from server.models.registry import APIS
 from server.models.vendors import PATHS, PRESETS
-from server.session.events import Event
+from server.types import Event
 
 from .fakes import (
     STOP,
@@ -109,7 +109,7 @@ SAID: list[tuple[str, dict[str, Any]]] = [
 ]
 PIXEL = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
 CALL = {"id": "call_of_another_kind", "type": "function"}
-HISTORY: list[dict[str, Any]] = [
+HISTORY: list[Any] = [
     {"id": "s1", "role": "system", "content": "rules"},
     {"id": "u1", "role": "user", "content": "first"},
     {"id": "u2", "role": "user", "content": [{"type": "text", "text": "look"}, PIXEL]},

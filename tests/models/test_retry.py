@@ -15,7 +15,7 @@ from server.models.http_model import (
     attempts,
     retry_after,
 )
-from server.session.events import Event
+from server.types import Event
 
 from .fakes import FakeTime
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.models.chat_decoder import Decoder
 from server.models.decoder import Reader, Template
-from server.session.events import Event
+from server.types import Event
 
 from .fakes import STOP, message, options, provider, said
 
@@ -50,7 +50,7 @@ class Same(unittest.TestCase):
             },
             lambda text: {"choices": [{"delta": {"content": [{"type": "text", "text": text}]}}]},
         ]
-        styles: list[dict[str, Any]] = [
+        styles: list[Any] = [
             {},
             {"ensure_ascii": False},
             {"separators": (",", ":"), "ensure_ascii": False},
@@ -69,7 +69,9 @@ class Same(unittest.TestCase):
         for middle in ('x"y', "x\\", "x\ny", "\\u0041", '","role":"x', ""):
             frame = f"{start}{middle}{end}"
             template = Template()
-            template.learn(good, said("aa"), [{"delta": "aa"}], Decoder(provider(), options()))
+            template.learn(
+                good, said("aa"), [{"type": "", "delta": "aa"}], Decoder(provider(), options())
+            )
             with self.subTest(middle):
                 self.assertEqual(template.text(f"{start}bb{end}"), "bb")
                 self.assertEqual(template.text(frame), "")
@@ -77,7 +79,9 @@ class Same(unittest.TestCase):
     def test_beginning_and_end_must_not_overlap(self) -> None:
         template = Template()
         chunk = {"choices": [{"delta": {"content": "a"}}]}
-        template.learn(json.dumps(chunk), chunk, [{"delta": "a"}], Decoder(provider(), options()))
+        template.learn(
+            json.dumps(chunk), chunk, [{"type": "", "delta": "a"}], Decoder(provider(), options())
+        )
         before, after = json.dumps(chunk).split("a}")[0], '"}}]}'
         self.assertEqual(template.text(before[:-1] + after[1:]), "")
 
@@ -110,10 +114,10 @@ class Use(unittest.TestCase):
         for number in range(50):
             chunk = {"id": number, **said("x")}
             self.assertEqual(template.text(json.dumps(chunk)), "")
-            template.learn(json.dumps(chunk), chunk, [{"delta": "x"}], decoder)
+            template.learn(json.dumps(chunk), chunk, [{"type": "", "delta": "x"}], decoder)
         same = {"id": 1, **said("x")}
         for _ in range(2):
-            template.learn(json.dumps(same), same, [{"delta": "x"}], decoder)
+            template.learn(json.dumps(same), same, [{"type": "", "delta": "x"}], decoder)
         self.assertEqual(template.text(json.dumps(same)), "")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from server.models.anthropic import AnthropicDecoder
 from server.models.decoder import Reader
 from server.models.responses import ResponsesDecoder
-from server.session.events import Event
+from server.types import Event
 
 from .fakes import check_brackets, message, options, provider
 from .speakers import Part, Speaker
@@ -39,7 +39,7 @@ class Whole(unittest.TestCase):
     api: str
     speaker: Speaker
 
-    def check(self, *chunks: bytes) -> dict[str, Any]:
+    def check(self, *chunks: bytes) -> Any:
         found = read(self.api, *chunks)
         self.assertEqual(check_brackets(found), [])
         made = message(found)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.sandbox.network_policy import NETWORKS, Reach, entry_problem, narrow, widen
+from server.sandbox.network_policy import Reach, entry_problem, narrow, widen
+from server.session.limits import NETWORKS
 
 HOSTS = (
     "packages.test",

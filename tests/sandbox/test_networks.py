@@ -44,7 +44,7 @@ class Networks(WithSite):
         (self.home / "tools").mkdir()
         (self.home / "tools" / "needs.py").write_text(NEEDS)
         self.place = f"127.0.0.1:{self.port}"
-        self.session: dict[str, Any] = {
+        self.session: Any = {
             "id": "s",
             "config": copy.deepcopy(DEFAULTS["session"]["config"]),
             "grants": [],
@@ -64,7 +64,7 @@ class Networks(WithSite):
             self.skipTest("no tier A here")
         return toolbox
 
-    def call(self) -> dict[str, Any]:
+    def call(self) -> Any:
         command = f"curl -sS -m 5 http://{self.place}/x"
         about = {"name": "shell", "arguments": json.dumps({"command": command})}
         return {"id": "c", "type": "function", "function": about}
@@ -73,13 +73,13 @@ class Networks(WithSite):
         """The result of the call when an approval has said this of its policy. Always the way of
         a real one: asked, answered, executed with the ledger entry that came of it."""
         call = self.call()
-        message = {"tool_calls": [call]}
+        message: Any = {"tool_calls": [call]}
         asked = plan(self.session, toolbox, (), call, message, False)
         assert isinstance(asked, Ask), asked
         payload = {"approved": True} | ({} if policy is None else {"policy": policy})
         self.offer: dict[str, Any] = asked.interrupt.get("policy", {})
         answered = asked.interrupt | {"answer": {"status": "resolved", "payload": payload}}
-        session = {**self.session, "calls": {"c": asked.entry}, "interrupts": [answered]}
+        session: Any = {**self.session, "calls": {"c": asked.entry}, "interrupts": [answered]}
         job = plan(session, toolbox, (), call, message, False)
         assert isinstance(job, Execute), job
         events = await events_of(toolbox, session, call, job.args, job.entry)
@@ -126,7 +126,11 @@ class Networks(WithSite):
 
     async def test_a_forged_ledger_gains_nothing(self) -> None:
         toolbox = await self.toolbox()
-        entry = {"name": "shell", "policy": {"network": "full", "hosts": ["*"]}, "tier": "none"}
+        entry: Any = {
+            "name": "shell",
+            "policy": {"network": "full", "hosts": ["*"]},
+            "tier": "none",
+        }
         args = {"command": "true"}
         events = await events_of(toolbox, self.session, self.call(), args, entry)
         self.assertEqual(events[-1]["metadata"]["yaa"]["result"]["status"], "policy_exceeded")

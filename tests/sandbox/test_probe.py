@@ -61,7 +61,7 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
         tools = self.home / "tools"
         tools.mkdir()
         (tools / "mine.py").write_text(MINE)
-        self.session: dict[str, Any] = {
+        self.session: Any = {
             "id": "s",
             "config": copy.deepcopy(DEFAULTS["session"]["config"]),
             "grants": [],
@@ -77,7 +77,7 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
         await toolbox.load_owner_tools()
         return toolbox
 
-    def call(self, name: str, args: dict[str, Any]) -> dict[str, Any]:
+    def call(self, name: str, args: dict[str, Any]) -> Any:
         about = {"name": name, "arguments": json.dumps(args)}
         return {"id": "c", "type": "function", "function": about}
 

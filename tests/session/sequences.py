@@ -15,7 +15,7 @@ from typing import Any
 
 from server.session import events as e
 from server.session.fold import Folder
-from server.strict_json import canonical
+from server.strict_json import canonical, pointer
 
 TEXTS = [
     "",
@@ -35,15 +35,15 @@ NAMES = ["shell", "read_file", "__proto__", "constructor", "a/b~c"]
 JUNK: list[Any] = [None, True, 0, -1, 1.5, "", "x", [], {}, [1], {"a": 1}]
 
 
-def sequence(random_: random.Random) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def sequence(random_: random.Random) -> tuple[Any, list[Any]]:
     """A session and up to 60 events: mostly a plausible run, partly out of order or broken."""
-    session: dict[str, Any] = {"id": "s", "rev": 0, "calls": {}, "interrupts": [], "grants": []}
+    session: Any = {"id": "s", "rev": 0, "calls": {}, "interrupts": [], "grants": []}
     if random_.random() < 0.9:
         session["messages"] = [{"id": "u1", "role": "user", "content": random_.choice(TEXTS)}]
         if random_.random() < 0.2:  # nothing that a server would have made
             odd = {key: random_.choice(JUNK) for key in ("content", "tool_calls", "reasoning")}
             session["messages"].append({"id": _id("m", random_), "role": "assistant", **odd})
-    found: list[dict[str, Any]] = [e.run_started("s", {"id": "r", "step": 0}, 1)]
+    found: list[Any] = [e.run_started("s", {"id": "r", "step": 0}, 1)]
     for _ in range(random_.randrange(5, 60)):
         found.append(random_.choice(MAKERS)(random_))
     if random_.random() < 0.3:
@@ -51,7 +51,7 @@ def sequence(random_: random.Random) -> tuple[dict[str, Any], list[dict[str, Any
     return session, [broken(item, random_) for item in found]
 
 
-def broken(event: dict[str, Any], random_: random.Random) -> dict[str, Any]:
+def broken(event: Any, random_: random.Random) -> Any:
     """Now and then an event with a field missing, of another kind, or a type nobody knows."""
     if random_.random() > 0.06:
         return event
@@ -73,33 +73,33 @@ def _path(random_: random.Random) -> str:
     rest = [
         random_.choice([*NAMES, "0", "1", "-", "01", "c0"]) for _ in range(random_.randrange(3))
     ]
-    return e.pointer("yaa", first, *rest)
+    return pointer("yaa", first, *rest)
 
 
-def _delta(random_: random.Random) -> dict[str, Any]:
+def _delta(random_: random.Random) -> Any:
     op = random_.choice(["add", "replace", "remove", "test", "move"])
-    operation: dict[str, Any] = {"op": op, "path": _path(random_)}
+    operation: Any = {"op": op, "path": _path(random_)}
     if random_.random() < 0.9:
         operation["value"] = random_.choice([*JUNK, {"name": "n", "state": "started"}])
     return e.state_delta(operation)
 
 
-def _filled(random_: random.Random) -> dict[str, Any]:
-    path = e.pointer(random_.randrange(4), random_.choice(["id", "role", "note", "__proto__"]))
+def _filled(random_: random.Random) -> Any:
+    path = pointer(random_.randrange(4), random_.choice(["id", "role", "note", "__proto__"]))
     return e.messages_filled(
         [{"op": random_.choice(["add", "replace"]), "path": path, "value": "z"}]
     )
 
 
-def _result(random_: random.Random) -> dict[str, Any]:
+def _result(random_: random.Random) -> Any:
     state = random_.choice(["done", "failed", "denied"])
-    envelope = random_.choice([None, {"status": "ok", "result": 1.0}])
+    envelope: Any = random_.choice([None, {"status": "ok", "result": 1.0}])
     return e.tool_result(
         _id("c", random_), "shell", random_.choice(TEXTS), 7, state=state, result=envelope
     )
 
 
-def _snapshot(random_: random.Random) -> dict[str, Any]:
+def _snapshot(random_: random.Random) -> Any:
     names = random_.choice([["id", "role", "content"], ["__proto__", 1, "id"], "id", []])
     metadata = {"yaa.snapshot": names, "yaa": random_.choice([{"note": 1, "__proto__": 2}, 5])}
     message = {"id": _id("m", random_), "role": "assistant", "content": random_.choice(TEXTS)}
@@ -107,7 +107,7 @@ def _snapshot(random_: random.Random) -> dict[str, Any]:
     return e.messages_snapshot([*found, *random_.sample(JUNK, 2)])
 
 
-MAKERS: list[Callable[[random.Random], dict[str, Any]]] = [
+MAKERS: list[Callable[[random.Random], Any]] = [
     lambda r: e.text_start(_id("m", r), 2),
     lambda r: e.text_delta(_id("m", r), r.choice(TEXTS)),
     lambda r: e.text_delta("m0", r.choice(TEXTS)),

@@ -21,16 +21,15 @@ ASKED = [user("go"), {"id": "m1", "role": "assistant", "content": "", "tool_call
 RESULT = {"id": "r", "role": "tool", "tool_call_id": "c1", "content": "x"}
 
 
-def interrupt(reason: str, answer: Any, **more: Any) -> dict[str, Any]:
+def interrupt(reason: str, answer: Any, **more: Any) -> Any:
     return {"id": "i", "reason": reason, "call_id": "c1", "answer": answer, **more}
 
 
-def opened(
-    document: dict[str, Any], agent: dict[str, Any] | None = None, *, checked: bool = True
-) -> dict[str, Any]:
+def opened(document: Any, agent: Any = None, *, checked: bool = True) -> Any:
     session = copy.deepcopy(accept(document) if checked else document)
     folder = Folder(session)
-    for event in opening(session, DEFAULTS["session"], agent or {}, "r1", NOW, Ids()):
+    agent = agent or {}
+    for event in opening(session, DEFAULTS["session"], agent, "r1", NOW, Ids()):
         folder.apply(event)
     return folder.session
 
@@ -56,7 +55,7 @@ class Refused(unittest.TestCase):
         self.refused({"messages": [{"role": "x"}]}, "session_invalid", "/messages/0/role")
 
     def test_tools_of_a_page(self) -> None:
-        good: dict[str, Any] = {
+        good: Any = {
             "name": "page_title",
             "description": None,
             "wait": False,
@@ -89,7 +88,7 @@ class Refused(unittest.TestCase):
 
     def test_answers_that_fit_nothing(self) -> None:
         good = {"status": "resolved", "payload": {"approved": True}}
-        cases: list[tuple[str, list[dict[str, Any]], dict[str, Any], str]] = [
+        cases: list[tuple[str, list[Any], Any, str]] = [
             ("answered already", [*ASKED, RESULT], interrupt("tool_call", good), "/answer"),
             ("no such call", [user("x")], interrupt("tool_call", good), "/answer"),
             ("no payload", ASKED, interrupt("tool_call", {"status": "resolved"}), "/answer"),
@@ -184,14 +183,14 @@ class Opened(unittest.TestCase):
         """A12: whatever leaf a session brings is kept, and every other one is filled in."""
         defaults = DEFAULTS["session"]["config"]
 
-        def leaves(node: dict[str, Any], *path: str) -> Iterator[tuple[str, ...]]:
+        def leaves(node: Any, *path: str) -> Iterator[tuple[str, ...]]:
             for key, value in node.items():
                 if isinstance(value, dict) and value and key != "provider":
                     yield from leaves(value, *path, key)
                 elif key != "provider":
                     yield (*path, key)
 
-        def without(document: dict[str, Any], path: tuple[str, ...]) -> Any:
+        def without(document: Any, path: tuple[str, ...]) -> Any:
             for key in path[:-1]:
                 document = document[key]
             return document.pop(path[-1])
@@ -228,7 +227,7 @@ class Opened(unittest.TestCase):
 
     def test_defaults_are_never_shared(self) -> None:
         wanted = copy.deepcopy(DEFAULTS["session"]["config"])
-        documents: list[dict[str, Any]] = [{}, {"config": {"llm_api": {}}}]
+        documents: list[Any] = [{}, {"config": {"llm_api": {}}}]
         for brought in documents:
             first = opened(brought)
             first["config"]["limits"]["max_steps"] = 1
@@ -311,8 +310,8 @@ class Opened(unittest.TestCase):
 
 
 class Run(unittest.TestCase):
-    def run_of(self, **document: Any) -> dict[str, Any]:
-        found: dict[str, Any] = opened({"messages": [user("go")], **document})["run"]
+    def run_of(self, **document: Any) -> Any:
+        found: Any = opened({"messages": [user("go")], **document})["run"]
         return found
 
     def test_the_mode_is_the_sessions_own_where_it_names_one(self) -> None:
@@ -338,7 +337,7 @@ class Run(unittest.TestCase):
         limit = {"reason": "limit", "limit": "max_steps", "allowed": 10, "observed": 10}
         error = {"reason": "model_error"}
         more = {"continue": True, "extend": {"max_steps": 1}}
-        cases: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+        cases: list[tuple[str, Any, Any, Any]] = [
             ("no more", limit, {"payload": {"continue": False}}, {"declined": "limit"}),
             ("cancelled", limit, {"status": "cancelled"}, {"declined": "limit"}),
             ("why", limit, {"status": "cancelled", "payload": "no"}, {"declined": "limit"}),
@@ -367,7 +366,7 @@ class Run(unittest.TestCase):
 
     def test_extending_by_more_than_any_number(self) -> None:
         for room in (1e308, 10**400):
-            item: dict[str, Any] = {"id": "i", "reason": "limit", "limit": "max_wall_s"}
+            item: Any = {"id": "i", "reason": "limit", "limit": "max_wall_s"}
             item["allowed"] = 0.5
             payload = {"continue": True, "extend": {"max_wall_s": room}}
             item["answer"] = {"status": "resolved", "payload": payload}
@@ -375,7 +374,7 @@ class Run(unittest.TestCase):
             self.assertEqual(spent["wall_ms"], 0)
 
     def test_extending_gives_at_most_one_allowance(self) -> None:
-        cases: list[tuple[dict[str, Any], int]] = [
+        cases: list[tuple[Any, int]] = [
             ({"continue": True}, 0),
             ({"continue": True, "extend": {"max_steps": 2}}, 8),
             ({"continue": True, "extend": {"max_steps": 10_000}}, 0),

@@ -15,7 +15,7 @@ from ..fakes import DEFAULTS, Ids
 LIMITS = DEFAULTS["session"]["config"]["limits"]
 
 
-def session(**agent: Any) -> dict[str, Any]:
+def session(**agent: Any) -> Any:
     found, misfits = agent_definition.read("a", agent)
     assert not misfits, misfits
     config = copy.deepcopy(DEFAULTS["session"]["config"])
@@ -24,7 +24,7 @@ def session(**agent: Any) -> dict[str, Any]:
 
 class Words(unittest.TestCase):
     def test_tools_and_policy(self) -> None:
-        cases: list[tuple[dict[str, Any], str, bool, str]] = [
+        cases: list[tuple[Any, str, bool, str]] = [
             ({}, "shell", False, ""),
             ({"tools": ["Shell"]}, "shell", False, ""),
             ({"tools": ["mcp__n*"]}, "mcp__notes__add", False, ""),
@@ -60,7 +60,7 @@ class Provider(unittest.TestCase):
         agents, model = {"provider": "p", "model": "m"}, {"model": "m"}
         whole = {"name": "p", "model_name": "m"}
         own_key = {"api_url": "http://x", "api_key": "k"}
-        cases: list[tuple[dict[str, Any], Any, Any]] = [
+        cases: list[tuple[Any, Any, Any]] = [
             ({}, None, auto),
             ({}, mine, mine),
             ({}, auto, auto),
@@ -79,7 +79,7 @@ class Provider(unittest.TestCase):
 
 
 class Filled(unittest.TestCase):
-    def opened(self, document: dict[str, Any], agent: dict[str, Any]) -> dict[str, Any]:
+    def opened(self, document: Any, agent: Any) -> Any:
         folder = Folder(copy.deepcopy(accept(document)))
         for event in opening(folder.session, DEFAULTS["session"], agent, "r", 1, Ids()):
             folder.apply(event)
@@ -104,15 +104,15 @@ class Filled(unittest.TestCase):
         self.assertEqual(self.opened(second, wide)["config"]["limits"]["max_steps"], 3)
 
     def test_limits_change_with_the_mode_unless_somebody_set_them(self) -> None:
-        def steps(mode: str, made: dict[str, Any], agent: dict[str, Any]) -> dict[str, Any]:
+        def steps(mode: str, made: Any, agent: Any) -> Any:
             made = copy.deepcopy(made)
             made.setdefault("config", {}).setdefault("yaa", {})["mode"] = mode
             return self.opened(made, agent)
 
         wide, _ = agent_definition.read("coder", {"limits": {"max_steps": 60}})
         usual = LIMITS["max_steps"]
-        new: dict[str, Any] = {"messages": []}
-        set_to_3: dict[str, Any] = {"messages": [], "config": {"limits": {"max_steps": 3}}}
+        new: Any = {"messages": []}
+        set_to_3: Any = {"messages": [], "config": {"limits": {"max_steps": 3}}}
         for name, agent, document, modes, wanted in (
             ("react", {}, new, ("react", "re-act"), (6, 6)),
             ("to react and back", {}, new, ("", "react", "free", ""), (usual, 6, usual, usual)),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import unittest
+from typing import Any
 
 from server.session import events as e
+from server.strict_json import pointer
 
 
 class Wire(unittest.TestCase):
@@ -19,11 +21,11 @@ class Wire(unittest.TestCase):
             with self.subTest(text):
                 self.assertEqual(json.loads(e.dumps(event)), event)
                 self.assertNotIn("\n", e.dumps(event))
-        marked = {**e.text_delta("m1", "x"), "metadata": {"yaa": {}}}
+        marked: Any = {**e.text_delta("m1", "x"), "metadata": {"yaa": {}}}
         self.assertEqual(json.loads(e.dumps(marked)), marked)
 
     def test_pointers_escape(self) -> None:
-        self.assertEqual(e.pointer("a/b", "c~d", 0, "~1"), "/a~1b/c~0d/0/~01")
+        self.assertEqual(pointer("a/b", "c~d", 0, "~1"), "/a~1b/c~0d/0/~01")
 
     def test_interrupts_in_agui_spelling(self) -> None:
         interrupts = [
@@ -35,7 +37,7 @@ class Wire(unittest.TestCase):
                 "response_schema": {"type": "object"},
             },
         ]
-        session = {"id": "s", "rev": 0, "run": {"id": "r"}, "interrupts": interrupts}
+        session: Any = {"id": "s", "rev": 0, "run": {"id": "r"}, "interrupts": interrupts}
         outcome = e.run_finished(session, "interrupted", "awaiting", [], 1)["outcome"]
         self.assertEqual(outcome["type"], "interrupt")
         self.assertEqual(

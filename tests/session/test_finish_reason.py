@@ -34,14 +34,14 @@ class Endings(unittest.TestCase):
 
     def test_a_call_at_the_limit_is_not_run(self) -> None:
         """Its arguments may be JSON by chance: the limit may have come in the middle of a list."""
-        call = {"id": "b", "function": {"name": "f", "arguments": '{"paths":["a"]}'}}
-        first = {**call, "id": "a"}
+        call: Any = {"id": "b", "function": {"name": "f", "arguments": '{"paths":["a"]}'}}
+        first: Any = {**call, "id": "a"}
         for word, how in WORDS.items():
             with self.subTest(word):
-                message = {"tool_calls": [first, call], "meta": {"finish_reason": word}}
+                message: Any = {"tool_calls": [first, call], "meta": {"finish_reason": word}}
                 self.assertEqual(cut_short(message, first), "")
                 self.assertEqual("length limit" in cut_short(message, call), how == "length")
-                without = {**call, "function": {"name": "f", "arguments": " "}}
+                without: Any = {**call, "function": {"name": "f", "arguments": " "}}
                 self.assertEqual(
                     bool(cut_short(message, without)), word not in ("stop", "tool_calls")
                 )

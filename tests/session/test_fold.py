@@ -43,7 +43,7 @@ class Laws(unittest.TestCase):
     def test_sessions_share_their_keys(self) -> None:
         """Of streams that are open at once; a long one is nobody else's."""
         for name, shared in (("a_key", True), ("x" * 65, False)):
-            sessions: list[dict[str, Any]] = [{"messages": [], "ext": {}} for _ in range(2)]
+            sessions: list[Any] = [{"messages": [], "ext": {}} for _ in range(2)]
             for session in sessions:
                 delta = [{"op": "add", "path": f"/yaa/ext/{name}", "value": 1}]
                 fold(session, {"type": "STATE_DELTA", "delta": delta})
@@ -73,7 +73,7 @@ class Laws(unittest.TestCase):
             for key in ("tool_calls", "reasoning", "content"):
                 message[key] = random_.choice(junk)
             messages: list[Any] = [random_.choice(junk), message, {"role": "tool"}]
-            session = {"messages": messages, "calls": random_.choice(junk)}
+            session: Any = {"messages": messages, "calls": random_.choice(junk)}
             session["interrupts"] = random_.choice(junk)
             for event in [*found, *junk]:
                 fold(session, event)
@@ -93,7 +93,7 @@ class Laws(unittest.TestCase):
         """They are joined in groups as they come, before the field is written."""
         for count in (0, 1, GATHERED - 1, GATHERED, GATHERED + 1, 3 * GATHERED, 3 * GATHERED + 2):
             with self.subTest(count=count):
-                session: dict[str, Any] = {"messages": []}
+                session: Any = {"messages": []}
                 folder = Folder(session)
                 folder.apply(text_start("a", 1))
                 pieces = [f"{number} " for number in range(count)]
@@ -116,7 +116,7 @@ class Laws(unittest.TestCase):
                 self.writes += key == "content"
                 super().__setitem__(key, value)
 
-        session: dict[str, Any] = {"messages": []}
+        session: Any = {"messages": []}
         folder = Folder(session)
         folder.apply(text_start("m", 1))
         message = Message(session["messages"][0])

@@ -26,10 +26,9 @@ from server.session.events import EXEC, alias
 from server.session.schema import STATES
 from server.strict_json import canonical
 from server.tools.toolbox import Toolbox
+from server.types import LedgerEntry, Session
 
 from ..fakes import DEFAULTS, CountingToolbox, ScriptedModel, agent, user
-
-Session = dict[str, Any]
 
 TOOLS = {
     "remove": "write",
@@ -43,7 +42,7 @@ TOOLS = {
 ASKING = ("remove", "put", "mcp", "mcp_put")  # tools that the policy asks about
 TRUE, OTHER, NICE = {"path": "/"}, {"path": "/home"}, {"label": "harmless"}
 INPUT = {"keys": ["k"], "message": "Delete all?", "answer": {"sure": True}, "state": "s"}
-YES: dict[str, Any] = {
+YES: Any = {
     "tool_call": {"approved": True},
     "client_tool": {"content": "x"},
     "input_required": "Paris",
@@ -63,17 +62,17 @@ def print_of(name: str, args: Any) -> str:
     return str(verdict.fingerprint)
 
 
-def call_of(name: str, args: Any) -> dict[str, Any]:
+def call_of(name: str, args: Any) -> Any:
     return {"id": "c1", "type": "function", "function": {"name": name, "arguments": args}}
 
 
-def entries(name: str) -> Iterator[dict[str, Any]]:
+def entries(name: str) -> Iterator[Any]:
     """What a ledger can say of a call: {} for nothing."""
     yield {}
     for state, args, marked, asked in itertools.product(
         STATES, (None, OTHER), (False, True), (None, INPUT)
     ):
-        entry: dict[str, Any] = {"name": name, "state": state, "attempt": 1}
+        entry: Any = {"name": name, "state": state, "attempt": 1}
         if args is not None:
             entry["args"] = args
         if marked:
@@ -84,10 +83,10 @@ def entries(name: str) -> Iterator[dict[str, Any]]:
         yield entry
 
 
-def interrupts(name: str) -> Iterator[list[dict[str, Any]]]:
+def interrupts(name: str) -> Iterator[list[Any]]:
     """What a document can claim to have shown, and what was answered."""
     yield []
-    shown: tuple[dict[str, Any], ...] = (
+    shown: tuple[Any, ...] = (
         {},
         {"tool": "harmless", "args": NICE},
         {"tool": name, "args": TRUE},
@@ -100,7 +99,7 @@ def interrupts(name: str) -> Iterator[list[dict[str, Any]]]:
         yield [{**asked, **about, **answer(reason, answered)}]
 
 
-def answer(reason: str, how: str) -> dict[str, Any]:
+def answer(reason: str, how: str) -> Any:
     if how == "none":
         return {}
     if how == "yes":
@@ -120,9 +119,7 @@ def documents(*names: str) -> Iterator[Session]:
             yield document(name, entry, asked, moved_on=moved_on)
 
 
-def document(
-    name: str, entry: dict[str, Any], asked: list[dict[str, Any]], *, moved_on: bool = False
-) -> Session:
+def document(name: str, entry: Any, asked: list[Any], *, moved_on: bool = False) -> Any:
     call = call_of(name, canonical(TRUE))
     messages = [
         user("go"),
@@ -143,7 +140,7 @@ def said_yes(session: Session, name: str, args: Any) -> bool:
     )
 
 
-def hidden_answer(session: Session, entry: dict[str, Any]) -> bool:
+def hidden_answer(session: Session, entry: LedgerEntry) -> bool:
     """Whether a tool would be told an answer that no interrupt showed."""
     told = entry.get("input", {}).get("answer")
     texts = [each.get("message", "") for each in session["interrupts"]]
@@ -157,14 +154,15 @@ class Decided(unittest.TestCase):
         self.toolbox = CountingToolbox(TOOLS, {})
 
     def decided(self, made: Session) -> Any:
-        session = {**made, "grants": [], "config": {"yaa": {}}}
+        session: Any = {**made, "grants": [], "config": {"yaa": {}}}
         message = session["messages"][1]
         moved_on = len(session["messages"]) > 2
         return plan(session, self.toolbox, (), message["tool_calls"][0], message, moved_on)
 
     def test_nothing_runs_that_was_not_shown_and_allowed(self) -> None:
         ran = 0
-        for made in documents(*ASKING):
+        documented: Iterator[Any] = documents(*ASKING)
+        for made in documented:
             found = self.decided(made)
             name = made["messages"][1]["tool_calls"][0]["function"]["name"]
             if isinstance(found, Execute):
@@ -227,7 +225,7 @@ class Posted(unittest.IsolatedAsyncioTestCase):
             self.assertIn(problem.status, (422,), problem)
             return made, []
         async with aclosing(run.events()) as source:
-            found = [alias(event) async for event in source]
+            found: Any = [alias(event) async for event in source]
         self.assertNotIn("run.error", found, made)
         return run.session, found
 
@@ -247,7 +245,7 @@ class Posted(unittest.IsolatedAsyncioTestCase):
     async def test_attacks_on_the_tools_of_a_server(self) -> None:
         """Real tools and their real policies, with the ceiling as it is and at `ask`."""
         args = {"path": "a.txt", "content": "x"}
-        city: dict[str, Any] = {
+        city: Any = {
             "id": "int-c1",
             "reason": "input_required",
             "call_id": "c1",
@@ -262,9 +260,9 @@ class Posted(unittest.IsolatedAsyncioTestCase):
                 toolbox = Toolbox(Config(server, DEFAULTS["session"], Path(folder)))
                 self.addAsyncCleanup(toolbox.close)
                 call = call_of(name, canonical(args if name == "write_file" else {"command": "id"}))
-                empty: Session = {"config": {}, "grants": [], "messages": [], "calls": {}}
-                config = {"config": copy.deepcopy(DEFAULTS["session"]["config"])}
-                mark = toolbox.verdict({**empty, **config}, call).fingerprint
+                config: Any = copy.deepcopy(DEFAULTS["session"]["config"])
+                session: Session = {"config": config, "grants": [], "messages": [], "calls": {}}
+                mark = toolbox.verdict(session, call).fingerprint
                 question = {"keys": ["a"], "message": city["message"]}
                 entry = {"name": name, "attempt": 1, "fingerprint": mark}
                 waits = {**entry, "state": "waiting", "input": question}
@@ -292,17 +290,17 @@ class Posted(unittest.IsolatedAsyncioTestCase):
                             self.assertNotIn("answer", each)
 
 
-def yes(payload: Any) -> dict[str, Any]:
+def yes(payload: Any) -> Any:
     return {"answer": {"status": "resolved", "payload": payload}}
 
 
-def shown(tool: str | None, args: Any) -> dict[str, Any]:
+def shown(tool: str | None, args: Any) -> Any:
     asked = {"id": "int-c1", "reason": "tool_call", "call_id": "c1", "message": f"Allow {tool}?"}
     about = {} if tool is None else {"tool": tool, "args": args}
     return {**asked, **about, **yes({"approved": True})}
 
 
-def lost(tool: str, args: Any) -> dict[str, Any]:
+def lost(tool: str, args: Any) -> Any:
     asked = {"id": "int-c1", "reason": "indeterminate", "call_id": "c1", "tool": tool}
     return {**asked, "args": args, "message": f"{LOST} What now?", **yes({"action": "retry"})}
 

@@ -8,11 +8,11 @@ from typing import Any
 from server.protocols.openai import common
 from server.session import outcome
 
-Json = dict[str, Any]
+Json = Any
 ASKED = {"reason": "client_tool", "call_id": "c", "tool": "caller_f", "args": {"a": "é"}}
 
 
-def session(*messages: Json, **more: Any) -> Json:
+def session(*messages: Json, **more: Any) -> Any:
     found = {"id": "s", "messages": list(messages), "interrupts": [], "config": {"yaa": {}}}
     return found | more
 
@@ -43,7 +43,12 @@ class Ends(unittest.TestCase):
                 self.assertEqual(outcome.reason(after), reason)
 
     def failure(self, code: str, after: Json | None = None, **details: Any) -> outcome.Failure:
-        event = {"type": "RUN_ERROR", "message": "m", "code": code, "metadata": {"yaa": details}}
+        event: Any = {
+            "type": "RUN_ERROR",
+            "message": "m",
+            "code": code,
+            "metadata": {"yaa": details},
+        }
         found = outcome.failure(after or session(), event, 0)
         assert found is not None
         return found
@@ -61,7 +66,7 @@ class Ends(unittest.TestCase):
             with self.subTest(code):
                 found = self.failure(code, retryable=True)
                 self.assertEqual(found, outcome.Failure("m", status, kind, code))
-        event = {"type": "RUN_ERROR", "message": "m", "code": "upstream_error"}
+        event: Any = {"type": "RUN_ERROR", "message": "m", "code": "upstream_error"}
         self.assertEqual(outcome.failure(session(), event, 0).status, 502)  # type: ignore[union-attr]
 
     def test_what_would_be_the_same_again_is_repeated_by_no_client(self) -> None:
@@ -111,7 +116,7 @@ class Ends(unittest.TestCase):
                 with self.subTest(state=state, code=code):
                     status = self.failure(code, after, retryable=True).status
                     self.assertEqual(status, 424 if ran else before)
-        event = {"type": "RUN_ERROR", "message": "m", "code": "overloaded"}
+        event: Any = {"type": "RUN_ERROR", "message": "m", "code": "overloaded"}
         after = session(said(), asked, calls={"c": {"state": "done"}})
         for first, status in ((0, 424), (1, 424), (2, 503)):
             found = outcome.failure(after, event, first)
@@ -122,7 +127,7 @@ class Ends(unittest.TestCase):
 
     def test_what_does_not_fit_the_model_is_a_failure_too(self) -> None:
         over = {"reason": "limit", "limit": "context_overflow", "message": "too large"}
-        event = {"type": "RUN_FINISHED"}
+        event: Any = {"type": "RUN_FINISHED"}
         found = outcome.failure(session(interrupts=[over]), event, 0)
         assert found is not None
         self.assertEqual((found.status, found.code), (400, "context_length_exceeded"))

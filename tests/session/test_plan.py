@@ -6,11 +6,12 @@ import unittest
 from typing import Any
 
 from server.session import plan
+from server.types import Plan, Session
 
 from ..fakes import user
 
 
-def task(number: str, title: str, status: str = "todo", **more: Any) -> dict[str, Any]:
+def task(number: str, title: str, status: str = "todo", **more: Any) -> Any:
     return {"id": number, "title": title, "status": status, **more}
 
 
@@ -26,17 +27,19 @@ class Plans(unittest.TestCase):
         self.assertEqual(anew["tasks"], [task("1", "Look"), read, task("3", "Read")])
 
     def test_told(self) -> None:
-        made = {"tasks": [task("1", "a", "completed", result="b"), task("2", "c", "odd")]}
+        made: Any = {"tasks": [task("1", "a", "completed", result="b"), task("2", "c", "odd")]}
         self.assertEqual(plan.told(made), "[x] 1. a: b\n[?] 2. c")
-        self.assertEqual(plan.told({"goal": "目标", **made}), "Goal: 目标\n[x] 1. a: b\n[?] 2. c")
+        made["goal"] = "目标"
+        self.assertEqual(plan.told(made), "Goal: 目标\n[x] 1. a: b\n[?] 2. c")
 
     def test_the_goal_of_a_strangers_plan(self) -> None:
-        for odd in (None, {}, {"goal": 1}, {"goal": "x" * 2_001}, {"goal": ["a"]}):
+        plans: list[Any] = [None, {}, {"goal": 1}, {"goal": "x" * 2_001}, {"goal": ["a"]}]
+        for odd in plans:
             with self.subTest(str(odd)[:20]):
                 self.assertEqual(plan.goal_of({"plan": odd}), "")
         made = plan.set_plan({}, "b", ["a"])
         self.assertEqual(plan.update({"plan": made}, "1", "completed")["goal"], "b")
-        old = {"tasks": [task("1", "a")]}
+        old: Plan = {"tasks": [task("1", "a")]}
         self.assertNotIn("goal", plan.update({"plan": old}, "1", "completed"))
 
     def test_refused(self) -> None:
@@ -47,7 +50,8 @@ class Plans(unittest.TestCase):
         with self.assertRaises(plan.BadPlan) as caught:
             plan.set_plan({}, " \n", ["a"])
         self.assertIn("goal", str(caught.exception))
-        for session, said in (({}, "plan_set"), ({"plan": made}, "there are 1")):
+        sessions: list[tuple[Session, str]] = [({}, "plan_set"), ({"plan": made}, "there are 1")]
+        for session, said in sessions:
             with self.assertRaises(plan.BadPlan) as caught:
                 plan.update(session, "7" * 9999, "todo")
             self.assertIn(said, str(caught.exception))
@@ -58,7 +62,9 @@ class Plans(unittest.TestCase):
         odd: list[Any] = [None, {}, {"tasks": 1}, {"tasks": [1, {"id": 1}, whole, {"id": "2"}]}]
         found = [plan.tasks_of({"plan": each}) for each in odd]
         self.assertEqual(found, [[], [], [], [whole]])
-        long = {"tasks": [{**whole, "title": "x" * 2_001}, {**whole, "result": "x" * 2_001}, whole]}
+        long: Any = {
+            "tasks": [{**whole, "title": "x" * 2_001}, {**whole, "result": "x" * 2_001}, whole]
+        }
         self.assertEqual(plan.tasks_of({"plan": long}), [whole])
 
     def test_nothing_is_changed_in_place(self) -> None:
@@ -67,11 +73,11 @@ class Plans(unittest.TestCase):
         self.assertEqual(made, {"goal": "b", "tasks": [task("1", "a")]})
 
     def test_failed(self) -> None:
-        def told(result: Any, name: str = "plan_update") -> dict[str, Any]:
+        def told(result: Any, name: str = "plan_update") -> Any:
             return {"role": "tool", "name": name, "result": {"status": "ok", "result": result}}
 
         failed = told(task("2", "fly", "failed", result="no wings"))
-        cases: list[tuple[str, list[dict[str, Any]], str]] = [
+        cases: list[tuple[str, list[Any], str]] = [
             ("none", [user("go")], ""),
             ("one", [user("go"), failed, told("x", "add")], "task 2, fly, failed: no wings"),
             ("without a reason", [told(task("2", "fly", "failed"))], "task 2, fly, failed"),

@@ -9,7 +9,7 @@ from typing import Any
 from server.session import prompts
 
 
-def session(prompt: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+def session(prompt: Any | None = None, **more: Any) -> Any:
     config = {"yaa": {"language": more.pop("language", "")}, "prompt": prompt or {}}
     config["agent"] = more.pop("agent", {})
     run = {"started_at": 1_700_000_000_000, "host": more.pop("host", "Linux (x86_64)")}
@@ -58,7 +58,7 @@ class System(unittest.TestCase):
 
     def test_every_section_can_be_replaced_alone(self) -> None:
         agent = {"systemPrompt": "A.", "mode": "plain", "output_schema": {}}
-        more: dict[str, Any] = {"agent": agent, "environment": ["home"], "language": "zh-CN"}
+        more: Any = {"agent": agent, "environment": ["home"], "language": "zh-CN"}
         for name in prompts.SECTIONS:
             with self.subTest(name):
                 whole = session({"append": "End."}, **more)
@@ -85,7 +85,7 @@ class System(unittest.TestCase):
 
     def test_templates_that_mean_nothing_are_remarked(self) -> None:
         placeholder, section = prompts.UNKNOWN_PLACEHOLDER, prompts.UNKNOWN_SECTION
-        cases: list[tuple[dict[str, Any], list[dict[str, Any]], str]] = [
+        cases: list[tuple[Any, list[Any], str]] = [
             (
                 {"rules": "{a} {date} {a} {b_c}"},
                 [{"code": placeholder, "section": "rules", "placeholders": ["{a}", "{b_c}"]}],
@@ -107,7 +107,7 @@ class System(unittest.TestCase):
         known = {placeholder: list(prompts.FACTS), section: list(prompts.NAMES)}
         for templates, expected, begins in cases:
             with self.subTest(templates):
-                found = prompts.remarks(templates)
+                found: list[Any] = [*prompts.remarks(templates)]
                 messages = [remark.pop("message") for remark in found]
                 for one in expected:
                     one["known"] = known[one["code"]]
@@ -130,7 +130,7 @@ class System(unittest.TestCase):
         self.assertEqual(made, before)
 
     def test_the_title_request_shows_the_talk_only(self) -> None:
-        messages = [
+        messages: Any = [
             {"role": "user", "content": "hi" * 3000},
             {"role": "tool", "tool_call_id": "c", "content": "secret"},
             {"role": "assistant", "content": "hello"},

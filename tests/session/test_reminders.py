@@ -20,7 +20,7 @@ class Between(unittest.TestCase):
     def test_between_answers_and_at_the_end(self) -> None:
         go, one, two = user("go"), words("x", "m1"), words("3", "m2")
         call = ended("ok", "c1")
-        cases: list[tuple[list[dict[str, Any]], str, list[str]]] = [
+        cases: list[tuple[list[Any], str, list[str]]] = [
             ([go], "", ["go"]),
             ([go], "sum up", ["go", "sum up"]),
             ([go, one], "", ["go", "x", GO_ON]),
@@ -74,7 +74,7 @@ class Progress(unittest.TestCase):
         found = {}
         for wanted in (False, True):
             model = fakes.ScriptedModel(_three_steps)
-            document: dict[str, Any] = {"messages": [user("go")]}
+            document: Any = {"messages": [user("go")]}
             document["config"] = {"yaa": {"progress_hint": wanted}, "limits": {"max_steps": 4}}
             found[wanted] = (asyncio.run(_run(model, document)), model.requests)
         after, requests = found[True]
@@ -88,12 +88,12 @@ class Progress(unittest.TestCase):
         self.assertEqual(bare, found[False][1])
 
 
-def _three_steps(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+def _three_steps(messages: list[Any]) -> list[tuple[Any, ...]]:
     done = sum(message["role"] == "tool" for message in messages)
     return [("call", "look", "{}")] if done < 2 else [("text", "done")]
 
 
-async def _run(model: fakes.ScriptedModel, document: dict[str, Any]) -> dict[str, Any]:
+async def _run(model: fakes.ScriptedModel, document: Any) -> Any:
     agent = fakes.agent(model, fakes.CountingToolbox({"look": "read"}, {}))
     run = agent.prepare(copy.deepcopy(document))
     async for _ in run.events():

@@ -8,8 +8,8 @@ import unittest
 from typing import Any
 
 from server.session.fold import Places, role_is_tool
+from server.types import Message
 
-Message = dict[str, Any]
 IDS = ("c1", "c2", "c3", "c4")
 
 
@@ -38,7 +38,7 @@ def strange(chance: random.Random) -> list[Any]:
     for _ in range(chance.randrange(9)):
         calls = [chance.choice([{"id": chance.choice(IDS)}, {"id": 4}, 3]) for _ in range(2)]
         role = chance.choice(("user", "assistant", "tool", "tool"))
-        message: Message = {"role": role, "tool_calls": calls if chance.random() < 0.5 else []}
+        message: Any = {"role": role, "tool_calls": calls if chance.random() < 0.5 else []}
         if role == "tool":
             message["tool_call_id"] = chance.choice([*IDS, 5])
         found.append(chance.choice([message] * 9 + [7]))
@@ -64,7 +64,7 @@ class Results(unittest.TestCase):
                     self.assertTrue(places.of(messages))
 
     def test_a_call_that_came_later(self) -> None:
-        messages: list[Message] = [{"role": "assistant", "tool_calls": [{"id": "c1"}]}]
+        messages: Any = [{"role": "assistant", "tool_calls": [{"id": "c1"}]}]
         messages.append({"role": "assistant", "tool_calls": []})
         places = Places(messages)
         places.put("c1", {"role": "tool", "id": "r1", "tool_call_id": "c1"})

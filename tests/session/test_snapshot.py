@@ -16,12 +16,12 @@ from server.strict_json import canonical, loads
 from ..context.sessions import Sessions
 from .sequences import sequence
 
-Json = dict[str, Any]
+Json = Any
 
 VECTORS = loads((Path(__file__).parent.parent / "vectors" / "fold.json").read_bytes())
 
 
-def rebuilt(session: Json) -> Json:
+def rebuilt(session: Any) -> Json:
     folder = Folder({})
     for event in snapshot.events(session):
         folder.apply(event)
@@ -87,7 +87,7 @@ class Rebuilding(unittest.TestCase):
         """Text, thoughts, calls and results stand where AG-UI has them, and only once."""
         function = {"name": "n", "arguments": "{}"}
         call = {"id": "c", "type": "function", "function": function, "extra": {"sig": 1}}
-        session = {
+        session: Any = {
             "id": "s",
             "messages": [
                 {"id": "u", "role": "user", "content": "hi"},
@@ -131,7 +131,7 @@ class Rebuilding(unittest.TestCase):
         self.assertEqual(metadata[3]["yaa"], {"name": "n"})
 
     def test_what_it_waits_for_is_told(self) -> None:
-        waits = {"id": "int-c", "reason": "tool_call", "call_id": "c", "message": "?"}
+        waits: Any = {"id": "int-c", "reason": "tool_call", "call_id": "c", "message": "?"}
         finished = snapshot.events({"interrupts": [waits]})[-1]
         self.assertEqual(finished["outcome"]["type"], "interrupt")
         self.assertEqual(finished["outcome"]["interrupts"][0]["toolCallId"], "c")

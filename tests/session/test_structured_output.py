@@ -19,12 +19,12 @@ RECURSIVE = {
 }
 
 
-def session(own: Any = None, agents: Any = None, messages: Any = ()) -> dict[str, Any]:
+def session(own: Any = None, agents: Any = None, messages: Any = ()) -> Any:
     config: dict[str, Any] = {"yaa": {"output_schema": own}, "agent": {"output_schema": agents}}
     return {"config": config, "messages": list(messages), "run": {}, "calls": {}}
 
 
-def words(text: str, message_id: str) -> dict[str, Any]:
+def words(text: str, message_id: str) -> Any:
     return {"id": message_id, "role": "assistant", "content": text}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from server.telemetry import tracing
 from server.telemetry.tracing import Span
+from server.types import Session
 
 from ..agent.test_loop import TOOLS, collect, complete, plan
 from ..fakes import CountingToolbox, Ids, ScriptedModel, agent, answer, user
@@ -37,7 +38,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         token = tracing.current.set(None)
         self.addCleanup(tracing.current.reset, token)
 
-    async def run_once(self, document: dict[str, Any], script: Any = plan) -> dict[str, Any]:
+    async def run_once(self, document: Session, script: Any = plan) -> Any:
         self.hosts += 1
         ids = Ids(f"{self.hosts}-")
         host = agent(ScriptedModel(script), CountingToolbox(TOOLS, {}), ids=ids)
@@ -100,7 +101,7 @@ class Runs(Case):
         self.assertEqual(run.attributes["gen_ai.usage.input_tokens"], 11)
 
     async def test_titles_are_calls_of_the_model_too(self) -> None:
-        wanted = {"config": {"yaa": {"auto_title": True}}, "messages": [user("go")]}
+        wanted: Any = {"config": {"yaa": {"auto_title": True}}, "messages": [user("go")]}
         await self.run_once(wanted, lambda _: [("text", ["A title"])])
         chats = self.sink.named("chat")
         self.assertEqual(["yaa.step" in chat.attributes for chat in chats], [True, False])
@@ -129,7 +130,10 @@ class Runs(Case):
 
     async def test_compaction(self) -> None:
         texts = [user("x" * 4000, f"u{n}") for n in range(60)]
-        wanted = {"config": {"context": {"budget": 2000}}, "messages": [*texts, user("go", "last")]}
+        wanted: Any = {
+            "config": {"context": {"budget": 2000}},
+            "messages": [*texts, user("go", "last")],
+        }
         await self.run_once(wanted, lambda _: [("text", ["hi"])])
         found = self.sink.named("compact")
         self.assertGreaterEqual(len(found), 1)

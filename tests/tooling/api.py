@@ -84,7 +84,7 @@ class Stream:
         self._answer.close()
         self._connection.close()
 
-    def events(self) -> Iterator[Json]:
+    def events(self) -> Iterator[Any]:
         """Events, one a `data:` line; ends with the stream, wherever it is cut."""
         while True:
             try:

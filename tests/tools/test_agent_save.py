@@ -165,10 +165,10 @@ class Saving(unittest.TestCase):
 
     def test_it_asks_first(self) -> None:
         toolbox = Toolbox(Config(DEFAULTS["server"], DEFAULTS["session"], self.home))
-        session: dict[str, Any] = {"id": "s", "messages": [], "grants": [], "calls": {}}
+        session: Any = {"id": "s", "messages": [], "grants": [], "calls": {}}
         session["config"] = copy.deepcopy(DEFAULTS["session"]["config"])
         arguments = json.dumps({"name": "a", "definition": {"mode": "plain"}})
-        call = {"id": "c", "function": {"name": "agent_save", "arguments": arguments}}
+        call: Any = {"id": "c", "function": {"name": "agent_save", "arguments": arguments}}
         verdict = toolbox.verdict(session, call)
         self.assertEqual(verdict.action, "ask")
         self.assertEqual(verdict.args, {"name": "a", "definition": {"mode": "plain"}})

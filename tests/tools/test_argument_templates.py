@@ -12,25 +12,25 @@ from server.tools.arguments import LOOK_BACK, MAX_TEMPLATES, Pending, Unfilled, 
 CITY = {"date": "2026-02-28", "at": "2026-02-28T23:30:00+09:00", "days": [{"high": 7}], "n": 0}
 
 
-def called(call_id: str, name: str, **args: Any) -> dict[str, Any]:
+def called(call_id: str, name: str, **args: Any) -> Any:
     function = {"name": name, "arguments": json.dumps(args)}
     return {"id": call_id, "type": "function", "function": function}
 
 
-def result(call_id: str, name: str, value: Any, **more: Any) -> dict[str, Any]:
+def result(call_id: str, name: str, value: Any, **more: Any) -> Any:
     envelope = {"status": "ok", "result": value}
     message = {"id": f"m{call_id}", "role": "tool", "tool_call_id": call_id, "name": name}
     return {**message, "content": json.dumps(value), "result": envelope, **more}
 
 
-def asked(*calls: dict[str, Any]) -> dict[str, Any]:
+def asked(*calls: Any) -> Any:
     return {"id": f"a{calls[0]['id']}", "role": "assistant", "tool_calls": list(calls)}
 
 
 class Filled(unittest.TestCase):
     def setUp(self) -> None:
         self.call = called("c9", "weather")
-        self.session: dict[str, Any] = {
+        self.session: Any = {
             "messages": [
                 {"id": "u", "role": "user", "content": "go"},
                 asked(called("c1", "city"), called("c2", "plain"), called("c3", "city")),
@@ -41,7 +41,7 @@ class Filled(unittest.TestCase):
             ]
         }
 
-    def fill(self, **args: Any) -> dict[str, Any]:
+    def fill(self, **args: Any) -> Any:
         before = copy.deepcopy((self.session, args))
         filled, _ = fill(self.session, self.call, args)
         self.assertEqual((self.session, args), before)

@@ -11,9 +11,9 @@ from server.tools.policy import Failures, note, withheld
 USER = {"id": "u", "role": "user", "content": "go"}
 
 
-def run(*results: tuple[str, str, str]) -> dict[str, Any]:
+def run(*results: tuple[str, str, str]) -> Any:
     """A session whose run made these calls, one a message: (tool, arguments, status)."""
-    messages: list[dict[str, Any]] = [USER]
+    messages: list[Any] = [USER]
     for number, (name, arguments, status) in enumerate(results):
         call = made(name, arguments, f"c{number}")
         messages.append({"id": f"a{number}", "role": "assistant", "tool_calls": [call]})
@@ -21,11 +21,11 @@ def run(*results: tuple[str, str, str]) -> dict[str, Any]:
     return {"messages": messages}
 
 
-def made(name: str, arguments: str = "{}", call_id: str = "new") -> dict[str, Any]:
+def made(name: str, arguments: str = "{}", call_id: str = "new") -> Any:
     return {"id": call_id, "function": {"name": name, "arguments": arguments}}
 
 
-def ended(call: dict[str, Any], status: str) -> dict[str, Any]:
+def ended(call: Any, status: str) -> Any:
     message = {"role": "tool", "tool_call_id": call["id"], "name": call["function"]["name"]}
     return {**message, "is_error": status != "ok", "result": {"status": status}}
 
@@ -58,8 +58,8 @@ class Withheld(unittest.TestCase):
         self.assertEqual(withheld(session), set())
 
     def test_calls_of_the_same_message_are_not_refused(self) -> None:
-        calls = [made("a", "{}", f"c{number}") for number in range(4)]
-        messages = [USER, {"role": "assistant", "tool_calls": calls}]
+        calls: Any = [made("a", "{}", f"c{number}") for number in range(4)]
+        messages: list[Any] = [USER, {"role": "assistant", "tool_calls": calls}]
         messages += [ended(call, "error") for call in calls[:3]]
         self.assertEqual(withheld({"messages": messages}), {"a"})
         failures = Failures({"messages": messages})

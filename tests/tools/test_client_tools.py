@@ -31,7 +31,7 @@ class Case(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.home = Path(folder.name)
         config = copy.deepcopy(DEFAULTS["session"]["config"])
-        self.session: dict[str, Any] = {
+        self.session: Any = {
             "id": "s",
             "messages": [],
             "grants": [],
@@ -48,7 +48,7 @@ class Case(unittest.TestCase):
         server["tools"] = tools
         return Toolbox(Config(server, copy.deepcopy(DEFAULTS["session"]), self.home))
 
-    def call(self, name: str, arguments: Any = "{}") -> dict[str, Any]:
+    def call(self, name: str, arguments: Any = "{}") -> Any:
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         return {"id": "c1", "type": "function", "function": {"name": name, "arguments": text}}
 
@@ -86,7 +86,7 @@ class Judged(Case):
         """(the server's ceiling, the session's rule, its grants) → (action, is it confirmed?)"""
         deny = [{"tool": "NAME", "decision": "deny"}]
         allow = [{"tool": "NAME", "decision": "allow"}]
-        cases: list[tuple[str, dict[str, Any], list[Any], str, bool]] = [
+        cases: list[tuple[str, Any, list[Any], str, bool]] = [
             ("auto", {}, [], "run", False),
             ("deny", {}, [], "deny", False),
             ("deny", {"auto_approve": True}, allow, "deny", False),
@@ -128,7 +128,7 @@ class Judged(Case):
 
 
 class Results(Case):
-    def given(self, content: Any, name: str = "weather", **more: Any) -> dict[str, Any]:
+    def given(self, content: Any, name: str = "weather", **more: Any) -> Any:
         job = Given(self.call(name, {"city": "Bern"}), {"content": content, **more})
         return client_tools.result(self.session, job, 7)
 
@@ -167,7 +167,7 @@ class Results(Case):
     def test_repeated_failures_are_hinted_at_and_withheld_like_ours(self) -> None:
         call = self.call("weather", {"city": "Bern"})
         for number in range(3):
-            made = {**call, "id": f"f{number}"}
+            made: Any = {**call, "id": f"f{number}"}
             failed = client_tools.result(
                 self.session, Given(made, {"content": "x", "is_error": True}), 1
             )

@@ -104,7 +104,7 @@ class Fetching(Case):
         server["tools"] = {"fetch_url": {"allow": ["127.0.0.0/8"]}}
         config = Config(server, DEFAULTS["session"], Path(holder.name))
         self.toolbox = Toolbox(config, self.client)
-        self.session: dict[str, Any] = {
+        self.session: Any = {
             "id": "s",
             "config": copy.deepcopy(DEFAULTS["session"]["config"]),
             "grants": [],
@@ -119,7 +119,7 @@ class Fetching(Case):
 
         async with serving(script) as server:
             arguments = json.dumps({"url": server.url, **args})
-            call = {"id": "c1", "function": {"name": "fetch_url", "arguments": arguments}}
+            call: Any = {"id": "c1", "function": {"name": "fetch_url", "arguments": arguments}}
             verdict = self.toolbox.verdict(self.session, call)
             self.assertEqual(verdict.action, "ask", "it asks first")
             assert verdict.args is not None

@@ -324,10 +324,10 @@ class Collected(unittest.IsolatedAsyncioTestCase):
                 self.assertIn("lost_day", toolbox.names(), "what is written out needs no document")
                 self.assertTrue(name.startswith("server.rest.sky: sky_bäd: a tool's name"), name)
                 self.assertTrue(file.startswith("server.rest.lost.openapi: "), file)
-                session = {"id": "s", "messages": [], "grants": []}
+                session: Any = {"id": "s", "messages": [], "grants": []}
                 session["config"] = DEFAULTS["session"]["config"]
                 function = {"name": "sky_day", "arguments": '{"n": "3"}'}
-                made = {"id": "c", "function": function}
+                made: Any = {"id": "c", "function": function}
                 verdict = toolbox.verdict(session, made)
                 self.assertEqual((verdict.action, verdict.args), ("run", {"n": 3}))
                 found = await events_of(toolbox, session, made, verdict.args or {}, {})

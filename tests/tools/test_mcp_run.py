@@ -20,7 +20,7 @@ class Run(Case):
         super().setUp()
         self.claims = fakes.MemoryClaims()  # of the host that takes the POSTs
 
-    async def post(self, session: dict[str, Any], toolbox: Any) -> dict[str, Any]:
+    async def post(self, session: dict[str, Any], toolbox: Any) -> Any:
         host = fakes.agent(fakes.ScriptedModel(script), toolbox, claims=self.claims)
         run = host.prepare(json.loads(json.dumps(session)))
         async with aclosing(run.events()) as source:

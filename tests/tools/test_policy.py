@@ -23,9 +23,7 @@ READS = Tool("look", "", {}, hints=hints_of({"read_only": True}))
 WRITES = Tool("rm", "", {}, hints=hints_of({}))
 
 
-def session(
-    name: str, own: dict[str, Any] | None = None, *grants: dict[str, Any]
-) -> dict[str, Any]:
+def session(name: str, own: dict[str, Any] | None = None, *grants: dict[str, Any]) -> Any:
     return {"config": {"tool": {name: own} if own is not None else {}}, "grants": list(grants)}
 
 
@@ -124,14 +122,14 @@ class OfGrants(unittest.TestCase):
         ]
         for match, args, covered in cases:
             with self.subTest(match=match, args=args):
-                grant = {"tool": "rm", "match": match, "decision": "allow"}
+                grant: Any = {"tool": "rm", "match": match, "decision": "allow"}
                 wanted = {"allow"} if covered else set()
                 self.assertEqual(Grants([grant]).decisions("rm", args), wanted)
         everywhere = Grants([{"tool": "rm", "decision": "allow"}])
         self.assertEqual(everywhere.decisions("other", {}), set())
 
     def test_both_decisions(self) -> None:
-        made: list[dict[str, Any]] = [
+        made: list[Any] = [
             {"tool": "rm", "decision": "allow"},
             {"tool": "rm", "match": {"path": "/etc/*"}, "decision": "deny"},
         ]
@@ -141,7 +139,7 @@ class OfGrants(unittest.TestCase):
     def test_what_is_too_much_to_compare_allows_nothing_and_is_denied(self) -> None:
         text = "a" * 1_000_000
         for decision, wanted in (("allow", set()), ("deny", {"deny"})):
-            grant = {"tool": "rm", "match": {"path": "*b*"}, "decision": decision}
+            grant: Any = {"tool": "rm", "match": {"path": "*b*"}, "decision": decision}
             grants = Grants([grant])
             for _ in range(MAX_WORK // len(text)):
                 self.assertEqual(grants.decisions("rm", {"path": text[:-3]}), set())

@@ -195,7 +195,7 @@ class Parts(unittest.IsolatedAsyncioTestCase):
 
     def test_the_last_word_of_a_session(self) -> None:
         said = {"of": "a", "id": "1", "calls": 2}
-        messages: list[dict[str, Any]] = [
+        messages: list[Any] = [
             {"role": "tool", "result": {"process": {"of": "a", "id": "0", "calls": 1}}},
             {"role": "tool", "result": {"process": said}},
             {"role": "tool", "result": {"process": {"of": "b", "id": "2", "calls": 1}}},

@@ -14,10 +14,10 @@ from server.agent.call_decisions import execute
 from server.config import Config
 from server.errors import Problem
 from server.schema.example import NOTHING, example
-from server.session.events import Event
 from server.tools.result import MAX_NESTED
 from server.tools.runner import Runner
 from server.tools.toolbox import MOST_OFFERS, Toolbox
+from server.types import Event
 
 from ..fakes import DEFAULTS, events_of
 
@@ -64,7 +64,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.home = Path(holder.name)
-        self.session: dict[str, Any] = {
+        self.session: Any = {
             "id": "s",
             "config": copy.deepcopy(DEFAULTS["session"]["config"]),
             "grants": [],
@@ -77,7 +77,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         server["tools"] = {name: {"ceiling": ceiling} for name, ceiling in ceilings.items()}
         return Toolbox(Config(server, DEFAULTS["session"], self.home))
 
-    def call(self, name: str, arguments: Any) -> dict[str, Any]:
+    def call(self, name: str, arguments: Any) -> Any:
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         return {"id": "c1", "type": "function", "function": {"name": name, "arguments": text}}
 
@@ -346,7 +346,7 @@ class Edited(Case):
         other = {"id": "int-x", "reason": "limit", "answer": {"status": "cancelled"}}
         asked = {"id": "int-c1", "reason": "tool_call", "call_id": "c1", "answer": answer}
         message = {"role": "assistant", "tool_calls": [self.call(name, {})]}
-        document = {"messages": [{"role": "user"}, message], "interrupts": [other, asked]}
+        document: Any = {"messages": [{"role": "user"}, message], "interrupts": [other, asked]}
         self.toolbox().admit(document)
 
     def test_what_does_not_fit_is_refused_with_its_place(self) -> None:

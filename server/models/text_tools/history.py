@@ -20,7 +20,7 @@ from typing import Any
 
 from ...session.prompts import PROTOCOL, UNREADABLE_CALL
 from ...strict_json import dumps
-from .. import Message, Tool
+from ...types import Json, Message, RunWarning
 from .parser import TagScanner
 
 Templates = Mapping[str, str]
@@ -40,7 +40,7 @@ _EXAMPLE = "<parameter>value</parameter>", '{"parameter": "value"}'
 
 
 def response_format(
-    tools: list[Tool], wanted: dict[str, Any] | None = None, choice: str | None = None
+    tools: list[Json], wanted: dict[str, Any] | None = None, choice: str | None = None
 ) -> dict[str, Any]:
     """Return the response format that makes every reply either one valid call or an answer.
 
@@ -59,7 +59,7 @@ def response_format(
 
 
 def transcript(
-    messages: list[Message], tools: list[Tool], mode: str, own: Templates = NOTHING
+    messages: list[Message], tools: list[Json], mode: str, own: Templates = NOTHING
 ) -> list[Message]:
     """Return the history as plain turns, with the rules of calling in the system message.
 
@@ -81,9 +81,10 @@ def transcript(
             section = "error" if message.get("is_error") else "result"
             facts = {"name": name, "result": _text(content)}
             role, content = "user", _filled(section, own, facts)
-        turn = {**message, "role": role, "content": content}
-        for key in ("tool_calls", "tool_call_id", "reasoning"):
-            turn.pop(key, None)
+        turn: Message = {**message, "role": role, "content": content}
+        turn.pop("tool_calls", None)
+        turn.pop("tool_call_id", None)
+        turn.pop("reasoning", None)
         last = turns[-1] if turns else None
         if last and last["role"] == role != "assistant" and _both_text(last, turn):
             turns[-1] = {**last, "content": f"{last['content']}\n\n{content}"}
@@ -92,7 +93,7 @@ def transcript(
     return _with_rules(turns, prompt(tools, mode, own)) if tools else turns
 
 
-def prompt(tools: list[Tool], mode: str, own: Templates = NOTHING) -> str:
+def prompt(tools: list[Json], mode: str, own: Templates = NOTHING) -> str:
     """Return the section of the system message that lists the tools and the syntax of calls."""
     listed = "\n".join(_lines(tools))
     if mode == "json_schema":
@@ -102,7 +103,7 @@ def prompt(tools: list[Tool], mode: str, own: Templates = NOTHING) -> str:
     return _filled("tools", own, {"tools": listed, "call": _filled("call", own, facts)})
 
 
-def _lines(tools: list[Tool]) -> Iterable[str]:
+def _lines(tools: list[Json]) -> Iterable[str]:
     for name, description, schema in _described(tools):
         yield f"- {name}: {description}".rstrip(": ")
         required = schema.get("required") or ()
@@ -134,7 +135,7 @@ def call_text(name: str, arguments: str, mode: str, own: Templates = NOTHING) ->
     return _filled("call", own, facts)
 
 
-def remarks(own: Templates) -> list[dict[str, Any]]:
+def remarks(own: Templates) -> list[RunWarning]:
     """Return `run.warnings` for a `call` section that the scanner does not read as a call."""
     if not isinstance(own.get("call"), str):
         return []
@@ -197,7 +198,7 @@ def _bounded(schema: Any) -> Any:
     return bounded
 
 
-def _described(tools: list[Tool]) -> Iterable[tuple[str, str, dict[str, Any]]]:
+def _described(tools: list[Json]) -> Iterable[tuple[str, str, dict[str, Any]]]:
     for tool in tools:
         function = tool["function"]
         schema = function.get("parameters") or {"type": "object", "properties": {}}

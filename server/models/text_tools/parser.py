@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from ...strict_json import JSONError, dumps, loads
-from .. import Tool
+from ...types import Json
 
 # -- marks ----------------------------------------------------------------------------------------
 # Tags that some prompts make a model put around parts of its answer: <THINK>, <ASK>, <ANSWER>, ….
@@ -86,7 +86,7 @@ _ANY_PARAMETER = re.compile(r"<([\w.-]+)>(.*?)</\1>", re.DOTALL)
 class TagScanner:
     """Scanner for calls in tags and for marks; see decoder.Scanner."""
 
-    def __init__(self, tools: list[Tool]) -> None:
+    def __init__(self, tools: list[Json]) -> None:
         self._schemas = {tool["function"]["name"]: properties(tool) for tool in tools}
         self._openers = {f"<{name}>".lower(): name for name in (*self._schemas, *_JSON_TAGS)}
         self._marks = {f"<{name}>": name for name in MARKS if f"<{name}>" not in self._openers}
@@ -389,7 +389,7 @@ def read_call(value: Any, names: Collection[str]) -> tuple[str, str] | None:
     return (str(name), dumps(arguments)) if isinstance(arguments, dict) else None
 
 
-def properties(tool: Tool) -> dict[str, Any]:
+def properties(tool: Json) -> dict[str, Any]:
     """Return the schemas of a tool's parameters, by name."""
     schema = tool["function"].get("parameters")
     found = schema.get("properties") if isinstance(schema, dict) else None

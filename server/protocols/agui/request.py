@@ -20,6 +20,7 @@ from ...session.fold import extra, parse_pointer
 from ...session.limits import LIMITS
 from ...session.schema import MAX_ERRORS
 from ...strict_json import JSONError, dumps, loads, pointer
+from ...types import Json
 
 # -- content --------------------------------------------------------------------------------------
 # Convert the contents of AG-UI messages to those of a session.
@@ -275,7 +276,6 @@ def _unsealed(value: Any) -> Json:
 
 # -- request --------------------------------------------------------------------------------------
 
-Json = dict[str, Any]
 
 SETTLED = ("done", "failed", "denied", "skipped")
 OF_A_RUN = {"int-model", "int-context_overflow", *(f"int-{name}" for name in LIMITS)}

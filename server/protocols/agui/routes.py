@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...api.router import Call, Route
@@ -13,9 +13,10 @@ from ...api.run_stream import Runs
 from ...errors import translate_problems
 from ...http import sse
 from ...runtime.offload import offload
-from ...session.events import Event, dumps, encrypted_value, put, state_delta, state_snapshot
-from ...session.fold import at, extra, find_message
+from ...session.events import dumps, encrypted_value, put, state_delta, state_snapshot
+from ...session.fold import extra, find_message
 from ...session.snapshot import opaque
+from ...types import Event, Json, Session
 from ..services import Services
 from . import request
 from .request import ASKED_FIRST, EDITED, Given
@@ -28,7 +29,6 @@ from .request import ASKED_FIRST, EDITED, Given
 # client's state. After any event, the client's messages and state are enough to continue on another
 # server.
 
-Session = dict[str, Any]
 
 YES_OR_NO = {
     "type": "object",
@@ -73,7 +73,7 @@ def _thinking(event: Event, session: Session, given: Given) -> list[Event]:
 
     A message that is interrupted before its first text gets its time from here.
     """
-    return [_marked(event, at(event))]
+    return [_marked(event, _time(event))]
 
 
 def _closed(event: Event, session: Session, given: Given) -> list[Event]:
@@ -84,7 +84,8 @@ def _closed(event: Event, session: Session, given: Given) -> list[Event]:
     told = _marked(event, _begun(event, session))
     if told["metadata"]["yaa"].pop("reasoning_details", None) is None:
         return [told]
-    marks = opaque(find_message(session, event["messageId"]) or {})
+    message = find_message(session, event["messageId"])
+    marks = {} if message is None else opaque(message)
     return [encrypted_value("message", event["messageId"], **marks), told]
 
 
@@ -92,13 +93,15 @@ def _called(event: Event, session: Session, given: Given) -> list[Event]:
     if "extra" not in extra(event):
         return [event]
     sealed = encrypted_value("tool-call", event["toolCallId"], extra=extra(event)["extra"])
-    return [sealed, {key: value for key, value in event.items() if key != "metadata"}]
+    told = event.copy()
+    told.pop("metadata", None)
+    return [sealed, told]
 
 
-def _begun(event: Event, session: Session) -> dict[str, Any]:
+def _begun(event: Event, session: Session) -> Json:
     """Return when the message began, {} if unknown; it may have begun with reasoning."""
-    message = find_message(session, event["messageId"]) or {}
-    return {"at": message["at"]} if "at" in message else {}
+    message = find_message(session, event["messageId"])
+    return {"at": message["at"]} if message and "at" in message else {}
 
 
 def _result(event: Event, session: Session, given: Given) -> list[Event]:
@@ -106,7 +109,7 @@ def _result(event: Event, session: Session, given: Given) -> list[Event]:
     changes = [put("interrupts", value=session.get("interrupts", []))]
     if call_id in session.get("calls", {}):
         changes.append(put("calls", call_id, value=session["calls"][call_id]))
-    return [_marked(event, at(event)), state_delta(*changes)]
+    return [_marked(event, _time(event)), state_delta(*changes)]
 
 
 def _finished(event: Event, session: Session, given: Given) -> list[Event]:
@@ -139,10 +142,11 @@ def _untold(event: Event, session: Session, given: Given) -> list[Event]:
 
 
 def _settled(session: Session) -> Event:
-    return state_delta(*(put(key, value=session[key]) for key in AT_THE_END if key in session))
+    document: Mapping[str, Any] = session
+    return state_delta(*(put(key, value=document[key]) for key in AT_THE_END if key in document))
 
 
-def _spelled(interrupt: Event) -> Event:
+def _spelled(interrupt: Json) -> Json:
     """Return an interrupt in AG-UI's form.
 
     Clients recognize editable arguments by the name of a property of the answer. A question before
@@ -165,7 +169,11 @@ def _spelled(interrupt: Event) -> Event:
     return {**interrupt, "responseSchema": {**schema, "properties": renamed}}
 
 
-def _marked(event: Event, marks: dict[str, Any]) -> Event:
+def _time(event: Event) -> Json:
+    return {"at": event["timestamp"]} if "timestamp" in event else {}
+
+
+def _marked(event: Event, marks: Json) -> Event:
     metadata = event.get("metadata", {})
     return {**event, "metadata": {**metadata, "yaa": {**extra(event), **marks}}}
 

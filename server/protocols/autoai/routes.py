@@ -22,9 +22,9 @@ from ...http import sse
 from ...runtime.offload import offload
 from ...schema.example import NOTHING, example
 from ...schema.validate import SchemaError, validate
-from ...session.events import Event
 from ...session.fold import extra
 from ...strict_json import dumps, pointer
+from ...types import Event, Interrupt, Json, Session
 from ..openai import chat, common
 from ..openai.common import shown
 from ..openai.routes import OpenAI
@@ -37,7 +37,6 @@ from ..services import Services
 # AutoAi's own server kept sessions and this one does not, so every request has the history, or the
 # session.
 
-Json = dict[str, Any]
 
 FRONTEND = "[Frontend Tool Call]"  # marks a call of the page's tools
 OUTING_MS = 1000  # between two events with the length of a call
@@ -150,9 +149,9 @@ def no_history(body: Json, what: str) -> Problem:
     return Problem("request_invalid", text, errors=errors, status=400)
 
 
-def answer(session: Json, *results: Json) -> bool:
+def answer(session: Mapping[str, Any], *results: Json) -> bool:
     """Put the page's results at their interrupts; return False if one has no interrupt."""
-    waiting: dict[Any, Json] = {}
+    waiting: dict[Any, Interrupt] = {}
     for item in session.get("interrupts", ()):
         if item.get("reason") == "client_tool" and isinstance(item.get("call_id"), str):
             waiting.setdefault(item["call_id"], item)
@@ -160,12 +159,12 @@ def answer(session: Json, *results: Json) -> bool:
         failed = result.get("isError") is True or result.get("error") is not None
         content = result.get("error") if failed else result.get("result")
         payload = {"content": content, **({"is_error": True} if failed else {})}
-        if item := waiting.get(result["callId"]):
-            item["answer"] = {"status": "resolved", "payload": payload}
+        if found := waiting.get(result["callId"]):
+            found["answer"] = {"status": "resolved", "payload": payload}
     return all(result["callId"] in waiting for result in results)
 
 
-def given_up(session: Json, seconds: float) -> None:
+def given_up(session: Session, seconds: float) -> None:
     """Put an error as the answer of each client tool whose result has not come in time."""
     text = f"The page sent no result within {seconds:g} seconds. Whether it ran is not known."
     for item in session["interrupts"]:
@@ -181,7 +180,7 @@ def _nothing(call_id: str) -> None:
 _NOTHING: Json = {"role": "user", "content": ""}
 
 
-def _continued(session: Json, fresh: Json, *, new: bool) -> Json:
+def _continued(session: Session, fresh: Json, *, new: bool) -> Json:
     """Return the session with the body's last message, page tools and facts.
 
     A message that fits the only open question is its answer.
@@ -224,34 +223,34 @@ class Telling:
         self._calls: dict[str, tuple[str, list[str]]] = {}  # id -> name and arguments so far
         self._now_ms = self._told_ms = 0
 
-    def tell(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
+    def tell(self, event: Event, name: str, now_ms: int, session: Session) -> list[Json]:
         """Return the events to send for one that is folded into `session`; `name` is its alias."""
         self._now_ms = now_ms
         method = _METHODS.get(name)
         return method(self, event, session) if method else []
 
-    def _start(self, event: Event, session: Json) -> list[Json]:
+    def _start(self, event: Event, session: Session) -> list[Json]:
         begun, self._begun = self._begun, True
         return [] if begun else [{"type": "TASK_INFO", "taskId": event["runId"]}]
 
-    def _begin_thought(self, event: Event, session: Json) -> list[Json]:
+    def _begin_thought(self, event: Event, session: Session) -> list[Json]:
         self._thought = "THINKING" if extra(event).get("field") in MARKED else "REASONING"
         return []
 
-    def _thinking(self, event: Event, session: Json) -> list[Json]:
+    def _thinking(self, event: Event, session: Session) -> list[Json]:
         return [_piece(self._thought, event["delta"])]
 
-    def _text(self, event: Event, session: Json) -> list[Json]:
+    def _text(self, event: Event, session: Session) -> list[Json]:
         return [_piece("CONTENT", event["delta"])]
 
     # A call that is being written: its length, at intervals, and at its end the call.
 
-    def _call(self, event: Event, session: Json) -> list[Json]:
+    def _call(self, event: Event, session: Session) -> list[Json]:
         self._calls[event["toolCallId"]] = event["toolCallName"], []
         self._told_ms = self._now_ms
         return [_piece("ACTION_OUTING", "0")]
 
-    def _arguments(self, event: Event, session: Json) -> list[Json]:
+    def _arguments(self, event: Event, session: Session) -> list[Json]:
         _, pieces = self._calls[event["toolCallId"]]
         pieces.append(event["delta"])
         if self._now_ms - self._told_ms < OUTING_MS:
@@ -259,28 +258,28 @@ class Telling:
         self._told_ms = self._now_ms
         return [_piece("ACTION_OUTING", str(sum(map(len, pieces))))]
 
-    def _end_arguments(self, event: Event, session: Json) -> list[Json]:
+    def _end_arguments(self, event: Event, session: Session) -> list[Json]:
         """Return the call; nothing for one of the page's tools, for which the run stops."""
         called, pieces = self._calls.pop(event["toolCallId"])
         page = any(tool["name"] == called for tool in session.get("tools", ()))
         call = {"name": called, "arguments": "".join(pieces)}
         return [] if page else [_piece("ACTION", dumps(call))]
 
-    def _execution(self, event: Event, session: Json) -> list[Json]:
+    def _execution(self, event: Event, session: Session) -> list[Json]:
         entry = session["calls"].get(extra(event)["exec"], {})
         return [_piece("ACTION_START", entry.get("name", ""))]
 
-    def _result(self, event: Event, session: Json) -> list[Json]:
+    def _result(self, event: Event, session: Session) -> list[Json]:
         end = "error" if extra(event).get("is_error") else "success"
         return [_piece("ACTION_END", end), _piece("OBSERVATION", event["content"])]
 
-    def _end(self, event: Event, session: Json) -> list[Json]:
+    def _end(self, event: Event, session: Session) -> list[Json]:
         return [self._asked(item, session) for item in session["interrupts"]]
 
-    def _error(self, event: Event, session: Json) -> list[Json]:
+    def _error(self, event: Event, session: Session) -> list[Json]:
         return [error(event["message"])]
 
-    def _asked(self, item: Json, session: Json) -> Json:
+    def _asked(self, item: Interrupt, session: Session) -> Json:
         """Return the event for an interrupt: a call of a page's tool, or a question to the user."""
         if item["reason"] != "client_tool":
             args = f" {dumps(item['args'])}" if item["reason"] == "tool_call" else ""
@@ -292,7 +291,7 @@ class Telling:
         return _piece("ACTION", f"{FRONTEND} {dumps(told)}")
 
 
-_METHODS: dict[str, Callable[[Telling, Event, Json], list[Json]]] = {
+_METHODS: dict[str, Callable[[Telling, Event, Session], list[Json]]] = {
     "run.start": Telling._start,
     "think.start": Telling._begin_thought,
     "think.delta": Telling._thinking,
@@ -307,13 +306,13 @@ _METHODS: dict[str, Callable[[Telling, Event, Json], list[Json]]] = {
 }
 
 
-def waits_for_page(session: Json) -> bool:
+def waits_for_page(session: Session) -> bool:
     """Return whether the session has interrupts, all of them for page tools."""
     waiting = session.get("interrupts") or []
     return bool(waiting) and all(item["reason"] == "client_tool" for item in waiting)
 
 
-def last(session: Json) -> Json:
+def last(session: Session) -> Json:
     """Return the event with the session, for the next request."""
     return {"type": "SESSION", "content": "", "session": session}
 

@@ -7,16 +7,15 @@ event contains their effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...session import outcome
-from ...session.events import Event, run_error
+from ...session.events import run_error
 from ...session.fold import extra
 from ...session.schema import role_of
 from ...strict_json import JSONError, loads
-
-Json = dict[str, Any]
+from ...types import Event, Json, Message, Session, ToolCall
 
 STOPPING = "This server is stopping. Send the session again without a message: it goes on."
 STOPPED = "stopped"  # finishReason of a run that the server's stop ended; it can be continued
@@ -33,7 +32,7 @@ class Telling:
     ended    whether the last event of a run was sent, or is held back
     """
 
-    def __init__(self, session: Json, told: Json, *, new: bool, holds: bool = False) -> None:
+    def __init__(self, session: Session, told: Json, *, new: bool, holds: bool = False) -> None:
         self._session, self._told, self._new, self._holds = session, [told], new, holds
         self._held = False  # whether the end of the run is held back
         self.ended = False
@@ -115,7 +114,7 @@ class Telling:
         return [*waits, self._end()]
 
     def _end(self) -> Json:
-        reason = self._session.get("finish_reason", "")
+        reason = self._session.get("finish_reason") or ""
         end = {"finishReason": _FINISH.get(reason, reason), **self._document()}
         return {"type": "run.complete", "runId": self._run, **end}
 
@@ -210,8 +209,9 @@ _METHODS: dict[str, Callable[[Telling, Event], list[Json]]] = {
 }
 
 
-def asked(session: Json) -> list[Json]:
+def asked(session: Session) -> list[Json]:
     """Return one `awaiting.ask` per interrupt of the session; `POST /api/submit` answers one."""
+    interrupts: Iterable[Mapping[str, Any]] = session.get("interrupts", ())
     return [
         {
             "type": "awaiting.ask",
@@ -220,7 +220,7 @@ def asked(session: Json) -> list[Json]:
             "mode": _MODES.get(item["reason"], item["reason"]),
             **{theirs: item[ours] for ours, theirs in _ASKED.items() if ours in item},
         }
-        for item in session.get("interrupts", ())
+        for item in interrupts
     ]
 
 
@@ -234,13 +234,13 @@ _ASKED = {
 }
 
 
-def reply(session: Json, run_id: str, first: int = 0) -> Json:
+def reply(session: Session, run_id: str, first: int = 0) -> Json:
     """Return the run as one answer, for `stream: false` and for a submit.
 
     `first` is the index of the first message that may be the run's own.
     """
     own = session["messages"][first:]
-    said: Json = next((m for m in reversed(own) if m["role"] == "assistant"), {})
+    said: Mapping[str, Any] = next((m for m in reversed(own) if m["role"] == "assistant"), {})
     reason = session.get("finish_reason") or STOPPED
     return {
         "chatId": session["id"],
@@ -256,18 +256,18 @@ def reply(session: Json, run_id: str, first: int = 0) -> Json:
     }
 
 
-def _failure(messages: list[Json]) -> Json:
+def _failure(messages: list[Message]) -> Json:
     """Return the error that ended the run, {} if none did."""
-    last = messages[-1] if messages else {}
-    if last.get("role") != "error":
+    if not messages or messages[-1]["role"] != "error":
         return {}
+    last = messages[-1]
     return {"error": {"code": last.get("code", "internal"), "message": plain(last.get("content"))}}
 
 
 # -- chats ----------------------------------------------------------------------------------------
 
 
-def chat(session: Json, *, with_events: bool) -> Json:
+def chat(session: Session, *, with_events: bool) -> Json:
     """Return the details of a chat, as a gateway's `GET /api/chat` returns them."""
     session = {"messages": [], **session}
     messages = session["messages"]
@@ -285,7 +285,7 @@ def chat(session: Json, *, with_events: bool) -> Json:
     }
 
 
-def snapshots(session: Json) -> list[Json]:
+def snapshots(session: Session) -> list[Json]:
     """Return a `message.snapshot` per message and a `tool.snapshot` per call, in order."""
     results = {m.get("tool_call_id"): m for m in session["messages"] if role_of(m) == "tool"}
     found: list[Json] = []
@@ -302,7 +302,7 @@ def snapshots(session: Json) -> list[Json]:
     return [{"seq": number, **each} for number, each in enumerate(found, 1)]
 
 
-def _snapshot(session: Json, call: Json, message_id: str, result: Json | None) -> Json:
+def _snapshot(session: Session, call: ToolCall, message_id: str, result: Message | None) -> Json:
     name = call["function"]["name"]
     found = {"type": "tool.snapshot", "toolId": call["id"], "toolName": name}
     found |= {"contentId": message_id, "toolType": tool_type(session, name)}
@@ -310,7 +310,7 @@ def _snapshot(session: Json, call: Json, message_id: str, result: Json | None) -
     return found if result is None else {**found, "result": _parsed(plain(result.get("content")))}
 
 
-def tool_type(session: Json, name: str) -> str:
+def tool_type(session: Session, name: str) -> str:
     """Return "frontend" for a tool of the page, "function" for one of the server."""
     page = any(tool.get("name") == name for tool in session.get("tools", ()))
     return "frontend" if page else "function"

@@ -7,7 +7,7 @@ nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
@@ -21,9 +21,9 @@ from ...http import sse
 from ...runtime.offload import offload
 from ...session import agent_definition
 from ...session.accept import accept
-from ...session.events import Event
 from ...session.modes import mode_named
 from ...strict_json import JSONError, dumps, loads, pointer
+from ...types import AgentDefinition, Event, Interrupt, Json, Session
 from ..services import Services
 from .events import Telling, chat, reply
 
@@ -33,7 +33,6 @@ from .events import Telling, chat, reply
 # A gateway stores chats and this server does not, so the session is sent with the end of every run
 # and comes back with the next request.
 
-Json = dict[str, Any]
 
 SUCCESS = "success"
 SCENE = "The user is looking at the page"  # prefix of the scene's line in the environment
@@ -193,19 +192,19 @@ def submit(body: Json) -> Asked:
     return Asked(session, [*places, _WHOLE], told)
 
 
-def waits_for(session: Json, body: Json) -> Json | None:
+def waits_for(session: Session, body: Json) -> Interrupt | None:
     """Return the session's interrupt that a submit without a session answers.
 
     None if there is none, or if it has an answer already.
     """
     if body.get("chatId") not in (None, "", session.get("id")):
         return None
-    waiting: list[Json] = session.get("interrupts", [])
+    waiting = session.get("interrupts", [])
     index = _waiting_at(waiting, body["toolId"])
     return None if index is None or "answer" in waiting[index] else waiting[index]
 
 
-def _waiting_at(waiting: list[Json], tool_id: str) -> int | None:
+def _waiting_at(waiting: Sequence[Mapping[str, Any]], tool_id: str) -> int | None:
     named = [tool_id in (item.get("call_id"), item.get("id")) for item in waiting]
     return named.index(True) if any(named) else None
 
@@ -265,14 +264,12 @@ def refusal(problem: Problem) -> Json:
 # -- agents ---------------------------------------------------------------------------------------
 
 
-def summary(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] = ()) -> Json:
+def summary(about: AgentDefinition, tools: Iterable[str], named: Iterable[str] = ()) -> Json:
     """Return an agent for a list; `about` is its definition.
 
     `tools` are the server's tools, `named` those that an agent has only if it names them.
     """
-    found = usable(about, tools) + [
-        name for name in named if agent_definition.names(dict(about), name)
-    ]
+    found = usable(about, tools) + [name for name in named if agent_definition.names(about, name)]
     meta = {"model": about.get("model", ""), "mode": _mode(about), "tools": found}
     return {
         "key": about["name"],
@@ -282,7 +279,7 @@ def summary(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str]
     }
 
 
-def detail(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] = ()) -> Json:
+def detail(about: AgentDefinition, tools: Iterable[str], named: Iterable[str] = ()) -> Json:
     """Return an agent with its provider and instructions; the arguments are those of `summary`."""
     found = summary(about, tools, named)
     provider = {"providerType": about.get("provider", "").upper()}
@@ -290,9 +287,9 @@ def detail(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] 
     return {**found, **instructions, "meta": {**provider, **found["meta"]}}
 
 
-def usable(about: Mapping[str, Any], tools: Iterable[str]) -> list[str]:
+def usable(about: AgentDefinition, tools: Iterable[str]) -> list[str]:
     """Return the names of those tools that the agent may use."""
-    session = {"config": {"agent": dict(about)}}
+    session = {"config": {"agent": about}}
     return [name for name in tools if agent_definition.word(session, name, page=False) != "deny"]
 
 
@@ -302,7 +299,7 @@ def tagged(agent: Json, tag: str) -> bool:
     return any(tag.casefold() in place.casefold() for place in places)
 
 
-def _mode(about: Mapping[str, Any]) -> str:
+def _mode(about: AgentDefinition) -> str:
     """Return the mode in the gateway's notation, in capitals; RE_ACT for react."""
     mode = mode_named(about.get("mode", ""))
     name = mode.name if mode else ""

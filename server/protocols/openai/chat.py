@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 from ...http import sse
 from ...schema.validate import check_schema
 from ...session import outcome
-from ...session.events import EXEC, Event, alias
+from ...session.events import EXEC, alias
 from ...session.schema import MAX_ID
 from ...strict_json import dumps, quote
+from ...types import Event, Json, Session
 from . import reply
 from .common import (
     CARRIER,
-    Json,
     Place,
     Recall,
     Tools,
@@ -338,7 +338,7 @@ class Reply(reply.Reply):
     }
 
     def __init__(
-        self, session: Json, wish: Wish, *, run_id: str, first_message: int, fingerprint: str
+        self, session: Session, wish: Wish, *, run_id: str, first_message: int, fingerprint: str
     ) -> None:
         super().__init__(session, wish.names, run_id=run_id, first_message=first_message)
         self._wish = wish

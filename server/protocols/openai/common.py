@@ -19,13 +19,13 @@ from ...session.fold import parse_pointer
 from ...session.limits import MOST
 from ...session.schema import MAX_ID, MAX_SESSION_ID, check
 from ...strict_json import LARGEST_COUNT, dumps, pointer
+from ...types import ClientTool, Json
 
 # -- fields ---------------------------------------------------------------------------------------
 # Typed access to the fields of a body of /v1, with errors at the field's place.
 #
 # Null is the same as absent. Used by `chat` and `responses`.
 
-Json = dict[str, Any]
 Place = tuple[str | int, ...]
 
 _WORDS: dict[type, str] = {
@@ -134,7 +134,7 @@ class Tools:
     none, required or one name of ours.
     """
 
-    declared: tuple[Json, ...] = ()
+    declared: tuple[ClientTool, ...] = ()
     inner: Mapping[str, str] = field(default_factory=dict)
     outer: Mapping[str, str] = field(default_factory=dict)
     choice: str = "auto"
@@ -155,13 +155,13 @@ def tools(listed: Iterable[tuple[Place, Json]], spelling: Spelling, taken: Conta
 
     `taken`: names of the server's own tools.
     """
-    declared: list[Json] = []
+    declared: list[ClientTool] = []
     outer: dict[str, str] = {}
     places = []
     for place, function in (_function(*each, spelling) for each in listed):
         name = needed(function, str, *place, "name")
         inside = name if name not in taken else f"{TAKEN}{name}"[:64]
-        tool = {
+        tool: ClientTool = {
             "name": inside,
             "description": take(function, str, *place, "description") or "",
             "parameters": take(function, dict, *place, "parameters") or {},

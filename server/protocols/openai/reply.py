@@ -13,9 +13,9 @@ from typing import ClassVar
 
 from ...http import sse
 from ...session import outcome
-from ...session.events import Event
 from ...strict_json import dumps
-from .common import Json, error
+from ...types import Event, Json, Session
+from .common import error
 
 BREAK = "\n\n"  # between the texts before and after a call of the server's own tools
 Message = Json | bytes  # of a stream; bytes are frames already
@@ -30,7 +30,7 @@ class Reply(ABC):
     METHODS: ClassVar[Mapping[str, str]] = {}
 
     def __init__(
-        self, session: Json, names: Mapping[str, str], *, run_id: str, first_message: int
+        self, session: Session, names: Mapping[str, str], *, run_id: str, first_message: int
     ) -> None:
         self._session, self._names, self._first = session, names, first_message
         self._run = run_id.removeprefix("run_")

@@ -16,13 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from ...session import outcome
-from ...session.events import Event
 from ...strict_json import quote
+from ...types import Event, Json, Session
 from . import reply
 from .chat import PARTS, address, file, made_call, wanted_schema
 from .common import (
     CARRIER,
-    Json,
     Place,
     Recall,
     Tools,
@@ -474,7 +473,7 @@ class Reply(reply.Reply):
         "RUN_ERROR": "_end",
     }
 
-    def __init__(self, session: Json, wish: Wish, *, run_id: str, first_message: int) -> None:
+    def __init__(self, session: Session, wish: Wish, *, run_id: str, first_message: int) -> None:
         super().__init__(session, wish.names, run_id=run_id, first_message=first_message)
         self._wish = wish
         self._number = 0

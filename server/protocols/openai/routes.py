@@ -21,11 +21,12 @@ from ...errors import Problem, translate_problems
 from ...http.exchange import arrived
 from ...runtime.offload import offload
 from ...session import events
-from ...session.events import EXEC, Event, alias
+from ...session.events import EXEC, alias
 from ...tools.execution_claims import Claims
+from ...types import Event, Json, Session
 from ..services import Services
 from . import chat, common, responses
-from .common import Json, shown
+from .common import shown
 from .reply import Reply
 from .response_store import Recent
 from .responses import Earlier
@@ -72,7 +73,7 @@ def named(
     return Again(name, bool(key), bool(key) or count.strip("0") != "")
 
 
-def kept(session: Json, first: int) -> Json:
+def kept(session: Session, first: int) -> Json:
     """Return the part of a session that a repetition needs; the request has `first` messages."""
     found = {key: value for key, value in session.items() if key not in OF_THE_REQUEST}
     return found | {"messages": session["messages"][first:]}
@@ -296,7 +297,7 @@ class Turn:
         """
         return self._retold if event["type"] == "RUN_STARTED" else []
 
-    def note(self, event: Event, session: dict[str, Any]) -> None:
+    def note(self, event: Event, session: Session) -> None:
         """Keep the session for a repetition, from before the run's first tool execution on.
 
         What came earlier can be repeated without harm. A request with an Idempotency-Key is also

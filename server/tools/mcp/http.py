@@ -17,12 +17,12 @@ from urllib.parse import urljoin, urlsplit
 
 from ...http.client import Client, ClientError, Response, Timeouts
 from ...http.sse import Decoder, EventTooLarge
+from ...types import Json
 from .peer import (
     LIST_CHANGED,
     MAX_MESSAGE,
     Hear,
     LinkError,
-    Message,
     answers,
     cancelled,
     header_value,
@@ -79,8 +79,8 @@ class HttpLink:
         self._session, self.alive = "", False
 
     async def request(
-        self, message: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
-    ) -> Message:
+        self, message: Json, hear: Hear | None = None, headers: Mapping[str, str] | None = None
+    ) -> Json:
         """Return the answer to a request. Raises LinkError."""
         try:
             response = await self._post(message, headers or {})
@@ -99,7 +99,7 @@ class HttpLink:
                 task.add_done_callback(self._leaving.discard)
             raise
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: Json) -> None:
         """Send a message that has no answer. Raises LinkError."""
         try:
             response = await self._post(message, {})
@@ -112,7 +112,7 @@ class HttpLink:
             async with asyncio.timeout(BYE_S):
                 await self.send(cancelled(request_id))
 
-    async def _post(self, message: Message, more: Mapping[str, str]) -> Response:
+    async def _post(self, message: Json, more: Mapping[str, str]) -> Response:
         fields = {"Content-Type": "application/json", "Accept": ACCEPT, **more}
         if self.modern and "method" in message:
             fields |= {"Mcp-Method": message["method"]}
@@ -153,7 +153,7 @@ class HttpLink:
         self._url = url if same else self._url
         return same
 
-    async def _refusal(self, response: Response) -> Message | None:
+    async def _refusal(self, response: Response) -> Json | None:
         """Return the JSON-RPC error of an error response; None for a 2xx status.
 
         Raises LinkError for an error without one.
@@ -170,7 +170,7 @@ class HttpLink:
             text += f" ({why})"
         raise LinkError(text, expired=expired)
 
-    async def _streamed(self, response: Response, request_id: Any, hear: Hear | None) -> Message:
+    async def _streamed(self, response: Response, request_id: Any, hear: Hear | None) -> Json:
         """Return the answer from a stream of events, resumed if a legacy server allows it.
 
         Raises LinkError.
@@ -198,7 +198,7 @@ class HttpLink:
                 break
         raise LinkError(f"{self.host} ended its stream without an answer")
 
-    async def _taken(self, data: str, request_id: Any, hear: Hear | None) -> Message | None:
+    async def _taken(self, data: str, request_id: Any, hear: Hear | None) -> Json | None:
         """Handle the messages of one event and return the answer, if it is among them."""
         answer = None
         for message in parsed(data):
@@ -212,7 +212,7 @@ class HttpLink:
                 hear(message["params"])
         return answer
 
-    def _whole(self, body: bytes, request_id: Any) -> Message:
+    def _whole(self, body: bytes, request_id: Any) -> Json:
         if not (messages := parsed(body)):
             raise LinkError(f"{self.host} sent an answer that is not a JSON object")
         for message in messages:

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from ...runtime.offload import collector_paused
 from ...strict_json import count_values, depth_exceeds
 from ...telemetry import tracing
+from ...types import Json
 
 # -- messages -------------------------------------------------------------------------------------
 # Messages of the Model Context Protocol: JSON-RPC 2.0, the modern and the legacy era, errors.
@@ -31,8 +32,7 @@ from ...telemetry import tracing
 # `method` is a request or notification of the server, any other an answer: both sides count their
 # own ids, so the id alone does not tell. Pure.
 
-Message = dict[str, Any]
-Hear = Callable[[Message], None]  # called with the params of a progress notification
+Hear = Callable[[Json], None]  # called with the params of a progress notification
 
 MODERN = "2026-07-28"
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -71,7 +71,7 @@ class LinkError(Exception):
         self.expired = expired
 
 
-def parsed(text: str | bytes) -> list[Message]:
+def parsed(text: str | bytes) -> list[Json]:
     """Return the messages in a text: one, or those of a batch; empty if it is not JSON objects.
 
     Batches are part of 2025-03-26, and some servers still send them (Effect issue 6274). Half
@@ -93,14 +93,14 @@ def parsed(text: str | bytes) -> list[Message]:
     return [_shallow(each) for each in found if isinstance(each, dict)]
 
 
-def _shallow(message: Message) -> Message:
+def _shallow(message: Json) -> Json:
     if depth_exceeds(message, MAX_DEPTH):
         text = f"the answer is nested deeper than {MAX_DEPTH} levels"
         return {"id": message.get("id"), "error": {"code": 0, "message": text}}
     return message
 
 
-def answers(message: Message) -> int | None:
+def answers(message: Json) -> int | None:
     """Return the id of our request that a message answers; None if it is not an answer.
 
     Some servers send the number as text or as a float (neuro-san issue 526).
@@ -113,7 +113,7 @@ def answers(message: Message) -> int | None:
     return int(told) if told == told // 1 else None
 
 
-def result_of(message: Message) -> Message:
+def result_of(message: Json) -> Json:
     """Return the result in an answer. Raises RpcError, LinkError."""
     if message.get("error") is not None:
         raise RpcError(message["error"])
@@ -122,7 +122,7 @@ def result_of(message: Message) -> Message:
     return result
 
 
-def reply_to(message: Message) -> Message:
+def reply_to(message: Json) -> Json:
     """Return our answer to a request of the server; only `ping` is supported."""
     if message["method"] == "ping":
         return {"jsonrpc": "2.0", "id": message["id"], "result": {}}
@@ -130,13 +130,13 @@ def reply_to(message: Message) -> Message:
     return {"jsonrpc": "2.0", "id": message["id"], "error": error}
 
 
-def cancelled(request_id: Any) -> Message:
+def cancelled(request_id: Any) -> Json:
     """Return the notification that we no longer wait for an answer."""
     params = {"requestId": request_id, "reason": "the client does not wait any longer"}
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
 
 
-def is_progress(message: Message, request_id: Any) -> bool:
+def is_progress(message: Json, request_id: Any) -> bool:
     """Return whether a message is a progress notification for a request; its id is the token."""
     params = message.get("params")
     return (
@@ -146,7 +146,7 @@ def is_progress(message: Message, request_id: Any) -> bool:
     )
 
 
-def meta() -> Message:
+def meta() -> Json:
     """Return the `_meta` of a request of the modern era, which has no handshake."""
     return {
         _META + "protocolVersion": MODERN,
@@ -202,7 +202,7 @@ def _annotated(value: Any) -> bool:
     return isinstance(value, list) and any(map(_annotated, value))
 
 
-def header_params(places: Mapping[tuple[str, ...], str], args: Message) -> dict[str, str]:
+def header_params(places: Mapping[tuple[str, ...], str], args: Json) -> dict[str, str]:
     """Return the `Mcp-Param-…` headers of one call."""
     found: dict[str, str] = {}
     for path, name in places.items():
@@ -246,10 +246,10 @@ class Link(Protocol):
     async def restart(self) -> None: ...
     def abort(self) -> None: ...
     async def close(self) -> None: ...
-    async def send(self, message: Message) -> None: ...
+    async def send(self, message: Json) -> None: ...
     async def request(
-        self, message: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
-    ) -> Message: ...
+        self, message: Json, hear: Hear | None = None, headers: Mapping[str, str] | None = None
+    ) -> Json: ...
 
 
 class Peer:
@@ -281,15 +281,15 @@ class Peer:
         now = self._clock()
         return now >= self._again_at and (self.link.changed or now >= self._stale_at)
 
-    async def tools(self) -> list[Message]:
+    async def tools(self) -> list[Json]:
         """Return all tools, from all pages; at most one more than MAX_TOOLS.
 
         Raises RpcError, LinkError.
         """
         self.link.changed = False
         self._stale_at = self._clock() + FRESH_S
-        found: list[Message] = []
-        params: Message = {}
+        found: list[Json] = []
+        params: Json = {}
         seen: set[str] = set()
         size = 0
         for _ in range(MAX_PAGES):
@@ -321,8 +321,8 @@ class Peer:
         return max(FRESH_S, ttl_ms / 1000) if told else FRESH_S
 
     async def call(
-        self, params: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
-    ) -> Message:
+        self, params: Json, hear: Hear | None = None, headers: Mapping[str, str] | None = None
+    ) -> Json:
         """Return the result of `tools/call`. Cancelling it notifies the server.
 
         A call is repeated only if the server reports an unknown session, and so has not executed
@@ -343,10 +343,10 @@ class Peer:
     async def _ask(
         self,
         method: str,
-        params: Message,
+        params: Json,
         hear: Hear | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Message:
+    ) -> Json:
         async with self._opening:
             if not (self._opened and self.link.alive):
                 await self._open_patiently()
@@ -446,9 +446,9 @@ class Peer:
             return False
         return MODERN in _listed(found.get("supportedVersions"))
 
-    def _message(self, method: str, params: Message, *, progress: bool = False) -> Message:
+    def _message(self, method: str, params: Json, *, progress: bool = False) -> Json:
         request_id = next(self._ids)
-        about: Message = meta() if self.link.modern else {}
+        about: Json = meta() if self.link.modern else {}
         if progress:
             about["progressToken"] = request_id
         if method == "tools/call":

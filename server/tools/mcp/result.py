@@ -10,11 +10,10 @@ import json
 from typing import Any
 
 from ...schema.validate import check_schema
+from ...types import Json
 from ..result import shortened
 from ..runner import Outcome
 from ..tool import ToolError
-
-Json = dict[str, Any]
 
 MAX_BLOB = 4_000  # characters of base64 kept in the session; images have more
 MAX_TEXT = 200_000

@@ -27,11 +27,12 @@ from ...schema.kinds import ANY, FLAG, TEXT, list_of, object_of, one_of
 from ...settings.schema import POSITIVE, problems
 from ...strict_json import canonical
 from ...telemetry import log, redact
+from ...types import Json
 from ..base import Emit, Invocation, Question, Tool, failure, hints_of
 from ..result import shortened
 from ..tool import ToolError
 from .http import HttpLink
-from .peer import MAX_TOOLS, Link, LinkError, Message, Peer, RpcError, header_params, header_places
+from .peer import MAX_TOOLS, Link, LinkError, Peer, RpcError, header_params, header_places
 from .result import answered, outcome_of, question_of
 from .stdio import Launch, StdioLink
 
@@ -225,7 +226,6 @@ def tool_of(
 
 # -- servers --------------------------------------------------------------------------------------
 
-Json = dict[str, Any]
 Found = Callable[[str, list[McpTool]], None]  # a server's name and all of its tools
 
 START_S = 30.0  # time limit for start and list of tools
@@ -349,7 +349,7 @@ class Servers:
         secrets = self._servers[tool.server].credentials()
         budget = limits["output_kb"] * 1024
 
-        def hear(params: Message) -> None:
+        def hear(params: Json) -> None:
             """Emit a progress line, within the call's budget for output."""
             nonlocal budget
             line = redact.cleared(progress_line(params), secrets)
@@ -419,7 +419,7 @@ class Servers:
             server.problems.clear()
             self._found(server.name, self._usable(server, listed))
 
-    def _usable(self, server: Server, listed: list[Message]) -> list[McpTool]:
+    def _usable(self, server: Server, listed: list[Json]) -> list[McpTool]:
         """Return the allowed and usable tools, sorted by name; problems of others are reported."""
         entry = server.entry
         timeout_s = min(entry.get("timeout", TIMEOUT_S), self._most_s)
@@ -481,7 +481,7 @@ class Servers:
             return failure(f"the MCP server {name}: {error}")
 
 
-def progress_line(params: Message) -> str:
+def progress_line(params: Json) -> str:
     """Return a progress notification as a line for people, such as `2/5 reading`."""
     done, total, text = params.get("progress"), params.get("total"), params.get("message")
     count = f"{_plain(done)}/{_plain(total)}" if _is_number(total) else f"{_plain(done)}"

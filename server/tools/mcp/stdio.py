@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 
 from ...sandbox.process import open_pipe
 from ...telemetry import log, redact
+from ...types import Json
 from .peer import (
     LIST_CHANGED,
     MAX_MESSAGE,
     Hear,
     LinkError,
-    Message,
     answers,
     cancelled,
     is_progress,
@@ -63,7 +63,7 @@ class StdioLink:
         self._pipes = contextlib.ExitStack()
         self._readers: list[asyncio.Task[None]] = []
         self._stopping: asyncio.Task[None] | None = None
-        self._waiting: dict[int, asyncio.Future[Message]] = {}
+        self._waiting: dict[int, asyncio.Future[Json]] = {}
         self._hearing: dict[int, Hear] = {}
         self._end = "it is not running"  # why there is no process
         self._last_words = ""
@@ -108,11 +108,11 @@ class StdioLink:
         ]
 
     async def request(
-        self, message: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
-    ) -> Message:
+        self, message: Json, hear: Hear | None = None, headers: Mapping[str, str] | None = None
+    ) -> Json:
         """Return the answer to a request. Cancelling it notifies the server. Raises LinkError."""
         request_id = message["id"]
-        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
         if hear is not None:
             self._hearing[request_id] = hear
@@ -126,7 +126,7 @@ class StdioLink:
             self._waiting.pop(request_id, None)
             self._hearing.pop(request_id, None)
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: Json) -> None:
         """Send a message that has no answer. Raises LinkError."""
         if not self.alive or self._process is None or self._process.stdin is None:
             raise LinkError(self._end or "it is not running")
@@ -171,7 +171,7 @@ class StdioLink:
         await process.wait()
         await asyncio.gather(*self._readers, return_exceptions=True)
 
-    def _write(self, message: Message) -> None:
+    def _write(self, message: Json) -> None:
         stdin = self._process.stdin if self._process is not None else None
         if stdin is not None and not stdin.is_closing():
             stdin.write(json.dumps(message).encode() + b"\n")
@@ -217,7 +217,7 @@ class StdioLink:
             logger.debug("%s: not a message: %.200r", self.name, line[:200])
         return False
 
-    def _take(self, message: Message) -> bool:
+    def _take(self, message: Json) -> bool:
         if "method" not in message:
             request_id = answers(message)
             answer = None if request_id is None else self._waiting.get(request_id)

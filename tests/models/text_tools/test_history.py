@@ -14,7 +14,7 @@ from ..fakes import tool
 ADD = tool("add", {"a": {"type": "integer", "description": "first"}, "s": {"type": "string"}})
 ADD["function"]["parameters"]["required"] = ["a"]
 TOOLS = [ADD, tool("time")]
-HISTORY: list[dict[str, Any]] = [
+HISTORY: list[Any] = [
     {"role": "system", "content": "Be good."},
     {"role": "user", "content": "add"},
     {
@@ -89,7 +89,7 @@ class Transcript(unittest.TestCase):
         parts = [{"type": "text", "text": "x"}, image]
         turns = history.transcript([{"role": "user", "content": parts}], [], "text")
         self.assertEqual(turns[0]["content"], parts)
-        result = {"role": "tool", "tool_call_id": "c", "name": "f", "content": parts}
+        result: Any = {"role": "tool", "tool_call_id": "c", "name": "f", "content": parts}
         (turn,) = history.transcript([result], [], "text")
         self.assertEqual(turn["content"], "Result of f:\nx")
 
@@ -170,7 +170,7 @@ class OwnWords(unittest.TestCase):
             "content": "x",
             "is_error": True,
         }
-        messages: list[dict[str, Any]] = [
+        messages: list[Any] = [
             {"role": "user", "content": "hi"},
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "c1", "content": "{name} {result}"},

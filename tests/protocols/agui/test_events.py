@@ -12,19 +12,20 @@ from server.protocols.agui.routes import cut, told
 from server.session import events
 from server.session.fold import fold
 from server.strict_json import loads
+from server.types import Event
 
-Json = dict[str, Any]
+Json = Any
 
 GIVEN = Given({}, "their-run", {"mine": 1}, {}, [], {})
 SESSION: Json = {"id": "t", "messages": [], "calls": {}, "interrupts": [], "rev": 0, "title": "T"}
-RUN = {"id": "run_1"}
+RUN: Any = {"id": "run_1"}
 
 
 class Telling(unittest.TestCase):
     def setUp(self) -> None:
         self.session = copy.deepcopy(SESSION)
 
-    def told(self, event: Json) -> list[Json]:
+    def told(self, event: Event) -> list[Json]:
         before = copy.deepcopy(event)
         fold(self.session, event)
         found = told(event, self.session, GIVEN)
@@ -75,7 +76,7 @@ class Telling(unittest.TestCase):
         self.assertEqual(loads(sealed["encryptedValue"]), {"yaa": {"extra": {"sig": "é"}}})
         self.assertEqual(end, events.tool_end("c"))
         details = [{"data": "QQ=="}]
-        meta = {"model": "x", "usage": {}}
+        meta: Any = {"model": "x", "usage": {}}
         sealed, end = self.told(events.text_end("m", meta, 9, details))
         self.assertEqual((sealed["subtype"], sealed["entityId"]), ("message", "m"))
         marks = {"meta": {"model": "x"}, "reasoning_details": details}
@@ -175,7 +176,7 @@ class Telling(unittest.TestCase):
             ),
         ):
             with self.subTest(outcome["type"]):
-                session = {**self.session, "run": RUN, "interrupts": asked}
+                session: Any = {**self.session, "run": RUN, "interrupts": asked}
                 event = events.run_finished(session, "interrupted", "awaiting", [], 1)
                 self.assertEqual(told(event, session, GIVEN)[-1]["outcome"], outcome)
 

@@ -177,9 +177,9 @@ class Ours(unittest.TestCase):
         self.assertEqual(found, [{**answer, "reasoning": reasoning}])
 
     def test_a_message_of_a_snapshot_is_what_it_was_to_the_last_key(self) -> None:
-        message = {"id": "1", "role": "assistant", "content": "Hi", "theirs": 1, "at": 5}
+        message: Any = {"id": "1", "role": "assistant", "content": "Hi", "theirs": 1, "at": 5}
         message["tool_calls"] = [call("c", extra={"s": 1}, colour="red")]
-        user = {"role": "human", "content": None, "starred": True}
+        user: Any = {"role": "human", "content": None, "starred": True}
         told = snapshot.events({"messages": [message, user]})[2]["messages"]
         wanted = {**user, "id": "message-1", "role": "user"}
         self.assertEqual(made(*told), [message, wanted])

@@ -14,7 +14,7 @@ from server.protocols.autoai.routes import Telling
 from server.session import events as e
 from server.session.events import alias
 
-Json = dict[str, Any]
+Json = Any
 
 HI = {"role": "user", "content": "hi"}
 PAGE = {"type": "function", "function": {"name": "shell", "parameters": {"type": "object"}}}
@@ -99,7 +99,7 @@ class Bodies(unittest.TestCase):
 
     def test_what_has_not_come_is_an_error(self) -> None:
         came = {"status": "resolved", "payload": {"content": 1}}
-        session: Json = {"interrupts": [{**PENDING, "answer": came}, {**PENDING}, {**QUESTION}]}
+        session: Any = {"interrupts": [{**PENDING, "answer": came}, {**PENDING}, {**QUESTION}]}
         routes.given_up(session, 30)
         first, second, question = session["interrupts"]
         self.assertEqual(first["answer"], came)
@@ -134,7 +134,7 @@ class Bodies(unittest.TestCase):
 
 
 class Told(unittest.TestCase):
-    def told(self, run: list[Json], session: Json, step_ms: int = 1) -> list[Json]:
+    def told(self, run: list[Json], session: Any, step_ms: int = 1) -> list[Json]:
         telling = Telling({"caller_shell": "shell"})
         found = []
         for number, event in enumerate(run):
@@ -142,7 +142,7 @@ class Told(unittest.TestCase):
         return found
 
     def test_a_run(self) -> None:
-        session = {
+        session: Any = {
             "tools": [{"name": "caller_shell"}],
             "calls": {"c1": {"name": "add"}},
             "interrupts": [],
@@ -196,9 +196,9 @@ class Told(unittest.TestCase):
 
     def test_what_it_waits_for(self) -> None:
         approval = {"id": "i", "reason": "tool_call", "call_id": "c2", "message": "Allow rm?"}
-        page = {**PENDING, "args": {"a": "ü"}}
+        page: Any = {**PENDING, "args": {"a": "ü"}}
         waiting = [page, {**approval, "args": {"p": 1}}, QUESTION]
-        session = {"id": "s", "rev": 0, "run": {"id": "r"}, "interrupts": waiting}
+        session: Any = {"id": "s", "rev": 0, "run": {"id": "r"}, "interrupts": waiting}
         end = e.run_finished(session, "interrupted", "awaiting", [], 8)
         frontend, allow, question = self.told([end], session)
         self.assertEqual(frontend["type"], "ACTION")

@@ -8,8 +8,9 @@ from typing import Any
 from server.protocols.gateway.events import Telling, asked, chat, reply
 from server.session import events as e
 from server.session.events import alias
+from server.types import Event
 
-Json = dict[str, Any]
+Json = Any
 NOW = 1_700_000_000_000
 
 INTERRUPT = {
@@ -23,7 +24,7 @@ INTERRUPT = {
 }
 
 
-def session(**more: Any) -> Json:
+def session(**more: Any) -> Any:
     return {
         "id": "s1",
         "title": "A title",
@@ -37,7 +38,7 @@ def session(**more: Any) -> Json:
     }
 
 
-def told(run: list[Json], at: Json, **more: Any) -> list[Json]:
+def told(run: list[Event], at: Any, **more: Any) -> list[Json]:
     telling = Telling(at, {"type": "request.query", "message": "hi"}, **{"new": False} | more)
     return [each for event in run for each in telling.tell(event, alias(event), NOW)]
 

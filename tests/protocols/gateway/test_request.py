@@ -9,7 +9,7 @@ from typing import Any
 from server.errors import Problem
 from server.protocols.gateway import routes
 
-WAITING: dict[str, Any] = {
+WAITING: Any = {
     "id": "s1",
     "messages": [{"id": "u", "role": "user", "content": "hi"}],
     "interrupts": [
@@ -228,7 +228,7 @@ class Envelope(unittest.TestCase):
 
 
 class Agents(unittest.TestCase):
-    ABOUT: dict[str, Any] = {
+    ABOUT: Any = {
         "name": "helper",
         "description": "Helps",
         "provider": "bailian",

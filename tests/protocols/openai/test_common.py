@@ -11,7 +11,7 @@ from server.errors import Problem
 from server.protocols.openai import common
 from server.session.schema import MAX_ID
 
-Json = dict[str, Any]
+Json = Any
 
 
 def call(call_id: str, name: str = "f") -> Json:

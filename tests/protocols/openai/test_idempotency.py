@@ -67,9 +67,9 @@ class GoingOn(unittest.TestCase):
         "ext": {"openai": {}},
     }
 
-    def session(self) -> Json:
+    def session(self) -> Any:
         """What a run of the request came to: thoughts, a call that has begun, and an answer."""
-        found = {**self.REQUEST, "id": "s", "calls": {}, "interrupts": [], "rev": 1}
+        found: Any = {**self.REQUEST, "id": "s", "calls": {}, "interrupts": [], "rev": 1}
         found["messages"] = [{**each} for each in self.REQUEST["messages"]]
         found["run"] = {"id": "run_1", "message": "u", "step": 2}
         for event in (

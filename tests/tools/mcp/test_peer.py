@@ -14,10 +14,10 @@ from server.tools.mcp.peer import (
     MAX_PAGES,
     Hear,
     LinkError,
-    Message,
     Peer,
     RpcError,
 )
+from server.types import Json
 
 
 class Link:
@@ -28,7 +28,7 @@ class Link:
         self.alive, self.last_words = False, ""
         self.starts = self.aborts = 0
         self.asked: list[str] = []
-        self.answers: dict[str, Any] = {
+        self.answers: Any = {
             "server/discover": {"supportedVersions": ["2026-07-28"]},
             "tools/list": {"tools": [{"name": "a"}]},
             "tools/call": {"content": []},
@@ -46,12 +46,12 @@ class Link:
     async def close(self) -> None:
         self.alive = False
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: Json) -> None:
         self.asked.append(message["method"])
 
     async def request(
-        self, message: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
-    ) -> Message:
+        self, message: Json, hear: Hear | None = None, headers: Mapping[str, str] | None = None
+    ) -> Json:
         self.asked.append(message["method"])
         answer = self.answers[message["method"]]
         if callable(answer):
@@ -109,9 +109,7 @@ class Opened(Case):
         """It may be the question that it cannot bear."""
 
         class Silent(Link):
-            async def request(
-                self, message: Message, hear: Any = None, headers: Any = None
-            ) -> Message:
+            async def request(self, message: Json, hear: Any = None, headers: Any = None) -> Json:
                 if self.starts < 2:
                     self.asked.append(message["method"])
                     await asyncio.get_running_loop().create_future()
@@ -130,9 +128,7 @@ class Opened(Case):
 
     async def test_a_modern_one_that_was_slow_once_stays_a_modern_one(self) -> None:
         class Slow(Link):
-            async def request(
-                self, message: Message, hear: Any = None, headers: Any = None
-            ) -> Message:
+            async def request(self, message: Json, hear: Any = None, headers: Any = None) -> Json:
                 if message["method"] == "server/discover":
                     while "initialize" not in self.asked:
                         await asyncio.sleep(0)
@@ -193,7 +189,7 @@ class Listed(Case):
         self.assertFalse(peer.due)
 
     async def test_pages(self) -> None:
-        def page(params: Message) -> Message:
+        def page(params: Json) -> Json:
             number = int(params.get("cursor", "0"))
             return {"tools": [{"name": f"t{number}"}], "nextCursor": str(number + 1)}
 
@@ -221,7 +217,7 @@ class Listed(Case):
             await self.peer(link).tools()
 
 
-async def _refuses(message: Message, hear: Any = None, headers: Any = None) -> Message:
+async def _refuses(message: Json, hear: Any = None, headers: Any = None) -> Json:
     return {"id": message["id"], "error": {"code": -32601, "message": "Method not found"}}
 
 

@@ -39,7 +39,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(holder.cleanup)
         self.home = Path(holder.name)
         self.notes = self.home / "notes"
-        self.session: dict[str, Any] = {
+        self.session: Any = {
             "id": "s",
             "config": copy.deepcopy(DEFAULTS["session"]["config"]),
             "grants": [],
@@ -48,11 +48,11 @@ class Case(unittest.IsolatedAsyncioTestCase):
             "interrupts": [],
         }
 
-    def entry(self, *manners: str, **more: Any) -> dict[str, Any]:
+    def entry(self, *manners: str, **more: Any) -> Any:
         args = [SCRIPT, str(self.notes), *manners]
         return {"command": sys.executable, "args": args, "probe_timeout": 10, **more}
 
-    async def toolbox(self, **entries: dict[str, Any]) -> Toolbox:
+    async def toolbox(self, **entries: Any) -> Toolbox:
         server = copy.deepcopy(DEFAULTS["server"])
         server["mcpServers"] = entries
         toolbox = Toolbox(Config(server, DEFAULTS["session"], self.home))
@@ -66,10 +66,11 @@ class Case(unittest.IsolatedAsyncioTestCase):
 
     async def call(self, toolbox: Toolbox, name: str, entry: Any = None, **args: Any) -> Any:
         """(the envelope, what the model reads, live output); folds events into the session."""
-        call = {"id": "c1", "function": {"name": name, "arguments": json.dumps(args)}}
+        call: Any = {"id": "c1", "function": {"name": name, "arguments": json.dumps(args)}}
         verdict = toolbox.verdict(self.session, call)
         assert verdict.args is not None, verdict
-        live, last = [], {}
+        live: list[str] = []
+        last: Any = {}
         for event in await events_of(toolbox, self.session, call, verdict.args, entry or {}):
             fold(self.session, event)
             if event["type"].startswith("ACTIVITY"):
@@ -257,15 +258,15 @@ class Called(Case):
 class Asked(Case):
     """`input_required`: the run stops, a person answers, the call goes on."""
 
-    def the_call(self, name: str) -> dict[str, Any]:
+    def the_call(self, name: str) -> Any:
         return {"id": "c1", "type": "function", "function": {"name": name, "arguments": "{}"}}
 
-    def planned(self, toolbox: Toolbox, call: dict[str, Any]) -> Any:
+    def planned(self, toolbox: Toolbox, call: Any) -> Any:
         """What is done about the call by a host that has begun whatever it is asked about."""
-        message = {"tool_calls": [call]}
+        message: Any = {"tool_calls": [call]}
         return plan(self.session, toolbox, (), call, message, False, lambda *_: True)
 
-    async def waiting(self, toolbox: Toolbox) -> tuple[dict[str, Any], Ask]:
+    async def waiting(self, toolbox: Toolbox) -> tuple[Any, Ask]:
         """The call, approved and run, and what it asks."""
         call = self.the_call("mcp__s__ask")
         approval = self.planned(toolbox, call)
@@ -335,7 +336,7 @@ class Asked(Case):
     async def test_an_input_of_no_shape_harms_nothing(self) -> None:
         toolbox = await self.toolbox(s=self.entry("modern"))
         call, ask = await self.waiting(toolbox)
-        unfit: list[dict[str, Any]] = [
+        unfit: list[Any] = [
             {},
             {"keys": 5, "state": 5, "message": 5, "response_schema": 5},
             {"keys": [{}]},

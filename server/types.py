@@ -1,0 +1,493 @@
+"""Types of the session document, of events, and of other JSON objects that many modules share.
+
+They describe checked documents (session/schema.py): keys that are not `Required` may be missing,
+and an object may have other keys, which are kept. tests/test_types.py holds them to the code and to
+docs/reference. Times are in ms since 1970, durations in ms, sizes in tokens, unless said otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Required, TypedDict
+
+Json = dict[str, Any]  # any JSON object
+JsonValue = Any  # any JSON value
+
+# -- session --------------------------------------------------------------------------------------
+
+
+class Session(TypedDict, total=False):
+    """The document that holds the whole state of an agent (docs/reference/session.md)."""
+
+    id: str
+    title: str | None
+    start_time: str  # ISO 8601, UTC
+    startTime: str  # another spelling of it, only read
+    character: str | None
+    status: str  # in_progress, interrupted, completed or failed
+    messages: list[Message]
+    config: Config
+    version: int
+    rev: int  # number of runs that ended
+    agent: str
+    finish_reason: str | None  # completed, awaiting, limit, cancelled or failed
+    calls: dict[str, LedgerEntry]  # by the id of the call
+    interrupts: list[Interrupt]
+    grants: list[Grant]
+    context: ContextState
+    tools: list[ClientTool]
+    environment: list[str]
+    plan: Plan
+    output: JsonValue  # the structured output
+    usage: Usage
+    run: RunInfo
+    ext: Json  # the client's own data
+
+
+class RunInfo(TypedDict, total=False):
+    """What is known of the current run, and what was spent on the user's last message."""
+
+    id: str
+    message: str  # id of the user's last message, "" without one
+    started_at: int
+    step: int  # answers of the model
+    tokens: int
+    cost_micro: int  # millionths of the provider's unit
+    wall_ms: int  # of earlier runs for the same message
+    forgiven: int  # consecutive errors that a person allowed
+    summary: str  # id of the message that reports progress at a limit
+    declined: str  # failed or limit: a person did not let the run go on
+    host: str  # where the server's tools run, for the prompt
+    mode: str  # chosen in the session or the configuration, instead of the agent's
+    warnings: list[RunWarning]
+
+
+class RunWarning(TypedDict, total=False):
+    """Something in the session that is no error but probably not meant."""
+
+    code: Required[str]
+    message: Required[str]  # English
+    section: str
+    known: list[str]
+    placeholders: list[str]
+    key: str  # below `config`, dotted
+    nearest: str | None
+    call_id: str
+    agent: str
+    left_out: list[str]
+    counted: int  # tokens that the provider counted
+    sent: int  # tokens by the estimate
+
+
+class Usage(TypedDict, total=False):
+    """Tokens and cost of model calls: of one in a message's `meta`, of all in a session."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    reasoning_tokens: int
+    cached_tokens: int
+    cache_write_tokens: int  # in a message only
+    cost_micro: int  # millionths of cost_unit
+    cost_unit: str | None  # such as CNY
+    estimated: bool  # the provider reported nothing; in a message only
+    calls: int  # number of model calls, in a session only
+
+
+class Plan(TypedDict, total=False):
+    """The plan that the model keeps for a goal."""
+
+    goal: str
+    tasks: list[Task]
+
+
+class Task(TypedDict, total=False):
+    """One task of a plan."""
+
+    id: Required[str]
+    title: Required[str]
+    status: Required[str]  # todo, in_progress, completed, failed or cancelled
+    result: str
+
+
+# -- messages -------------------------------------------------------------------------------------
+
+
+class Message(TypedDict, total=False):
+    """One message of the history, as Chat Completions has it and more."""
+
+    id: str
+    role: Required[str]  # system, user, assistant, tool or error
+    content: Any  # text, a list of content parts, or None
+    at: int  # when it began
+    tool_calls: list[ToolCall] | None
+    reasoning: Reasoning
+    open: bool  # it was cut while it was written: the model does not get it
+    meta: MessageMeta
+    tool_call_id: str  # of a message of role tool, as the next three
+    name: str
+    is_error: bool
+    result: ToolResult | None
+    code: str  # of a message of role error
+
+
+class ToolCall(TypedDict, total=False):
+    """A tool call in a message, as the model wrote it."""
+
+    id: Required[str]  # unique in the session
+    type: str  # function
+    function: Required[ToolFunction]
+    extra: Json  # opaque data of the provider, sent back with the call
+
+
+class ToolFunction(TypedDict):
+    """Name and arguments of a tool call."""
+
+    name: str
+    arguments: Any  # JSON text; an object in a copy with the arguments that are to run
+
+
+class Reasoning(TypedDict, total=False):
+    """What the model thought before a message."""
+
+    id: str
+    text: str
+    field: str  # in which the provider wants it back
+    details: JsonValue  # opaque data of the provider, sent back to it
+
+
+class MessageMeta(TypedDict, total=False):
+    """How an assistant message was made."""
+
+    model: str
+    provider: str
+    usage: Usage
+    finish_reason: str | None  # the provider's
+    ms: int  # from the request to the end of the answer
+    first_ms: int  # from the request to the first delta
+    edited_from: str  # id of the message that a person changed into this one
+    edited_call: str  # id of the call whose arguments a person changed
+
+
+class ToolResult(TypedDict, total=False):
+    """The envelope of a call's result for clients; the model gets the message's `content`."""
+
+    status: str  # ok, error, denied, skipped, …
+    result: JsonValue  # if the status is ok
+    error: Json  # {type, message, …}
+    logs: list[str]
+    attachments: list[Json]  # {path, name, media_type, bytes}
+    duration_ms: int
+    usage: Json  # what the tool's process used
+    sandbox: Json  # {tier, network?, refused?}
+    keep: int  # model calls after which the result may be dropped
+    process: Json  # of a stateful toolkit
+    repairs: list[str]  # changes that made the arguments fit
+    modified_args: Json  # which ran instead of the model's
+    modified_by: str  # hook; missing for a person
+    hint: str
+    feedback: str  # what a person wrote
+    args: Json  # of an action of the page
+
+
+# -- calls and people -----------------------------------------------------------------------------
+
+
+class LedgerEntry(TypedDict, total=False):
+    """The state of one tool call, kept in `calls` of the session."""
+
+    name: str
+    fingerprint: str  # SHA-256 of the tool's name and canonical arguments
+    state: str  # proposed, asking, waiting, started, done, failed, denied, skipped, …
+    attempt: int
+    args: Json  # which run instead of the model's
+    args_by: str  # hook; missing for a person
+    policy: Json  # changes of the call's network that a person approved
+    input: Json  # a question of the tool during the call, and its answer
+
+
+class Interrupt(TypedDict, total=False):
+    """Something that the run waits for."""
+
+    id: str
+    reason: str  # tool_call, client_tool, input_required, indeterminate, limit, …
+    message: str  # for people
+    response_schema: Json  # JSON Schema of the answer's payload
+    answer: Answer
+    call_id: str  # of interrupts about a call, as the next six
+    tool: str
+    args: Json
+    policy: Json  # {network, hosts, hosts_on_approval}, where an approval may change them
+    confirm: str  # why the page must ask before it runs its tool
+    suggestions: list[str]
+    asked_at: int
+    limit: str  # of reason limit, as the next five
+    allowed: float | None  # in the unit of the limit
+    observed: float
+    bound: str  # budget or window
+    largest: list[Json]
+    remedies: list[Json]
+    code: str  # of reason model_error
+
+
+class Answer(TypedDict, total=False):
+    """The answer of a person or the page to an interrupt."""
+
+    status: str  # resolved or cancelled
+    payload: Any  # as the interrupt's response_schema says
+
+
+class Grant(TypedDict, total=False):
+    """An approval or a denial that holds for the whole session."""
+
+    tool: Required[str]
+    decision: Required[str]  # allow or deny
+    match: dict[str, str]  # argument -> pattern
+
+
+class ClientTool(TypedDict, total=False):
+    """A tool of the page, declared by a session."""
+
+    name: Required[str]
+    description: str | None
+    parameters: Json  # JSON Schema of an object
+    hints: Json
+    wait: bool  # False: an action, whose result is not waited for
+
+
+# -- view -----------------------------------------------------------------------------------------
+
+
+class ContextState(TypedDict, total=False):
+    """What the view of the messages leaves out, and what is known of models."""
+
+    ops: list[Op]
+    events: list[CompactionRecord]
+    windows: dict[str, float]  # model -> tokens that it accepted
+    calib: dict[str, Calibration]  # by model
+
+
+_Span = TypedDict("_Span", {"from": str}, total=False)  # the key is a keyword
+
+
+class Op(_Span, total=False):
+    """An operation on the view; context/ops.py says which keys each kind has."""
+
+    op: Required[str]
+    ids: list[str]
+    id: str
+    why: str
+    head: int  # characters
+    tail: int  # characters
+    keep: int  # characters
+    text: str
+    source: str  # of a text: extract or llm
+    to: str
+    after: int  # model calls
+
+
+class CompactionRecord(TypedDict, total=False):
+    """The record of one pass that made the view smaller."""
+
+    id: str
+    trigger: str
+    before: int
+    after: int
+    at: int  # number of messages
+    ops: int  # number of operations
+    strategies: list[str]  # that helped
+    summaries: int  # number of texts by a model
+    timestamp: int
+
+
+class Calibration(TypedDict):
+    """How a model's token counts compare with the estimate."""
+
+    ratio: float
+    n: int  # number of calls that it was measured with
+
+
+# -- config ---------------------------------------------------------------------------------------
+
+
+class Config(TypedDict, total=False):
+    """The settings of a session (docs/reference/config.md, `session.config`)."""
+
+    yaa: YaaConfig
+    llm_api: ModelConfig
+    prompt: dict[str, str]  # section -> template
+    agent: AgentDefinition  # a copy, which the server fills in
+    tool: dict[str, ToolConfig]  # by tool
+    limits: Limits
+    context: ContextConfig
+
+
+class AgentDefinition(TypedDict, total=False):
+    """What an agent is and may do (session/agent_definition.py)."""
+
+    name: str
+    description: str
+    provider: str
+    model: str
+    systemPrompt: str
+    mode: str
+    tools: list[str]  # names or patterns
+    policy: dict[str, str]  # tool -> auto, ask or deny
+    limits: Limits
+    prompt: dict[str, str]  # section -> template
+    output_schema: Json
+    require_finish_tool: bool
+
+
+class YaaConfig(TypedDict, total=False):
+    """How the agent works and answers."""
+
+    stream: bool
+    language: str | None
+    reply: str  # full or delta
+    auto_title: bool
+    unattended: bool
+    max_context: float | None
+    require_finish_tool: bool
+    mode: str | None
+    output_schema: Json | None
+    tool_detail: bool
+    result_schema: bool
+    progress_hint: bool
+    tool_mode: str  # auto, native, json_schema or text
+
+
+class ModelConfig(TypedDict, total=False):
+    """Which model is called, and how."""
+
+    provider: ProviderConfig
+    stream: bool
+    model_settings: Json
+    max_tokens: int | None  # of one answer
+    tool_choice: str | None
+    request_timeout: float  # seconds, as all times here
+    first_byte_timeout: float
+    idle_timeout: float
+    interval: float
+    retry: Json  # {times, delay}
+
+
+class ProviderConfig(TypedDict, total=False):
+    """A provider of the server by name, or one of the session's own."""
+
+    name: str
+    api_url: str
+    api_key: str | None
+    model_name: str | None
+    preset: str  # vendor
+    api: str  # chat, responses or messages; "" for the preset's
+    model_type: Json  # {is_function_call, is_reasoning}
+    model_settings: Json
+    max_tokens: float | None  # of one answer
+    max_context: float | None  # tokens
+    tool_mode: str  # auto, native, json_schema or text
+    cost_per_ktoken: float | None  # in cost_unit
+    cost_unit: str | None
+    costs: dict[str, float]  # kind of tokens -> cost of 1,000
+    extra_body: Json  # members of each request
+
+
+class ToolConfig(TypedDict, total=False):
+    """The session's rules for one tool."""
+
+    auto_approve: bool
+    deny: bool
+    network: str  # off, proxy or full
+
+
+class Limits(TypedDict, total=False):
+    """What the runs for one user message may use; None is no limit."""
+
+    max_steps: float | None
+    max_tokens: float | None
+    max_cost_micro: float | None
+    max_wall_s: float | None  # seconds
+    max_consecutive_errors: float | None
+    tool: dict[str, float]  # of one tool call
+    on_limit: str  # summarize, stop or auto
+
+
+class ContextConfig(TypedDict, total=False):
+    """How the view of a long session is made smaller."""
+
+    enabled: bool
+    budget: int
+    trigger_ratio: float
+    target_ratio: float
+    min_saving: float
+    summary_ratio: float
+    max_messages: int | None
+    ingest_tokens: int | None
+    window_runs: int | None
+    keep_turns: int
+    keep_messages: int
+    large_chars: int
+    preview_chars: int
+    exempt_tools: list[str]
+    strategies: list[str]
+    summary: str  # extract or llm
+    summary_timeout_s: float
+    retain_tool: bool
+
+
+# -- events and errors ----------------------------------------------------------------------------
+
+
+class Event(TypedDict, total=False):
+    """An AG-UI event; session/events.py makes them and says which keys each type has."""
+
+    type: Required[str]
+    timestamp: int
+    metadata: Json  # {yaa: data without a field of AG-UI's}
+    threadId: str
+    runId: str
+    protocolVersion: str
+    outcome: Json
+    result: Json
+    usage: list[Json]
+    message: str
+    code: str
+    stepName: str
+    snapshot: Json
+    delta: Any  # text; of STATE_DELTA a list of Change
+    messages: list[Json]  # in AG-UI's form
+    name: str
+    value: JsonValue
+    messageId: str
+    role: str
+    toolCallId: str
+    toolCallName: str
+    parentMessageId: str
+    content: Any  # text; of ACTIVITY_SNAPSHOT an object
+    activityType: str
+    patch: list[Change]
+    subtype: str
+    entityId: str
+    encryptedValue: str
+
+
+class Change(TypedDict, total=False):
+    """An operation of RFC 6902: add, replace or remove."""
+
+    op: Required[str]
+    path: Required[str]  # RFC 6901 pointer
+    value: JsonValue
+
+
+Patch = list[Change]
+
+
+class ProblemBody(TypedDict):
+    """The body of an error: the members of RFC 9457, and the `error` that OpenAI SDKs read."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: list[dict[str, str]]  # {pointer, detail}
+    error: Json  # {message, type, code, param}

@@ -1,0 +1,154 @@
+"""server/types.py says what the code has: each type's keys are those that are checked or written.
+
+The checked ones are in the tables of session/schema.py; what is written besides is read from the
+source of the functions that write it, or from docs/reference.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import typing
+import unittest
+from collections.abc import Iterator
+
+from server import types
+from server.errors import Problem
+from server.session import accept, agent_definition, config_schema, fold, schema
+from server.tools import result
+
+from . import house
+from .test_docs import REFERENCE, members, tables
+from .tooling.tools import ROOT
+
+SESSION, AGENT = "server/session/", "server/agent/"
+
+
+def keys(name: str) -> set[str]:
+    """The keys of a type, inherited ones too."""
+    return set(typing.get_type_hints(getattr(types, name)))
+
+
+def types_there() -> dict[str, type]:
+    return {name: value for name, value in vars(types).items() if typing.is_typeddict(value)}
+
+
+def written(path: str, variable: str) -> Iterator[str]:
+    """The keys that a file sets one by one: `variable["key"] = …`."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            if ast.unparse(node.value) == variable and isinstance(node.slice, ast.Constant):
+                yield str(node.slice.value)
+
+
+def keywords(path: str, name: str) -> Iterator[str]:
+    """The keys of objects that a file writes into variables with this annotation."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == name:
+            if isinstance(node.value, ast.Dict):
+                yield from (str(ast.literal_eval(key)) for key in node.value.keys if key)
+
+
+def returned(path: str, name: str) -> Iterator[str]:
+    """The outermost keys of the objects that functions returning this type return."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.FunctionDef) and node.returns and name in ast.unparse(node.returns):
+            for each in ast.walk(node):
+                value = each.value if isinstance(each, ast.Return) else None
+                for made in value.elts if isinstance(value, ast.List) else [value]:
+                    if isinstance(made, ast.Dict):
+                        yield from (str(ast.literal_eval(key)) for key in made.keys if key)
+
+
+class Types(unittest.TestCase):
+    def assert_keys(self, name: str, *found: typing.Iterable[str]) -> None:
+        self.assertEqual(keys(name), set().union(*found), name)
+
+    def test_what_the_schema_checks(self) -> None:
+        self.assert_keys("Session", schema.TOP, ["output"])  # may be any value
+        self.assert_keys("Message", schema.MESSAGE, ["role", "at", "code"])
+        self.assert_keys("ToolCall", ["id", "type", "function", "extra"])
+        self.assert_keys("ToolFunction", schema.FUNCTION)
+        self.assert_keys("Grant", schema.GRANT)
+        self.assert_keys("ClientTool", schema.CLIENT_TOOL)
+        self.assert_keys("Usage", schema.USAGE, ["estimated", "cache_write_tokens"])
+        self.assert_keys("ContextState", schema.CONTEXT)
+        self.assert_keys(
+            "Op", ["op", "why", "source"], *(kind.fields for kind in schema.OPS.values())
+        )
+
+    def test_settings(self) -> None:
+        sections = config_schema.CONFIG.fields
+        self.assert_keys("Config", sections)
+        names = {"yaa": "YaaConfig", "llm_api": "ModelConfig", "context": "ContextConfig"}
+        for section, name in {**names, "limits": "Limits"}.items():
+            self.assert_keys(name, sections[section].fields)
+        self.assert_keys("ProviderConfig", sections["llm_api"].fields["provider"].fields)
+        each = sections["tool"].each
+        assert each is not None
+        self.assert_keys("ToolConfig", each.fields)
+        self.assert_keys("AgentDefinition", agent_definition.SCHEMA["properties"])
+
+    def test_what_a_run_writes(self) -> None:
+        opened = written(SESSION + "accept.py", "run"), keywords(SESSION + "accept.py", "RunInfo")
+        self.assert_keys("RunInfo", accept.COUNTERS, *opened)
+        self.assert_keys("Plan", returned(SESSION + "plan.py", "Plan"))
+        self.assert_keys("Task", ["id", "title", "status", "result"])
+        self.assert_keys("LedgerEntry", schema.CALL, ["policy", "args_by"])
+        self.assert_keys("Calibration", members("server/context/budget.py", "learned"))
+        self.assert_keys(
+            "CompactionRecord",
+            returned("server/context/compact.py", "CompactionRecord"),
+            written("server/context/compact.py", "record"),
+            written(AGENT + "side_calls.py", "record"),
+            ["timestamp"],
+        )
+
+    def test_interrupts(self) -> None:
+        self.assert_keys(
+            "Interrupt",
+            schema.INTERRUPT,
+            keywords(AGENT + "call_decisions.py", "Interrupt"),
+            written(AGENT + "call_decisions.py", "found.interrupt"),
+            returned(AGENT + "decide.py", "Interrupt"),
+            returned("server/context/compact.py", "Interrupt"),
+            returned(SESSION + "run_record.py", "Interrupt"),
+            ["asked_at"],
+        )
+        self.assert_keys("Answer", ["status", "payload"])
+
+    def test_events(self) -> None:
+        path = SESSION + "events.py"
+        made = returned(path, "Event"), keywords(path, "Event"), written(path, "event")
+        self.assert_keys("Event", *made, *fold.REQUIRED.values())
+        self.assert_keys("Change", ["op", "path", "value"])
+
+    def test_what_models_and_tools_return(self) -> None:
+        decoder = keywords("server/models/decoder.py", "MessageMeta")
+        self.assert_keys("MessageMeta", decoder, ["edited_from", "edited_call"])
+        self.assert_keys("Reasoning", ["id", "text", "field", "details"])
+        envelope = re.search(r"\{.*?\}", result.__doc__ or "", re.S)
+        assert envelope is not None
+        action = keywords("server/tools/client_tools.py", "ToolResult")
+        self.assert_keys("ToolResult", re.findall(r"\w+", envelope[0]), action, ["feedback"])
+
+    def test_warnings(self) -> None:
+        found = {"code", "message"}
+        for head, *rows in tables((REFERENCE / "session.md").read_text()):
+            if head[0] == "Warning":
+                for row in rows:
+                    found |= set(re.findall(r"`(\w+)`", row[2].partition(":")[0]))
+        self.assert_keys("RunWarning", found)
+
+    def test_problems(self) -> None:
+        self.assert_keys("ProblemBody", Problem("busy", "later").body())
+
+    def test_each_type_is_checked_and_told(self) -> None:
+        text = (ROOT / "tests/test_types.py").read_text()
+        for name, each in types_there().items():
+            if not name.startswith("_"):
+                self.assertIn(f'"{name}"', text, "no test of its keys")
+                self.assertRegex(each.__doc__ or "", r"\A[A-Z][^\n]*\.\Z", name)
+
+    def test_no_other_aliases(self) -> None:
+        self.assertEqual(house.dict_aliases(), [])
