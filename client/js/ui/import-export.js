@@ -124,7 +124,7 @@ yaa.define('ui/import-export', [
     if (!chosen.length) return
     /** @type {{added: Session[], same: number, copies: number, failed: string[]}} */
     const result = { added: [], same: 0, copies: 0, failed: [] }
-    /** @type {import('./types').Brought[]} */ const brought = []
+    /** @type {import('./types').ImportedSession[]} */ const brought = []
     const defaults = context.app.server.info()?.defaults
     let found = 0
     for (const file of chosen) {

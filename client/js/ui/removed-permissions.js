@@ -17,7 +17,7 @@ yaa.define('ui/removed-permissions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialo
 
   /**
    * Show what was left out of these sessions, which are stored. Nothing is shown where there is nothing.
-   * @param {import('./types').App} app @param {import('./types').Brought[]} brought
+   * @param {import('./types').App} app @param {import('./types').ImportedSession[]} brought
    * @param {{own?: () => Promise<any>, onclose?: () => void}} [more] own: take back everything, since it is the person's own copy
    * @returns {boolean} whether there was anything
    */
@@ -55,7 +55,7 @@ yaa.define('ui/removed-permissions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialo
     return true
   }
 
-  /** One session: what can be taken over, and what cannot. @param {import('./types').Brought} brought @param {() => void} onchange */
+  /** One session: what can be taken over, and what cannot. @param {import('./types').ImportedSession} brought @param {() => void} onchange */
   function part({ id, title, removed, beside }, onchange) {
     const shown = removed.slice(0, MOST_ITEMS)
     const rows = shown.filter(canTakeOver).map((item) => ({ item, box: h('input', { type: 'checkbox', onchange }) }))

@@ -49,7 +49,7 @@ yaa.define('ui/session-expiry', [
       const ids = await free(heads.filter(({ id }) => still.has(id)))
       await manage.removeAll(context(), ids)
     }
-    const copy = button(t('keep.copy'), () => yaa.use('ui/storage-notices').copyAll())
+    const copy = button(t('storage.copy'), () => yaa.use('ui/storage-notices').copyAll())
     const el = openDialog({
       title: t('expiry.title', { n: heads.length }), body: h('div.stack', null, h('p', null, t('expiry.lead')), rows, more),
       buttons: [copy, button(t('expiry.not'), () => el.close()), button(t('expiry.delete', { n: heads.length }), go, 'danger')],

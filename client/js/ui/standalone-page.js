@@ -44,7 +44,7 @@ yaa.define('ui/standalone-page', [
     own.set('side', 'closed')
     /** @type {() => void} */ let joined = () => {}
     /** @type {(() => void)[]} */ const waiting = []
-    /** Shown once by itself, before anything is sent. @type {import('./types').Brought[]} */ let untold = [{ id: session.id, title: session.title, removed }]
+    /** Shown once by itself, before anything is sent. @type {import('./types').ImportedSession[]} */ let untold = [{ id: session.id, title: session.title, removed }]
 
     /** @param {import('./types').App} app @param {import('./types').Actions} actions @param {() => void} [act] */
     const connected = (app, actions, act) => join(app, actions, () => {

@@ -68,9 +68,9 @@ yaa.define('ui/storage-notices', [
 
   /** @param {StoreError} error */
   function troubled({ code, message }) {
-    const words = code === 'blocked' && !message ? t('keep.memory') : t(`keep.${code}`, { detail: message })
-    const buttons = [button(t('keep.copy'), copyAll), button(t('settings.close'), () => put('store', null), 'small.ghost')]
-    notice({ key: 'store', tone: 'bad', words, next: t(`keep.${code}Next`), buttons })
+    const words = code === 'blocked' && !message ? t('storage.memory') : t(`storage.${code}`, { detail: message })
+    const buttons = [button(t('storage.copy'), copyAll), button(t('settings.close'), () => put('store', null), 'small.ghost')]
+    notice({ key: 'store', tone: 'bad', words, next: t(`storage.${code}Next`), buttons })
   }
 
   // -- copies --
@@ -92,7 +92,7 @@ yaa.define('ui/storage-notices', [
       put('nag', null)
     }
     const words = t(days === null ? 'nag.first' : 'nag.again', { n: changed, days: days ?? 0 })
-    put('nag', { key: 'nag', tone: 'note', words, buttons: [button(t('keep.copy'), copyAll), button(t('nag.later'), later, 'small.ghost')] })
+    put('nag', { key: 'nag', tone: 'note', words, buttons: [button(t('storage.copy'), copyAll), button(t('nag.later'), later, 'small.ghost')] })
   }
 
   /** Every session, as it is known now, in one file. */
@@ -104,7 +104,7 @@ yaa.define('ui/storage-notices', [
     download.json(`yaa-${new Date(now).toISOString().slice(0, 10)}.yaa.json`, backups.backup(all, now))
     app.settings.set('copied', now)
     put('nag', null)
-    toast(t('keep.copyDone', { n: all.length }))
+    toast(t('storage.copyDone', { n: all.length }))
     app.draw()
   }
 
@@ -115,8 +115,8 @@ yaa.define('ui/storage-notices', [
   async function restore(file) {
     const { app } = context()
     const found = backups.readBackup(await file.text().then(JSON.parse).catch(() => null))
-    if (!found) return toast(t('keep.notACopy'), { bad: true })
-    /** @type {(import('./types').Brought & {raw: Session})[]} */ const brought = []
+    if (!found) return toast(t('storage.notACopy'), { bad: true })
+    /** @type {(import('./types').ImportedSession & {raw: Session})[]} */ const brought = []
     for (const raw of found.sessions) {
       const here = await app.store.get(raw.id)
       const made = backups.isLater(raw, here) ? importer.importSession(raw, '', app.server.info()?.defaults) : null
@@ -126,7 +126,7 @@ yaa.define('ui/storage-notices', [
       if (await app.sessionStore.restore(session, true)) brought.push({ id: session.id, title: session.title, removed, beside: Boolean(here), raw })
     }
     await app.sessionStore.changed(...brought.map(({ id }) => id))
-    toast(t('keep.restored', { taken: brought.length, kept: found.sessions.length - brought.length }))
+    toast(t('storage.restored', { taken: brought.length, kept: found.sessions.length - brought.length }))
     removedPermissions.showRemoved(app, brought, { own: () => takeBack(brought) })
   }
 
@@ -149,19 +149,19 @@ yaa.define('ui/storage-notices', [
 
   /** @returns {Notice} */
   function locked() {
-    const label = t('keep.vaultPass')
+    const label = t('storage.vaultPass')
     const input = h('input.input', { type: 'password', autocomplete: 'off', 'aria-label': label, placeholder: label })
     async function onsubmit(/** @type {Event} */ event) {
       event.preventDefault()
       const keys = await keyStorage.unseal(input.value)
       input.value = ''
-      if (!keys) return toast(t('keep.vaultWrong'), { bad: true })
+      if (!keys) return toast(t('storage.vaultWrong'), { bad: true })
       context().app.settings.takeKeys(keys)
       put('vault', null)
       context().actions.connect()
     }
-    const form = h('form.inline-row', { onsubmit }, input, h('button.button.small', { type: 'submit' }, t('keep.vaultOpen')))
-    return { key: 'vault', tone: 'note', words: t('keep.vaultLocked'), form, buttons: [] }
+    const form = h('form.inline-row', { onsubmit }, input, h('button.button.small', { type: 'submit' }, t('storage.vaultOpen')))
+    return { key: 'vault', tone: 'note', words: t('storage.vaultLocked'), form, buttons: [] }
   }
 
   /** The keys leave the open storage with it. @param {string} passphrase */

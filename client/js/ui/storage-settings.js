@@ -30,13 +30,13 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
 
   function placePart() {
     const where = h('p')
-    const disk = h('p.hint', null, t('keep.disk'))
+    const disk = h('p.hint', null, t('storage.disk'))
     const promise = h('p.hint')
-    const ask = button(t('keep.persist'), persist)
+    const ask = button(t('storage.persist'), persist)
     const el = h('div.stack', null, where, promise, h('div', null, ask), disk)
 
     async function persist() {
-      if (!(await navigator.storage.persist())) toast(t('keep.refused'))
+      if (!(await navigator.storage.persist())) toast(t('storage.refused'))
       update(null)
     }
 
@@ -45,11 +45,11 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
       const { app } = notices.context()
       if (state) disk.hidden = !state.onDisk
       const { usage = 0, quota = 0 } = (await navigator.storage?.estimate?.().catch(() => null)) ?? /** @type {StorageEstimate} */ ({})
-      const used = quota ? t('keep.used', { used: size(usage), quota: size(quota) }) : ''
-      text(where, app.standalone ? t('keep.standalone') : app.store.kind === 'memory' ? t('keep.memory') : t('keep.here', { n: app.sessionStore.heads().length, used }))
+      const used = quota ? t('storage.used', { used: size(usage), quota: size(quota) }) : ''
+      text(where, app.standalone ? t('storage.standalone') : app.store.kind === 'memory' ? t('storage.memory') : t('storage.here', { n: app.sessionStore.heads().length, used }))
       const kept = await notices.isPersistent()
       promise.hidden = app.store.kind === 'memory'
-      text(promise, t(kept ? 'keep.persisted' : 'keep.evictable'))
+      text(promise, t(kept ? 'storage.persisted' : 'storage.evictable'))
       ask.hidden = kept || !navigator.storage?.persist || app.store.kind === 'memory'
     }
 
@@ -58,9 +58,9 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
 
   function copiesPart() {
     const age = h('p.hint')
-    const file = h('input.sr-only', { type: 'file', 'aria-label': t('keep.restore'), tabIndex: -1, onchange })
-    const el = section(t('keep.copyTitle'), age,
-      h('div.button-row', null, button(t('keep.copy'), notices.copyAll), button(t('keep.restore'), () => file.click()), file))
+    const file = h('input.sr-only', { type: 'file', 'aria-label': t('storage.restore'), tabIndex: -1, onchange })
+    const el = section(t('storage.copyTitle'), age,
+      h('div.button-row', null, button(t('storage.copy'), notices.copyAll), button(t('storage.restore'), () => file.click()), file))
 
     async function onchange() {
       if (file.files?.[0]) await notices.restore(file.files[0])
@@ -69,7 +69,7 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
 
     function update() {
       const copied = notices.context().app.settings.get('copied')
-      text(age, copied ? t('keep.copied', { days: Math.floor((Date.now() - copied) / DAY) }) : t('keep.never'))
+      text(age, copied ? t('storage.copied', { days: Math.floor((Date.now() - copied) / DAY) }) : t('storage.never'))
     }
 
     return { el, update }
@@ -79,7 +79,7 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
     const { folder } = notices
     const words = h('p.hint')
     const buttons = h('div.button-row')
-    const el = section(t('keep.folderTitle'), h('p.hint', null, t('keep.folderLead')), words, buttons)
+    const el = section(t('storage.folderTitle'), h('p.hint', null, t('storage.folderLead')), words, buttons)
     el.hidden = !folder.possible
 
     /** @param {() => Promise<any>} work */
@@ -94,11 +94,11 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
       if (!folder.possible) return
       const { state, name } = await folder.state()
       words.hidden = state === 'none'
-      text(words, t(state === 'ask' ? 'keep.folderAsk' : 'keep.folderOn', { name }))
+      text(words, t(state === 'ask' ? 'storage.folderAsk' : 'storage.folderOn', { name }))
       fill(buttons,
-        state === 'none' ? button(t('keep.folderChoose'), then(folder.choose)) : null,
-        state === 'ask' ? button(t('keep.folderAllow'), then(folder.ask)) : null,
-        state !== 'none' ? button(t('keep.folderOff'), then(folder.forget)) : null)
+        state === 'none' ? button(t('storage.folderChoose'), then(folder.choose)) : null,
+        state === 'ask' ? button(t('storage.folderAllow'), then(folder.ask)) : null,
+        state !== 'none' ? button(t('storage.folderOff'), then(folder.forget)) : null)
     }
 
     return { el, update }
@@ -107,20 +107,20 @@ yaa.define('ui/storage-settings', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-
   /** @param {import('./types').Actions} actions */
   function vaultPart(actions) {
     const { keyStorage } = notices
-    const label = t('keep.vaultPass')
+    const label = t('storage.vaultPass')
     const input = h('input.input', { type: 'password', autocomplete: 'new-password', 'aria-label': label, placeholder: label })
-    const sealed = h('p', null, icon('check'), ' ', t('keep.vaultSealed'))
-    const forget = button(t('keep.vaultForget'), () => {
+    const sealed = h('p', null, icon('check'), ' ', t('storage.vaultSealed'))
+    const forget = button(t('storage.vaultForget'), () => {
       keyStorage.forget()
       actions.draw()
     })
-    const form = h('form.inline-row', { onsubmit }, input, h('button.button.small', { type: 'submit' }, t('keep.vaultSeal')))
-    const el = section(t('keep.vaultTitle'), h('p.hint', null, t('keep.vaultLead')), sealed, form, h('div', null, forget))
+    const form = h('form.inline-row', { onsubmit }, input, h('button.button.small', { type: 'submit' }, t('storage.vaultSeal')))
+    const el = section(t('storage.vaultTitle'), h('p.hint', null, t('storage.vaultLead')), sealed, form, h('div', null, forget))
 
     /** @param {Event} event */
     async function onsubmit(event) {
       event.preventDefault()
-      if (!notices.context().app.settings.key()) return toast(t('keep.vaultNoKey'), { bad: true })
+      if (!notices.context().app.settings.key()) return toast(t('storage.vaultNoKey'), { bad: true })
       if (input.value) await notices.sealKeys(input.value)
       input.value = ''
       actions.draw()

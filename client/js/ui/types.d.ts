@@ -126,7 +126,7 @@ export interface Asking {
 
 /** A page that holds one session: which, what stands at its foot until there is a server, what has to wait for one. */
 /** A session from elsewhere, once it is stored, and what was taken out of it; `beside`: another state of it was here. */
-export interface Brought { id: string; title?: string; removed: Removed[]; beside?: boolean }
+export interface ImportedSession { id: string; title?: string; removed: Removed[]; beside?: boolean }
 
 export interface StandalonePage { id: string; foot(app: App, actions: Actions, composer: any): any; hold(app: App, actions: Actions): Actions }
 
