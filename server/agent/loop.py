@@ -39,7 +39,7 @@ from ..telemetry.metrics import Metrics, Row
 from ..tools.execution_claims import Claims, Locks
 from ..tools.executions import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
-from ..types import Event, Interrupt, Json, RunInfo, Session
+from ..types import AgentDefinition, Event, Interrupt, Json, RunInfo, Session
 from .call_runner import Jobs, Unclaimed
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
