@@ -1,6 +1,6 @@
 """Check a session document from a client, fill in what is missing and reconcile its parts.
 
-Only `converted` changes the document. What is filled in, renamed or dropped is returned as the
+Only `accept_for_run` changes the document. What is filled in, renamed or dropped is returned as the
 opening events of the run, so that the client's copy changes in the same steps.
 """
 
@@ -139,9 +139,29 @@ SPENT = {  # limit -> its counter, and the counter's units in one of the limit
 def accept(document: Any) -> Session:
     """Return the document unchanged if it is a session that this server can run.
 
-    Content blocks stay; `converted` replaces them. Raises Problem session_invalid or answer_invalid
-    with the place of every error, or session_version, before any side effect.
+    Content blocks stay. Raises Problem session_invalid or answer_invalid with the place of every
+    error, or session_version, before any side effect.
     """
+    _check(document)
+    session: Session = document
+    return session
+
+
+def accept_for_run(document: Any) -> tuple[Session, list[Event]]:
+    """Return (accepted document, events for the client) with messages in place of content blocks.
+
+    The document is changed, and without content blocks there are no events. Raises as `accept`.
+    """
+    messages = _check(document)
+    session: Session = document
+    if messages is None:
+        return session, []
+    session["messages"] = messages
+    return session, [snapshot.messages(session)]
+
+
+def _check(document: Any) -> list[dict[str, Any]] | None:
+    """Return the messages that content blocks become, None without any. Raises Problem."""
     if not isinstance(document, dict):
         raise Problem("session_invalid", "The body must be a session, a JSON object.")
     version = document.get("version", VERSION)
@@ -151,9 +171,10 @@ def accept(document: Any) -> Session:
             f"The session has version {version}; this server reads up to {VERSION}. Update it.",
             errors=[{"pointer": "/version", "detail": f"expected at most {VERSION}"}],
         )
-    given, places = document, list[int]()
+    messages, places = None, list[int]()
     if (found := content_blocks.settled(document)) is not None:
-        document, places = {**document, "messages": found[0]}, found[1]
+        messages, places = found
+        document = {**document, "messages": messages}
     if errors := check(document):
         errors = [_as_sent(error, places) for error in errors]
         raise Problem("session_invalid", _summary(errors), errors=errors)
@@ -163,7 +184,7 @@ def accept(document: Any) -> Session:
         raise Problem("session_invalid", _summary(errors), errors=errors)
     if errors := list(islice(_bad_answers(document, schemas), MAX_ERRORS)):
         raise Problem("answer_invalid", _summary(errors), errors=errors)
-    return given
+    return messages
 
 
 def _as_sent(error: dict[str, str], places: list[int]) -> dict[str, str]:
@@ -172,17 +193,6 @@ def _as_sent(error: dict[str, str], places: list[int]) -> dict[str, str]:
     if places and parts[1:2] == ["messages"] and len(parts) > 2 and parts[2].isdecimal():
         parts[2] = str(places[int(parts[2])])
     return {**error, "pointer": "/".join(parts)}
-
-
-def converted(session: Session) -> list[Event]:
-    """Replace content blocks in `session` by messages, and return the event for the client.
-
-    Empty without content blocks. For an accepted document that belongs to the run.
-    """
-    if (found := content_blocks.settled(session)) is None:
-        return []
-    session["messages"] = found[0]
-    return [snapshot.messages(session)]
 
 
 def opening(
