@@ -135,8 +135,7 @@ class BaseAgent:
         Without other side effects, and slow for a large document: may run in a thread. `owner` as
         for `begin`.
         """
-        session: Session = accept.accept(document)
-        told = accept.converted(session)
+        session, told = accept.accept_for_run(document)
         self.toolbox.admit(session)
         agent, remarks = self.agents.resolved(session, owner)
         remarks = [*remarks, *config_schema.remarks(session, self.toolbox.names())]

@@ -1,6 +1,6 @@
 """Check a session document from a client, fill in what is missing and reconcile its parts.
 
-Only `converted` changes the document. What is filled in, renamed or dropped is returned as the
+Only `accept_for_run` changes the document. What is filled in, renamed or dropped is returned as the
 opening events of the run, so that the client's copy changes in the same steps.
 """
 
@@ -145,9 +145,28 @@ SPENT = {  # limit -> its counter, and the counter's units in one of the limit
 def accept(document: Any) -> Session:
     """Return the document unchanged if it is a session that this server can run.
 
-    Content blocks stay; `converted` replaces them. Raises Problem session_invalid or answer_invalid
-    with the place of every error, or session_version, before any side effect.
+    Content blocks stay. Raises Problem session_invalid or answer_invalid with the place of every
+    error, or session_version, before any side effect.
     """
+    _check(document)
+    return cast(Session, document)
+
+
+def accept_for_run(document: Any) -> tuple[Session, list[Event]]:
+    """Return (accepted document, events for the client) with messages in place of content blocks.
+
+    The document is changed, and without content blocks there are no events. Raises as `accept`.
+    """
+    messages = _check(document)
+    session = cast(Session, document)
+    if messages is None:
+        return session, []
+    session["messages"] = messages
+    return session, [snapshot.messages(session)]
+
+
+def _check(document: Any) -> list[Message] | None:
+    """Return the messages that content blocks become, None without any. Raises Problem."""
     if not isinstance(document, dict):
         raise Problem("session_invalid", "The body must be a session, a JSON object.")
     version = document.get("version", VERSION)
@@ -157,16 +176,17 @@ def accept(document: Any) -> Session:
             f"The session has version {version}; this server reads up to {VERSION}. Update it.",
             errors=[Misfit(("version",), f"expected at most {VERSION}").error()],
         )
-    given, places = document, list[int]()
+    messages, places = None, list[int]()
     if (found := content_blocks.settled(document)) is not None:
-        document, places = {**document, "messages": found[0]}, found[1]
+        messages, places = found
+        document = {**document, "messages": messages}
     misfits = shape_misfits(document)
     refuse("session_invalid", [_as_sent(each, places).error() for each in misfits])
     schemas = Schemas()
     tools = islice(tool_misfits(document.get("tools", []), schemas), MAX_ERRORS)
     refuse("session_invalid", [Misfit(("tools", *at), said).error() for at, said, *_ in tools])
     refuse("answer_invalid", list(islice(_bad_answers(document, schemas), MAX_ERRORS)))
-    return cast(Session, given)  # checked, except for content blocks
+    return messages
 
 
 def _as_sent(misfit: Misfit, places: list[int]) -> Misfit:
@@ -175,17 +195,6 @@ def _as_sent(misfit: Misfit, places: list[int]) -> Misfit:
         case ("messages", int(index), *rest) if places:
             return misfit._replace(place=("messages", places[index], *rest))
     return misfit
-
-
-def converted(session: Session) -> list[Event]:
-    """Replace content blocks in `session` by messages, and return the event for the client.
-
-    Empty without content blocks. For an accepted document that belongs to the run.
-    """
-    if (found := content_blocks.settled(session)) is None:
-        return []
-    session["messages"] = found[0]
-    return [snapshot.messages(session)]
 
 
 def opening(

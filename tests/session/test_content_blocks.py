@@ -117,13 +117,12 @@ class In(unittest.TestCase):
             ]
             document = json.loads(json.dumps({"messages": messages}))
             try:
-                accepted = accept.accept(document)
+                accepted, _ = accept.accept_for_run(document)
             except Problem as problem:
                 for error in problem.errors:
                     place = error["pointer"].split("/")
                     self.assertTrue(len(place) < 3 or int(place[2]) < 2, error)
                 continue
-            accept.converted(accepted)
             for shape in ("agentscope", "anthropic"):
                 to_blocks(accepted["messages"], shape)
 
