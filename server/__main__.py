@@ -24,12 +24,12 @@ if not __package__:  # `python3 server`: as a folder, which cannot find its own 
 
 from . import VERSION, later, protocols
 from .api.auth import KEY_FILE, Keys, home_key
-from .cli.serve import Door, allow_files, certificate, links, sign_in
+from .cli.serve import BoundServer, allow_files, certificate, links, sign_in
 from .cli.workers import BAD_CONFIGURATION, Workers
-from .config import Config, ConfigError, Unavailable, expanded, home_folder, load, make_home
+from .config import Config, ConfigError, Unavailable, expand_path, home_folder, load, make_home
 from .http.listener import bind
 from .telemetry import log
-from .telemetry.log import Rotated, Rotation
+from .telemetry.log import RotatingFile, Rotation
 from .telemetry.metrics import Metrics
 
 EPILOG = """\
@@ -157,7 +157,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
     named = option or env.get("YAA_CONFIG")
-    return expanded(named, "--config") if named else None
+    return expand_path(named, "--config") if named else None
 
 
 def _serve(config: Config, env: Mapping[str, str], *, opens: bool, prints_link: bool) -> int:
@@ -186,7 +186,7 @@ def _serve(config: Config, env: Mapping[str, str], *, opens: bool, prints_link: 
     ]
     page = links(*where, made)[-1]
     metrics = Metrics(server["workers"])
-    door = Door(config, env, keys, sockets, addresses, page, tls, metrics, opens=opens)
+    door = BoundServer(config, env, keys, sockets, addresses, page, tls, metrics, opens=opens)
     patience_s = server["limits"]["disconnect_grace_s"] + WORKERS_END_S
     with ExitStack() as held:
         for sock in sockets:
@@ -198,11 +198,11 @@ def _serve(config: Config, env: Mapping[str, str], *, opens: bool, prints_link: 
         return Workers(server["workers"], sockets, patience_s).run(door.serve)
 
 
-def _log_file(config: Config) -> Rotated | None:
+def _log_file(config: Config) -> RotatingFile | None:
     wanted = config.server["log"]
     if not wanted["file"]:
         return None
-    return Rotated(config.home / "logs" / wanted["file"], Rotation.of(wanted))
+    return RotatingFile(config.home / "logs" / wanted["file"], Rotation.of(wanted))
 
 
 def _home_key(home: Path) -> str:

@@ -15,34 +15,34 @@ from . import VERSION, protocols
 from .agent.hooks import Hooks
 from .agent.loop import BaseAgent
 from .agent.run_records import KEPT_S, RunRecords, StopSignals
-from .agents.registry import Agents
-from .api.auth import Keys, Rates, own_limits, owners
+from .agents.registry import AgentRegistry
+from .api.auth import Keys, RateLimiter, own_limits, owners
 from .api.files import Downloads
-from .api.info import Health, Info, Scrape
+from .api.info import HealthHandler, InfoHandler, MetricsHandler
 from .api.router import Route, Router
 from .api.run_stream import Runs
 from .api.sessions import Sessions
 from .api.static import Files
-from .config import Config, ConfigError, make_home, shipped
+from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
 from .http.client import Client
 from .http.cors import Origins
 from .models.adapter import BaseAPI, adapters
-from .models.discover import Found, discover
+from .models.discover import DiscoveredProviders, discover
 from .models.registry import Models
 from .protocols.services import Services
 from .sandbox.policy import TIERS
 from .session.config_schema import config_schema
-from .session.limits import Ceilings
+from .session.limits import LimitCeilings
 from .session.modes import catalog
 from .session.schema import check
 from .telemetry import redact
-from .telemetry.log import Rotated, Rotation
+from .telemetry.log import RotatingFile, Rotation
 from .telemetry.metrics import Metrics, Row
 from .telemetry.otlp import Exporter
 from .tools.execution_claims import Claims, Locks
-from .tools.result import Kept, Workspaces, files_kept
-from .tools.runner import Runner
+from .tools.result import StorageFigures, Workspaces, storage_figures
+from .tools.runner import ToolRunner
 from .tools.toolbox import Toolbox
 from .types import Json, Session
 
@@ -82,7 +82,7 @@ class App:
         make_home(config.home)
         limits = server["limits"]
         self.client = Client(env)
-        self.found = Found()
+        self.found = DiscoveredProviders()
         self.models = Models(server, self.client, env)
         self.models.adopt(models or {}, preferred=True)
         self._adapter_problems: list[str] = []
@@ -92,10 +92,10 @@ class App:
         self.hooks = Hooks()
         self.claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         trusted = owners(server["api_keys"])
-        self.ceilings = Ceilings.of_keys(limits, own_limits(server["api_keys"]))
+        self.ceilings = LimitCeilings.of_keys(limits, own_limits(server["api_keys"]))
         self.toolbox = Toolbox(config, self.client, trusted, self.ceilings)
         self.toolbox.add(tools)
-        self.agents = Agents(
+        self.agents = AgentRegistry(
             *(config.agents_folder, config.session["agent"], trusted),
             limits=config.session["config"]["limits"],
         )
@@ -148,11 +148,11 @@ class App:
         self.signals.sweep()
         return self.workspaces.sweep()
 
-    def kept(self) -> list[Kept]:
+    def storage_figures(self) -> list[StorageFigures]:
         """Return what the home folder keeps of sessions, and how much of it has expired."""
         limits = self.config.server["limits"]
         times = (limits["claim_ttl_s"], limits["result_ttl_s"], KEPT_S)
-        return [self.workspaces.kept(), *files_kept(self.config.home, *times)]
+        return [self.workspaces.kept(), *storage_figures(self.config.home, *times)]
 
     async def _open_tools(self) -> None:
         await self.toolbox.open(self._most, self._proof)
@@ -163,7 +163,7 @@ class App:
         """Return whether `open` is done."""
         return self._opened.is_set()
 
-    async def opened(self, patience_s: float = START_S) -> None:
+    async def wait_until_open(self, patience_s: float = START_S) -> None:
         """Wait until `open` is done. Raises Problem after `patience_s`."""
         if self.is_open:
             return
@@ -226,7 +226,7 @@ class App:
         for key in ("log", "tracing"):
             if not server[key]["file"]:
                 continue
-            file = Rotated(
+            file = RotatingFile(
                 self.config.home / "logs" / server[key]["file"], Rotation.of(server["log"])
             )
             try:
@@ -257,7 +257,7 @@ class App:
             "hooks": self.hooks.info(),
             "tracing": self.exporter.info(),
             "demo": self.demo,
-            "fronts": {"openai": {"withheld": self.toolbox.unattended()}},
+            "fronts": {"openai": {"withheld": self.toolbox.interactive_tools()}},
         }
 
 
@@ -280,19 +280,19 @@ def _check_defaults(session: Session) -> None:
 def routes(app: App, keys: Keys) -> Router:
     """Return the router with every address of the server."""
     server, session = app.config.server, app.config.session
-    health = Health(VERSION, lambda: app.is_open)
-    info = Info(VERSION, session, config_schema(), app.facts)
+    health = HealthHandler(VERSION, lambda: app.is_open)
+    info = InfoHandler(VERSION, session, config_schema(), app.facts)
     streams = session["config"]["yaa"]["stream"]
     runs = Runs(app.agent, server["limits"], app.ceilings)
     sessions = Sessions(runs, streams=streams)
     downloads = Downloads(app.toolbox, app.ceilings)
-    files = Files(shipped("client"))
+    files = Files(shipped_path("client"))
     services = Services(runs, app.agents, app.toolbox, app.claims, app.config, app.agent.clock)
     table = {
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(health.get, open=True),
         ("GET", "/info"): Route(info.get),
-        ("GET", "/metrics"): Route(Scrape(app.metrics.text).get),
+        ("GET", "/metrics"): Route(MetricsHandler(app.metrics.text).get),
         ("POST", "/session"): Route(sessions.post),
         ("POST", "/session/events"): Route(sessions.events),
         ("POST", "/session/stop"): Route(sessions.stop),
@@ -301,23 +301,23 @@ def routes(app: App, keys: Keys) -> Router:
     }
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)
-    rates = Rates(server["limits"]["rate_limit"])
+    rates = RateLimiter(server["limits"]["rate_limit"])
     origins = Origins.of(server)
-    count = app.metrics.answered
+    count = app.metrics.count_response
     forward = {name for api in server["rest"].values() for name in api.get("forward", ())}
     return Router(
         *(table, files.get, keys),
         origins=origins,
         rates=rates,
         count=count,
-        opened=app.opened,
+        opened=app.wait_until_open,
         forward=forward,
     )
 
 
-async def proven(config: Config, env: Mapping[str, str]) -> Json:
+async def prove_sandbox(config: Config, env: Mapping[str, str]) -> Json:
     """Return the sandbox that works here, proven once for all workers."""
-    runner = Runner(config.home)
+    runner = ToolRunner(config.home)
     await runner.open(config.server["sandbox"], strongest(env))
     runner.close()
     return runner.sandbox

@@ -28,7 +28,7 @@ from .settings import schema
 from .telemetry import redact
 from .types import Session
 
-At = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 FOLDERS = ("agents", "tools", "models", "hooks", "workspaces", "claims", "logs")
 
@@ -118,7 +118,7 @@ class Config:
     def agents_folder(self) -> Path:
         """Return the folder of the owner's agents. Raises ConfigError."""
         given = self._server.get("agents_dir")
-        return expanded(given, "server.agents_dir") if given else self.home / "agents"
+        return expand_path(given, "server.agents_dir") if given else self.home / "agents"
 
     def secrets(self) -> list[str]:
         """Return every string of the half `server` that no log, event or response may contain."""
@@ -139,7 +139,7 @@ def load(
     dotted keys to values, None meaning "not given"; `last` is the name of their source in messages.
     `foreign`: variables of these lie under the YAA_* ones. Raises ConfigError.
     """
-    merged = _read(shipped("config.default.json"))
+    merged = _read(shipped_path("config.default.json"))
     kind = schema.kind_of(merged)
     problems: list[str] = []
     layers: dict[str, dict[str, Any]] = {}
@@ -168,7 +168,7 @@ def load(
     return Config(merged["server"], merged["session"], home, sources, tuple(remarks))
 
 
-def merge(base: Any, over: Any, at: At = ()) -> Any:
+def merge(base: Any, over: Any, at: KeyPath = ()) -> Any:
     """Return a new value: `base` with `over` laid on it.
 
     Objects merge key by key, except those in UNITS; everything else replaces. `at`: the place of
@@ -185,12 +185,12 @@ def merge(base: Any, over: Any, at: At = ()) -> Any:
 def home_folder(flag: str | None, env: Mapping[str, str]) -> Path:
     """Return the home folder of the server: --home, else YAA_HOME, else ~/.yaa.
 
-    Raises ConfigError, see `expanded`.
+    Raises ConfigError, see `expand_path`.
     """
-    return expanded(flag or env.get("YAA_HOME") or "~/.yaa", "--home or YAA_HOME")
+    return expand_path(flag or env.get("YAA_HOME") or "~/.yaa", "--home or YAA_HOME")
 
 
-def expanded(name: str, setting: str) -> Path:
+def expand_path(name: str, setting: str) -> Path:
     """Expand `~` and return an absolute path.
 
     `setting` is named in the message. Raises ConfigError if the user has no home folder (common in
@@ -219,7 +219,7 @@ def make_home(home: Path) -> None:
         ) from None
 
 
-def shipped(name: str) -> Path:
+def shipped_path(name: str) -> Path:
     """Return the path of a file or folder that comes with the server.
 
     It is inside the package if that was installed, beside it in a checkout.
@@ -239,7 +239,7 @@ def _read(file: Path) -> dict[str, Any]:
     except strict_json.JSONError as error:
         if file.suffix.lower() in (".yml", ".yaml", ".properties"):
             raise ConfigError(f"{file}: the configuration is JSON, with other names") from None
-        place, message = strict_json.wrong(data, error)
+        place, message = strict_json.explain_error(data, error)
         raise ConfigError(f"{file}{place}: {message}") from None
     if not isinstance(value, dict):
         raise ConfigError(f"{file}: wanted one object with `server` and `session` in it")
@@ -370,7 +370,7 @@ def _from_env(env: Mapping[str, str], whole: Kind, problems: list[str]) -> dict[
         try:
             _put(layer, at, _from_text(env[variable], kind))
         except ValueError:
-            shown = redact.masked({at[-1]: env[variable]})[at[-1]]
+            shown = redact.mask_values({at[-1]: env[variable]})[at[-1]]
             problems.append(f"the environment: {variable} is {shown}, wanted {kind.words}")
     return layer
 
@@ -383,7 +383,7 @@ def _names(variable: str) -> list[str]:
     return variable.removeprefix("YAA_").split("__")
 
 
-def _locate(names: list[str], kind: Kind) -> tuple[At, Kind]:
+def _locate(names: list[str], kind: Kind) -> tuple[KeyPath, Kind]:
     """Return a key in its real spelling and its kind; the key is empty if it does not exist."""
     at: list[str] = []
     for name in names:
@@ -424,7 +424,7 @@ def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
     return layer
 
 
-def _put(layer: dict[str, Any], at: At, value: Any) -> None:
+def _put(layer: dict[str, Any], at: KeyPath, value: Any) -> None:
     for name in at[:-1]:
         layer = layer.setdefault(name, {})
     layer[at[-1]] = value

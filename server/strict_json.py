@@ -144,7 +144,7 @@ def canonical(value: Any) -> str:
     # Floats are rare in sessions: the common case is one C call.
     if not all(any(search(text) for search in hints) for hints in (_FRACTIONS, _FLOAT_HINTS)):
         return text
-    return _respelled(text, _FLOAT)
+    return _respell_numbers(text, _FLOAT)
 
 
 def canonical_in_browser(value: Any) -> str:
@@ -155,7 +155,7 @@ def canonical_in_browser(value: Any) -> str:
     """
     text = canonical([value])
     if any(search(text) for search in _LONG_HINTS):
-        text = _respelled(text, _LONG)
+        text = _respell_numbers(text, _LONG)
     return text[1:-1]
 
 
@@ -247,7 +247,7 @@ def _no_constant(text: str) -> NoReturn:
     raise JSONError(f"{text} is not JSON")
 
 
-def _respelled(text: str, numbers: re.Pattern[str]) -> str:
+def _respell_numbers(text: str, numbers: re.Pattern[str]) -> str:
     """Return JSON text with the matches of `numbers` written as in ECMAScript.
 
     After an odd number of unescaped quotes a match is inside a string and stays. Quotes are counted
@@ -307,18 +307,18 @@ COMMENTS = ("//", "/*", "#")
 _TOKENS = re.compile(r'("(?:[^"\\]|\\.)*"|[^\s{}\[\],:"]+)(\s*:)?|[{}\[\]]')
 
 
-def wrong(data: bytes, error: JSONError) -> tuple[str, str]:
+def explain_error(data: bytes, error: JSONError) -> tuple[str, str]:
     """Return (`:line:column`, message). The place is "" if it is not known."""
     text = data.decode(errors="replace")
     if not error.line:
-        at = next((at for at, why in _refused(text) if why == error.message), -1)
+        at = next((at for at, why in _refused_tokens(text) if why == error.message), -1)
         return _place(text, at) if at >= 0 else "", error.message
     lines = text.split("\n")  # not splitlines(): the parser counts only \n
     at = sum(len(line) + 1 for line in lines[: error.line - 1]) + error.column - 1
-    return f":{error.line}:{error.column}", _meant(text, at) or error.message
+    return f":{error.line}:{error.column}", _plain_reason(text, at) or error.message
 
 
-def _meant(text: str, at: int) -> str:
+def _plain_reason(text: str, at: int) -> str:
     """Return a plainer message for a usual mistake at offset `at`, else ""."""
     rest = text[at:]
     if rest.startswith(COMMENTS):
@@ -330,7 +330,7 @@ def _meant(text: str, at: int) -> str:
     return ""
 
 
-def _refused(text: str) -> Iterator[tuple[int, str]]:
+def _refused_tokens(text: str) -> Iterator[tuple[int, str]]:
     """Yield (offset, message) of tokens that are refused although they are well-formed.
 
     These are invalid strings and numbers, duplicate keys, and too many levels.
@@ -341,18 +341,18 @@ def _refused(text: str) -> Iterator[tuple[int, str]]:
         if token is None and match[0] in "{[":
             seen.append(set())
             if (depth := len(seen) - 1) > MAX_DEPTH:
-                yield match.start(), _said("[" * depth + "]" * depth)
+                yield match.start(), _error_of("[" * depth + "]" * depth)
         elif token is None:
             del seen[-1:]
-        elif why := _said(token):
+        elif why := _error_of(token):
             yield match.start(), why
         elif colon and seen:
             if (key := loads(token)) in seen[-1]:
-                yield match.start(), _said(f"{{{token}:0,{token}:0}}")
+                yield match.start(), _error_of(f"{{{token}:0,{token}:0}}")
             seen[-1].add(key)
 
 
-def _said(text: str) -> str:
+def _error_of(text: str) -> str:
     """Return the error of a JSON text on its own, "" if it has none."""
     try:
         loads(text)

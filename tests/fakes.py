@@ -163,7 +163,7 @@ class CountingToolbox:
     def names(self) -> frozenset[str]:
         return frozenset(self.tools)
 
-    def declared(self, session: Session) -> list[dict[str, Any]]:
+    def declarations(self, session: Session) -> list[dict[str, Any]]:
         return [{"type": "function", "function": {"name": name}} for name in self.tools]
 
     def verdict(self, session: Session, call: Any) -> Verdict:

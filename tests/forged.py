@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from server.agent.call_decisions import LOST
-from server.agents.registry import Agents
+from server.agents.registry import AgentRegistry
 from server.config import Config
 from server.errors import Problem
 from server.session import events
@@ -309,7 +309,7 @@ class Stage:
         folder = home / "agents"
         folder.mkdir()
         (folder / "autopilot.json").write_text(json.dumps(AUTOPILOT))
-        self._agents, self._toolbox = Agents(folder), RecordingToolbox(home)
+        self._agents, self._toolbox = AgentRegistry(folder), RecordingToolbox(home)
 
     async def play(self, case: Case, document: Json, person: str) -> Played:
         """Go on with a document of this case: POST it and do what the person does, until nothing

@@ -30,7 +30,10 @@ NOUNS = set(
     " thing string pending encoding timing meaning reading event content client segment argument"
     " document element fragment account amount agent parent current different present recent extent"
     " intent comment environment down own known field child world build hold old bold cold word"
-    " record standard board guard card third discard keyword forward need feed seed speed".split()
+    " record standard board guard card third discard keyword forward need feed seed speed"
+    " attachment fingerprint traceparent complement component constant count endpoint framing"
+    " finding anything forwarding tracing opening fold mount harden shorten widen"
+    " required unevaluated".split()  # keywords of JSON Schema
 )
 
 
@@ -85,7 +88,7 @@ def imported_once() -> list[str]:
 
 
 def participles() -> list[str]:
-    """Modules, public functions and classes that are called by a bare participle."""
+    """Modules, public functions and classes that are whose whole name is a participle."""
     found = []
     for name, tree in modules().items():
         last = name.rpartition(".")[2]
@@ -98,7 +101,9 @@ def participles() -> list[str]:
         found += [
             f"{place} {word}"
             for place, word in named
-            if public(word) and PARTICIPLE.match(word.lower()) and word.lower() not in NOUNS
+            if public(word)
+            and PARTICIPLE.match(word[:1].lower() + word[1:])
+            and word.lower() not in NOUNS
         ]
     return found
 

@@ -475,7 +475,7 @@ class Composition(unittest.IsolatedAsyncioTestCase):
             await asyncio.sleep(0)
             self.assertFalse(waits.done())
             with self.assertRaises(Problem) as late:
-                await app.opened(0.01)
+                await app.wait_until_open(0.01)
             self.assertEqual(
                 (late.exception.status, late.exception.headers["Retry-After"]), (503, "5")
             )

@@ -27,7 +27,7 @@ from typing import Any
 import server
 from server import errors, strict_json
 from server.agent import call_runner, hooks, observer
-from server.agents.registry import Agents
+from server.agents.registry import AgentRegistry
 from server.config import SHORT_NAMES, Config
 from server.context import compact
 from server.models import vendors
@@ -83,7 +83,7 @@ class Reference(unittest.TestCase):
     def test_log_lines(self) -> None:
         access = set(members("server/api/router.py", "_write_access"))
         self.assert_rows("logs.md", "Access member", access)
-        run = {*members("server/session/run_record.py", "told"), *run_record.TOKEN_COUNTS}
+        run = {*members("server/session/run_record.py", "log_fields"), *run_record.TOKEN_COUNTS}
         run |= set(members("server/agent/observer.py", "end")) | {"key_name", "model"}
         self.assert_rows("logs.md", "Run member", run)
         call = {*members("server/agent/observer.py", "begin"), *observer.TOKENS}
@@ -128,7 +128,7 @@ class Reference(unittest.TestCase):
 
     def test_agents(self) -> None:
         self.assert_rows("agents.md", "Agent key", set(agent_definition.SCHEMA["properties"]))
-        self.assert_rows("agents.md", "Agent", {item["name"] for item in Agents().info()})
+        self.assert_rows("agents.md", "Agent", {item["name"] for item in AgentRegistry().info()})
         self.assert_rows("agents.md", "Mode", set(MODES))
         self.assert_rows("agents.md", "Section", set(prompts.SECTIONS))
         self.assert_rows("agents.md", "Tool section", set(prompts.PROTOCOL))
@@ -262,15 +262,15 @@ class Examples(unittest.IsolatedAsyncioTestCase):
             (Path(folder) / "house.py").chmod(0o600)
             found.load(Path(folder))
         self.assertEqual(found.problems, [])
-        calls = hooks.Calls(found, {}, {"run": "r", "model": "m", "key_name": ""})
+        calls = hooks.HookCaller(found, {}, {"run": "r", "model": "m", "key_name": ""})
         force = {"name": "shell", "args": {"command": "git push --force"}}
-        fits = hooks.has(("name", str))
-        self.assertIn("no force", (await calls.ask("pre_acting", force, fits))["refused"])
+        fits = hooks.has_fields(("name", str))
+        self.assertIn("no force", (await calls.apply("pre_acting", force, fits))["refused"])
         harmless = {"name": "shell", "args": {"command": "ls"}}
-        self.assertEqual(await calls.ask("pre_acting", harmless, fits), harmless)
+        self.assertEqual(await calls.apply("pre_acting", harmless, fits), harmless)
         prompt = {"role": "system", "content": "Be kind."}
         asked = {"role": "user", "content": "How much?"}
-        said = await calls.ask("pre_reasoning", [prompt, asked], hooks.is_json)
+        said = await calls.apply("pre_reasoning", [prompt, asked], hooks.is_json)
         self.assertTrue(said[0]["content"].startswith("Be kind.\n\nPrices"), said)
         self.assertEqual(said[1:], [asked])
 

@@ -405,7 +405,7 @@ class Announced(Case):
                 return known
 
             run = self.host().prepare(copy.deepcopy(ASKED))
-            run.announces(arrived)
+            run.confirm_announcements(arrived)
             await self.read(run)
             with self.subTest(arrives):
                 self.assertEqual(waits, [["look 0"]], "one that may repeat does not wait")
@@ -424,7 +424,7 @@ class Announced(Case):
             await asyncio.Event().wait()
             return True
 
-        run.announces(never)
+        run.confirm_announcements(never)
         reading = asyncio.create_task(self.read(run))
         await waits.wait()
         reading.cancel()

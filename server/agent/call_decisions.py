@@ -17,16 +17,16 @@ from ..schema.validate import check_schema
 from ..session.accept import ANSWERS
 from ..session.call_actions import (
     Ask,
+    ClientResult,
     Execute,
-    Given,
     Job,
     Recover,
     Reply,
-    Send,
+    SendToClient,
     Toolbox,
     Verdict,
     Wait,
-    unattended,
+    is_unattended,
 )
 from ..session.limits import MOST
 from ..session.outcome import ended_by
@@ -37,7 +37,7 @@ from ..types import Answer, Grant, Interrupt, Json, LedgerEntry, Message, Sessio
 # A call in one of these states may have taken effect, whatever the messages say (resume rule 6).
 MAYBE_EXECUTED = ("started", "done", "failed")
 # A call that the page has not answered yet; the page itself sets `started`.
-WITH_PAGE = ("proposed", "waiting", "started")
+WITH_CLIENT = ("proposed", "waiting", "started")
 FORGOTTEN = "It is so old that this server does not know any more whether it ran before."
 # What an interrupt shows to people. An answer counts only if the same would be shown now.
 SHOWN = ("reason", "tool", "args", "message")
@@ -47,7 +47,7 @@ REFUSED = ("decline", "cancel")  # `refused` of a tool's question that got no an
 Begun = Callable[[str, int, str], bool]
 
 
-def unanswered(session: Session) -> list[tuple[ToolCall, Message, bool]]:
+def unanswered_calls(session: Session) -> list[tuple[ToolCall, Message, bool]]:
     """Return the calls without a result, in order, as (call, its message, has the user moved on).
 
     A message that is still open was cut off, so its calls never existed (resume rule 1).
@@ -63,29 +63,29 @@ def unanswered(session: Session) -> list[tuple[ToolCall, Message, bool]]:
             moved_on = True
         elif role == "assistant" and (calls := message.get("tool_calls")):
             if not message.get("open"):
-                left = [call for call in reversed(calls) if call["id"] not in results]
-                found += [(call, message, moved_on) for call in left]
+                pending = [call for call in reversed(calls) if call["id"] not in results]
+                found += [(call, message, moved_on) for call in pending]
     return found[::-1]
 
 
-def asked_about(session: Session) -> dict[str, Interrupt]:
+def interrupts_by_call(session: Session) -> dict[str, Interrupt]:
     """Map call ids to the interrupt about the call, the first if there are several."""
     return {each["call_id"]: each for each in reversed(session["interrupts"]) if "call_id" in each}
 
 
-def never(call_id: str, attempt: int, fingerprint: str) -> bool:
+def never_begun(call_id: str, attempt: int, fingerprint: str) -> bool:
     """Return False: no call was begun here."""
     return False
 
 
-def plan(
+def plan_call(
     session: Session,
     toolbox: Toolbox,
     recoverable: Container[str],
     call: ToolCall,
     message: Message,
     moved_on: bool,
-    begun: Begun = never,
+    begun: Begun = never_begun,
     interrupts: Mapping[str, Interrupt] | None = None,
 ) -> Job | Ask | Wait:
     """Return what to do about one call, by its ledger entry and the answer to its interrupt.
@@ -93,24 +93,26 @@ def plan(
     `interrupts`: those of the session by call id, None to look them up.
     """
     entry = session["calls"].get(call["id"]) or {"state": "proposed"}
-    asked = (asked_about(session) if interrupts is None else interrupts).get(call["id"], {})
-    answer = asked.get("answer")
-    if asked.get("reason") == "client_tool" and entry["state"] in WITH_PAGE:
-        if handed := with_page(session, toolbox, call, entry, asked, moved_on):
-            return handed
+    interrupt = (interrupts_by_call(session) if interrupts is None else interrupts).get(
+        call["id"], {}
+    )
+    answer = interrupt.get("answer")
+    if interrupt.get("reason") == "client_tool" and entry["state"] in WITH_CLIENT:
+        if with_client := action_with_client(session, toolbox, call, entry, interrupt, moved_on):
+            return with_client
     if entry["state"] in MAYBE_EXECUTED or entry["state"] == "indeterminate":
         if call["id"] in recoverable:
             return Recover(call, entry.get("attempt", 0), moved_on)
-        return replay(session, toolbox, begun, call, entry, asked, moved_on)
-    if said := cut_short(message, call):
-        return Reply(call, said, "failed")
+        return action_for_lost_result(session, toolbox, begun, call, entry, interrupt, moved_on)
+    if error := truncation_error(message, call):
+        return Reply(call, error, "failed")
     superseded = Reply(call, SUPERSEDED, "skipped", status="skipped")
     if moved_on and answer is None:
         return superseded
-    verdict = toolbox.verdict(session, as_run(call, entry))
+    verdict = toolbox.verdict(session, with_ledger_args(call, entry))
     entry = with_question(entry, verdict)
-    if ended := declined(session, begun, call, verdict, entry, asked):
-        return ended
+    if refusal := action_for_refusal(session, begun, call, verdict, entry, interrupt):
+        return refusal
     match verdict.action:
         case "wait":
             return Wait()
@@ -118,112 +120,120 @@ def plan(
             return Reply(call, f"Denied: {verdict.reason}", "denied", status="denied")
         case "error":
             return Reply(call, verdict.reason, "failed", status=verdict.status)
-    left = left_to_people(call, verdict, entry)
-    if answer is not None and isinstance(left, Ask) and shows(asked, entry, left):
-        found = settled(session, toolbox, begun, call, verdict, entry, left, answer)
-        return superseded if moved_on and isinstance(found, Ask) else found
+    question = question_about(call, verdict, entry)
+    if (
+        answer is not None
+        and isinstance(question, Ask)
+        and shows_question(interrupt, entry, question)
+    ):
+        action = action_for_answer(session, toolbox, begun, call, verdict, entry, question, answer)
+        return superseded if moved_on and isinstance(action, Ask) else action
     if moved_on:
         return superseded
-    if verdict.action == "run" and not in_question(entry):
+    if verdict.action == "run" and not awaits_answer(entry):
         return execute(call, verdict, entry)
-    return left
+    return question
 
 
-def left_to_people(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask | Send | Reply:
+def question_about(
+    call: ToolCall, verdict: Verdict, entry: LedgerEntry
+) -> Ask | SendToClient | Reply:
     """Return what to ask a person or the page about this call, as it stands now."""
     if verdict.action in ("client", "send"):
-        return to_page(call, verdict, entry)
+        return hand_to_client(call, verdict, entry)
     if verdict.action == "question":
-        return question(call, verdict, entry)
-    if in_question(entry):
-        return tools_question(call, verdict, entry)
-    return approval(call, verdict, entry)
+        return ask_person(call, verdict, entry)
+    if awaits_answer(entry):
+        return ask_for_tool(call, verdict, entry)
+    return ask_approval(call, verdict, entry)
 
 
-def shows(asked: Interrupt, entry: LedgerEntry, left: Ask) -> bool:
+def shows_question(interrupt: Interrupt, entry: LedgerEntry, question: Ask) -> bool:
     """Return whether an interrupt of the document shows exactly what would be asked now."""
-    same = entry.get("fingerprint") == left.entry["fingerprint"]
-    return same and alike(asked, left.interrupt)
+    same = entry.get("fingerprint") == question.entry["fingerprint"]
+    return same and is_same_question(interrupt, question.interrupt)
 
 
-def alike(shown: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+def is_same_question(interrupt: Mapping[str, Any], current: Mapping[str, Any]) -> bool:
     """Return whether two interrupts show the same, except for the remark that a call is old."""
-    message = shown.get("message")
+    message = interrupt.get("message")
     if isinstance(message, str):
-        shown = {**shown, "message": message.removesuffix(f" {FORGOTTEN}")}
-    return canonical([shown.get(k) for k in SHOWN]) == canonical([now.get(k) for k in SHOWN])
+        interrupt = {**interrupt, "message": message.removesuffix(f" {FORGOTTEN}")}
+    return canonical([interrupt.get(k) for k in SHOWN]) == canonical(
+        [current.get(k) for k in SHOWN]
+    )
 
 
-def settled(
+def action_for_answer(
     session: Session,
     toolbox: Toolbox,
     begun: Begun,
     call: ToolCall,
     verdict: Verdict,
     entry: LedgerEntry,
-    left: Ask,
+    question: Ask,
     answer: Answer,
 ) -> Job | Ask:
-    """Return what follows from an answer to the interrupt `left`, which showed the current call.
+    """Return what follows from an answer to `question`, the interrupt that showed this call.
 
     A call whose tool asked a question continues with the answer. If nothing proves that the call
     was allowed, it needs an approval first.
     """
     payload = answer.get("payload")
-    reason = left.interrupt["reason"]
+    reason = question.interrupt["reason"]
     if reason == "tool_call":
-        return approved(session, toolbox, call, verdict, entry, answer["payload"])
+        return execute_approved(session, toolbox, call, verdict, entry, answer["payload"])
     if reason == "client_tool":
-        return Given(call, answer.get("payload") or {})
-    if not in_question(entry):
+        return ClientResult(call, answer.get("payload") or {})
+    if not awaits_answer(entry):
         return Reply(call, as_text(payload), "done", is_error=False, status="ok")
-    asked = {key: value for key, value in entry["input"].items() if key != "refused"}
-    entry = {**entry, "input": {**asked, "answer": payload}}
-    if allowed(begun, call, verdict, entry):
+    tool_question = {key: value for key, value in entry["input"].items() if key != "refused"}
+    entry = {**entry, "input": {**tool_question, "answer": payload}}
+    if may_run(begun, call, verdict, entry):
         return execute(call, verdict, entry)
-    return approval(call, verdict, entry)
+    return ask_approval(call, verdict, entry)
 
 
-def declined(
+def action_for_refusal(
     session: Session,
     begun: Begun,
     call: ToolCall,
     verdict: Verdict,
     entry: LedgerEntry,
-    asked: Interrupt,
+    interrupt: Interrupt,
 ) -> Execute | Reply | None:
     """Return how a refusal ends the call, or None without a refusal.
 
     A refusal counts whatever was shown. A tool that asked a question during its call runs again
     with the refusal as its answer, if this host began the call.
     """
-    answer = asked.get("answer")
-    waits = in_question(entry)
-    if answer is None and waits and unattended(session):
+    answer = interrupt.get("answer")
+    waits = awaits_answer(entry)
+    if answer is None and waits and is_unattended(session):
         answer = {"status": "cancelled", "payload": {"action": "decline"}}
     if answer is None:
         return None
     payload: Any = answer.get("payload")
     if answer["status"] == "resolved":
-        said_no = asked["reason"] == "tool_call" and not payload["approved"]
-        return denied(session, call, payload) if said_no else None
+        said_no = interrupt["reason"] == "tool_call" and not payload["approved"]
+        return denial_reply(session, call, payload) if said_no else None
     runs = waits and verdict.action in ("run", "ask")
     if not runs or not begun(call["id"], entry.get("attempt", 0), verdict.fingerprint):
-        return cancelled(call, answer)
+        return cancellation_reply(call, answer)
     refused = "decline" if payload == {"action": "decline"} else "cancel"  # cancel: no answer
     return execute(call, verdict, {**entry, "input": {**entry["input"], "refused": refused}})
 
 
-def denied(session: Session, call: ToolCall, payload: Json) -> Reply:
+def denial_reply(session: Session, call: ToolCall, payload: Json) -> Reply:
     """Return the result of a call whose approval was refused, with the grant to remember it."""
-    said = payload.get("reason") or ""
-    why = f" Reason: {said}" if said else ""
+    feedback = payload.get("reason") or ""
+    why = f" Reason: {feedback}" if feedback else ""
     text = f"The user denied this call.{why} Do not repeat it unless asked to."
-    grant = granted(session, call, payload)
-    return Reply(call, text, "denied", status="denied", grant=grant, feedback=said)
+    grant = new_grant(session, call, payload)
+    return Reply(call, text, "denied", status="denied", grant=grant, feedback=feedback)
 
 
-def approved(
+def execute_approved(
     session: Session,
     toolbox: Toolbox,
     call: ToolCall,
@@ -242,17 +252,17 @@ def approved(
             return Reply(call, verdict.reason, "failed", status="invalid_arguments")
         entry = without_question(entry)
         entry.pop("args_by", None)
-    grant, policy = granted(session, call, payload), payload.get("policy")
+    grant, policy = new_grant(session, call, payload), payload.get("policy")
     return execute(call, verdict, entry, edited=edited, grant=grant, policy=policy)
 
 
-def replay(
+def action_for_lost_result(
     session: Session,
     toolbox: Toolbox,
     begun: Begun,
     call: ToolCall,
     entry: LedgerEntry,
-    asked: Interrupt,
+    interrupt: Interrupt,
     moved_on: bool,
 ) -> Job | Ask:
     """Return what to do about a call that may have run and whose result is lost (resume rule 6).
@@ -260,33 +270,35 @@ def replay(
     In this order: apply a person's answer about it; run it again if it is repeatable and allowed;
     ask.
     """
-    verdict = toolbox.verdict(session, as_run(call, entry))
+    verdict = toolbox.verdict(session, with_ledger_args(call, entry))
     entry = with_question(entry, verdict)
-    known = allowed(begun, call, verdict, entry)
-    if not known:  # an unproven answer to the tool's question is dropped: the tool asks again
+    is_allowed = may_run(begun, call, verdict, entry)
+    if not is_allowed:  # an unproven answer to the tool's question is dropped: the tool asks again
         entry = without_question(entry)
-    left = ask(call, "indeterminate", "indeterminate", verdict, entry, f"{LOST} What now?")
-    answer = asked.get("answer") if asked.get("reason") == "indeterminate" else None
+    question = interrupt_for_call(
+        call, "indeterminate", "indeterminate", verdict, entry, f"{LOST} What now?"
+    )
+    answer = interrupt.get("answer") if interrupt.get("reason") == "indeterminate" else None
     if answer is not None and entry["state"] == "indeterminate":
-        if found := said_of_lost(call, verdict, answer):
-            return found
-        if shows(asked, entry, left):
+        if reply := reply_for_lost_result(call, verdict, answer):
+            return reply
+        if shows_question(interrupt, entry, question):
             if verdict.action in ("client", "send"):
-                return to_page(call, verdict, entry)
+                return hand_to_client(call, verdict, entry)
             return execute(call, verdict, entry)
-    if verdict.repeatable and (known or still_approved(call, verdict, entry, asked)):
+    if verdict.repeatable and (is_allowed or is_still_approved(call, verdict, entry, interrupt)):
         return execute(call, verdict, entry)
-    if moved_on or unattended(session):
+    if moved_on or is_unattended(session):
         return Reply(call, LOST, "skipped", status="indeterminate")
-    return left
+    return question
 
 
-def said_of_lost(call: ToolCall, verdict: Verdict, answer: Answer) -> Reply | None:
+def reply_for_lost_result(call: ToolCall, verdict: Verdict, answer: Answer) -> Reply | None:
     """Return the result that a person gives to a call whose own is lost; None to run it again."""
     if answer["status"] == "cancelled":
-        said = reason_of(answer)
-        text = f"{LOST}{f' The user says: {said}' if said else ''}"
-        return Reply(call, text, "skipped", status="indeterminate", feedback=said)
+        feedback = reason_of(answer)
+        text = f"{LOST}{f' The user says: {feedback}' if feedback else ''}"
+        return Reply(call, text, "skipped", status="indeterminate", feedback=feedback)
     payload = answer["payload"]
     if payload["action"] == "result":
         return Reply(call, payload.get("content", ""), "done", is_error=False, status="ok")
@@ -295,18 +307,20 @@ def said_of_lost(call: ToolCall, verdict: Verdict, answer: Answer) -> Reply | No
     return None
 
 
-def still_approved(call: ToolCall, verdict: Verdict, entry: LedgerEntry, asked: Interrupt) -> bool:
+def is_still_approved(
+    call: ToolCall, verdict: Verdict, entry: LedgerEntry, interrupt: Interrupt
+) -> bool:
     """Return whether the document still has the approval of exactly this started call."""
-    answer: Answer = asked.get("answer") or {}
+    answer: Answer = interrupt.get("answer") or {}
     payload = answer.get("payload") if answer.get("status") == "resolved" else None
     if not isinstance(payload, dict) or payload.get("approved") is not True:
         return False
     if verdict.action != "ask" or "edited_args" in payload:  # what was shown is not what ran
         return False
-    return shows(asked, entry, approval(call, verdict, entry))
+    return shows_question(interrupt, entry, ask_approval(call, verdict, entry))
 
 
-def allowed(begun: Begun, call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> bool:
+def may_run(begun: Begun, call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> bool:
     """Return whether a call may run without asking.
 
     Either the policy runs it, or this host's claim proves that it began the call with these
@@ -317,12 +331,12 @@ def allowed(begun: Begun, call: ToolCall, verdict: Verdict, entry: LedgerEntry) 
     return begun(call["id"], entry.get("attempt", 0), verdict.fingerprint)
 
 
-def as_run(call: ToolCall, entry: LedgerEntry) -> ToolCall:
+def with_ledger_args(call: ToolCall, entry: LedgerEntry) -> ToolCall:
     """Return the call with the arguments that it runs with: those of its ledger entry, if any."""
     return call if entry.get("args") is None else with_args(call, entry["args"])
 
 
-def in_question(entry: LedgerEntry) -> bool:
+def awaits_answer(entry: LedgerEntry) -> bool:
     """Return whether the call's tool waits for an answer. `entry`: from `with_question`."""
     return entry["state"] == "waiting" and "input" in entry
 
@@ -333,10 +347,10 @@ def with_question(entry: LedgerEntry, verdict: Verdict) -> LedgerEntry:
     It is unusable if this tool cannot ask, if it belongs to other arguments, or if it neither has
     an answer nor waits for one.
     """
-    found = entry.get("input")
-    if isinstance(found, dict) and verdict.may_ask:
-        told = "answer" in found or found.get("refused") in REFUSED
-        usable = told or entry["state"] == "waiting"
+    question = entry.get("input")
+    if isinstance(question, dict) and verdict.may_ask:
+        is_answered = "answer" in question or question.get("refused") in REFUSED
+        usable = is_answered or entry["state"] == "waiting"
         if usable and entry.get("fingerprint") == verdict.fingerprint:
             return entry
     return without_question(entry)
@@ -349,24 +363,24 @@ def without_question(entry: LedgerEntry) -> LedgerEntry:
     return found
 
 
-def goes_on_with(found: Json) -> str:
+def answer_sentence(question: Json) -> str:
     """Return a sentence with the answer that a tool's question has got."""
-    said = "no answer"
-    if found.get("refused") not in REFUSED:
-        said = f"the answer {canonical(browser_safe(found['answer']))}"
-    return f"It goes on with {said} to its question: {found.get('message', '')}"
+    answer = "no answer"
+    if question.get("refused") not in REFUSED:
+        answer = f"the answer {canonical(browser_safe(question['answer']))}"
+    return f"It goes on with {answer} to its question: {question.get('message', '')}"
 
 
-def tools_question(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask:
+def ask_for_tool(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask:
     """Return the question that a tool has asked the person during its call."""
-    asked = entry["input"]
-    schema = asked.get("response_schema")
+    question = entry["input"]
+    schema = question.get("response_schema")
     schema = schema if isinstance(schema, dict) else {"type": "object"}
-    text = str(asked.get("message", ""))
-    return ask(call, "input_required", "waiting", verdict, entry, text, schema)
+    text = str(question.get("message", ""))
+    return interrupt_for_call(call, "input_required", "waiting", verdict, entry, text, schema)
 
 
-def question(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Reply | Ask:
+def ask_person(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Reply | Ask:
     """Return the question of a tool whose result is the person's answer.
 
     Returns a failed result if its `response_schema` cannot be used.
@@ -377,36 +391,36 @@ def question(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Reply | As
         text = f"response_schema cannot be used: {misfits[0]}"
         return Reply(call, text, "failed", status="invalid_arguments")
     text = str(args.get("question", ""))
-    found = ask(call, "input_required", "waiting", verdict, entry, text, schema)
+    interrupt = interrupt_for_call(call, "input_required", "waiting", verdict, entry, text, schema)
     if args.get("suggestions"):
-        found.interrupt["suggestions"] = args["suggestions"]
-    return found
+        interrupt.interrupt["suggestions"] = args["suggestions"]
+    return interrupt
 
 
-def to_page(
+def hand_to_client(
     call: ToolCall, verdict: Verdict, entry: LedgerEntry, state: str = "waiting"
-) -> Ask | Send:
+) -> Ask | SendToClient:
     """Return the request for a result of a page tool, or the notice of a call without one.
 
     A reason in the verdict says why the page must ask the person first.
     """
     if verdict.action == "send":
-        return Send(call, verdict.args or {})
+        return SendToClient(call, verdict.args or {})
     text = f"Run {call['function']['name']} in the page"
-    found = ask(call, "client_tool", state, verdict, entry, text)
+    request = interrupt_for_call(call, "client_tool", state, verdict, entry, text)
     if verdict.reason:
-        found.interrupt["confirm"] = verdict.reason
-    return found
+        request.interrupt["confirm"] = verdict.reason
+    return request
 
 
-def with_page(
+def action_with_client(
     session: Session,
     toolbox: Toolbox,
     call: ToolCall,
     entry: LedgerEntry,
-    asked: Interrupt,
+    interrupt: Interrupt,
     moved_on: bool,
-) -> Given | Send | Reply | Ask | None:
+) -> ClientResult | SendToClient | Reply | Ask | None:
     """Return what to do about a call that was handed to the page.
 
     It stays with the page, even if the session no longer declares the tool, until the page answers
@@ -414,33 +428,35 @@ def with_page(
     arguments that were handed over: if they change, the call is handed over again. None for a tool
     of the server that no page has answered.
     """
-    answer = asked.get("answer")
+    answer = interrupt.get("answer")
     begun = entry["state"] == "started"
     if answer is None and moved_on:
         status = "indeterminate" if begun else "skipped"
         return Reply(call, LOST if begun else SUPERSEDED, "skipped", status=status)
     if answer is not None and answer["status"] == "cancelled":
-        return cancelled(call, answer)
+        return cancellation_reply(call, answer)
     verdict = toolbox.verdict(session, call)
     if verdict.action in ("client", "send"):
-        anew = to_page(call, verdict, entry, "started" if begun else "waiting")
+        new_request = hand_to_client(call, verdict, entry, "started" if begun else "waiting")
         changed = entry.get("fingerprint") not in (None, verdict.fingerprint)
-        if changed or (isinstance(anew, Ask) and not alike(asked, anew.interrupt)):
-            return anew
+        if changed or (
+            isinstance(new_request, Ask) and not is_same_question(interrupt, new_request.interrupt)
+        ):
+            return new_request
     if answer is not None:
-        return Given(call, answer.get("payload") or {})
+        return ClientResult(call, answer.get("payload") or {})
     if verdict.action in ("run", "ask", "question"):
         return None
-    return Ask({**asked, "tool": call["function"]["name"], "args": written(call)}, entry)
+    return Ask({**interrupt, "tool": call["function"]["name"], "args": written_args(call)}, entry)
 
 
-def written(call: ToolCall) -> Json:
+def written_args(call: ToolCall) -> Json:
     """Return a call's arguments as the model wrote them; {} if they are not an object."""
     try:
-        found = loads(call["function"]["arguments"])
+        arguments = loads(call["function"]["arguments"])
     except JSONError:
         return {}
-    return dict(browser_safe(found)) if isinstance(found, dict) else {}
+    return dict(browser_safe(arguments)) if isinstance(arguments, dict) else {}
 
 
 def reason_of(answer: Answer) -> str:
@@ -450,25 +466,25 @@ def reason_of(answer: Answer) -> str:
     return reason if isinstance(reason, str) else ""
 
 
-def cancelled(call: ToolCall, answer: Answer) -> Reply:
+def cancellation_reply(call: ToolCall, answer: Answer) -> Reply:
     """Return the result of a call whose interrupt was cancelled."""
-    said = reason_of(answer)
-    text = f"The user cancelled this call.{f' Reason: {said}' if said else ''}"
-    return Reply(call, text, "skipped", status="skipped", feedback=said)
+    feedback = reason_of(answer)
+    text = f"The user cancelled this call.{f' Reason: {feedback}' if feedback else ''}"
+    return Reply(call, text, "skipped", status="skipped", feedback=feedback)
 
 
-def approval(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask:
+def ask_approval(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask:
     """Return the request to approve a call."""
     text = f"Allow {call['function']['name']}?"
     if "input" in entry:
-        text = f"{text} {goes_on_with(entry['input'])}"
-    found = ask(call, "tool_call", "asking", verdict, entry, text)
+        text = f"{text} {answer_sentence(entry['input'])}"
+    request = interrupt_for_call(call, "tool_call", "asking", verdict, entry, text)
     if verdict.offer:
-        found.interrupt["policy"] = verdict.offer
-    return found
+        request.interrupt["policy"] = verdict.offer
+    return request
 
 
-def ask(
+def interrupt_for_call(
     call: ToolCall,
     reason: str,
     state: str,
@@ -533,7 +549,7 @@ def ledger_entry(
     }
 
 
-def granted(session: Session, call: ToolCall, payload: Json) -> Grant | None:
+def new_grant(session: Session, call: ToolCall, payload: Json) -> Grant | None:
     """Return the grant to remember; None if it exists already or there are too many."""
     if payload.get("remember") != "session":
         return None
@@ -541,8 +557,8 @@ def granted(session: Session, call: ToolCall, payload: Json) -> Grant | None:
     grant: Grant = {"tool": name, "decision": decision}
     if payload.get("match"):
         grant = {"tool": name, "match": payload["match"], "decision": decision}
-    known = session["grants"]
-    return None if grant in known or len(known) >= MOST["grants"] else grant
+    grants = session["grants"]
+    return None if grant in grants or len(grants) >= MOST["grants"] else grant
 
 
 def with_args(call: ToolCall, args: Json) -> ToolCall:
@@ -550,7 +566,7 @@ def with_args(call: ToolCall, args: Json) -> ToolCall:
     return {**call, "function": {**call["function"], "arguments": args}}
 
 
-def cut_short(message: Message, call: ToolCall) -> str:
+def truncation_error(message: Message, call: ToolCall) -> str:
     """Return the error text for a call that was cut off, else "".
 
     Only the last call of a message can be: the model reached its token limit, or its answer broke

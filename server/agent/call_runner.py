@@ -16,28 +16,28 @@ from itertools import groupby
 from typing import Any
 
 from ..session import events
-from ..session.call_actions import Execute, Given, Job, Recover, Reply, Send
+from ..session.call_actions import ClientResult, Execute, Job, Recover, Reply, SendToClient
 from ..session.events import drop, put, state_delta
 from ..session.schema import is_id
 from ..tools import client_tools
 from ..tools.executions import Batch, Executions, Key, SessionKey
 from ..tools.toolbox import Toolbox
 from ..types import Event, Session, ToolCall, ToolResult
-from .call_decisions import MAYBE_EXECUTED, unanswered, with_args
+from .call_decisions import MAYBE_EXECUTED, unanswered_calls, with_args
 from .decide import takes_time
-from .run_records import Writer
+from .run_records import RecordWriter
 
-Left = Callable[[], float | None]  # seconds that the run has left; None without a limit
+SecondsLeft = Callable[[], float | None]  # seconds that the run has left; None without a limit
 UNCONFIRMED = "announcement_unconfirmed"  # a code of `run.warnings`
 RAN_BEFORE = "This call ran on this server before, and this is its result from then."
 SUPERSEDED = "Stopped: superseded by a new user message."
 
 
-class Unclaimed(Exception):
+class ClaimError(Exception):
     """A call cannot be claimed, so it was not run. The text is for the client."""
 
 
-class Jobs:
+class CallRunner:
     """The calls of one run.
 
     `session` is the live document, folded between two events; `new_id("res")` makes an identifier.
@@ -56,17 +56,19 @@ class Jobs:
         clock: Callable[[], int],
         new_id: Callable[[str], str],
         owner: str = "",
-        record: Writer | None = None,
+        record: RecordWriter | None = None,
     ) -> None:
         self._session, self._toolbox = session, toolbox
         self._executions, self._clock, self._new_id = executions, clock, new_id
-        self._owner, self.record = owner, record or Writer(None, None)
+        self._owner, self.record = owner, record or RecordWriter(None, None)
         self.arrived: Callable[[], Awaitable[bool]] = _at_once
         self.stopped = False
         self.horizon_ms = 0  # calls up to this time may have run here: their claims expired
         self._ran_before: set[str] = set()  # calls that an earlier run had begun already
 
-    async def perform(self, jobs: Iterable[Job], left: Left) -> AsyncGenerator[Event, None]:
+    async def perform(
+        self, jobs: Iterable[Job], seconds_left: SecondsLeft
+    ) -> AsyncGenerator[Event, None]:
         """Yield the events of the jobs, in call order.
 
         Adjacent parallel_safe calls run side by side, everything else alone.
@@ -77,9 +79,9 @@ class Jobs:
                 return
             match batch:
                 case [Recover() as job]:
-                    source = self._recover(job)
+                    source = self._recover_result(job)
                 case [Execute(), *_]:
-                    source = self._execute(batch, left)
+                    source = self._execute(batch, seconds_left)
                 case [job]:
                     source = self._answer(job)
             answered = False
@@ -107,17 +109,17 @@ class Jobs:
         """
         ledger = self._session["calls"]
         maybe = (*MAYBE_EXECUTED, "indeterminate")
-        lost = {i for i, entry in ledger.items() if entry["state"] in maybe}
+        lost_ids = {i for i, entry in ledger.items() if entry["state"] in maybe}
         return {
             call["id"]
-            for call, _, _ in (unanswered(self._session) if lost else ())
-            if call["id"] in lost
-            and self._executions.knows(
+            for call, _, _ in (unanswered_calls(self._session) if lost_ids else ())
+            if call["id"] in lost_ids
+            and self._executions.can_attach(
                 self._key(call, ledger[call["id"]].get("attempt", 0)), self._fingerprint(call)
             )
         }
 
-    async def _recover(self, job: Recover) -> AsyncGenerator[Event, None]:
+    async def _recover_result(self, job: Recover) -> AsyncGenerator[Event, None]:
         """Yield the rest of a call's output and its result. A superseded call is ended first."""
         call_id = job.call["id"]
         key, fingerprint = self._key(job.call, job.attempt), self._fingerprint(job.call)
@@ -141,12 +143,14 @@ class Jobs:
         )
         return verdict.fingerprint or str(entry.get("fingerprint", ""))
 
-    def begun(self, call_id: str, attempt: int, fingerprint: str) -> bool:
+    def has_begun(self, call_id: str, attempt: int, fingerprint: str) -> bool:
         """Return whether this host has begun that attempt at the call with these arguments."""
         claim = self._executions.claims.claimed_as(self._session_key, call_id, attempt)
         return bool(fingerprint) and claim == fingerprint
 
-    async def _answer(self, job: Reply | Given | Send) -> AsyncGenerator[Event, None]:
+    async def _answer(
+        self, job: Reply | ClientResult | SendToClient
+    ) -> AsyncGenerator[Event, None]:
         """Yield the result of a call that does not run here."""
         if not isinstance(job, Reply):
             yield client_tools.result(self._session, job, self._clock())
@@ -171,32 +175,34 @@ class Jobs:
             result=result,
         )
 
-    async def _execute(self, jobs: Iterable[Execute], left: Left) -> AsyncGenerator[Event, None]:
+    async def _execute(
+        self, jobs: Iterable[Execute], seconds_left: SecondsLeft
+    ) -> AsyncGenerator[Event, None]:
         """Claim, announce and run calls, as many at once as allowed.
 
-        Closing this generator ends calls that still run. Raises Unclaimed once the running calls
+        Closing this generator ends calls that still run. Raises ClaimError once the running calls
         have ended.
         """
         waiting, unclaimed = deque(jobs), None
-        most = self._executions.most(self._owner)
+        limit = self._executions.limit_of(self._owner)
         with Batch(self._executions) as batch:
-            while waiting or batch.running:
+            while waiting or batch.running_count:
                 if self._ends:
                     waiting.clear()
-                while waiting and batch.running < most:
+                while waiting and batch.running_count < limit:
                     job = waiting.popleft()
-                    seconds = self._patience(job, left)
+                    seconds = self._seconds_allowed(job, seconds_left)
                     if takes_time(job) and seconds <= 0:  # next_step stops the run
                         continue
                     key = self._key(job.call, job.entry["attempt"])
                     try:
                         refused = self._claim(job, key)
                     except OSError as error:  # a full disk
-                        unclaimed = Unclaimed(_not_run(job, error))
+                        unclaimed = ClaimError(_not_run(job, error))
                         waiting.clear()
                         # The client's copy may say `started` already, so correct it.
-                        known = self._session["calls"][job.call["id"]]
-                        yield state_delta(put("calls", job.call["id"], value=known))
+                        stored_entry = self._session["calls"][job.call["id"]]
+                        yield state_delta(put("calls", job.call["id"], value=stored_entry))
                         break
                     if refused == "expired":  # next_step asks about it, by the new horizon
                         continue
@@ -207,7 +213,7 @@ class Jobs:
                     try:
                         yield self._announcement(job)
                         if not job.repeatable and not await self.arrived():
-                            yield self._unconfirmed(job)
+                            yield self._unconfirmed_warning(job)
                     except BaseException:  # the call has not begun, even if it was announced
                         if not job.repeatable:
                             self._executions.claims.release(*key)
@@ -222,7 +228,7 @@ class Jobs:
                     fingerprint = str(job.entry.get("fingerprint", ""))
                     name = job.call["function"]["name"]
                     batch.begin(key, name, fingerprint, work, lasting=not job.repeatable)
-                if batch.running:
+                if batch.running_count:
                     for event in await batch.next():
                         yield event
         if unclaimed:
@@ -255,7 +261,7 @@ class Jobs:
             return "expired"
         return ""
 
-    def _unconfirmed(self, job: Execute) -> Event:
+    def _unconfirmed_warning(self, job: Execute) -> Event:
         """Return a warning that a call begins although the client may not have its announcement."""
         name = job.call["function"]["name"]
         warning = {
@@ -270,21 +276,21 @@ class Jobs:
     def _announcement(self, job: Execute) -> Event:
         """Return the `tool.exec` of a call: stores its ledger entry, removes its interrupts."""
         call_id = job.call["id"]
-        asked = enumerate(self._session["interrupts"])
-        places = [str(n) for n, each in asked if each.get("call_id") == call_id]
+        interrupts = enumerate(self._session["interrupts"])
+        places = [str(n) for n, interrupt in interrupts if interrupt.get("call_id") == call_id]
         changes = [put("calls", call_id, value=job.entry)]
         changes += [drop("interrupts", place) for place in reversed(places)]
         if job.grant:
             changes.append(put("grants", "-", value=job.grant))
         return events.tool_exec(call_id, changes, self._clock())
 
-    def _patience(self, job: Execute, left: Left) -> float:
+    def _seconds_allowed(self, job: Execute, seconds_left: SecondsLeft) -> float:
         """Return the seconds that a call may take before the run reaches its time limit.
 
         Infinity without a limit. A call that may not run twice also has the grace that it has after
         a disconnect, unless no time is left at all.
         """
-        if (seconds := left()) is None:
+        if (seconds := seconds_left()) is None:
             return math.inf
         return seconds if job.repeatable or seconds <= 0 else seconds + self._executions.grace_s
 
@@ -310,9 +316,9 @@ async def _at_once() -> bool:
 
 def _with_hint(event: Event, hint: str) -> Event:
     """Return the result event of a call with a hint for people."""
-    ours = event["metadata"]["yaa"]
-    result = {**ours.get("result", {}), "hint": hint}
-    return {**event, "metadata": {"yaa": {**ours, "result": result}}}
+    metadata = event["metadata"]["yaa"]
+    result = {**metadata.get("result", {}), "hint": hint}
+    return {**event, "metadata": {"yaa": {**metadata, "result": result}}}
 
 
 def _batches(jobs: Iterable[Job]) -> Iterator[list[Any]]:

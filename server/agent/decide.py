@@ -24,13 +24,31 @@ from ..session import outcome as output
 from ..session import prompts
 from ..session.accept import ANSWERS
 from ..session.agent_definition import wants_finish
-from ..session.call_actions import Ask, Execute, Job, Reply, Toolbox, Wait, unattended
-from ..session.limits import capped
-from ..session.modes import FINISH, Mode, answers, beyond, exhausted, mode_of, places, used
+from ..session.call_actions import Ask, Execute, Job, Reply, Toolbox, Wait, is_unattended
+from ..session.limits import cap_limits
+from ..session.modes import (
+    FINISH,
+    Mode,
+    call_places,
+    calls_used,
+    is_exhausted,
+    mode_of,
+    refuse_beyond,
+    turn_answers,
+)
 from ..session.plan import failed_task
 from ..session.prompts import SUM_UP, progress
 from ..types import Interrupt, Json, Message, Session, ToolCall
-from .call_decisions import FORGOTTEN, LOST, Begun, approval, asked_about, never, plan, unanswered
+from .call_decisions import (
+    FORGOTTEN,
+    LOST,
+    Begun,
+    ask_approval,
+    interrupts_by_call,
+    never_begun,
+    plan_call,
+    unanswered_calls,
+)
 
 MOST_WAITS = 2  # calls waiting for other calls that are planned ahead
 
@@ -111,7 +129,7 @@ def next_step(
     elapsed_ms: int = 0,
     recoverable: Container[str] = (),
     horizon_ms: int = 0,
-    begun: Begun = never,
+    begun: Begun = never_begun,
 ) -> Step:
     """Return the next step of the run. Reads the session and changes nothing.
 
@@ -125,29 +143,33 @@ def next_step(
     mode = mode_of(session)
     plans = _planned(mode, session, toolbox, recoverable, begun, horizon_ms)
     jobs = tuple(item for item in plans if not isinstance(item, Ask | Wait))
-    if late := out_of_time(session, limits, elapsed_ms, jobs):
+    if time_stop := out_of_time(session, limits, elapsed_ms, jobs):
         jobs = tuple(job for job in jobs if not takes_time(job))
         if not jobs:
-            return late
+            return time_stop
     if jobs:
         return RunTools(jobs)
     if asks := tuple(item for item in plans if isinstance(item, Ask)):
         return Stop("interrupted", "awaiting", asks)
     if declined := session["run"].get("declined"):
         return Stop("failed" if declined == "failed" else "interrupted", declined)
-    if over := answered(session, toolbox):
-        if over.status == "completed" and wants_title(session):
+    if final_stop := stop_after_answer(session, toolbox):
+        if final_stop.status == "completed" and wants_title(session):
             return NameSession()
-        return over
-    if lost := hopeless(session, mode):
-        return lost
-    limits = limits if mode.most_rounds is None else capped(limits, {"max_steps": mode.most_rounds})
-    if limit := over_limit(session, limits, elapsed_ms):  # after `answered`: keep a final answer
-        if limit["limit"] == "max_steps" and sums_up(session, limits):
-            return with_room(session, [], model, SUM_UP, sums_up=True)
-        return Stop("interrupted", "limit", interrupts=(limit,))
-    tools, note = offered(session, toolbox, mode), progress(session, limits)
-    return with_room(session, tools, model, note, choice=forced(session))
+        return final_stop
+    if failure := goal_failure(session, mode):
+        return failure
+    limits = (
+        limits if mode.most_rounds is None else cap_limits(limits, {"max_steps": mode.most_rounds})
+    )
+    if exceeded_limit := over_limit(
+        session, limits, elapsed_ms
+    ):  # after `stop_after_answer`: keep a final answer
+        if exceeded_limit["limit"] == "max_steps" and sums_up(session, limits):
+            return fit_to_window(session, [], model, SUM_UP, sums_up=True)
+        return Stop("interrupted", "limit", interrupts=(exceeded_limit,))
+    tools, note = offered_tools(session, toolbox, mode), progress(session, limits)
+    return fit_to_window(session, tools, model, note, choice=forced_tool(session))
 
 
 def _planned(
@@ -163,91 +185,95 @@ def _planned(
     If there are jobs, planning ends after more than MOST_WAITS calls that wait for them: these are
     planned again after each result.
     """
-    if not (left := unanswered(session)):
+    if not (pending := unanswered_calls(session)):
         return []
-    asked, before = asked_about(session), used(mode, session)
+    interrupts, calls_before = interrupts_by_call(session), calls_used(mode, session)
     plans: list[Job | Ask | Wait] = []
     jobs = waits = 0
-    last, beside = None, {}
-    for call, message, moved_on in left:
+    last, places_in_message = None, {}
+    for call, message, moved_on in pending:
         if jobs and waits > MOST_WAITS:
             break
         if message is not last:
-            last, beside = message, places(message)
-        if not moved_on and (reply := beyond(mode, session, call, message, before, beside)):
+            last, places_in_message = message, call_places(message)
+        if not moved_on and (
+            reply := refuse_beyond(mode, session, call, message, calls_before, places_in_message)
+        ):
             plans.append(reply)
             jobs += 1
             continue
         item = (call, message, moved_on)
-        found = plan(session, toolbox, recoverable, *item, begun, asked)
-        if mode.in_order and isinstance(found, Execute):
-            found = replace(found, parallel_safe=False)
-        found = dated(session, toolbox, horizon_ms, begun, found, item, asked.get(call["id"]))
-        plans.append(found)
-        jobs += not isinstance(found, Ask | Wait)
-        waits += isinstance(found, Wait)
+        planned = plan_call(session, toolbox, recoverable, *item, begun, interrupts)
+        if mode.in_order and isinstance(planned, Execute):
+            planned = replace(planned, parallel_safe=False)
+        planned = with_asked_time(
+            session, toolbox, horizon_ms, begun, planned, item, interrupts.get(call["id"])
+        )
+        plans.append(planned)
+        jobs += not isinstance(planned, Ask | Wait)
+        waits += isinstance(planned, Wait)
     return plans
 
 
-def dated(
+def with_asked_time(
     session: Session,
     toolbox: Toolbox,
     horizon_ms: int,
     begun: Begun,
-    found: Job | Ask | Wait,
-    item: tuple[ToolCall, Message, bool],
-    asked: Interrupt | None,
+    planned: Job | Ask | Wait,
+    call_context: tuple[ToolCall, Message, bool],
+    interrupt: Interrupt | None,
 ) -> Job | Ask | Wait:
     """Return the decision with the time at which the call was asked about.
 
     A call that may not run twice, and was asked about or made before the horizon, is asked about
     again.
     """
-    call, message, _ = item
-    if isinstance(found, Ask):
+    call, message, _ = call_context
+    if isinstance(planned, Ask):
         now_ms = max(session["run"].get("started_at", 0), horizon_ms + 1)
-        return replace(found, interrupt={**found.interrupt, "asked_at": now_ms})
-    if not isinstance(found, Execute) or found.repeatable:
-        return found
-    since_ms = message.get("at") if asked is None else asked.get("asked_at", 0)
+        return replace(planned, interrupt={**planned.interrupt, "asked_at": now_ms})
+    if not isinstance(planned, Execute) or planned.repeatable:
+        return planned
+    since_ms = message.get("at") if interrupt is None else interrupt.get("asked_at", 0)
     if not horizon_ms or not isinstance(since_ms, int) or since_ms > horizon_ms:
-        return replace(found, since_ms=since_ms if isinstance(since_ms, int) else None)
-    again = plan(session, toolbox, (), *item, begun, {})
-    if unattended(session):
+        return replace(planned, since_ms=since_ms if isinstance(since_ms, int) else None)
+    new_plan = plan_call(session, toolbox, (), *call_context, begun, {})
+    if is_unattended(session):
         return Reply(call, LOST, "skipped", status="indeterminate")
-    if not isinstance(again, Ask):  # the policy would run it without asking
+    if not isinstance(new_plan, Ask):  # the policy would run it without asking
         entry = session["calls"].get(call["id"]) or {}
-        again = approval(call, toolbox.verdict(session, call), entry)
-    if again.interrupt["reason"] == "tool_call":
-        text = f"{again.interrupt['message']} {FORGOTTEN}"
-        again = replace(again, interrupt={**again.interrupt, "message": text})
-    return dated(session, toolbox, horizon_ms, begun, again, item, None)
+        new_plan = ask_approval(call, toolbox.verdict(session, call), entry)
+    if new_plan.interrupt["reason"] == "tool_call":
+        text = f"{new_plan.interrupt['message']} {FORGOTTEN}"
+        new_plan = replace(new_plan, interrupt={**new_plan.interrupt, "message": text})
+    return with_asked_time(session, toolbox, horizon_ms, begun, new_plan, call_context, None)
 
 
-def offered(session: Session, toolbox: Toolbox, mode: Mode) -> list[Json]:
+def offered_tools(session: Session, toolbox: Toolbox, mode: Mode) -> list[Json]:
     """Return the tools of the next model call.
 
     Once the mode allows no more calls: `finish` if the run must end by it, else none.
     """
-    tools = toolbox.declared(session)
-    if exhausted(mode, session):
+    tools = toolbox.declarations(session)
+    if is_exhausted(mode, session):
         ends = wants_finish(session) or output.schema_of(session) is not None
         tools = [tool for tool in tools if ends and tool["function"]["name"] == FINISH]
     return tools
 
 
-def forced(session: Session) -> str | None:
+def forced_tool(session: Session) -> str | None:
     """Return the tool that must be called, a tool's name or `required`; None for a free choice.
 
     It is `finish` once a text answer has missed its schema, else what the session asks for.
     """
-    if output.schema_of(session) is not None and output.misses(session):
+    if output.schema_of(session) is not None and output.count_misses(session):
         return FINISH
     return session["config"].get("llm_api", {}).get("tool_choice") or None
 
 
-def with_room(
-    session: Session, tools: list[Json], model: Model, note: str, **more: Any
+def fit_to_window(
+    session: Session, tools: list[Json], model: Model, note: str, **options: Any
 ) -> CallModel | Compact | Stop:
     """Return the model call, or a compaction or a stop if it does not fit the model's window."""
 
@@ -257,18 +283,18 @@ def with_room(
         return Compact(compaction)
     if too_large:
         budget = budget_of(session, model.name, model.facts)
-        over = compact.interrupt(session, budget, too_large, measure.total)
-        return Stop("interrupted", "limit", interrupts=(over,))
-    return CallModel(measure, request.messages(note), request.tools, **more)
+        overflow = compact.interrupt(session, budget, too_large, measure.total)
+        return Stop("interrupted", "limit", interrupts=(overflow,))
+    return CallModel(measure, request.messages(note), request.tools, **options)
 
 
 # -- the end --------------------------------------------------------------------------------------
 
 
-def answered(session: Session, toolbox: Toolbox) -> Stop | None:
+def stop_after_answer(session: Session, toolbox: Toolbox) -> Stop | None:
     """Return the stop that follows from the last message, or None if the run goes on."""
     last = None
-    for message in heard(session):
+    for message in complete_messages(session):
         if message["role"] == "system":
             continue  # system messages neither ask nor answer
         if message["role"] == "user":
@@ -276,13 +302,13 @@ def answered(session: Session, toolbox: Toolbox) -> Stop | None:
         if last is None:
             last = message
         if message["role"] == "assistant":  # tool results come after their assistant message
-            if call := finishing(session, message):
-                return Stop("completed", "completed", output=given(session, toolbox, call))
-            return in_words(session, message) if message is last else None
+            if call := ending_finish_call(session, message):
+                return Stop("completed", "completed", output=finish_output(session, toolbox, call))
+            return stop_after_text(session, message) if message is last else None
     return Stop("completed", "completed")  # no user message at all
 
 
-def in_words(session: Session, message: Message) -> Stop | None:
+def stop_after_text(session: Session, message: Message) -> Stop | None:
     """Return the stop after an answer without calls, or None if the run goes on.
 
     It goes on after a progress report at a limit, and after an answer that misses the output
@@ -291,14 +317,14 @@ def in_words(session: Session, message: Message) -> Stop | None:
     if message["id"] == session["run"].get("summary"):
         return None
     if (schema := output.schema_of(session)) is not None:
-        value, wrong = output.read(message.get("content"), schema)
+        value, wrong = output.read_output(message.get("content"), schema)
         return None if wrong else Stop("completed", "completed", output=(value,))
     if wants_finish(session):
         return Stop("interrupted", "awaiting")
     return Stop("completed", "completed")
 
 
-def finishing(session: Session, message: Message) -> ToolCall | None:
+def ending_finish_call(session: Session, message: Message) -> ToolCall | None:
     """Return the `finish` call of this message that ended the run, or None."""
     for call in message.get("tool_calls") or ():
         state = session["calls"].get(call["id"], {}).get("state")
@@ -307,24 +333,24 @@ def finishing(session: Session, message: Message) -> ToolCall | None:
     return None
 
 
-def given(session: Session, toolbox: Toolbox, call: ToolCall) -> tuple[Any, ...]:
+def finish_output(session: Session, toolbox: Toolbox, call: ToolCall) -> tuple[Any, ...]:
     """Return the checked and repaired output of a `finish` call; () if there is no schema."""
     schema = output.schema_of(session)
     args = None if schema is None else toolbox.verdict(session, call).args
-    return () if schema is None or args is None else (output.unwrapped(schema, args),)
+    return () if schema is None or args is None else (output.unwrap_output(schema, args),)
 
 
-def hopeless(session: Session, mode: Mode) -> Fail | None:
+def goal_failure(session: Session, mode: Mode) -> Fail | None:
     """Return why the run cannot reach its goal, or None."""
     if mode.plans and (task := failed_task(session)):
         return Fail("task_failed", f"The plan cannot be carried out: {task}")
-    if output.schema_of(session) is not None and output.misses(session) >= output.TRIES:
+    if output.schema_of(session) is not None and output.count_misses(session) >= output.TRIES:
         text = f"The model gave no answer that fits the wanted schema in {output.TRIES} tries."
         return Fail("output_invalid", text)
     return None
 
 
-def heard(session: Session) -> Iterator[Message]:
+def complete_messages(session: Session) -> Iterator[Message]:
     """Yield the messages that count, newest first: no errors and no incomplete ones."""
     for message in reversed(session["messages"]):
         if message["role"] != "error" and not message.get("open"):
@@ -345,7 +371,7 @@ def sums_up(session: Session, limits: Mapping[str, Any]) -> bool:
     Not if `on_limit` is `stop`, nor before its first answer to the user's last message, nor if its
     last answer is such a report.
     """
-    last = next(answers(session), None)
+    last = next(turn_answers(session), None)
     done = last is None or last["id"] == session["run"].get("summary")
     return not done and limits.get("on_limit") != "stop"
 
@@ -397,7 +423,7 @@ def consecutive_errors(session: Session) -> int:
     A user message or any other result ends the row.
     """
     count = 0
-    for message in heard(session):
+    for message in complete_messages(session):
         role = message["role"]
         if role == "tool":
             status = (message.get("result") or {}).get("status")

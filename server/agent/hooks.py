@@ -72,7 +72,7 @@ logger = log.get("hooks")
 Function = Callable[[Any, "HookContext"], Any]
 
 
-class HookFailed(Exception):
+class HookError(Exception):
     """A hook of the security band failed, so the run ends. The text is for the client."""
 
 
@@ -157,11 +157,11 @@ class Hooks:
             hooks.sort(key=lambda each: each.priority)  # stable: ties by file, then by place in it
 
     @property
-    def watched(self) -> dict[str, str]:
+    def event_points(self) -> dict[str, str]:
         """Return the event types that are shown to hooks, each with its point."""
         return {kind: point for point in self._at for kind in POINTS[point]}
 
-    def at(self, point: str) -> list[Hook]:
+    def hooks_at(self, point: str) -> list[Hook]:
         """Return the hooks of a point, in their order."""
         return self._at.get(point, [])
 
@@ -170,7 +170,7 @@ class Hooks:
         loaded = [
             {"name": each.name, "point": point, "priority": each.priority}
             for point in POINTS
-            for each in self.at(point)
+            for each in self.hooks_at(point)
         ]
         return {"loaded": loaded, "problems": self.problems}
 
@@ -192,24 +192,24 @@ def _load(path: Path) -> list[Hook] | str:
 # -- calling --------------------------------------------------------------------------------------
 
 
-class Calls:
+class HookCaller:
     """The hooks of a server, called by one run."""
 
     def __init__(self, hooks: Hooks, session: Session, about: Mapping[str, str]) -> None:
         self._hooks, self._session, self._about = hooks, session, dict(about)
         self._off: set[str] = set()  # chunk hooks that have failed in this run
 
-    def any(self, point: str) -> bool:
+    def has_hooks(self, point: str) -> bool:
         """Return whether the point has hooks."""
-        return bool(self._hooks.at(point))
+        return bool(self._hooks.hooks_at(point))
 
-    async def ask(self, point: str, value: Any, fits: Callable[[Any], str] | None = None) -> Any:
+    async def apply(self, point: str, value: Any, fits: Callable[[Any], str] | None = None) -> Any:
         """Return `value` as changed by the hooks of a point.
 
         `fits` returns what is wrong with a replacement, "" if nothing; without `fits` nothing may
-        be replaced. Raises HookFailed if a hook of the security band fails.
+        be replaced. Raises HookError if a hook of the security band fails.
         """
-        for each in self._hooks.at(point):
+        for each in self._hooks.hooks_at(point):
             if each.name in self._off:
                 continue
             given, why, error = await _called(each, copy.deepcopy(value), self._context(point))
@@ -227,7 +227,7 @@ class Calls:
         if each.point in CHUNKS:
             self._off.add(each.name)  # it would fail again for each chunk
         if each.guards and each.point != "error":
-            raise HookFailed(
+            raise HookError(
                 f"The run was stopped: the security hook {each.name} {why.split(':')[0]}."
                 f" The server's log has the details under {incident}."
             )
@@ -252,7 +252,7 @@ async def _called(
     if each.stuck >= MOST_STUCK:
         return None, f"is not called: {each.stuck} earlier calls have not come back", None
     is_async = inspect.iscoroutinefunction(each.function)
-    call = owner_code.awaited if is_async else owner_code.in_thread
+    call = owner_code.run_async if is_async else owner_code.run_in_thread
     task = asyncio.ensure_future(call(each.function, value, context))
     try:
         await asyncio.wait({task}, timeout=each.timeout_s)
@@ -267,7 +267,7 @@ async def _called(
     return outcome.value, "", None
 
 
-def _abandon(each: Hook, task: asyncio.Future[owner_code.Outcome], is_async: bool) -> None:
+def _abandon(each: Hook, task: asyncio.Future[owner_code.ErrorCapture], is_async: bool) -> None:
     """Stop waiting for a call and count it until it ends: a thread cannot be killed."""
     each.stuck += 1
 
@@ -283,7 +283,7 @@ def _abandon(each: Hook, task: asyncio.Future[owner_code.Outcome], is_async: boo
 # -- what fits ------------------------------------------------------------------------------------
 
 
-def has(*fields: tuple[str, type]) -> Callable[[Any], str]:
+def has_fields(*fields: tuple[str, type]) -> Callable[[Any], str]:
     """Return a check that a replacement is a JSON object with these members of these types."""
 
     def fits(given: Any) -> str:
@@ -311,71 +311,71 @@ def is_json(value: Any) -> str:
 # is folded, like every other change, or it changes a request that is never stored.
 
 
-class Points:
+class RunHooks:
     """The points of one run."""
 
     def __init__(
         self, hooks: Hooks, session: Session, toolbox: Toolbox, about: Mapping[str, str]
     ) -> None:
-        self._calls = Calls(hooks, session, about)
+        self._calls = HookCaller(hooks, session, about)
         self._session, self._toolbox = session, toolbox
-        self.watched = hooks.watched
+        self.watched = hooks.event_points
 
-    async def opened(self) -> None:
+    async def pre_call(self) -> None:
         """Call pre_call with the messages of the session, before anything is done."""
-        if self._calls.any("pre_call"):
-            await self._calls.ask("pre_call", {"messages": self._session["messages"]})
+        if self._calls.has_hooks("pre_call"):
+            await self._calls.apply("pre_call", {"messages": self._session["messages"]})
 
-    async def asking(self, messages: list[Message]) -> list[Message]:
+    async def pre_reasoning(self, messages: list[Message]) -> list[Message]:
         """Call pre_reasoning with the request, system prompt first; return it. It is not stored."""
-        return list(await self._calls.ask("pre_reasoning", messages, _is_request))
+        return list(await self._calls.apply("pre_reasoning", messages, _is_request))
 
-    async def answered(self, message_id: str) -> list[Event]:
+    async def post_reasoning(self, message_id: str) -> list[Event]:
         """Call post_reasoning with the model's message, before its calls are decided.
 
         Returns the event that replaces it, if any.
         """
         return await self._rewritten("post_reasoning", message_id)
 
-    async def acting(self, jobs: Iterable[Job]) -> tuple[Job, ...]:
+    async def pre_acting(self, jobs: Iterable[Job]) -> tuple[Job, ...]:
         """Call pre_acting for every call that is about to be executed; return the jobs.
 
         A hook may change the arguments or refuse the call.
         """
-        if not self._calls.any("pre_acting"):
+        if not self._calls.has_hooks("pre_acting"):
             return tuple(jobs)
-        return tuple([await self._acting(job) for job in jobs])
+        return tuple([await self._pre_acting(job) for job in jobs])
 
-    async def passing(self, event: Event) -> Event:
-        """Call the point of an event of a `watched` type; return the event, before it is folded."""
+    async def on_event(self, event: Event) -> Event:
+        """Call the point of an event, if its type has one. Return the event, not yet folded."""
         point = self.watched[event["type"]]
         if point == "post_acting":
             return await self._result(event)
         if point == "error":
             told = {"code": event["code"], "message": event["message"]}
-            await self._calls.ask(point, told)
+            await self._calls.apply(point, told)
         else:
-            await self._calls.ask(point, event)
+            await self._calls.apply(point, event)
         return event
 
-    async def compressing(self, ops: list[Op], record: CompactionRecord) -> None:
+    async def pre_compress(self, ops: list[Op], record: CompactionRecord) -> None:
         """Call pre_compress with the operations that make the view smaller."""
-        await self._calls.ask("pre_compress", {"ops": ops, "record": record})
+        await self._calls.apply("pre_compress", {"ops": ops, "record": record})
 
-    async def stopping(self, status: str, interrupts: list[Interrupt]) -> list[Event]:
+    async def on_end(self, status: str, interrupts: list[Interrupt]) -> list[Event]:
         """Call on_interrupt if there are interrupts, post_call if the run is completed.
 
         post_call gets the final message. Returns the event that replaces it, if any.
         """
         if interrupts:
-            await self._calls.ask("on_interrupt", {"status": status, "interrupts": interrupts})
+            await self._calls.apply("on_interrupt", {"status": status, "interrupts": interrupts})
         last = self._session["messages"][-1:]
         if status == "completed" and last and last[0]["role"] == "assistant":
             return await self._rewritten("post_call", last[0]["id"])
         return []
 
     async def _rewritten(self, point: str, message_id: str) -> list[Event]:
-        if not self._calls.any(point):
+        if not self._calls.has_hooks(point):
             return []
         messages = self._session["messages"]
         found = [n for n, message in enumerate(messages) if message["id"] == message_id]
@@ -385,7 +385,7 @@ class Points:
         before: Json = {key: document[key] for key in keys if document.get(key)}
         before["id"] = message_id
         before.setdefault("content", "")
-        after = await self._calls.ask(point, before, lambda given: _is_answer(given, before))
+        after = await self._calls.apply(point, before, lambda given: _is_answer(given, before))
         changes = [
             _change(f"/{found[-1]}/{key}", after.get(key))
             for key in keys
@@ -393,12 +393,12 @@ class Points:
         ]
         return [events.messages_filled(changes)] if changes else []
 
-    async def _acting(self, job: Job) -> Job:
+    async def _pre_acting(self, job: Job) -> Job:
         if not isinstance(job, Execute):
             return job
         name = job.like or job.call["function"]["name"]  # one name for all tools that act alike
         told = {"id": job.call["id"], "name": name, "args": job.args}
-        given = await self._calls.ask("pre_acting", told, has(("args", dict)))
+        given = await self._calls.apply("pre_acting", told, has_fields(("args", dict)))
         if refused := given.get("refused"):
             return Reply(job.call, f"not run: {refused}", "denied", status="denied")
         if given["args"] == job.args:
@@ -419,8 +419,8 @@ class Points:
         ours = event["metadata"]["yaa"]
         told = {"id": event["toolCallId"], "name": ours["name"], "content": event["content"]}
         told |= {"is_error": bool(ours.get("is_error")), "result": ours.get("result")}
-        fits = has(("content", str), ("is_error", bool))
-        given = await self._calls.ask("post_acting", told, fits)
+        fits = has_fields(("content", str), ("is_error", bool))
+        given = await self._calls.apply("post_acting", told, fits)
         if given == told:
             return event
         ours = {k: v for k, v in ours.items() if k not in ("is_error", "result")}
@@ -454,7 +454,7 @@ def _is_answer(given: Any, before: Json) -> str:
 
     Calls may be left out or have other arguments, but none may be added.
     """
-    if why := has(("content", str))(given):
+    if why := has_fields(("content", str))(given):
         return why
     known = {call["id"]: call["function"]["name"] for call in before.get("tool_calls") or ()}
     for call in given.get("tool_calls") or ():

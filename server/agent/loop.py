@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
-from ..agents.registry import Agents
+from ..agents.registry import AgentRegistry
 from ..config import Config
 from ..context import compact as context
 from ..errors import Problem
@@ -33,20 +33,20 @@ from ..session import accept, agent_definition, config_schema, events, prompts, 
 from ..session import run_record as account
 from ..session.events import put, state_delta
 from ..session.fold import Folder, digest, find_message, fold
-from ..session.limits import Ceilings, capped
+from ..session.limits import LimitCeilings, cap_limits
 from ..telemetry import log, tracing
 from ..telemetry.metrics import Metrics, Row
 from ..tools.execution_claims import Claims, Locks
 from ..tools.executions import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
 from ..types import AgentDefinition, Event, Interrupt, Json, RunInfo, Session
-from .call_runner import Jobs, Unclaimed
+from .call_runner import CallRunner, ClaimError
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
-from .hooks import HookFailed, Hooks, Points
-from .observer import Witness
-from .run_records import RunRecords, StopSignals, Writer
-from .side_calls import Beside
+from .hooks import HookError, Hooks, RunHooks
+from .observer import RunObserver
+from .run_records import RecordWriter, RunRecords, StopSignals
+from .side_calls import SideCalls
 
 SLACK_S = 0.05  # how far the clock of a run and that of a timeout may differ
 REST_S = 0.005  # a run yields to the event loop after this long without a wait
@@ -95,8 +95,8 @@ class BaseAgent:
         toolbox: Toolbox,
         claims: Claims,
         *,
-        agents: Agents | None = None,
-        ceilings: Ceilings | None = None,
+        agents: AgentRegistry | None = None,
+        ceilings: LimitCeilings | None = None,
         locks: Locks | None = None,
         metrics: Row | None = None,
         clock: Callable[[], int] = now_ms,
@@ -109,9 +109,9 @@ class BaseAgent:
     ) -> None:
         limits = config.server["limits"]
         self.defaults = config.session
-        self.ceilings = ceilings or Ceilings(limits, {})
+        self.ceilings = ceilings or LimitCeilings(limits, {})
         self.models, self.toolbox = models, toolbox
-        self.agents = agents or Agents(limits=config.session["config"]["limits"])
+        self.agents = agents or AgentRegistry(limits=config.session["config"]["limits"])
         grace_s = limits["disconnect_grace_s"]
         self.executions = Executions(claims, grace_s, self.ceilings, locks or Locks())
         self.clock, self.ids, self.sink = clock, ids, sink
@@ -137,12 +137,14 @@ class BaseAgent:
         """
         session, told = accept.accept_for_run(document)
         self.toolbox.admit(session)
-        agent, remarks = self.agents.resolved(session, owner)
+        agent, remarks = self.agents.resolve_with_warnings(session, owner)
         remarks = [*remarks, *config_schema.remarks(session, self.toolbox.names())]
         remarks += history.remarks(prompts.custom({**session.get("config", {}), "agent": agent}))
         run_id = self.ids("run")
         now, ids, host = self.clock(), self.ids, self.toolbox.host
-        opening = accept.opening(session, self.defaults, agent, run_id, now, ids, host, remarks)
+        opening = accept.opening_events(
+            session, self.defaults, agent, run_id, now, ids, host, remarks
+        )
         opening[1:1] = told
         return Accepted(session, agent, opening)
 
@@ -179,7 +181,7 @@ class BaseAgent:
                 "This session is running here already. Wait for that run, or close its stream.",
                 headers={"Retry-After": "1", "x-should-retry": "false"},
             )
-        self._look()  # earlier stop requests do not concern this run
+        self._obey_stop_requests()  # earlier stop requests do not concern this run
         self._active[session] = run
         run.release = finalize(run, self._forget, session)  # at the latest on garbage collection
 
@@ -194,10 +196,10 @@ class BaseAgent:
         with suppress(OSError):  # a full disk: only other processes miss the request
             self._signals.send(session)
         for _ in range(round(STOP_S / WATCH_S)):
-            if not self._runs(session):
+            if not self._has_runs(session):
                 return True
             await asyncio.sleep(WATCH_S / 5 if ran else WATCH_S)
-        return not self._runs(session)
+        return not self._has_runs(session)
 
     def _stop(self, session: SessionKey) -> bool:
         run = self._active.get(session)
@@ -205,15 +207,15 @@ class BaseAgent:
             run.stop()
         return bool(self.executions.stop(session, STOPPED)) or run is not None
 
-    def _runs(self, session: SessionKey) -> bool:
-        here = session in self._active or self.executions.runs(session)
-        return here or self.executions.locks.held(session_lock(session))
+    def _has_runs(self, session: SessionKey) -> bool:
+        runs_here = session in self._active or self.executions.is_running(session)
+        return runs_here or self.executions.locks.is_held(session_lock(session))
 
-    def _look(self) -> None:
+    def _obey_stop_requests(self) -> None:
         """Stop the sessions for which another process has received a stop request."""
-        received = self._signals.received()
+        received = self._signals.new_requests()
         for session in {*self._active, *self.executions.sessions}:
-            if received and self._signals.name(session) in received:
+            if received and self._signals.file_prefix(session) in received:
                 self._stop(session)
 
     def watch(self) -> None:
@@ -223,7 +225,7 @@ class BaseAgent:
             """Look once, and again later if anything runs."""
             self._watch = None
             if self._active or self.executions.sessions:
-                self._look()
+                self._obey_stop_requests()
                 self.watch()
 
         if self._watch is None:
@@ -276,7 +278,7 @@ class Run:
         self._agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session)
         self._record = agent.records.writer(self.session_key)
-        self._jobs = Jobs(
+        self._call_runner = CallRunner(
             *(session, agent.toolbox, agent.executions, agent.clock, agent.ids),
             owner=owner,
             record=self._record,
@@ -287,17 +289,19 @@ class Run:
         self._used = session.get("usage", {}).copy()  # usage before this POST
         self._facts = Facts(model.model, model.facts)
         tells = {"tells_deltas": agent.tells_deltas, "tells_calls": agent.tells_calls}
-        self._witness = Witness(session, model, key, agent.sink, **tells)
+        self._observer = RunObserver(session, model, key, agent.sink, **tells)
         about = {"run": self.id, "model": model.model, "key_name": key, "owner": owner}
-        self._points = Points(agent.hooks, session, agent.toolbox, about)
-        self._beside = Beside(
-            session, model.api, agent.ids, agent.clock, self._witness, self._points
+        self._hooks = RunHooks(agent.hooks, session, agent.toolbox, about)
+        self._side_calls = SideCalls(
+            session, model.api, agent.ids, agent.clock, self._observer, self._hooks
         )
         self._stopped = False
         self._size = size  # bytes of JSON of the document
         self._alone_since = 0.0  # since when no other task has run; 0: others run
         self._refused = False  # the provider refused the last request as too large
-        self._waits: asyncio.Task[Any] | None = None  # the consumer, while a model is called
+        self._consumer_task: asyncio.Task[Any] | None = (
+            None  # the consumer, while a model is called
+        )
         self.release: Callable[[], object] = lambda: None  # allows another run of this session
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -309,19 +313,19 @@ class Run:
         (`BaseAgent.stop`).
         """
         metrics = self._agent.metrics
-        metrics.run_began()
+        metrics.count_run_start()
         self._agent.watch()
         try:
             async with aclosing(self._produce()) as source:
                 async for event in source:
-                    if event["type"] in self._points.watched:
-                        event = await self._points.passing(event)
-                    await self._take(event)
+                    if event["type"] in self._hooks.watched:
+                        event = await self._hooks.on_event(event)
+                    await self._record_event(event)
                     yield event
                     await self._rest()
         except Exception as error:  # bugs must end the run with a terminal event too
-            event = self._error(self._broken(error))
-            await self._take(event)
+            event = self._error(self._failure_event(error))
+            await self._record_event(event)
             yield event
         finally:
             self._folder.flush()
@@ -329,9 +333,9 @@ class Run:
                 with suppress(OSError):
                     self._record.append(self.session)
             self.release()
-            self._witness.end(self.id, self._thread, self._elapsed_ms())
+            self._observer.end(self.id, self._thread, self._elapsed_ms())
             seconds = self._elapsed_ms() / 1000
-            metrics.run_ended(self.session, self._witness.results, self._used, seconds)
+            metrics.count_run_end(self.session, self._observer.results, self._used, seconds)
 
     async def _rest(self) -> None:
         """Let other tasks run if none has for REST_S."""
@@ -353,35 +357,35 @@ class Run:
         records = self._agent.records
         if (record := records.find(self.session_key)) is None:
             return
-        lacking = run_record.missing(self.session, record, resumed=resumed)
+        lacking = run_record.missing_messages(self.session, record, resumed=resumed)
         if lacking is not None:
-            self._record = self._jobs.record = records.writer(self.session_key, record)
+            self._record = self._call_runner.record = records.writer(self.session_key, record)
         if lacking:
             opened = deepcopy(self.session)
             for event in self._opening:
                 fold(opened, event)
-            self._opening += run_record.catching_up(opened, lacking, record)
+            self._opening += run_record.catch_up_events(opened, lacking, record)
 
     @property
-    def record(self) -> Writer | None:
+    def record(self) -> RecordWriter | None:
         """Return the record kept until the client has the answer; None if nothing is recorded."""
         return self._record if self._record.begun else None
 
-    def announces(self, arrived: Callable[[], Awaitable[bool]]) -> None:
+    def confirm_announcements(self, arrived: Callable[[], Awaitable[bool]]) -> None:
         """Make calls that may not run twice wait for `arrived`, once they are announced."""
-        self._jobs.arrived = arrived
+        self._call_runner.arrived = arrived
 
     def stop(self) -> None:
         """End the run at its next safe point, without a terminal event, at a user's request."""
-        self._stopped = self._jobs.stopped = True
+        self._stopped = self._call_runner.stopped = True
         self.interrupt()
 
     def interrupt(self) -> None:
         """Cancel a model call. A running tool call is not cancelled."""
-        if self._waits is not None:
-            self._waits.cancel()
+        if self._consumer_task is not None:
+            self._consumer_task.cancel()
 
-    async def _take(self, event: Event) -> None:
+    async def _record_event(self, event: Event) -> None:
         """Fold the event into the session, then pass it to the log and the trace."""
         changes = event.get("delta") or event.get("value") or event.get("messages")
         if isinstance(changes, list) and len(changes) > FEW:
@@ -389,14 +393,14 @@ class Run:
         else:
             self._folder.apply(event)
         if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
-            ours = event.setdefault("metadata", {}).setdefault("yaa", {})
-            ours["digest"] = await offload(self._size, digest, self.session)
-        self._witness.see(event)
+            metadata = event.setdefault("metadata", {}).setdefault("yaa", {})
+            metadata["digest"] = await offload(self._size, digest, self.session)
+        self._observer.see(event)
 
-    def _broken(self, error: Exception) -> Event:
-        if isinstance(error, HookFailed):
+    def _failure_event(self, error: Exception) -> Event:
+        if isinstance(error, HookError):
             return events.run_error(str(error), "hook_failed")
-        if isinstance(error, Unclaimed):
+        if isinstance(error, ClaimError):
             return events.run_error(str(error), "claim_failed")
         incident = secrets.token_hex(6)
         logger.exception("run %s broke (incident %s)", self.id, incident)
@@ -407,10 +411,10 @@ class Run:
         for event in self._opening:
             yield event
         self._opening.clear()  # frees the configuration that they contain
-        await self._points.opened()
-        self._limits = capped(
+        await self._hooks.pre_call()
+        self._limits = cap_limits(
             self.session["config"]["limits"],
-            agent_definition.of(self.session).get("limits", {}),
+            agent_definition.definition_of(self.session).get("limits", {}),
             self._agent.ceilings.of(self.session_key[0])["session"],
         )
         while True:
@@ -418,33 +422,35 @@ class Run:
             if (self._agent.executions.stopping or self._stopped) and not isinstance(step, Stop):
                 return  # every message is complete and no call runs: the client can resume here
             calls_model = isinstance(step, (CallModel, Compact, NameSession))
-            self._waits = asyncio.current_task() if calls_model else None
+            self._consumer_task = asyncio.current_task() if calls_model else None
             match step:
                 case RunTools(jobs):
-                    ready = await self._points.acting(jobs)
-                    source = self._jobs.perform(ready, self._seconds_left)
+                    ready = await self._hooks.pre_acting(jobs)
+                    source = self._call_runner.perform(ready, self._seconds_left)
                 case CallModel() as call:
                     source = self._call_model(call)
                 case Compact(compaction):
-                    source = self._beside.compact(compaction)
+                    source = self._side_calls.compact(compaction)
                 case NameSession():
-                    source = self._beside.name_session()
+                    source = self._side_calls.name_session()
                 case Fail(code, message):
                     for event in self._close_step():
                         yield event
                     yield self._error(events.run_error(message, code))
                     return
                 case Stop() as stop:
-                    asked = [ask.interrupt for ask in stop.asks] + list(stop.interrupts)
-                    for event in await self._points.stopping(stop.status, asked):
+                    interrupts = [ask.interrupt for ask in stop.asks] + list(stop.interrupts)
+                    for event in await self._hooks.on_end(stop.status, interrupts):
                         yield event
-                    for event in self._finish(stop, asked):
+                    for event in self._end_events(stop, interrupts):
                         yield event
                     return
             async with aclosing(source) as performed:
                 async for event in performed:
                     if event["type"] == "TEXT_MESSAGE_END":
-                        self._waits = None  # the message is complete: do not cancel any more
+                        self._consumer_task = (
+                            None  # the message is complete: do not cancel any more
+                        )
                     yield event
                     if event["type"] == "RUN_ERROR":
                         return
@@ -456,9 +462,9 @@ class Run:
             self._limits,
             self._facts,
             elapsed_ms=self._elapsed_ms(),
-            recoverable=self._jobs.recoverable(),
-            horizon_ms=self._jobs.horizon_ms,
-            begun=self._jobs.begun,
+            recoverable=self._call_runner.recoverable(),
+            horizon_ms=self._call_runner.horizon_ms,
+            begun=self._call_runner.has_begun,
         )
 
     # -- the model --------------------------------------------------------------------------------
@@ -470,22 +476,22 @@ class Run:
         event = events.step_started(session["run"]["step"] + 1, agent.clock())
         self._step = event["stepName"]
         yield event
-        left = self._seconds_left()
-        options = Options.of(session, agent.ids, seconds_left=left, tool_choice=call.choice)
+        seconds_left = self._seconds_left()
+        options = Options.of(session, agent.ids, seconds_left=seconds_left, tool_choice=call.choice)
         tools = call.tools
-        messages = await self._points.asking(call.messages)
-        self._witness.asks(messages, tools)
+        messages = await self._hooks.pre_reasoning(call.messages)
+        self._observer.record_request(messages, tools)
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
                 if event["type"] == "RUN_ERROR":
-                    self._witness.not_answered(event)
+                    self._observer.record_model_error(event)
                     began = find_message(session, options.message_id) is not None
-                    async for each in self._not_answered(event, began=began):
-                        yield each
+                    async for follow_up in self._model_failure_events(event, began=began):
+                        yield follow_up
                     return
                 yield event
         self._refused = False
-        for event in await self._points.answered(options.message_id):
+        for event in await self._hooks.post_reasoning(options.message_id):
             yield event
         yield self._account(options.message_id, call, (messages, tools))
 
@@ -494,12 +500,14 @@ class Run:
         message = next(m for m in reversed(session["messages"]) if m["id"] == message_id)
         usage = message["meta"].get("usage", {})
         return state_delta(
-            *account.answered(session, message, sums_up=call.sums_up),
-            account.used(session, usage),
-            *context.calibrated(session, self._facts.name, call.measure, usage, sent),
+            *account.model_call_changes(session, message, sums_up=call.sums_up),
+            account.usage_change(session, usage),
+            *context.calibration_changes(session, self._facts.name, call.measure, usage, sent),
         )
 
-    async def _not_answered(self, error: Event, *, began: bool) -> AsyncGenerator[Event, None]:
+    async def _model_failure_events(
+        self, error: Event, *, began: bool
+    ) -> AsyncGenerator[Event, None]:
         """Yield what follows from a failed model call.
 
         If it began no message, `next_step` may decide again: to call with a smaller request, or to
@@ -508,35 +516,41 @@ class Run:
         if error["code"] == "context_overflow" and not self._refused:
             self._refused = True
             toolbox = self._agent.toolbox
-            async with aclosing(self._beside.after_refusal(error, self._facts, toolbox)) as source:
+            async with aclosing(
+                self._side_calls.after_refusal(error, self._facts, toolbox)
+            ) as source:
                 async for event in source:
                     yield event
             if not began:
                 return
-        left = self._seconds_left()
-        if error["code"] == "upstream_timeout" and left is not None and left <= SLACK_S:
+        seconds_left = self._seconds_left()
+        if (
+            error["code"] == "upstream_timeout"
+            and seconds_left is not None
+            and seconds_left <= SLACK_S
+        ):
             if not began:
                 return
             error["message"] += "; the run has used up its limit max_wall_s"
-        asked = put("interrupts", value=[account.model_error(error)])
-        yield state_delta(asked, *account.wasted(self.session, error))
+        repeat_offer = put("interrupts", value=[account.model_error(error)])
+        yield state_delta(repeat_offer, *account.failed_call_changes(self.session, error))
         yield self._error(error)
 
     # -- the end ----------------------------------------------------------------------------------
 
-    def _finish(self, stop: Stop, asked: list[Interrupt]) -> Iterator[Event]:
+    def _end_events(self, stop: Stop, interrupts: list[Interrupt]) -> Iterator[Event]:
         yield from self._close_step()
         run: RunInfo = {**self.session["run"]}
         run["wall_ms"] += self._elapsed_ms()
         yield state_delta(
             put("run", value=run),
             *(put("calls", ask.interrupt["call_id"], value=ask.entry) for ask in stop.asks),
-            put("interrupts", value=asked),
+            put("interrupts", value=interrupts),
             *(put("output", value=value) for value in stop.output),
         )
         usage = account.agui(self._facts.name, self._used, self.session.get("usage", {}))
-        now = self._agent.clock()
-        yield events.run_finished(self.session, stop.status, stop.reason, usage, now)
+        now_ms = self._agent.clock()
+        yield events.run_finished(self.session, stop.status, stop.reason, usage, now_ms)
 
     def _close_step(self) -> Iterator[Event]:
         if self._step:
@@ -545,8 +559,8 @@ class Run:
 
     def _error(self, event: Event) -> Event:
         """Return the RUN_ERROR with the message id and the next `rev`, which its fold needs."""
-        ours = event.setdefault("metadata", {}).setdefault("yaa", {})
-        ours |= {"message_id": self._agent.ids("err"), "rev": self.session.get("rev", 0) + 1}
+        metadata = event.setdefault("metadata", {}).setdefault("yaa", {})
+        metadata |= {"message_id": self._agent.ids("err"), "rev": self.session.get("rev", 0) + 1}
         return {**event, "timestamp": self._agent.clock()}
 
     def _elapsed_ms(self) -> int:

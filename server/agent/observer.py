@@ -10,9 +10,9 @@ from typing import Any
 
 from ..models.registry import Model
 from ..session import run_record
-from ..session.fold import extra
+from ..session.fold import yaa_metadata
 from ..telemetry import log, tracing
-from ..telemetry.redact import mask, masked_whole
+from ..telemetry.redact import mask, mask_all
 from ..types import Event, Json, Message, Session
 
 # -- delta log ------------------------------------------------------------------------------------
@@ -33,12 +33,12 @@ GOES_ON = (":", "=", "：", "＝", "is", "是", "为")  # ends of a line that a 
 delta_logger = log.get("model")
 
 
-def wanted() -> bool:
+def is_debug_on() -> bool:
     """Return whether the log has lines of level debug."""
     return delta_logger.isEnabledFor(logging.DEBUG)
 
 
-class Deltas:
+class DeltaLog:
     """The lines of one run. Call `flush` at its end, however it ends."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ CUT = "cut"  # `code` of a call that was cancelled with its run
 model_logger = log.get("model")
 
 
-class Calls:
+class ModelCallLog:
     """The model calls of one run. `on`: `server.log.model_calls`."""
 
     def __init__(self, model: str, *, on: bool) -> None:
@@ -115,27 +115,31 @@ class Calls:
         self._told: Sequence[Message] = ()
         self._tools: Sequence[Any] = ()
 
-    def begin(self, stage: str, messages: Sequence[Message], tools: Sequence[Any]) -> Call:
+    def begin(
+        self, stage: str, messages: Sequence[Message], tools: Sequence[Any]
+    ) -> ModelCallEntry:
         """Log the request at debug and return the call, before it is made. `stage` is its step."""
         if not self.on or not model_logger.isEnabledFor(logging.INFO):
-            return Call({}, told=False, whole=False)
+            return ModelCallEntry({}, told=False, whole=False)
         whole = model_logger.isEnabledFor(logging.DEBUG)
         if whole:
-            self._ask(stage, messages, tools)
+            self._log_request(stage, messages, tools)
         sizes = {"messages": len(messages), "tools": len(tools), "request_chars": size_of(messages)}
-        return Call({"stage": stage, "model": self._model, **sizes}, told=True, whole=whole)
+        return ModelCallEntry(
+            {"stage": stage, "model": self._model, **sizes}, told=True, whole=whole
+        )
 
-    def _ask(self, stage: str, messages: Sequence[Message], tools: Sequence[Any]) -> None:
+    def _log_request(self, stage: str, messages: Sequence[Message], tools: Sequence[Any]) -> None:
         about = {"stage": stage, "event": "request"}
         if tools and tools != self._tools:
-            model_logger.debug({**about, "tools": shown(list(tools))})
+            model_logger.debug({**about, "tools": loggable(list(tools))})
         for index, message in enumerate(messages):
             if index >= len(self._told) or self._told[index] != message:
-                model_logger.debug({**about, "index": index, "message": shown(dict(message))})
+                model_logger.debug({**about, "index": index, "message": loggable(dict(message))})
         self._told, self._tools = messages, tools
 
 
-class Call:
+class ModelCallEntry:
     """One call, from its request to its end."""
 
     def __init__(self, about: dict[str, Any], *, told: bool, whole: bool) -> None:
@@ -183,7 +187,7 @@ class Call:
         model_logger.info({**self._about, "answer_chars": self._chars, **times, **more})
         if self._whole:
             said = {"text": "".join(self._text), "calls": list(self._calls.values())}
-            model_logger.debug({"stage": self._about["stage"], "event": "answer", **shown(said)})
+            model_logger.debug({"stage": self._about["stage"], "event": "answer", **loggable(said)})
 
 
 def size_of(messages: Sequence[Message]) -> int:
@@ -201,9 +205,9 @@ def size_of(messages: Sequence[Message]) -> int:
     return total
 
 
-def shown(value: Any) -> Any:
+def loggable(value: Any) -> Any:
     """Return a copy for the log: masked, with pictures and long texts cut."""
-    return masked_whole(_cut(value))
+    return mask_all(_cut(value))
 
 
 def _cut(value: Any) -> Any:
@@ -230,7 +234,7 @@ MODELS = ("TEXT_MESSAGE_", "REASONING_", "TOOL_CALL_")  # prefixes of a model's 
 logger = log.get("run")
 
 
-class Witness:
+class RunObserver:
     """The log lines and the trace of one run.
 
     key_name      of the API key
@@ -254,9 +258,9 @@ class Witness:
         self._used = dict(session.get("usage", {}))
         self._first_message = len(session.get("messages") or [])
         self.results: list[str] = []
-        self._deltas = Deltas() if tells_deltas and wanted() else None
-        self._calls = Calls(model.model, on=tells_calls)
-        self._call: Call | None = None
+        self._deltas = DeltaLog() if tells_deltas and is_debug_on() else None
+        self._calls = ModelCallLog(model.model, on=tells_calls)
+        self._call: ModelCallEntry | None = None
         self._stage = ""
         self._trace = tracing.of_run(sink, session, model.model, model.api)
 
@@ -269,7 +273,7 @@ class Witness:
         elif self._call is not None:
             self._call.see(event)
         if kind == "TOOL_CALL_RESULT":
-            self.results.append(extra(event).get("state", "done"))
+            self.results.append(yaa_metadata(event).get("state", "done"))
         elif self._deltas is None:
             return
         elif kind == "STEP_STARTED":
@@ -277,23 +281,25 @@ class Witness:
         elif kind.startswith(MODELS):
             self._deltas.see(event)
 
-    def asks(self, messages: list[Message], tools: list[Json]) -> None:
+    def record_request(self, messages: list[Message], tools: list[Json]) -> None:
         """Record a request to the model, before it is sent."""
-        self._trace.asks(messages, tools)
+        self._trace.record_request(messages, tools)
         self._call = self._calls.begin(self._stage, messages, tools)
 
-    def not_answered(self, error: Event) -> None:
+    def record_model_error(self, error: Event) -> None:
         """Record a RUN_ERROR of the model, after which the run may continue."""
         if self._call is not None:
             self._call.see(error)
 
     @contextmanager
-    def aside(self, messages: Sequence[Message] = ()) -> Iterator[Callable[[Event], None]]:
+    def record_side_call(
+        self, messages: Sequence[Message] = ()
+    ) -> Iterator[Callable[[Event], None]]:
         """Record a model call beside the conversation. Yields a function that takes its events."""
-        calls = Calls(self._about["model"], on=self._calls.on)
+        calls = ModelCallLog(self._about["model"], on=self._calls.on)
         call = calls.begin("beside", messages, [])
 
-        with self._trace.aside() as trace:
+        with self._trace.record_side_call() as trace:
 
             def see(event: Event) -> None:
                 """Record one event of the call."""
@@ -312,6 +318,6 @@ class Witness:
         if self._call is not None:
             self._call.end(CUT)
         made = len(self.results)
-        told = run_record.told(self._session, self._used, self._first_message, made)
+        told = run_record.log_fields(self._session, self._used, self._first_message, made)
         logger.info({"run": run_id, "session": session_id, **self._about, "ms": ms, **told})
         self._trace.end()

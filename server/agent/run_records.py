@@ -56,10 +56,10 @@ class RunRecords:
             record.add(line)
         return record
 
-    def writer(self, session: SessionKey, record: Record | None = None) -> Writer:
+    def writer(self, session: SessionKey, record: Record | None = None) -> RecordWriter:
         """Return the writer of a run's record, which continues `record` or replaces the file."""
         path = None if self._folder is None else self._path(session)
-        return Writer(path, record)
+        return RecordWriter(path, record)
 
     def sweep(self) -> None:
         """Remove expired records."""
@@ -77,7 +77,7 @@ class RunRecords:
         return self._folder / hashlib.sha256(name).hexdigest()
 
 
-class Writer:
+class RecordWriter:
     """Appends to one record. `begun`: something was written, by this run or an earlier one."""
 
     def __init__(self, path: Path | None, record: Record | None) -> None:
@@ -91,7 +91,7 @@ class Writer:
         """Record what is new in the session. Raises OSError if that cannot be written."""
         if self._path is None or self._full:
             return
-        line = run_record.news(session, self._known)
+        line = run_record.new_values(session, self._known)
         line["state"] = dict(self._changed(line["state"]))
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         if not self.begun:
@@ -147,11 +147,11 @@ class StopSignals:
         if self._folder is None:
             return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        name = f"{self.name(session)}.{secrets.token_hex(8)}"
+        name = f"{self.file_prefix(session)}.{secrets.token_hex(8)}"
         self._seen.add(name)
         os.close(os.open(self._folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
-    def received(self) -> set[str]:
+    def new_requests(self) -> set[str]:
         """Return the names of the sessions that were asked to stop since the last call."""
         if self._folder is None:
             return set()
@@ -178,7 +178,7 @@ class StopSignals:
                         Path(entry.path).unlink()
 
     @staticmethod
-    def name(session: tuple[str, str]) -> str:
+    def file_prefix(session: tuple[str, str]) -> str:
         """Return the prefix of the file names of requests for this session."""
         text = dumps(list(session)).encode("utf-8", "surrogatepass")
         return hashlib.sha256(text).hexdigest()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ..context import compact as context
 from ..context.budget import Costs, Request, estimate, of_message, of_messages
 from ..context.compact import Compaction
-from ..context.ops import changed, folded, text_of
+from ..context.ops import apply_op, fold_message, text_of
 from ..context.strategies import Draft
 from ..context.summarize import transcript
 from ..context.view import view
@@ -25,22 +25,22 @@ from ..session.call_actions import Toolbox
 from ..session.events import put, state_delta
 from ..types import CompactionRecord, Event, Message, Op, Session, Usage
 from .decide import Model
-from .hooks import Points
-from .observer import Witness
+from .hooks import RunHooks
+from .observer import RunObserver
 
 TITLE_TIMEOUT_S = 30
 
 
 @dataclass(frozen=True)
-class Beside:
+class SideCalls:
     """The parts of a run that these calls need."""
 
     session: Session
     api: BaseAPI
     ids: Callable[[str], str]
     clock: Callable[[], int]
-    witness: Witness
-    points: Points
+    observer: RunObserver
+    hooks: RunHooks
 
     async def name_session(self) -> AsyncGenerator[Event, None]:
         """Ask the model for a title (`auto_title`); without an answer, use the first words."""
@@ -49,13 +49,15 @@ class Beside:
         title = " ".join(text.split()).strip("\"'«»“”")[:80] or accept.title(
             self.session["messages"]
         )
-        yield state_delta(put("title", value=title or "…"), *account.aside(self.session, usage))
+        yield state_delta(
+            put("title", value=title or "…"), *account.side_call_changes(self.session, usage)
+        )
 
     async def _ask(self, messages: list[Message], timeout_s: float) -> tuple[str, Usage]:
         """Return (text, usage) of the answer to a request; ("", {}) without an answer in time."""
         options = Options.of(self.session, self.ids, seconds_left=timeout_s)
         text = ""
-        with suppress(TimeoutError), self.witness.aside(messages) as see:
+        with suppress(TimeoutError), self.observer.record_side_call(messages) as see:
             async with asyncio.timeout(timeout_s):
                 async with aclosing(self.api.stream(messages, [], options)) as source:
                     async for event in source:
@@ -75,7 +77,7 @@ class Beside:
         """
         session = self.session
         learned, compaction = context.after_refusal(
-            Request(session, prompts.system(session), toolbox.declared(session)),
+            Request(session, prompts.system(session), toolbox.declarations(session)),
             model.name,
             model.facts,
             refusal.get("metadata", {}).get("yaa", {}).get("n_ctx"),
@@ -93,26 +95,26 @@ class Beside:
         fit. After a request without an answer no other is made.
         """
         session = self.session
-        await self.points.compressing(list(compaction.ops), compaction.record)
+        await self.hooks.pre_compress(list(compaction.ops), compaction.record)
         timeout_s = session["config"]["context"]["summary_timeout_s"]
         texts: dict[int, str] = {}
         for draft in compaction.drafts:
-            if not (messages := request(session, compaction, draft)):
+            if not (messages := summary_request(session, compaction, draft)):
                 continue
             texts[draft.at], usage = await self._ask(messages, timeout_s)
-            yield state_delta(*account.aside(session, usage))
+            yield state_delta(*account.side_call_changes(session, usage))
             if not texts[draft.at].strip():
                 break
-        ops, record = settled(session, compaction, texts)
-        yield context.compressed(session, ops, {**record, "timestamp": self.clock()})
+        ops, record = with_model_texts(session, compaction, texts)
+        yield context.compaction_event(session, ops, {**record, "timestamp": self.clock()})
 
 
 # -- model summaries ------------------------------------------------------------------------------
 # Summaries that a model writes for a compaction (`config.context.summary: llm`).
 #
-# For each draft, agent/side_calls.py sends `request` to the model; `settled` then puts the answers
-# in where they fit. The text made without a model stays if there is no answer, or if it is larger
-# than its draft allows. Pure.
+# For each draft, agent/side_calls.py sends `summary_request` to the model; `with_model_texts` then
+# puts the answers in where they fit. The text made without a model stays if there is no answer, or
+# if it is larger than its draft allows. Pure.
 
 
 MOST = 60_000  # characters of one request
@@ -153,16 +155,16 @@ RULES = (
 )
 
 
-def request(session: Session, compaction: Compaction, draft: Draft) -> list[Message]:
+def summary_request(session: Session, compaction: Compaction, draft: Draft) -> list[Message]:
     """Return the messages of the extra call for a draft, [] if they do not fit `compaction.bound`.
 
     Asks for plain text: not every provider accepts a response_format here.
     """
     costs, words = compaction.measure.costs, max(int(draft.room * WORDS), 30)
     task = f"{TASKS[draft.kind]} {RULES.format(words)}"
-    most = MOST
-    while most >= LEAST_PART:
-        part = _part(session, compaction.ops[draft.at], draft, most)
+    max_chars = MOST
+    while max_chars >= LEAST_PART:
+        part = _part(session, compaction.ops[draft.at], draft, max_chars)
         messages: list[Message] = [
             {"role": "system", "content": task},
             {"role": "user", "content": part},
@@ -171,19 +173,19 @@ def request(session: Session, compaction: Compaction, draft: Draft) -> list[Mess
         size = round(size * compaction.measure.ratio)
         if compaction.bound is None or size <= compaction.bound:
             return messages
-        most = min(most, len(part)) * 2 // 3
+        max_chars = min(max_chars, len(part)) * 2 // 3
     return []
 
 
-def _part(session: Session, op: Op, draft: Draft, most: int) -> str:
-    """Return the text to sum up, about `most` characters."""
+def _part(session: Session, op: Op, draft: Draft, max_chars: int) -> str:
+    """Return the text to sum up, about `max_chars` characters."""
     messages = session["messages"]
     places = {message.get("id"): place for place, message in enumerate(messages)}
     if draft.kind == "message":
         place = places[draft.id]
         text = text_of(messages[place].get("content"))
-        if len(text) > most:
-            text = f"{text[: most * 2 // 3]}\n[…]\n{text[len(text) - most // 3 :]}"
+        if len(text) > max_chars:
+            text = f"{text[: max_chars * 2 // 3]}\n[…]\n{text[len(text) - max_chars // 3 :]}"
         return f"m{place} {messages[place].get('name') or messages[place]['role']}:\n{text}"
     first, last = places[op["from"]], places[op["to"]]
     earlier = [
@@ -191,14 +193,14 @@ def _part(session: Session, op: Op, draft: Draft, most: int) -> str:
         for each in session["context"].get("ops", ())
         if each.get("op") == "fold" and places.get(each["from"], -1) == first
     ]
-    notes = earlier[-1][: most // 3] if earlier else ""
+    notes = earlier[-1][: max_chars // 3] if earlier else ""
     notes = f"Notes of an even earlier part:\n{notes}\n\n" if notes else ""
     part = list(enumerate(messages))[first : last + 1]
-    said = transcript(part, most - len(notes))
-    return f"{notes}The part to sum up:\n{said}"
+    content = transcript(part, max_chars - len(notes))
+    return f"{notes}The part to sum up:\n{content}"
 
 
-def settled(
+def with_model_texts(
     session: Session, compaction: Compaction, texts: Mapping[int, str]
 ) -> tuple[list[Op], CompactionRecord]:
     """Return the operations and the record of a compaction, with the model's texts.
@@ -234,12 +236,12 @@ def _written(
         made: Op = {"op": "summary", "id": draft.id, "text": text, "source": "llm"}
         place = next(n for n, each in enumerate(session["messages"]) if each.get("id") == draft.id)
         message = session["messages"][place]
-        seen = changed(message, made, place)
+        seen = apply_op(message, made, place)
         if seen is message:  # the summary is longer than the message
             return None, 0
     else:
         reach = op["text"].rpartition("\n")[2]  # the line with the handles for `context_reload`
         made = {**op, "text": f"{text}\n{reach}", "source": "llm"}
-        seen = folded(made)
+        seen = fold_message(made)
     tokens = of_message(seen, costs)
     return (made, tokens) if tokens <= max(draft.room, draft.made) else (None, 0)

@@ -20,7 +20,7 @@ from ..errors import Problem, refuse
 from ..schema.kinds import Misfit
 from ..session import agent_definition as definitions
 from ..session.agent_definition import DEFAULT, MAX_FILE, files_named
-from ..session.fold import own
+from ..session.fold import copy_json
 from ..strict_json import JSONError, dumps, loads, pointer
 from ..telemetry import log
 from ..types import AgentDefinition, RunWarning
@@ -34,7 +34,7 @@ from ..types import AgentDefinition, RunWarning
 BUILT_IN = Path(__file__).parent
 
 
-class Folders:
+class AgentFolders:
     """The folders of agents by key.
 
     `home`: the owner's folder. `owners`: those who count as the server's owner (api.auth.owners);
@@ -67,7 +67,7 @@ Stamp = tuple[int, int, int]  # (mtime_ns, size, inode) of a file, to detect cha
 _NAME = re.compile(r"[\w-][\w.-]*(?:/[\w-][\w.-]*)*")  # so no part is `.`, `..` or empty
 
 
-class Refused(ValueError):
+class AgentFileError(ValueError):
     """A file that is not accepted; the message says why."""
 
 
@@ -80,7 +80,7 @@ def stamp_of(path: Path) -> Stamp | None:
     return about.st_mtime_ns, about.st_size, about.st_ino
 
 
-def included(folder: Path, definition: Any) -> tuple[dict[str, Stamp | None], list[str]]:
+def include_files(folder: Path, definition: Any) -> tuple[dict[str, Stamp | None], list[str]]:
     """Put the text of the included files into a definition, in place.
 
     Returns (name → stamp of each file, problems). The stamp of a missing file is None.
@@ -90,31 +90,33 @@ def included(folder: Path, definition: Any) -> tuple[dict[str, Stamp | None], li
     for place, key, name in list(files_named(definition)):
         try:
             if not _NAME.fullmatch(name):
-                raise Refused("a prompt's file is named from the folder of its agent, without ..")
+                raise AgentFileError(
+                    "a prompt's file is named from the folder of its agent, without .."
+                )
             seen[name] = stamp_of(folder / name)
             place[key] = _text(folder.resolve() / name)
-        except Refused as error:
+        except AgentFileError as error:
             problems.append(f"@{name[:80]}: {error}")
     return seen, problems
 
 
 def _text(path: Path) -> str:
-    """Return the text of a file. Raises Refused."""
+    """Return the text of a file. Raises AgentFileError."""
     try:
         if path.resolve(strict=True) != path:
-            raise Refused("it is a link, and links are not followed")
+            raise AgentFileError("it is a link, and links are not followed")
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):  # reading a pipe would block
-            raise Refused("it is no file")
+            raise AgentFileError("it is no file")
         if about.st_size > MAX_FILE:
-            raise Refused(f"it is larger than {MAX_FILE} bytes")
+            raise AgentFileError(f"it is larger than {MAX_FILE} bytes")
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Refused("it is not UTF-8") from None
+        raise AgentFileError("it is not UTF-8") from None
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
-        raise Refused(getattr(error, "strerror", None) or "it cannot be read") from None
+        raise AgentFileError(getattr(error, "strerror", None) or "it cannot be read") from None
     if "\0" in text:
-        raise Refused("it is no text")
+        raise AgentFileError("it is no text")
     return text.replace("\r\n", "\n")
 
 
@@ -126,7 +128,7 @@ logger = log.get("agents")
 
 
 @dataclass
-class File:
+class AgentFile:
     """Cache entry of an agent file.
 
     stamp       of the file as it was read
@@ -140,13 +142,13 @@ class File:
     problems: list[str] = field(default_factory=list)
     prompts: dict[str, Stamp | None] = field(default_factory=dict)
 
-    def is_as(self, folder: Path, stamp: Stamp) -> bool:
+    def is_unchanged(self, folder: Path, stamp: Stamp) -> bool:
         """Return whether the file and its prompt files are unchanged. `stamp`: its present one."""
         same = all(stamp_of(folder / name) == was for name, was in self.prompts.items())
         return self.stamp == stamp and same
 
 
-class Agents:
+class AgentRegistry:
     """The agents of a server.
 
     `folder`: the owner's, which may be missing. `default`: the agent of a session that names none.
@@ -162,17 +164,17 @@ class Agents:
         limits: Mapping[str, Any] | None = None,
     ) -> None:
         self._default, self._limits = default, limits or {}
-        self._folders = Folders(folder, owners) if folder else None
-        self._files: dict[Path, dict[str, File]] = {BUILT_IN: _scanned(BUILT_IN, {})}
+        self._folders = AgentFolders(folder, owners) if folder else None
+        self._files: dict[Path, dict[str, AgentFile]] = {BUILT_IN: _scan_folder(BUILT_IN, {})}
 
     def resolve(self, session: Mapping[str, Any], owner: str = "") -> AgentDefinition:
         """Return the definition for a run of this session: the server's, else the session's own.
 
         Raises Problem, before any side effect.
         """
-        return self.resolved(session, owner)[0]
+        return self.resolve_with_warnings(session, owner)[0]
 
-    def resolved(
+    def resolve_with_warnings(
         self, session: Mapping[str, Any], owner: str = ""
     ) -> tuple[AgentDefinition, list[RunWarning]]:
         """Return the definition for a run, and warnings for the user (`run.warnings`).
@@ -180,17 +182,19 @@ class Agents:
         A definition in the session may only narrow what is allowed, and never replaces one of this
         server, not even one whose file cannot be used. Raises Problem for an unknown agent.
         """
-        usable = self._usable(owner)
+        usable = self._usable_agents(owner)
         name = session.get("agent") or ""
         name = self._default if name in DEFAULT else name
         if name in usable:
-            copy: AgentDefinition = own(usable[name][1])
+            copy: AgentDefinition = copy_json(usable[name][1])
             return copy, []
-        brought = definitions.of(session)
+        brought = definitions.definition_of(session)
         theirs = isinstance(brought, dict) and brought.get("name") == name
-        unusable = any(name in self._files[folder] for folder in self._look(owner))
+        unusable = any(name in self._files[folder] for folder in self._refresh(owner))
         if theirs and not unusable:
-            definition, left_out = definitions.narrowed(_checked(name, brought), self._limits)
+            definition, left_out = definitions.narrow_definition(
+                _check_definition(name, brought), self._limits
+            )
             remark = definitions.left_out_remark(name, left_out)
             return definition, [remark] if left_out else []
         known = sorted(usable)
@@ -209,16 +213,16 @@ class Agents:
         shown = ("name", "description", "mode", "provider", "model", "tools")
         origins = ("built in", "home", "key")
         listed = []
-        for name, (_, definition, above) in self._usable(owner).items():
+        for name, (_, definition, above) in self._usable_agents(owner).items():
             about: Mapping[str, Any] = definition
             item = {key: about[key] for key in shown if key in about}
             item["origin"] = origins[above]
             listed.append({**item, "default": True} if name == self._default else item)
         return sorted(listed, key=lambda item: not item.get("default"))
 
-    def written(self, owner: str = "") -> dict[str, int]:
+    def write_times(self, owner: str = "") -> dict[str, int]:
         """Return when each agent's file was last written, in Unix seconds."""
-        files = self._usable(owner).items()
+        files = self._usable_agents(owner).items()
         return {name: file.stamp[0] // 1_000_000_000 for name, (file, *_) in files}
 
     def problems(self, tools: Collection[str] = (), owner: str = "") -> list[str]:
@@ -228,34 +232,34 @@ class Agents:
         to skip that.
         """
         found = []
-        for folder in self._look(owner)[1:]:
+        for folder in self._refresh(owner)[1:]:
             for name, file in self._files[folder].items():
                 unknown = definitions.unknown_tools(file.definition or {}, tools) if tools else []
                 found += [f"agents/{name}.json: {text}" for text in (*file.problems, *unknown)]
-        if self._default not in self._usable(owner):
+        if self._default not in self._usable_agents(owner):
             found.append(f"session.agent is {self._default}, and there is no such agent")
         return found
 
-    def _usable(self, owner: str) -> dict[str, tuple[File, AgentDefinition, int]]:
+    def _usable_agents(self, owner: str) -> dict[str, tuple[AgentFile, AgentDefinition, int]]:
         """Return the agents of one key by name, as (file, definition, origin).
 
         The origin is 0 for built in, 1 for the owner's, 2 for the key's own.
         """
         return {
             name: (file, file.definition, above)
-            for above, folder in enumerate(self._look(owner))
+            for above, folder in enumerate(self._refresh(owner))
             for name, file in self._files[folder].items()
             if file.definition
         }
 
-    def _look(self, owner: str) -> list[Path]:
+    def _refresh(self, owner: str) -> list[Path]:
         """Read what has changed in the folders. Return the folders, built in first."""
         if self._folders is None:
             return [BUILT_IN]
         folders = [*reversed(self._folders.of(owner))]
         for folder in folders[1:]:
             before = self._files.get(folder, {})
-            self._files[folder] = _scanned(folder, before)
+            self._files[folder] = _scan_folder(folder, before)
             for name, file in self._files[folder].items():
                 if before.get(name) is file:
                     continue
@@ -265,9 +269,9 @@ class Agents:
         return folders
 
 
-def _scanned(folder: Path, before: dict[str, File]) -> dict[str, File]:
+def _scan_folder(folder: Path, before: dict[str, AgentFile]) -> dict[str, AgentFile]:
     """Return the files of a folder by agent name; unchanged ones are the same objects."""
-    found: dict[str, File] = {}
+    found: dict[str, AgentFile] = {}
     try:
         paths = sorted(path for path in folder.iterdir() if path.name.endswith(".json"))
     except OSError:
@@ -280,35 +284,35 @@ def _scanned(folder: Path, before: dict[str, File]) -> dict[str, File]:
         if stamp is None:  # just removed, or a dangling link
             continue
         old = before.get(name)
-        if old is not None and old.is_as(folder, stamp):
+        if old is not None and old.is_unchanged(folder, stamp):
             found[name] = old
         else:
             found[name] = _read(path, name, stamp, old)
     return found
 
 
-def _read(path: Path, name: str, stamp: Stamp, old: File | None) -> File:
+def _read(path: Path, name: str, stamp: Stamp, old: AgentFile | None) -> AgentFile:
     kept = old.definition if old else None
     try:
         if stamp[1] > MAX_FILE:
-            return File(stamp, kept, [f"it is larger than {MAX_FILE} bytes"])
-        value = parsed(path.read_bytes())
+            return AgentFile(stamp, kept, [f"it is larger than {MAX_FILE} bytes"])
+        value = parse_agent_file(path.read_bytes())
     except OSError as error:
-        return File(stamp, kept, [error.strerror or "it cannot be read"])
+        return AgentFile(stamp, kept, [error.strerror or "it cannot be read"])
     except UnicodeDecodeError:
-        return File(stamp, kept, ["it is not UTF-8"])
+        return AgentFile(stamp, kept, ["it is not UTF-8"])
     except JSONError as error:
         place = f"line {error.line}, column {error.column}: " if error.line else ""
-        return File(stamp, kept, [place + error.message])
-    prompts, problems = included(path.parent, value)
+        return AgentFile(stamp, kept, [place + error.message])
+    prompts, problems = include_files(path.parent, value)
     definition, misfits = definitions.read(name, value)
     problems += [f"{each['pointer'] or '/'}: {each['detail']}" for each in misfits]
     if problems:
-        return File(stamp, kept, problems, prompts)
-    return File(stamp, definition, definitions.warnings(definition), prompts)
+        return AgentFile(stamp, kept, problems, prompts)
+    return AgentFile(stamp, definition, definitions.warnings(definition), prompts)
 
 
-def parsed(data: bytes) -> Any:
+def parse_agent_file(data: bytes) -> Any:
     """Return the content of an agent file. Raises UnicodeDecodeError, JSONError."""
     return loads(_plain_json(data.decode("utf-8-sig")))
 
@@ -320,15 +324,15 @@ def _plain_json(text: str) -> str:
     so that line numbers of errors stay right.
     """
 
-    def quoted(match: re.Match[str]) -> str:
+    def quote(match: re.Match[str]) -> str:
         """Return the JSON string of one match."""
         inner = match[1].replace("\r\n", "\n")
         return dumps(inner.removeprefix("\n").removesuffix("\n")) + "\n" * match[1].count("\n")
 
-    return _QUOTED.sub(quoted, text)
+    return _QUOTED.sub(quote, text)
 
 
-def _checked(name: str, brought: AgentDefinition) -> AgentDefinition:
+def _check_definition(name: str, brought: AgentDefinition) -> AgentDefinition:
     """Return the definition that a session brought along. Raises Problem if it is not valid."""
     definition, misfits = definitions.read(name, brought)
     place = pointer("config", "agent")

@@ -198,7 +198,7 @@ def _write_once(file: Path, key: str) -> None:
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-class Rates:
+class RateLimiter:
     """The rate limits of all keys. `limit` ("100/1m", "" for none) is the default of a key."""
 
     def __init__(self, limit: str, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -211,7 +211,7 @@ class Rates:
         limit = self._limit if key.rate_limit is None else key.rate_limit
         if not limit:
             return
-        most, per_second = parse(limit)
+        most, per_second = parse_rate(limit)
         now = self._clock()
         tokens, then = self._buckets.get(key.owner, (most, now))
         tokens = min(most, tokens + (now - then) * per_second)
@@ -225,7 +225,7 @@ class Rates:
         self._buckets[key.owner] = (tokens - 1, now)
 
 
-def parse(limit: str) -> tuple[float, float]:
+def parse_rate(limit: str) -> tuple[float, float]:
     """Return (requests at once, requests per second) of `100/1m` or `5/s`. Raises ValueError."""
     match = re.fullmatch(r"([0-9]+)/([0-9]*)([smhd])", limit)
     if match is None:

@@ -15,7 +15,7 @@ from ..errors import Problem, refuse
 from ..runtime.offload import LARGE, offload
 from ..schema.validate import validate
 from ..strict_json import pointer
-from .router import Call
+from .router import RequestContext
 
 GZIP = ("gzip", "x-gzip")  # the same (RFC 9110 section 8.4.1.3)
 FREE = 1 << 20  # bytes that gzip data may always expand to
@@ -23,19 +23,21 @@ RATIO = 200  # highest ratio beyond FREE; sessions reach 5 to 50, empty data 1,0
 PER_VALUE = 100  # upper bound of the bytes in memory of a JSON value, beside its text
 
 
-class Sizes(NamedTuple):
+class BodyLimits(NamedTuple):
     """Limits of a body: `max_request_size` (bytes) and `max_values` (JSON values)."""
 
     bytes: int
     values: int
 
     @classmethod
-    def of(cls, limits: Mapping[str, Any]) -> Sizes:
+    def of(cls, limits: Mapping[str, Any]) -> BodyLimits:
         """Return the sizes of `server.limits`."""
         return cls(limits["max_request_size"], limits.get("max_values", strict_json.MAX_VALUES))
 
 
-async def read_object(call: Call, sizes: Sizes, code: str = "session_invalid") -> dict[str, Any]:
+async def read_object(
+    call: RequestContext, sizes: BodyLimits, code: str = "session_invalid"
+) -> dict[str, Any]:
     """Return the body as a JSON object of at most `sizes`.
 
     Raises Problem (with `code` if the body is not an object), JSONError or ProtocolError.
@@ -59,7 +61,7 @@ async def read_object(call: Call, sizes: Sizes, code: str = "session_invalid") -
     if packed:
         size = min(sizes.bytes, max(FREE, RATIO * size))
         call.exchange.hold(len(data) + size)
-    text, seen = await offload(size, _counted, data, packed, size, sizes.values)
+    text, seen = await offload(size, _decode_counting, data, packed, size, sizes.values)
     if seen > sizes.values:
         detail = f"The body has {seen} JSON values; server.limits.max_values is {sizes.values}"
         raise Problem("body_too_large", detail)
@@ -89,13 +91,13 @@ def misfit(member: str, detail: str) -> Problem:
     return Problem("request_invalid", f"{where}: {detail}", errors=errors)
 
 
-def _check_size(size: int, sizes: Sizes) -> None:
+def _check_size(size: int, sizes: BodyLimits) -> None:
     if size > sizes.bytes:
         detail = f"The body has {size} bytes; this key may send {sizes.bytes} (max_request_size)"
         raise Problem("body_too_large", detail)
 
 
-def _counted(data: bytes, packed: bool, most: int, max_values: int) -> tuple[str, int]:
+def _decode_counting(data: bytes, packed: bool, most: int, max_values: int) -> tuple[str, int]:
     """Return the text of a body and its number of JSON values, exact if above `max_values`."""
     text = strict_json.decode(inflate(data, most) if packed else data)
     return text, strict_json.count_values(text, max_values)

@@ -13,9 +13,9 @@ from typing import Protocol
 from urllib.parse import quote
 
 from ..errors import Problem
-from ..session.limits import Ceilings
-from .body import Sizes, misfit, read_object
-from .router import Call
+from ..session.limits import LimitCeilings
+from .body import BodyLimits, misfit, read_object
+from .router import RequestContext
 
 HEADERS = {
     "Content-Type": "application/octet-stream",
@@ -61,13 +61,13 @@ class Toolbox(Protocol):
 class Downloads:
     """The handler of `POST /files`."""
 
-    def __init__(self, toolbox: Toolbox, ceilings: Ceilings) -> None:
+    def __init__(self, toolbox: Toolbox, ceilings: LimitCeilings) -> None:
         self._toolbox, self._ceilings = toolbox, ceilings
         self._places = asyncio.Semaphore(AT_ONCE)
 
-    async def post(self, call: Call) -> None:
+    async def post(self, call: RequestContext) -> None:
         """Send a file. Raises Problem, before anything is sent, if it cannot be read."""
-        sizes = Sizes.of(self._ceilings.of(call.key.owner))
+        sizes = BodyLimits.of(self._ceilings.of(call.key.owner))
         body = await read_object(call, sizes, "request_invalid")
         session_id, path = _text(body, "id", MAX_ID), _text(body, "path", MAX_PATH)
         owner = call.key.owner

@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .router import Call
+from .router import RequestContext
 
 Facts = Callable[[str], dict[str, Any]]
 
 
-class Health:
+class HealthHandler:
     """The handler of `GET /health`: 200 as soon as the server listens."""
 
     def __init__(self, version: str, is_open: Callable[[], bool]) -> None:
         self._version, self._is_open = version, is_open
 
-    async def get(self, call: Call) -> None:
+    async def get(self, call: RequestContext) -> None:
         """Send `{status, version}`; `status` is "ok" or "starting"."""
         status = "ok" if self._is_open() else "starting"
         await call.json({"status": status, "version": self._version})
 
 
-class Info:
+class InfoHandler:
     """The handler of `GET /info`.
 
     `facts` is called for every request with the owner of the key (auth.Key): agents and limits
@@ -46,7 +46,7 @@ class Info:
         self._fixed["config_schema"] = config_schema
         self._facts = facts
 
-    async def get(self, call: Call) -> None:
+    async def get(self, call: RequestContext) -> None:
         """Send version, defaults, configuration schema and the current facts."""
         await call.json(self._fixed | self._facts(call.key.owner))
 
@@ -59,12 +59,12 @@ class Info:
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Scrape:
+class MetricsHandler:
     """The handler of `GET /metrics`. `text` returns the body (metrics.Metrics.text)."""
 
     def __init__(self, text: Callable[[], str]) -> None:
         self._text = text
 
-    async def get(self, call: Call) -> None:
+    async def get(self, call: RequestContext) -> None:
         """Send the counters."""
         await call.reply(200, self._text().encode(), {"Content-Type": CONTENT_TYPE})

@@ -1,9 +1,9 @@
 """Route requests to handlers, check keys, and turn exceptions into JSON answers.
 
 `http.listener` calls the router with an `Exchange`. The router finds the handler, checks the key
-and calls the handler with a `Call`; `Border` turns its exceptions into answers. Every answer has
-the CORS headers of its request, so that an allowed page can read even a 401. Each request writes
-one line to the access log.
+and calls the handler with a `RequestContext`; `ErrorBoundary` turns its exceptions into answers.
+Every answer has the CORS headers of its request, so that an allowed page can read even a 401. Each
+request writes one line to the access log.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from urllib.parse import unquote
 
 from ..errors import Problem
 from ..http.cors import Origins
-from ..http.exchange import Exchange, Stream, arrived, problem_of
+from ..http.exchange import Exchange, Stream, confirm_delivery, problem_of
 from ..settings import forwarding
 from ..strict_json import JSONError, dumps
 from ..telemetry import log, tracing
-from .auth import ANYONE, Key, Keys, Rates
+from .auth import ANYONE, Key, Keys, RateLimiter
 
 CLIENT_GONE = 499  # as nginx logs a client that disconnected first; used only in the log
 
@@ -62,7 +62,7 @@ class Record(Protocol):
         ...
 
 
-class Call:
+class RequestContext:
     """One request with its key. Handlers answer through it."""
 
     def __init__(self, exchange: Exchange, headers: Mapping[str, str]) -> None:
@@ -102,7 +102,7 @@ class Call:
         return self.exchange.stream(status, self._headers | dict(headers))
 
 
-Handler = Callable[[Call], Awaitable[None]]
+Handler = Callable[[RequestContext], Awaitable[None]]
 
 
 class Route(NamedTuple):
@@ -133,7 +133,7 @@ class Router:
         keys: Keys,
         *,
         origins: Origins | None = None,
-        rates: Rates | None = None,
+        rates: RateLimiter | None = None,
         count: Callable[[int], None] = lambda status: None,
         opened: Callable[[], Awaitable[None]] | None = None,
         forward: Collection[str] = (),
@@ -144,14 +144,14 @@ class Router:
         self._patterns = [path.split("/") for path in self._routes if "{" in path]
         # By the first path segment, so that unknown paths of a protocol use its error format too.
         self._refusals = {
-            _front(path): route.refusal
+            _first_segment(path): route.refusal
             for (_, path), route in routes.items()
             if route.refusal is not Problem.body
         }
         self._files = Route(files, open=True)
         self._keys = keys
         self._origins = origins or Origins()
-        self._rates = rates or Rates("")
+        self._rates = rates or RateLimiter("")
         self._count = count
         self._forward = frozenset(forward)
         named = (name.lower() for name in sorted(self._forward) if not forwarding.is_cookie(name))
@@ -162,11 +162,11 @@ class Router:
         began, clock = time.time(), time.perf_counter()
         tracing.current.set(tracing.begin(exchange.request.headers.get("traceparent", "")))
         forwarding.current.set(None)
-        call = Call(exchange, _PLAIN | self._origins.headers(exchange.request.headers))
+        call = RequestContext(exchange, _PLAIN | self._origins.headers(exchange.request.headers))
         try:
-            async with Border(call):
+            async with ErrorBoundary(call):
                 await self._serve(call)
-                if call.record is not None and await arrived(exchange):
+                if call.record is not None and await confirm_delivery(exchange):
                     call.record.forget()
         finally:
             if held := forwarding.current.get():
@@ -174,25 +174,25 @@ class Router:
             _write_access(call, began, time.perf_counter() - clock)
             self._count(call.status or CLIENT_GONE)
 
-    async def _serve(self, call: Call) -> None:
+    async def _serve(self, call: RequestContext) -> None:
         request = call.request
         if request.method == "OPTIONS":
             await self._options(call)
             return
-        call.refusal = self._refusals.get(_front(request.path), Problem.body)
+        call.refusal = self._refusals.get(_first_segment(request.path), Problem.body)
         route = self._find(call)
         if not route.open:
             self._origins.check(request.headers)
             call.key = self._keys.check(request.headers)
             self._rates.take(call.key)
             if self._forward:
-                held = forwarding.Caller(request.headers, self._forward, self._keys.is_key)
+                held = forwarding.ForwardedValues(request.headers, self._forward, self._keys.is_key)
                 forwarding.current.set(held)
             if self._opened is not None:
                 await self._opened()
         await route.handler(call)
 
-    def _find(self, call: Call) -> Route:
+    def _find(self, call: RequestContext) -> Route:
         method, path = call.request.method, call.request.path
         method = "GET" if method == "HEAD" else method
         here, call.at = self._at(path)
@@ -206,7 +206,7 @@ class Router:
                 headers={"Allow": ", ".join((*others, "OPTIONS"))},
             )
         if method != "GET":
-            raise nothing(path)
+            raise unknown_path(path)
         return self._files
 
     def _at(self, path: str) -> tuple[dict[str, Route], dict[str, str]]:
@@ -215,11 +215,11 @@ class Router:
             return self._routes[path], {}
         parts = path.split("/")
         for pattern in self._patterns:
-            if named := _matched(pattern, parts):
+            if named := _match_path(pattern, parts):
                 return self._routes["/".join(pattern)], named
         return {}, {}
 
-    async def _options(self, call: Call) -> None:
+    async def _options(self, call: RequestContext) -> None:
         """Answer OPTIONS without a key: a CORS preflight never carries one."""
         methods = _methods(self._at(call.request.path)[0]) or ["GET", "HEAD"]
         allowed = ", ".join((*methods, "OPTIONS"))
@@ -233,18 +233,18 @@ class Router:
         await call.reply(204, headers=headers)
 
 
-def nothing(path: str) -> Problem:
+def unknown_path(path: str) -> Problem:
     """Return a Problem that names the unknown path: most often the client's base URL is wrong."""
     return Problem("not_found", f"There is nothing at {path[:200]}")
 
 
-class Border:
+class ErrorBoundary:
     """A context manager that turns exceptions of a handler into JSON answers.
 
     An unexpected exception is logged with its traceback; the client gets only the request id.
     """
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: RequestContext) -> None:
         self._call = call
 
     async def __aenter__(self) -> None:
@@ -272,7 +272,7 @@ class Border:
         return True
 
 
-def _front(path: str) -> str:
+def _first_segment(path: str) -> str:
     """Return the first path segment, which identifies a protocol."""
     return path.lstrip("/").partition("/")[0]
 
@@ -282,7 +282,7 @@ def _methods(here: Iterable[str]) -> list[str]:
     return sorted(methods | {"HEAD"} if "GET" in methods else methods)
 
 
-def _matched(pattern: list[str], parts: list[str]) -> dict[str, str]:
+def _match_path(pattern: list[str], parts: list[str]) -> dict[str, str]:
     """Return the value of each `{name}` of a pattern; {} if the path does not match."""
     if len(pattern) != len(parts):
         return {}
@@ -295,7 +295,7 @@ def _matched(pattern: list[str], parts: list[str]) -> dict[str, str]:
     return named
 
 
-def _write_access(call: Call, began: float, took: float) -> None:
+def _write_access(call: RequestContext, began: float, took: float) -> None:
     """Write one line to the access log, without the query, which may hold secrets.
 
     Successful requests for `/health` are logged at `debug`: load balancers send them every few

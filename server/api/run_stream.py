@@ -17,15 +17,15 @@ from typing import Any, Protocol
 
 from ..errors import Problem
 from ..http import sse
-from ..http.exchange import reached
+from ..http.exchange import wait_for_acknowledgement
 from ..runtime.offload import offload
 from ..runtime.run_id import run_id
 from ..session.events import EXEC, alias
-from ..session.limits import Ceilings
+from ..session.limits import LimitCeilings
 from ..types import Event, Session
 from .auth import Key
-from .body import Sizes, read_object
-from .router import Call, Record
+from .body import BodyLimits, read_object
+from .router import Record, RequestContext
 
 EVENT_STREAM = "text/event-stream; charset=utf-8"
 STREAM_HEADERS = {
@@ -37,7 +37,7 @@ RETRY_AFTER_S = 2  # a run lasts seconds to minutes; an earlier retry only adds 
 PING = sse.comment("ping")
 
 Frame = Callable[[Event, str, int], bytes]
-GoOn = Callable[[], Awaitable["Run | None"]]
+NextRun = Callable[[], Awaitable["Run | None"]]
 TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
 
 
@@ -68,13 +68,13 @@ class Run(Protocol):
         """Yield the events of the run."""
         ...
 
-    def announces(self, arrived: Callable[[], Awaitable[bool]]) -> None:
+    def confirm_announcements(self, arrived: Callable[[], Awaitable[bool]]) -> None:
         """Make tool calls that may not run twice wait for `arrived` after their announcement."""
         ...
 
 
-class Sends(Protocol):
-    """The interface of a stream that `Pulse` uses (http.exchange.Stream)."""
+class HeartbeatStream(Protocol):
+    """The interface of a stream that `HeartbeatTimer` uses (http.exchange.Stream)."""
 
     sent_at: float  # time of the last send, in loop time
 
@@ -116,23 +116,25 @@ class Runs:
     """
 
     def __init__(
-        self, agent: Agent, limits: Mapping[str, Any], ceilings: Ceilings | None = None
+        self, agent: Agent, limits: Mapping[str, Any], ceilings: LimitCeilings | None = None
     ) -> None:
         self._agent = agent
         self._slots = Slots(limits["max_runs"])
-        self._ceilings = ceilings or Ceilings(limits, {})
+        self._ceilings = ceilings or LimitCeilings(limits, {})
         self._heartbeat_s: float = limits["heartbeat_s"]
         self._announce_s: float = limits["announce_s"]
 
-    async def read(self, call: Call, code: str = "session_invalid") -> dict[str, Any]:
+    async def read(self, call: RequestContext, code: str = "session_invalid") -> dict[str, Any]:
         """Return the body as a JSON object. Raises Problem, JSONError or ProtocolError.
 
         `code`: error code for a body that is not an object.
         """
-        return await read_object(call, Sizes.of(self._ceilings.of(call.key.owner)), code)
+        return await read_object(call, BodyLimits.of(self._ceilings.of(call.key.owner)), code)
 
     @asynccontextmanager
-    async def begin(self, call: Call, document: Mapping[str, Any]) -> AsyncGenerator[Run, None]:
+    async def begin(
+        self, call: RequestContext, document: Mapping[str, Any]
+    ) -> AsyncGenerator[Run, None]:
         """Take a slot and prepare a run of `document`, which now belongs to the run.
 
         Raises Problem if there is no slot or the document is invalid.
@@ -141,7 +143,7 @@ class Runs:
         try:
             headers = call.request.headers
             resumed = headers.get("last-event-id", "").rpartition("/")[0]
-            run = await self.again(call, document, resumed)
+            run = await self.next_run(call, document, resumed)
             call.run = run.id
             token = run_id.set(run.id)
             try:
@@ -153,7 +155,9 @@ class Runs:
         finally:
             self._slots.give(call.key)
 
-    async def again(self, call: Call, document: Mapping[str, Any], resumed: str = "") -> Run:
+    async def next_run(
+        self, call: RequestContext, document: Mapping[str, Any], resumed: str = ""
+    ) -> Run:
         """Return a run for the request and its slot, when no other has begun or it has ended.
 
         `resumed`: as for `Agent.begin`. Raises Problem.
@@ -161,17 +165,17 @@ class Runs:
         accepted = await offload(call.size, self._agent.accept, document, call.key.owner)
         return self._agent.begin(accepted, call.key.name, call.key.owner, resumed, call.size)
 
-    async def stop(self, call: Call, session_id: str) -> bool:
+    async def stop(self, call: RequestContext, session_id: str) -> bool:
         """Stop the runs of a session of this key. Return False if one still runs after a while."""
         return await self._agent.stop_session(call.key.owner, session_id)
 
     async def stream(
         self,
-        call: Call,
+        call: RequestContext,
         run: Run,
         frame: Frame,
         cut: Callable[[], bytes] = bytes,
-        go_on: GoOn | None = None,
+        go_on: NextRun | None = None,
     ) -> None:
         """Send each event as the SSE frames that `frame(event, alias, number)` returns.
 
@@ -181,12 +185,14 @@ class Runs:
         """
         beat = {"X-Heartbeat": f"{self._heartbeat_s:g}"} if self._heartbeat_s else {}
         stream = call.stream(STREAM_HEADERS | beat)
-        pulse = Pulse(stream, self._heartbeat_s)
+        pulse = HeartbeatTimer(stream, self._heartbeat_s)
         number, ended = 0, False
         following: Run | None = run
         try:
             while following is not None:
-                following.announces(partial(reached, call.exchange, self._announce_s))
+                following.confirm_announcements(
+                    partial(wait_for_acknowledgement, call.exchange, self._announce_s)
+                )
                 async with aclosing(following.events()) as events:
                     async for event in events:
                         number += 1
@@ -213,7 +219,7 @@ class Runs:
         await stream.close()
 
     async def collect(
-        self, call: Call, run: Run, see: Callable[[Event], object] = lambda event: None
+        self, call: RequestContext, run: Run, see: Callable[[Event], object] = lambda event: None
     ) -> Session:
         """Run to the end and return the session; call `see` with each event.
 
@@ -235,7 +241,7 @@ class WaitingStream:
     Whoever puts an answer into the session sets `arrived`.
     """
 
-    def __init__(self, runs: Runs, call: Call, run: Run, wait_s: float) -> None:
+    def __init__(self, runs: Runs, call: RequestContext, run: Run, wait_s: float) -> None:
         self.call, self.run = call, run
         self.arrived = asyncio.Event()
         self._runs, self._wait_s = runs, wait_s
@@ -257,7 +263,7 @@ class WaitingStream:
         None if the server stops: the session that is sent to the client has the answers.
         """
         try:
-            self.run = await self._runs.again(self.call, self.run.session)
+            self.run = await self._runs.next_run(self.call, self.run.session)
         except Problem:
             return None
         return self.run
@@ -286,13 +292,13 @@ class Slots:
         self._taken[key.owner] -= 1
 
 
-class Pulse:
+class HeartbeatTimer:
     """A heartbeat: a comment whenever nothing was sent for `every` seconds (0: never).
 
     One timer per stream, rescheduled when it fires, so that events cost nothing.
     """
 
-    def __init__(self, stream: Sends, every: float) -> None:
+    def __init__(self, stream: HeartbeatStream, every: float) -> None:
         self._stream = stream
         self._every = every
         self._loop = asyncio.get_running_loop()

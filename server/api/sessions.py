@@ -21,7 +21,7 @@ from ..session.accept import accept
 from ..session.events import alias, dumps
 from ..types import Event
 from .body import misfit
-from .router import Call
+from .router import RequestContext
 from .run_stream import EVENT_STREAM, Runs
 
 MAX_ID = 128  # characters of a session's id
@@ -34,7 +34,7 @@ class Sessions:
         self._runs = runs
         self._streams = streams
 
-    async def post(self, call: Call) -> None:
+    async def post(self, call: RequestContext) -> None:
         """Run a session. Raises Problem if it cannot begin."""
         document = await self._runs.read(call)
         name_session(document, call)
@@ -54,7 +54,7 @@ class Sessions:
             reply = delta_reply(session, before, run.first_message) if delta else session
             await call.json(reply, headers={"x-should-retry": "false"})
 
-    async def stop(self, call: Call) -> None:
+    async def stop(self, call: RequestContext) -> None:
         """Stop the runs of the session `{"id": …}` on this host at once."""
         body = await self._runs.read(call, "request_invalid")
         session_id = body.get("id")
@@ -63,7 +63,7 @@ class Sessions:
         stopped = await self._runs.stop(call, session_id)
         await call.json({"id": session_id, "stopped": stopped})
 
-    async def events(self, call: Call) -> None:
+    async def events(self, call: RequestContext) -> None:
         """Send the events that rebuild a session, as an array or a stream, without a run."""
         document = await self._runs.read(call)
         session = await offload(call.size, accept, document)
@@ -79,7 +79,7 @@ class Sessions:
         await call.reply(200, b"".join(frames), {"Content-Type": EVENT_STREAM})
 
 
-def name_session(document: dict[str, Any], call: Call) -> None:
+def name_session(document: dict[str, Any], call: RequestContext) -> None:
     """Set the id of a session without one from its `Idempotency-Key`, if it has one.
 
     A repeated request then has the same id.

@@ -17,7 +17,7 @@ from urllib.parse import unquote_to_bytes
 from ..errors import Problem
 from ..http.exchange import PIECE
 from ..runtime.offload import offload
-from .router import Call, nothing
+from .router import RequestContext, unknown_path
 
 INDEX = "index.html"
 ARTIFACT = "artifact.html"
@@ -77,7 +77,7 @@ class Files:
             return False
         return True
 
-    async def get(self, call: Call) -> None:
+    async def get(self, call: RequestContext) -> None:
         """Send a file, or redirect to a folder's page. Raises Problem("not_found")."""
         name = file_name(call.request.path)
         if not Path(name).suffix and self.has(f"{call.request.path}/"):
@@ -91,21 +91,21 @@ class Files:
         try:
             return self._find(name).open("rb")
         except OSError:
-            raise nothing(f"/{name}") from None
+            raise unknown_path(f"/{name}") from None
 
     def _find(self, name: str) -> Path:
         if Path(name).suffix.lower() not in TYPES:
-            raise nothing(f"/{name}")
+            raise unknown_path(f"/{name}")
         try:
             file = (self._root / name).resolve(strict=True)
             if file.is_relative_to(self._root) and file.is_file():
                 return file
         except (OSError, RuntimeError):  # RuntimeError: a loop of links
             pass
-        raise nothing(f"/{name}")
+        raise unknown_path(f"/{name}")
 
 
-async def _serve(call: Call, name: str, file: BinaryIO) -> None:
+async def _serve(call: RequestContext, name: str, file: BinaryIO) -> None:
     """Answer with the file, or the requested range of it."""
     size = os.fstat(file.fileno()).st_size
     etag = f'"{await offload(size, _digest, file)}"'
@@ -134,7 +134,12 @@ async def _serve(call: Call, name: str, file: BinaryIO) -> None:
 
 
 async def _send(
-    call: Call, status: int, headers: dict[str, str], file: BinaryIO, first: int, size: int
+    call: RequestContext,
+    status: int,
+    headers: dict[str, str],
+    file: BinaryIO,
+    first: int,
+    size: int,
 ) -> None:
     """Send `size` bytes of the file from `first` on; a large file is read as the client reads."""
     file.seek(first)
@@ -164,18 +169,18 @@ def file_name(path: str) -> str:
     Raises Problem for a suspect path.
     """
     if re.search(r"%(?:2f|5c|00)|\\|%(?![0-9a-f]{2})", path, re.IGNORECASE):
-        raise nothing(path)
+        raise unknown_path(path)
     try:
         decoded = unquote_to_bytes(path).decode()
     except UnicodeDecodeError:
-        raise nothing(path) from None
+        raise unknown_path(path) from None
     if not decoded.startswith("/") or not decoded.isprintable():
-        raise nothing(path)
+        raise unknown_path(path)
     name = decoded[1:]
     if not name or name.endswith("/"):
         name += INDEX
     if any(not part or part.startswith(".") for part in name.split("/")):
-        raise nothing(path)
+        raise unknown_path(path)
     return name
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..api.static import TYPES
-from ..config import shipped
+from ..config import shipped_path
 
 SHEBANG = b"#!/usr/bin/env python3\n"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")  # of a packed file or folder
@@ -108,8 +108,8 @@ def _sources() -> Iterator[tuple[str, Path]]:
 
     Files left in the folders by an editor or the system are skipped.
     """
-    package, client = Path(__file__).parents[1], shipped("client")
-    yield "yaa/config.default.json", shipped("config.default.json")
+    package, client = Path(__file__).parents[1], shipped_path("client")
+    yield "yaa/config.default.json", shipped_path("config.default.json")
     for folder, prefix, suffixes in (
         (package, "yaa", {".py", ".json"}),
         (client, "yaa/client", TYPES.keys()),

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .. import VERSION
 from ..app import App
-from ..config import Config, ConfigError, expanded, make_home
+from ..config import Config, ConfigError, expand_path, make_home
 from ..errors import Problem
 from ..runtime.event_loop import Loop, run
 from ..schema.inline import inline
@@ -39,10 +39,10 @@ from .console import (
     INTERRUPTED,
     Chat,
     Terminal,
-    as_foreign,
     explain,
     read_session,
     run_once,
+    sanitize_foreign,
     to_run,
     with_message,
     write_session,
@@ -119,11 +119,11 @@ def _kept(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
             raise ConfigError(f"--days is {options.days}, wanted 1 or more")
         wall_s = config.server["limits"]["tool"]["wall_s"]
         app.workspaces = Workspaces(config.home / "workspaces", options.days, wall_s)
-    before = {each.name: each.number for each in app.kept()}
+    before = {each.name: each.number for each in app.storage_figures()}
     if options.clean:
         app.clean()
     print(f"{config.home}\n")
-    for name, count, oldest_s, expired in app.kept():
+    for name, count, oldest_s, expired in app.storage_figures():
         removed = before[name] - count
         said = f"{removed} removed" if options.clean else f"{expired} expired"
         print(f"  {name:<12}{count:>7}   oldest {oldest_s / DAY_S:5.1f} days   {said}")
@@ -134,7 +134,7 @@ async def _doctor(config: Config, env: Mapping[str, str]) -> int:
     log.setup("error")
     certificate(config.server["tls"])
     async with App(config, env) as app:
-        findings = doctor.examine(app)
+        findings = doctor.check_all(app)
     print("\n".join([f"yaa {VERSION}", "", *doctor.lines(findings)]))
     return FAILED if any(found.mark == doctor.MISSING for found in findings) else 0
 
@@ -153,13 +153,15 @@ def _run_kept(
     if options.store is not None:
         if not options.file:
             raise Problem("bad_request", "run --store FOLDER ID: the id of a session is missing")
-        kept = held.enter_context(session_files.JsonSession(options.store).kept(options.file))
+        kept = held.enter_context(
+            session_files.JsonSession(options.store).open_locked(options.file)
+        )
         before = kept.load() if kept.exists() else {"id": options.file, "messages": []}
         document = given = with_message(before, options.say)
     else:
         document = given = to_run(options.file, options.say)
     if not options.trust:
-        document, lines = as_foreign(given, config.session)
+        document, lines = sanitize_foreign(given, config.session)
         if lines:
             print("yaa: " + "\n".join(lines), file=sys.stderr)
     form = "events" if options.events else "text" if options.text else "session"
@@ -192,7 +194,7 @@ def _run_kept(
 def _check_tools(config: Config, options: argparse.Namespace) -> int:
     log.setup("error")
     make_home(config.home)
-    lines, fine = asyncio.run(check_file(config, expanded(options.file, "FILE")))
+    lines, fine = asyncio.run(check_file(config, expand_path(options.file, "FILE")))
     print("\n".join(lines))
     return 0 if fine else FAILED
 
@@ -211,10 +213,10 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
         elif folder is not None and options.file:
             session["id"] = options.file
 
-        def admitted(session: Session) -> Session:
+        def admit(session: Session) -> Session:
             """Return the parts of a session that may be run, and print the others."""
             found, left_out = (
-                (session, []) if options.trust else as_foreign(session, config.session)
+                (session, []) if options.trust else sanitize_foreign(session, config.session)
             )
             if left_out and kept is not None:
                 left_out += _put_aside(kept.file)
@@ -229,8 +231,8 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
                 head = ("/help lists the commands; Ctrl-C stops a run.", *lines)
                 for line in (f"yaa {VERSION}", "", *describe(app), "", *head):
                     terminal.line(line, "dim")
-                session = admitted(session)
-                chat = Chat(app.agent, runner, terminal, session, kept, folder, admitted)
+                session = admit(session)
+                chat = Chat(app.agent, runner, terminal, session, kept, folder, admit)
                 return chat.talk()
             finally:
                 runner.run(app.close())
@@ -241,22 +243,22 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
 
 def _saved(
     options: argparse.Namespace, lines: list[str]
-) -> tuple[session_files.Kept | None, session_files.JsonSession | None]:
+) -> tuple[session_files.LockedSession | None, session_files.JsonSession | None]:
     """Return the file in which the session is saved and its store, each None if there is none.
 
     Appends a line about it to `lines`. Raises Problem.
     """
     if options.store is not None:
-        folder = session_files.JsonSession(expanded(options.store, "--store"))
+        folder = session_files.JsonSession(expand_path(options.store, "--store"))
         name = options.file or f"ses_{secrets.token_hex(12)}"
-        kept = folder.kept(name)
+        kept = folder.open_locked(name)
         options.file = name
         lines.append(f"This session is saved as {name}; /sessions lists the others.")
         return kept, folder
     if not options.file or options.file == "-":
         return None, None
     try:
-        kept = session_files.Kept(session_files.file_of(options.file))
+        kept = session_files.LockedSession(session_files.file_of(options.file))
     except OSError as error:
         lines.append(f"This session is not saved: {options.file}: {error.strerror or error}")
         return None, None
@@ -302,7 +304,7 @@ async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
             lines += [f"refused  {item}", ""]
         else:
             most = config.server["limits"]["tool"]
-            lines += [*described(item, toolbox.policy(item, None), most), ""]
+            lines += [*describe_tool(item, toolbox.policy(item, None), most), ""]
     if not found:
         how = (
             "put @tool above a function, and @toolkit above a class of such (from yaa import tool)"
@@ -321,7 +323,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def described(tool: Tool, policy: str, most: dict[str, float]) -> Iterator[str]:
+def describe_tool(tool: Tool, policy: str, most: dict[str, float]) -> Iterator[str]:
     """Yield lines about a tool: description, policy, hints, limits, advice and schemas.
 
     `most`: the server's limits of tools.
@@ -343,7 +345,7 @@ def described(tool: Tool, policy: str, most: dict[str, float]) -> Iterator[str]:
     for name, value in limits.items():
         capped = "" if value <= most.get(name, value) else f", the server allows {most[name]:g}"
         yield f"  limit    {name} {value:g}{capped}"
-    yield from (f"  better   {line}" for line in advice(tool, most))
+    yield from (f"  better   {line}" for line in improvements(tool, most))
     for title, schema in (("schema", tool.parameters), ("result", tool.returns)):
         if not schema:  # a tool need not declare its result
             continue
@@ -352,7 +354,7 @@ def described(tool: Tool, policy: str, most: dict[str, float]) -> Iterator[str]:
         yield from (f"    {line}" for line in text.splitlines())
 
 
-def advice(tool: Tool, most: dict[str, float]) -> Iterator[str]:
+def improvements(tool: Tool, most: dict[str, float]) -> Iterator[str]:
     """Yield suggestions for a tool that works but could be described better."""
     if not tool.description:
         yield "a docstring: it is all that tells the model what the tool is for"

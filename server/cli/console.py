@@ -22,7 +22,7 @@ from ..api.run_stream import Agent, Run
 from ..errors import Problem
 from ..session.content_blocks import to_blocks
 from ..session.events import alias
-from ..session.outcome import ended_by, finished
+from ..session.outcome import ended_by, finish_text
 from ..session.sanitize import sanitize
 from ..strict_json import JSONError, browser_safe, dumps, loads
 from ..types import Answer, Event, Interrupt, Json, Message, Session
@@ -54,7 +54,7 @@ def read_session(file: str) -> Session:
         data = sys.stdin.buffer.read()
     except OSError as error:
         raise Problem("bad_request", f"standard input: {error.strerror}") from None
-    return session_files.parsed(data, "standard input")
+    return session_files.parse_session(data, "standard input")
 
 
 # The effect of each kind of item that is removed from a session of unknown origin.
@@ -77,7 +77,7 @@ MOST_TOLD = 20  # lines
 LONGEST_TOLD = 100  # characters of a value
 
 
-def as_foreign(
+def sanitize_foreign(
     session: Mapping[str, Any], defaults: Mapping[str, Any]
 ) -> tuple[Session, list[str]]:
     """Return a session of unknown origin without the parts that grant rights, and lines to print.
@@ -91,13 +91,13 @@ def as_foreign(
     if not removed:
         return found, []
     lines = ["left out, since the session may be somebody else's (--trust keeps it):"]
-    lines += [_told(item) for item in removed[:MOST_TOLD]]
+    lines += [_removed_line(item) for item in removed[:MOST_TOLD]]
     if len(removed) > MOST_TOLD:
         lines.append(f"  and {len(removed) - MOST_TOLD} more")
     return found, lines
 
 
-def _told(item: Json) -> str:
+def _removed_line(item: Json) -> str:
     value = json.dumps(item["value"], ensure_ascii=False) if "value" in item else ""
     short = value if len(value) <= LONGEST_TOLD else value[:LONGEST_TOLD] + "…"
     text = f"  {item['path']} {WANTED.get(item['kind'], 'is not known here')}"
@@ -134,7 +134,7 @@ async def run_once(
     document: Session,
     out: TextIO,
     form: str = "session",
-    kept: session_files.Kept | None = None,
+    kept: session_files.LockedSession | None = None,
     blocks: str | None = None,
 ) -> int:
     """Run a session, write the result to `out` and return the exit code.
@@ -151,7 +151,7 @@ async def run_once(
             async for event in events:
                 number += 1
                 if kept is not None:
-                    kept.saw(event, run.session)
+                    kept.save_event(event, run.session)
                 if form == "events":
                     frame = {"id": f"{run.id}/{number}", "event": alias(event), "data": event}
                     out.write(dumps(frame) + "\n")
@@ -196,7 +196,7 @@ def write_answer(session: Session, out: TextIO) -> None:
     if "output" in session:
         out.write(json.dumps(session["output"], ensure_ascii=False, indent=2) + "\n")
     elif last.get("role") == "assistant":
-        text = last.get("content") or finished(session["messages"], said=False)
+        text = last.get("content") or finish_text(session["messages"], said=False)
         out.write(visible(text).rstrip("\n") + "\n" if text else "")
     out.flush()
     if "output" not in session and (why := SHORT.get(ended_by(last))):
@@ -223,7 +223,7 @@ class Chat:
         loop: asyncio.Runner,
         terminal: Terminal,
         session: Session,
-        kept: session_files.Kept | None = None,
+        kept: session_files.LockedSession | None = None,
         folder: session_files.JsonSession | None = None,
         admitted: Callable[[Session], Session] = lambda session: session,
     ) -> None:
@@ -285,7 +285,7 @@ class Chat:
                 self._terminal.line("/save FILE", "red")
             case "/sessions" | "/open" | "/delete" if self._folder is not None:
                 try:
-                    self._stored(self._folder, name, rest.strip())
+                    self._store_command(self._folder, name, rest.strip())
                 except Problem as problem:
                     self._terminal.line(explain(problem), "red")
             case "/sessions" | "/open" | "/delete":
@@ -305,14 +305,14 @@ class Chat:
             self._keep(self._folder, session_id)
 
     def _keep(self, folder: session_files.JsonSession, session_id: str) -> None:
-        self._kept = folder.kept(session_id)
+        self._kept = folder.open_locked(session_id)
         self._terminal.line(f"it is saved as {visible(session_id)}", "dim")
 
-    def _stored(self, folder: session_files.JsonSession, name: str, session_id: str) -> None:
+    def _store_command(self, folder: session_files.JsonSession, name: str, session_id: str) -> None:
         """Perform /sessions, /open or /delete in the store. Raises Problem."""
         if name == "/sessions":
             for each in folder.list_sessions():
-                self._terminal.line(self._listed(folder, each))
+                self._terminal.line(self._session_list(folder, each))
         elif not session_id:
             self._terminal.line(f"{name} ID", "red")
         elif not folder.session_exists(session_id):
@@ -323,7 +323,7 @@ class Chat:
             folder.delete_session(session_id)
             self._terminal.line("deleted", "dim")
         else:
-            kept = folder.kept(session_id)
+            kept = folder.open_locked(session_id)
             try:
                 session = kept.load()
             except Problem:
@@ -336,7 +336,7 @@ class Chat:
             if self._open():
                 self._converse()
 
-    def _listed(self, folder: session_files.JsonSession, session_id: str) -> str:
+    def _session_list(self, folder: session_files.JsonSession, session_id: str) -> str:
         try:
             about = folder.get_session_info(session_id)
         except Problem as problem:
@@ -359,7 +359,7 @@ class Chat:
             self._kept.save(self.session)
             self._tell_failure(self._kept)
 
-    def _tell_failure(self, kept: session_files.Kept) -> None:
+    def _tell_failure(self, kept: session_files.LockedSession) -> None:
         if kept.failed and kept.failed != self._told:
             self._terminal.line(f"not saved: {kept.file}: {kept.failed}", "red")
         self._told = kept.failed
@@ -382,7 +382,7 @@ class Chat:
         answered: list[Interrupt] = []
         while True:
             try:
-                self._loop.run(self._once())
+                self._loop.run(self._run_once())
             except Problem as problem:
                 self._terminal.line(explain(problem), "red")
                 if not answered:
@@ -404,14 +404,14 @@ class Chat:
             if not answered:
                 return True
 
-    async def _once(self) -> None:
+    async def _run_once(self) -> None:
         self._run = self._agent.prepare(self.session)
         printer = Printer(self._terminal)
         try:
             async with aclosing(self._run.events()) as events:
                 async for event in events:
                     if self._kept is not None:
-                        self._kept.saw(event, self._run.session)
+                        self._kept.save_event(event, self._run.session)
                         self._tell_failure(self._kept)
                     printer.show(event)
         finally:
@@ -425,7 +425,7 @@ class Chat:
         return [interrupt for interrupt in interrupts if "answer" not in interrupt]
 
     def _ask(self, interrupt: Interrupt) -> bool:
-        given = answer(self._terminal, interrupt)
+        given = ask_answer(self._terminal, interrupt)
         if given is not None:
             interrupt["answer"] = given
         return given is not None
@@ -551,7 +551,7 @@ def shorten(text: str) -> str:
     return shown
 
 
-def answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
+def ask_answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
     """Ask for the answer to an interrupt. Return `{status, payload}`; None leaves it open."""
     terminal.line(visible(interrupt.get("message", "")), "bold")
     payload: Any = None
@@ -613,10 +613,10 @@ def _approval(terminal: Terminal, interrupt: Interrupt) -> Json:
             reason = terminal.ask("Why not? (for the model; may be empty): ").strip()
             return {"approved": False} | ({"reason": reason} if reason else {})
         if reply in ("e", "edit"):
-            return {"approved": True, "edited_args": _edited(terminal)}
+            return {"approved": True, "edited_args": _ask_edited_args(terminal)}
 
 
-def _edited(terminal: Terminal) -> dict[str, Any]:
+def _ask_edited_args(terminal: Terminal) -> dict[str, Any]:
     while True:
         try:
             value = loads(terminal.ask("new arguments, as JSON: "))

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ..app import App
-from ..config import shipped
+from ..config import shipped_path
 from ..http.listener import bind
 from ..http.parser import is_loopback
 from ..sandbox.usage import MOST_FILES
@@ -43,7 +43,7 @@ NAMESPACES = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """The result of one check."""
 
     mark: str  # OK, NOTE: it works and could be better, MISSING: something does not work
@@ -52,7 +52,7 @@ class Finding:
     step: str = ""  # the next step for the user
 
 
-def examine(app: App) -> list[Finding]:
+def check_all(app: App) -> list[CheckResult]:
     """Return all findings, in the order in which a new user needs them."""
     server = app.config.server
     return [
@@ -61,13 +61,17 @@ def examine(app: App) -> list[Finding]:
         *_workspaces(app.config.home / "workspaces"),
         *_models(app),
         *_sandbox(app.toolbox.sandbox(), _setting),
-        *(Finding(MISSING, part, text) for part, texts in app.problems().items() for text in texts),
+        *(
+            CheckResult(MISSING, part, text)
+            for part, texts in app.problems().items()
+            for text in texts
+        ),
         *_network(server),
         *_files(server),
     ]
 
 
-def lines(findings: list[Finding]) -> Iterator[str]:
+def lines(findings: list[CheckResult]) -> Iterator[str]:
     """Yield the findings as lines for a terminal, and a summary."""
     for found in findings:
         yield f"  {found.mark:<8} {found.name:<8} {found.text}"
@@ -84,38 +88,38 @@ def lines(findings: list[Finding]) -> Iterator[str]:
         yield "Everything works."
 
 
-def _machine() -> Iterator[Finding]:
+def _machine() -> Iterator[CheckResult]:
     version = platform.python_version()
-    yield Finding(OK, "python", f"{version}, {sys.executable}")
+    yield CheckResult(OK, "python", f"{version}, {sys.executable}")
     if sys.platform == "linux":
-        yield Finding(OK, "system", f"Linux {platform.release()} on {platform.machine()}")
+        yield CheckResult(OK, "system", f"Linux {platform.release()} on {platform.machine()}")
     else:
-        yield Finding(
+        yield CheckResult(
             NOTE,
             "system",
             f"{platform.system()}: the sandbox needs Linux, so shell and file tools are withheld",
             "run yaa in a Linux machine or container, or see server.sandbox.require",
         )
-    client = shipped("client") / "index.html"
+    client = shipped_path("client") / "index.html"
     if not client.is_file():
-        yield Finding(MISSING, "client", f"{client} is not there", "install yaa again")
+        yield CheckResult(MISSING, "client", f"{client} is not there", "install yaa again")
 
 
-def _home(home: Path) -> Iterator[Finding]:
+def _home(home: Path) -> Iterator[CheckResult]:
     mode = stat.S_IMODE(home.stat().st_mode)
     if mode & 0o077:
         text = f"{home} is open to other users of this machine (mode {mode:o})"
-        yield Finding(NOTE, "home", text, f"chmod 700 {home}")
+        yield CheckResult(NOTE, "home", text, f"chmod 700 {home}")
     else:
-        yield Finding(OK, "home", str(home))
+        yield CheckResult(OK, "home", str(home))
     free = shutil.disk_usage(home).free
     mark = OK if free >= LITTLE else NOTE
-    yield Finding(mark, "disk", f"{_megabytes(free)} free")
+    yield CheckResult(mark, "disk", f"{_megabytes(free)} free")
     found = os.statvfs(home)
     yield from _files_left(found.f_ffree, found.f_files)
 
 
-def _files_left(free: int, most: int) -> Iterator[Finding]:
+def _files_left(free: int, most: int) -> Iterator[CheckResult]:
     """Check the number of free inodes.
 
     `most`: inodes of the file system, 0 if it has no limit. One session can create MOST_FILES; all
@@ -123,10 +127,10 @@ def _files_left(free: int, most: int) -> Iterator[Finding]:
     """
     if most and free < 2 * MOST_FILES:
         text = f"{free} more files can be made; the tools of one session may make {MOST_FILES}"
-        yield Finding(NOTE, "disk", text, "remove old workspaces, or use another file system")
+        yield CheckResult(NOTE, "disk", text, "remove old workspaces, or use another file system")
 
 
-def _workspaces(folder: Path, much: int = MUCH) -> Iterator[Finding]:
+def _workspaces(folder: Path, much: int = MUCH) -> Iterator[CheckResult]:
     """Check the size of all workspaces.
 
     The server does not notice when a session is deleted, so workspaces stay until they are removed.
@@ -134,14 +138,14 @@ def _workspaces(folder: Path, much: int = MUCH) -> Iterator[Finding]:
     """
     size = _size(folder)
     if size is None:
-        yield Finding(NOTE, "disk", f"the workspaces in {folder} could not be measured")
+        yield CheckResult(NOTE, "disk", f"the workspaces in {folder} could not be measured")
         return
     text = f"{_megabytes(size)} taken by the workspaces of sessions, which have no limit together"
     if size < much:
-        yield Finding(OK, "disk", text)
+        yield CheckResult(OK, "disk", text)
         return
     step = f"find {shlex.quote(str(folder))} -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {{}} +"
-    yield Finding(NOTE, "disk", text, f"remove those of 30 days without a call: {step}")
+    yield CheckResult(NOTE, "disk", text, f"remove those of 30 days without a call: {step}")
 
 
 def _size(folder: Path) -> int | None:
@@ -163,13 +167,13 @@ def _megabytes(size: int) -> str:
     return f"{size / (1 << 30):.1f} GB" if size >= 1 << 30 else f"{size >> 20} MB"
 
 
-def _models(app: App) -> Iterator[Finding]:
+def _models(app: App) -> Iterator[CheckResult]:
     real = [model for model in app.models.catalog() if not model.get("demo")]
     for model in real:
         mark = ", the default" if model.get("default") else ""
-        yield Finding(OK, "model", f"{model['name']}: {model['model']}{mark}")
+        yield CheckResult(OK, "model", f"{model['name']}: {model['model']}{mark}")
     if not real:
-        yield Finding(
+        yield CheckResult(
             MISSING,
             "model",
             "none found; the built-in demo will answer, which is a script and no AI",
@@ -178,22 +182,22 @@ def _models(app: App) -> Iterator[Finding]:
         )
 
 
-def _sandbox(told: Mapping[str, Any], setting: Callable[[str], str]) -> Iterator[Finding]:
+def _sandbox(told: Mapping[str, Any], setting: Callable[[str], str]) -> Iterator[CheckResult]:
     """Check the sandbox. `setting` reads a value of /proc/sys, "" if there is none."""
     tier = told["tier"]
     if told["withheld"]:
-        yield Finding(
+        yield CheckResult(
             MISSING,
             "sandbox",
             f"tier {tier}, and {told['require']} is required: shell, file and owner's tools are"
             " withheld",
         )
     elif tier == "A":
-        yield Finding(OK, "sandbox", "tier A, the strongest")
+        yield CheckResult(OK, "sandbox", "tier A, the strongest")
     else:
-        yield Finding(NOTE, "sandbox", f"tier {tier}; A would be the strongest")
+        yield CheckResult(NOTE, "sandbox", f"tier {tier}; A would be the strongest")
     for wanted, why in told["tried"].items():
-        yield Finding(NOTE, "sandbox", f"not {wanted}: {why}", _mend(wanted, setting))
+        yield CheckResult(NOTE, "sandbox", f"not {wanted}: {why}", _mend(wanted, setting))
 
 
 def _mend(tier: str, setting: Callable[[str], str]) -> str:
@@ -215,24 +219,26 @@ def _setting(name: str) -> str:
         return ""
 
 
-def _network(server: Mapping[str, Any]) -> Iterator[Finding]:
+def _network(server: Mapping[str, Any]) -> Iterator[CheckResult]:
     host, port = server["host"], server["port"]
     where = f"{host or 'every address'}, port {port}"
     try:
         for sock in bind(host, port):
             sock.close()
     except socket.gaierror:
-        yield Finding(MISSING, "address", f"{host} is no address of this machine", "--host ADDRESS")
+        yield CheckResult(
+            MISSING, "address", f"{host} is no address of this machine", "--host ADDRESS"
+        )
     except OSError as error:
         if version := _running(server):
-            yield Finding(OK, "address", f"{where}: yaa {version} serves there")
+            yield CheckResult(OK, "address", f"{where}: yaa {version} serves there")
         else:
             step = "another port: --port N"
-            yield Finding(MISSING, "address", f"{where}: {error.strerror}", step)
+            yield CheckResult(MISSING, "address", f"{where}: {error.strerror}", step)
     else:
-        yield Finding(OK, "address", where)
+        yield CheckResult(OK, "address", where)
     if not is_loopback(host) and not server["tls"]["cert"]:
-        yield Finding(
+        yield CheckResult(
             NOTE,
             "https",
             "off: others on the network can read along",
@@ -262,13 +268,13 @@ def _running(server: Mapping[str, Any]) -> str:
     return str(said.get("version", "")) if ours else ""
 
 
-def _files(server: Mapping[str, Any]) -> Iterator[Finding]:
+def _files(server: Mapping[str, Any]) -> Iterator[CheckResult]:
     """Check the hard limit of open files. The server raises its soft limit by itself."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = files_wanted(server["limits"])
     if most in (resource.RLIM_INFINITY, -1) or most >= wanted:
-        yield Finding(OK, "files", f"{wanted} may be open at once")
+        yield CheckResult(OK, "files", f"{wanted} may be open at once")
         return
     text = f"{most} may be open at once; max_connections wants {wanted}"
     step = f"ulimit -Hn {wanted}, LimitNOFILE={wanted} in a unit, or a lower max_connections"
-    yield Finding(NOTE, "files", text, step)
+    yield CheckResult(NOTE, "files", text, step)

@@ -2,8 +2,8 @@
 
 Opening a port takes a few milliseconds, importing and creating the agent a hundred times that. So
 the port is opened first: `/health`, the page and its files are answered at once, and other requests
-wait for the agent. The agent's modules must not be imported here; `Serving._open` imports them
-through `later`.
+wait for the agent. The agent's modules must not be imported here; `ServerProcess._open` imports
+them through `later`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import VERSION, later
 from ..api.auth import Keys
-from ..api.info import Health
+from ..api.info import HealthHandler
 from ..api.router import Route, Router
 from ..api.static import Files
-from ..config import Config, ConfigError, expanded, shipped
+from ..config import Config, ConfigError, expand_path, shipped_path
 from ..http.cors import Origins
 from ..http.exchange import Exchange
-from ..http.listener import BaseServer, Limits
-from ..http.parser import Request
+from ..http.listener import BaseServer, ServerLimits
+from ..http.parser import RequestHead
 from ..http.tls import Certificate, reason
 from ..runtime.event_loop import run
 from ..telemetry import log
@@ -149,7 +149,7 @@ SPARE_FILES = 256  # beside connections: running tools, files being sent, MCP se
 _log = log.get("app")
 
 
-class Door(NamedTuple):
+class BoundServer(NamedTuple):
     """The bound sockets of a process and everything needed to serve on them.
 
     `links`: lines with the links to open. `page`: URL of the page, with the key. `proof`: of the
@@ -175,20 +175,20 @@ class Door(NamedTuple):
         everything at once. A worker handles only SIGTERM, and also stops when its parent has ended
         (cli/workers.py). Raises the exceptions of `App` and `App.open`.
         """
-        run(Serving(self, worker).run())
+        run(ServerProcess(self, worker).run())
         return 0
 
 
-class Serving:
+class ServerProcess:
     """The life of one serving process. Of several workers only the first prints to the terminal."""
 
-    def __init__(self, door: Door, worker: Worker | None) -> None:
+    def __init__(self, door: BoundServer, worker: Worker | None) -> None:
         self._door = door
         self._lifeline = None if worker is None else worker.lifeline
         self._speaks = worker is None or (worker.number == 0 and worker.first)
         self._row = door.metrics.row(worker.number if worker else 0)
         self._server = door.config.server
-        self._entrance = Entrance(self._server, door.keys, self._row.answered)
+        self._entrance = StartupGate(self._server, door.keys, self._row.count_response)
         self._app: App | None = None
 
     async def run(self) -> None:
@@ -199,11 +199,11 @@ class Serving:
         began = time.monotonic()
         door, limits = self._door, self._server["limits"]
         listener = BaseServer(
-            *(self._entrance, Limits.of(limits)),
+            *(self._entrance, ServerLimits.of(limits)),
             hosts=self._server["hosts"],
             origins=Origins.of(self._server),
             spared=("/health",),
-            count=self._row.connections,
+            count=self._row.add_connections,
         )
         await listener.serve(door.sockets, door.tls.context if door.tls else None)
         watching = asyncio.create_task(door.tls.watch()) if door.tls else None
@@ -248,17 +248,17 @@ class Serving:
         first, second = asyncio.Event(), asyncio.Event()
         loop, lifeline = asyncio.get_running_loop(), self._lifeline
 
-        def heard() -> None:
+        def on_signal() -> None:
             """Set the first event, or the second if the first is set."""
             if lifeline is not None:
                 loop.remove_reader(lifeline)  # it stays readable
             (second if first.is_set() else first).set()
 
-        loop.add_signal_handler(signal.SIGTERM, heard)
+        loop.add_signal_handler(signal.SIGTERM, on_signal)
         if lifeline is not None:
-            loop.add_reader(lifeline, heard)
+            loop.add_reader(lifeline, on_signal)
             return first, second
-        loop.add_signal_handler(signal.SIGINT, heard)
+        loop.add_signal_handler(signal.SIGINT, on_signal)
         if hears_hangup():  # the shell may repeat SIGHUP, so it never sets the second event
             loop.add_signal_handler(signal.SIGHUP, first.set)
         return first, second
@@ -276,15 +276,15 @@ class Serving:
             _tell(*describe(self._app), f"  ready    after {spent_s:.1f} s")
 
 
-class Entrance:
+class StartupGate:
     """The handler of every request: `await entrance(exchange)`.
 
     Until `complete` is called, it answers `/health` and the page's files, and holds other requests.
     """
 
     def __init__(self, server: Mapping[str, Any], keys: Keys, count: Callable[[int], None]) -> None:
-        self._files = Files(shipped("client"))
-        health = Route(Health(VERSION, lambda: False).get, open=True)
+        self._files = Files(shipped_path("client"))
+        health = Route(HealthHandler(VERSION, lambda: False).get, open=True)
         self._router = Router(
             *({("GET", "/health"): health}, self._files.get, keys),
             origins=Origins.of(server),
@@ -295,9 +295,9 @@ class Entrance:
     def __call__(self, exchange: Exchange) -> Awaitable[None]:
         if self._whole.is_set() or self._needs_no_agent(exchange.request):
             return self._router(exchange)
-        return self._when_whole(exchange)
+        return self._wait_for_router(exchange)
 
-    async def _when_whole(self, exchange: Exchange) -> None:
+    async def _wait_for_router(self, exchange: Exchange) -> None:
         await self._whole.wait()
         await self._router(exchange)
 
@@ -306,7 +306,7 @@ class Entrance:
         self._router = router
         self._whole.set()
 
-    def _needs_no_agent(self, request: Request) -> bool:
+    def _needs_no_agent(self, request: RequestHead) -> bool:
         known = request.path == "/health" or self._files.has(request.path)
         return known and request.method in ("GET", "HEAD")
 
@@ -339,9 +339,9 @@ def certificate(tls: Mapping[str, str]) -> Certificate | None:
     """Load the certificate of `server.tls`; None if there is none. Raises ConfigError."""
     if not tls["cert"]:
         return None
-    key = expanded(tls["key"], "server.tls.key") if tls["key"] else None
+    key = expand_path(tls["key"], "server.tls.key") if tls["key"] else None
     try:
-        return Certificate(expanded(tls["cert"], "server.tls.cert"), key)
+        return Certificate(expand_path(tls["cert"], "server.tls.cert"), key)
     except OSError as error:
         files = " and ".join(filter(None, (tls["cert"], tls["key"])))
         raise ConfigError(f"server.tls: {files}: {reason(error)}") from None

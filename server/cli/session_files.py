@@ -1,10 +1,10 @@
 """Sessions in files, saved after every event of a run, so that nothing is lost by a kill.
 
-Used by `chat`, `run --store` and the library; the server itself keeps no sessions. A `Kept` is one
-file. Writing a whole long session for each delta would be too slow, so events are appended to a
-journal beside the file, and the file is rewritten as often as that is cheap. The session file is
-replaced atomically, never changed in place. A journal is valid only for the file content that it
-was begun with.
+Used by `chat`, `run --store` and the library; the server itself keeps no sessions. A
+`LockedSession` is one file. Writing a whole long session for each delta would be too slow, so
+events are appended to a journal beside the file, and the file is rewritten as often as that is
+cheap. The session file is replaced atomically, never changed in place. A journal is valid only for
+the file content that it was begun with.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ def read(file: Path) -> Session:
         data = file.read_bytes()
     except OSError as error:
         raise Problem("bad_request", f"{file}: {error.strerror}") from None
-    return parsed(data, str(file), _journal(file))
+    return parse_session(data, str(file), _journal(file))
 
 
-def parsed(data: bytes, name: str, journal: Path | None = None) -> Session:
+def parse_session(data: bytes, name: str, journal: Path | None = None) -> Session:
     """Return the session in `data`, with the events of `journal` applied.
 
     Raises Problem that names `name` and the place of the error.
@@ -89,14 +89,14 @@ def parsed(data: bytes, name: str, journal: Path | None = None) -> Session:
     try:
         document: Any = loads(data)
     except JSONError as error:
-        place, message = strict_json.wrong(data, error)
+        place, message = strict_json.explain_error(data, error)
         raise Problem("bad_json", f"{name}{place}: {message}") from None
     if not is_object(document):
         raise Problem("session_invalid", f"{name}: a session is one JSON object")
     session: Session = document  # checked when it is run
     if journal is not None:
         folder = Folder(session)
-        for event in _journaled(journal, data):
+        for event in _journal_events(journal, data):
             folder.apply(event)
         folder.flush()
     return session
@@ -110,7 +110,7 @@ def _base(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _journaled(journal: Path, data: bytes) -> Iterator[Event]:
+def _journal_events(journal: Path, data: bytes) -> Iterator[Event]:
     """Yield the events of a journal that was begun with `data`. The last line may be incomplete."""
     try:
         head, *lines = journal.read_bytes().split(b"\n")
@@ -125,7 +125,7 @@ def _journaled(journal: Path, data: bytes) -> Iterator[Event]:
                 yield event
 
 
-class Kept:
+class LockedSession:
     """One session in one file, locked against other programs.
 
     `failed`: why the last write failed, "" if it did not. Raises OSError if the journal cannot be
@@ -135,7 +135,7 @@ class Kept:
     def __init__(self, file: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self.file, self.failed = file, ""
         self._clock = clock
-        self._journal: BinaryIO = _locked(_journal(file))
+        self._journal: BinaryIO = _lock_journal(_journal(file))
         self._cost = self._saved_at = 0.0
         self._written = False  # this object has written the file; the journal needs that
 
@@ -163,7 +163,7 @@ class Kept:
         self._saved_at = self._clock()
         self._cost = self._saved_at - began
 
-    def saw(self, event: Event, session: Session) -> None:
+    def save_event(self, event: Event, session: Session) -> None:
         """Save an event that was just folded into the session, before returning. Sets `failed`."""
         whole = event["type"] not in DELTAS  # the fold gathers deltas: the session lacks the last
         due = self._clock() >= self._saved_at + SHARE * self._cost
@@ -193,7 +193,7 @@ class Kept:
         self.close()
 
 
-def _locked(path: Path) -> BinaryIO:
+def _lock_journal(path: Path) -> BinaryIO:
     """Open and lock a journal. The lock ends with the file object or the process.
 
     Raises Problem("run_active") if it is locked, OSError if it cannot be opened.
@@ -253,12 +253,12 @@ class JsonSession:
             raise Problem("bad_request", f"{session_id!r:.60}: this is no id for a file's name")
         return self.path / f"{name}{SUFFIX}"
 
-    def kept(self, session_id: str) -> Kept:
+    def open_locked(self, session_id: str) -> LockedSession:
         """Open and lock the session's file, to save it after every event. Raises Problem."""
         file = self.file(session_id)
-        with _told(self.path):
+        with _as_problems(self.path):
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return Kept(file)
+            return LockedSession(file)
 
     def session_exists(self, session_id: str) -> bool:
         """Return whether the session is stored."""
@@ -270,7 +270,7 @@ class JsonSession:
 
     def save_session_state(self, session_id: str, session: Session) -> None:
         """Store a session. Raises Problem."""
-        with self.kept(session_id) as kept:
+        with self.open_locked(session_id) as kept:
             kept.save(session)
             if kept.failed:
                 raise Problem("bad_request", f"{kept.file}: {kept.failed}")
@@ -279,7 +279,7 @@ class JsonSession:
         """Delete a session. Return whether there was one. Raises Problem if open elsewhere."""
         if not self.session_exists(session_id):
             return False
-        with self.kept(session_id) as kept, _told(kept.file):
+        with self.open_locked(session_id) as kept, _as_problems(kept.file):
             kept.file.unlink(missing_ok=True)
         return True
 
@@ -300,7 +300,7 @@ class JsonSession:
         """
         file = self.file(session_id)
         session = read(file)
-        with _told(file):
+        with _as_problems(file):
             about = file.stat()
         messages = session.get("messages")
         return {
@@ -347,14 +347,14 @@ class SessionManager:
 
     def session_exists(self) -> bool:
         """Return whether the session is stored. Raises TypeError without a store."""
-        return self._checked().session_exists(self.session_id)
+        return self._require_store().session_exists(self.session_id)
 
     def load_if_exists(self) -> bool:
         """Load the saved state of every component. Return whether there was one.
 
         Raises Problem, and TypeError without a store.
         """
-        store = self._checked()
+        store = self._require_store()
         if not store.session_exists(self.session_id):
             return False
         session = store.load_session_state(self.session_id)
@@ -372,7 +372,7 @@ class SessionManager:
 
         Raises TypeError without a store and for a state that is not JSON.
         """
-        store, agent = self._checked(), self._agent()
+        store, agent = self._require_store(), self._agent()
         session: Session = {"messages": []} if agent is None else deepcopy(agent.save_state())
         states = {component_name(c): c.save_state() for c in self._components if c is not agent}
         if states:
@@ -382,7 +382,7 @@ class SessionManager:
     def _agent(self) -> Any:
         return next((each for each in self._components if hasattr(each, "session")), None)
 
-    def _checked(self) -> JsonSession:
+    def _require_store(self) -> JsonSession:
         if self._store is None:
             raise TypeError("there is no store: with_session(JsonSession(folder))")
         return self._store
@@ -398,7 +398,7 @@ def component_name(component: Any) -> str:
 
 
 @contextmanager
-def _told(place: Path) -> Iterator[None]:
+def _as_problems(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -99,16 +99,16 @@ class Workers:
             if self._stopping and not any(place.pid for place in self._places):
                 return self._code
             if now >= self._ends:
-                self._tell(signal.SIGKILL)
+                self._signal_workers(signal.SIGKILL)
                 self._ends = now + self._patience_s
-            for heard in self._heard(now):
-                self._obey(heard)
+            for heard in self._wait_for_signals(now):
+                self._handle_signal(heard)
 
     @property
     def _stopping(self) -> bool:
         return self._ends != float("inf")
 
-    def _heard(self, now: float) -> list[int]:
+    def _wait_for_signals(self, now: float) -> list[int]:
         """Wait until a signal arrives or something is due. Return the numbers of the signals."""
         idle = [] if self._stopping else [p.due for p in self._places if not p.pid]
         until = min([self._ends, *idle])
@@ -117,9 +117,9 @@ class Workers:
             return []
         return list(self._ear.recv(4096))
 
-    def _obey(self, number: int) -> None:
+    def _handle_signal(self, number: int) -> None:
         if number == signal.SIGCHLD:
-            self._bury()
+            self._reap_workers()
         elif number != signal.SIGHUP or not self._stopping:  # a shell may repeat SIGHUP
             self._stop(0)  # the first signal lets workers drain, the second ends them at once
 
@@ -129,14 +129,14 @@ class Workers:
             for sock in self._sockets:
                 sock.close()
             self._ends = time.monotonic() + self._patience_s
-        self._tell(signal.SIGTERM)
+        self._signal_workers(signal.SIGTERM)
 
-    def _tell(self, number: int) -> None:
+    def _signal_workers(self, number: int) -> None:
         for place in self._places:
             if place.pid:
                 os.kill(place.pid, number)  # the pid is valid until waitpid
 
-    def _bury(self) -> None:
+    def _reap_workers(self) -> None:
         for place in self._places:
             if not place.pid:
                 continue

@@ -17,10 +17,10 @@ from functools import cached_property, lru_cache, partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from ..session.prompts import with_notes
+from ..session.prompts import with_reminders
 from ..strict_json import LARGEST_COUNT, dumps
 from ..types import Calibration, Json, Message, Session, Usage
-from .ops import changed, changes_of, ops_of, text_of
+from .ops import apply_op, changes_of, ops_of, text_of
 from .view import pairing_errors, view
 
 # -- tokens ---------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class Request:
         messages: list[Message] = [{"role": "system", "content": self.system}, *self.view]
         if errors := pairing_errors(messages):  # a bug in view()
             raise AssertionError(f"the view is not well paired: {errors}")
-        return with_notes(self.session, messages, note)
+        return with_reminders(self.session, messages, note)
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,7 @@ class Budget:
     window: int | None = None
 
 
-EXACT = Budget(0, 0, None, 0)  # makes `measured` count even a small request
+EXACT = Budget(0, 0, None, 0)  # makes `measure_request` count even a small request
 
 
 def budget_of(session: Session, model: str, facts: Mapping[str, Any]) -> Budget:
@@ -349,7 +349,9 @@ class Measure:
         return self.known + round(self.guessed * self.ratio)
 
 
-def measured(request: Request, model: str, budget: Budget, *, anchored: bool = True) -> Measure:
+def measure_request(
+    request: Request, model: str, budget: Budget, *, anchored: bool = True
+) -> Measure:
     """Return the size of a request.
 
     Without an anchor everything is estimated, unless the request is certainly smaller than
@@ -360,7 +362,9 @@ def measured(request: Request, model: str, budget: Budget, *, anchored: bool = T
     ratio, costs = ratio_of(session, model), costs_of(model)
     if not since:
         messages, system, tools = request.view, request.system, request.tools
-        fixed = _estimated(system, costs) + (_estimated(dumps(tools), costs) if tools else 0)
+        fixed = _cached_estimate(system, costs) + (
+            _cached_estimate(dumps(tools), costs) if tools else 0
+        )
         most = MOST_OF_CHARACTER * sum(map(_characters, messages)) + fixed
         if most * ratio < budget.high:
             return Measure(0, 0, ratio, costs)
@@ -371,22 +375,22 @@ def measured(request: Request, model: str, budget: Budget, *, anchored: bool = T
         message = session["messages"][place]
         if message["role"] != "error" and not message.get("open"):
             op = changes.get(message.get("id", ""))
-            new.append(changed(message, op, place) if op else message)
+            new.append(apply_op(message, op, place) if op else message)
     return Measure(known, sum(of_messages(new, costs)), ratio, costs)
 
 
-def whole(request: Request, model: str) -> Measure:
+def refused_size(request: Request, model: str) -> Measure:
     """Return the size of a refused request: the larger of the anchored and the full estimate.
 
     The anchor may be too small: a message was edited since the report, or the prompt has changed.
     """
-    measures = [measured(request, model, EXACT, anchored=each) for each in (True, False)]
+    measures = [measure_request(request, model, EXACT, anchored=each) for each in (True, False)]
     return max(measures, key=lambda measure: measure.total)
 
 
-def guess(messages: list[Message], tools: list[Json], costs: Costs) -> int:
+def estimate_request(messages: list[Message], tools: list[Json], costs: Costs) -> int:
     """Return the estimated tokens of a request, by the model's `costs` and without reports."""
-    fixed = _estimated(dumps(tools), costs) if tools else 0
+    fixed = _cached_estimate(dumps(tools), costs) if tools else 0
     return fixed + sum(of_messages(messages, costs))
 
 
@@ -402,7 +406,7 @@ def _characters(message: Message) -> int:
     return text + arguments + 20
 
 
-def _estimated(text: str, costs: Costs) -> int:
+def _cached_estimate(text: str, costs: Costs) -> int:
     """Return the estimated tokens of a prompt or of tools, cached unless it is long.
 
     Prompts and tools are the same for many requests. A text longer than KEPT is specific to a
@@ -424,14 +428,14 @@ def anchor(session: Session) -> tuple[int, int]:
     for place in range(len(session["messages"]) - 1, -1, -1):
         if place < at:
             return after, at
-        usage = reported(session["messages"][place])
+        usage = reported_usage(session["messages"][place])
         if usage:
             answer = usage.get("completion_tokens", 0) - usage.get("reasoning_tokens", 0)
             return usage["prompt_tokens"] + max(answer, 0), place + 1
     return 0, 0
 
 
-def reported(message: Message) -> Usage | None:
+def reported_usage(message: Message) -> Usage | None:
     """Return the usage that a provider reported for this message, None if it did not."""
     if message["role"] != "assistant" or message.get("open"):
         return None
@@ -441,7 +445,7 @@ def reported(message: Message) -> Usage | None:
 
 def ratio_of(session: Session, model: str) -> float:
     """Return the factor from estimated to real tokens of a model in this session."""
-    return _bounded(calibration(session, model).get("ratio", UNREPORTED))
+    return _bound_ratio(calibration(session, model).get("ratio", UNREPORTED))
 
 
 def calibration(session: Session, model: str) -> Mapping[str, Any]:
@@ -449,7 +453,9 @@ def calibration(session: Session, model: str) -> Mapping[str, Any]:
     return session.get("context", {}).get("calib", {}).get(model, {})
 
 
-def learned(known: Mapping[str, Any], before: Measure, prompt_tokens: int) -> Calibration | None:
+def updated_calibration(
+    known: Mapping[str, Any], before: Measure, prompt_tokens: int
+) -> Calibration | None:
     """Return the calibration `{ratio, n}` after a report; None if it stays as it is.
 
     `known`: the calibration so far. `before`: the measure of the request. `prompt_tokens`: as
@@ -457,12 +463,12 @@ def learned(known: Mapping[str, Any], before: Measure, prompt_tokens: int) -> Ca
     """
     if before.guessed < LEAST_NEW:
         return None
-    seen = _bounded((prompt_tokens - before.known) / before.guessed)
+    seen = _bound_ratio((prompt_tokens - before.known) / before.guessed)
     count = known.get("n", 0)
     weight = max(0.15, 1 / (count + 1))
-    mean = (1 - weight) * _bounded(known["ratio"]) + weight * seen if count else seen
+    mean = (1 - weight) * _bound_ratio(known["ratio"]) + weight * seen if count else seen
     return {"ratio": round(mean, 4), "n": min(count + 1, LARGEST_COUNT)}
 
 
-def _bounded(ratio: float) -> float:
+def _bound_ratio(ratio: float) -> float:
     return min(max(float(ratio), RATIO[0]), RATIO[1])

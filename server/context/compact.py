@@ -38,15 +38,15 @@ from .budget import (
     calibration,
     costs_of,
     estimate,
-    guess,
-    learned,
-    measured,
+    estimate_request,
+    measure_request,
     of_messages,
     ratio_of,
-    reported,
-    whole,
+    refused_size,
+    reported_usage,
+    updated_calibration,
 )
-from .ops import changed, changes_of, folded, folded_ids, ids_of, ops_of, pinned, text_of
+from .ops import apply_op, changes_of, fold_message, folded_ids, ids_of, ops_of, pinned_ids, text_of
 from .strategies import CHARS, STRATEGIES, Draft, Item, Work
 from .view import view
 
@@ -83,44 +83,44 @@ def room_for(
     """
     session = request.session
     budget = budget_of(session, model, facts)
-    measure = measured(request, model, budget)
+    measure = measure_request(request, model, budget)
     if note and measure.total:
         of_note = estimate(note, measure.costs)
         measure = replace(measure, guessed=measure.guessed + of_note)
-    if due(session, budget, measure):
+    if may_be_due(session, budget, measure):
         if not measure.total:  # a small request was not counted
-            measure = measured(request, model, EXACT)
-        if compaction := planned(session, budget, measure):
+            measure = measure_request(request, model, EXACT)
+        if compaction := plan_compaction(session, budget, measure):
             return compaction, [], measure
     if not (largest := too_large(session, budget, measure)):
         return None, [], measure
     # The report may be outdated: people shorten messages of a request that does not fit.
-    afresh = measured(request, model, EXACT, anchored=False)
+    afresh = measure_request(request, model, EXACT, anchored=False)
     return (None, largest, measure) if too_large(session, budget, afresh) else (None, [], afresh)
 
 
-def planned(
+def plan_compaction(
     session: Session, budget: Budget, measure: Measure, *, target: float | None = None
 ) -> Compaction | None:
     """Return the compaction before the next model call, or None.
 
     `target`: after a refusal, shrink now, to this share of the high watermark, whatever the size.
     """
-    if not due(session, budget, measure, refused=target is not None):
+    if not may_be_due(session, budget, measure, refused=target is not None):
         return None
     options = session["config"]["context"]
     low = budget.low if target is None else int(budget.high * target)
     work = _work(session, budget, measure, options, low)
-    ingested(work, budget)
+    preview_new_results(work, budget)
     trigger = "ingest" if work.ops else ""
     if target is None:
-        retired(work)
+        drop_expired_results(work)
         trigger = trigger or ("retention" if work.ops else "")
     bound = math.inf if budget.bound is None else budget.bound
     forced = target is not None or work.size > bound
     large = work.size >= budget.high
     helped: list[str] = []
-    if forced or ((large or work.crowded) and not _just_done(session)):
+    if forced or ((large or work.has_too_many) and not _just_done(session)):
         had, before, count = len(work.ops), work.size, work.count
         if not (forced or large):
             work.low = budget.high  # only the count of messages is too high
@@ -143,7 +143,9 @@ def planned(
     return Compaction(tuple(work.ops), record, tuple(work.drafts), measure, budget.bound, most)
 
 
-def due(session: Session, budget: Budget, measure: Measure, *, refused: bool = False) -> bool:
+def may_be_due(
+    session: Session, budget: Budget, measure: Measure, *, refused: bool = False
+) -> bool:
     """Return whether a compaction may be needed. Cheap: called before every model call."""
     if not session["config"]["context"]["enabled"]:
         return False
@@ -152,7 +154,7 @@ def due(session: Session, budget: Budget, measure: Measure, *, refused: bool = F
     unseen = True
     for message in reversed(session["messages"][-LOOK_BACK:]):
         if message["role"] != "tool":
-            unseen = unseen and not _answers(message)
+            unseen = unseen and not _is_answer(message)
         elif unseen and len(text_of(message.get("content"))) > budget.ingest:
             return True
     return _overdue(session)
@@ -185,17 +187,17 @@ def _until(work: Work) -> list[str]:
     """
     helped = []
     for name, strategy in STRATEGIES.items():
-        if name in work.options["strategies"] and (work.large or work.crowded):
+        if name in work.options["strategies"] and (work.is_too_large or work.has_too_many):
             had = len(work.ops)
             for _ in strategy(work):
-                if not (work.large or work.crowded):
+                if not (work.is_too_large or work.has_too_many):
                     break
             if len(work.ops) > had:
                 helped.append(name)
     return helped
 
 
-def ingested(work: Work, budget: Budget) -> None:
+def preview_new_results(work: Work, budget: Budget) -> None:
     """Preview results larger than `budget.ingest`, before a model has seen them.
 
     That does not invalidate the cached prefix. Nothing else may be done to an unseen result, except
@@ -215,14 +217,14 @@ def ingested(work: Work, budget: Budget) -> None:
             work.shorten(op)
 
 
-def retired(work: Work) -> None:
+def drop_expired_results(work: Work) -> None:
     """Leave out the expired results (see `_expired`).
 
     Pinned, unseen and exempt ones stay. The messages after a removed one lose their cache once.
     """
     for item in work.items:
         if item.message.get("id") in work.expired and not (item.pinned or item.unseen or item.gone):
-            if not work.exempt(item):
+            if not work.is_exempt(item):
                 work.retire(item)
 
 
@@ -254,12 +256,12 @@ def _items(session: Session, costs: Costs) -> list[Item]:
             continue
         fold = inside.get(message.get("id", ""))
         op = None if fold else changes.get(message.get("id", ""))
-        seen = changed(message, op, place) if op else message
+        seen = apply_op(message, op, place) if op else message
         items.append(Item(place, message, seen, 0, turn, gone=fold is not None))
         if fold is None:
             shown.append((items[-1], seen))
         elif fold["from"] == message["id"]:
-            shown.append((items[-1], folded(fold)))
+            shown.append((items[-1], fold_message(fold)))
     sizes = of_messages([message for _, message in shown], costs)
     for (item, _), tokens in zip(shown, sizes, strict=True):
         item.tokens = tokens
@@ -272,14 +274,14 @@ def _protect(session: Session, items: list[Item], budget: Budget) -> None:
     for item in (*spoken[:1], *spoken[-1:]):
         item.safe = True
     for item in reversed(items):  # unseen results, and the message with their calls
-        if _answers(item.message):
+        if _is_answer(item.message):
             item.safe = item.safe or bool(item.message.get("tool_calls"))
             break
         if item.message["role"] == "tool":  # even before a newer user message
             item.safe = item.unseen = True
     results = {item.message["tool_call_id"] for item in items if item.message["role"] == "tool"}
     room = budget.high // PIN_SHARE
-    wanted = pinned(ops_of(session)) | _retained(session)[1]
+    wanted = pinned_ids(ops_of(session)) | _retain_settings(session)[1]
     for item in items:
         calls = item.message.get("tool_calls") or ()
         if any(call["id"] not in results for call in calls) or item.message["role"] == "system":
@@ -291,7 +293,7 @@ def _protect(session: Session, items: list[Item], budget: Budget) -> None:
                 room -= item.tokens
 
 
-def _answers(message: Message) -> bool:
+def _is_answer(message: Message) -> bool:
     """Return whether this is a complete answer of a model, which has thus seen all before it."""
     return message["role"] == "assistant" and not message.get("open")
 
@@ -301,7 +303,7 @@ def _overdue(session: Session) -> bool:
     if not (expired := _expired(session)):
         return False
     ops = ops_of(session)
-    expired -= _retained(session)[1] | pinned(ops)
+    expired -= _retain_settings(session)[1] | pinned_ids(ops)
     expired -= {id_ for id_, op in changes_of(ops).items() if op["op"] == "stub"}
     return bool(expired) and not expired <= folded_ids(session["messages"], ops).keys()
 
@@ -313,7 +315,7 @@ def _expired(session: Session) -> set[str]:
     """
     if all(message["role"] != "tool" for message in session["messages"]):
         return set()
-    wanted, _ = _retained(session)
+    wanted, _ = _retain_settings(session)
     for op in ops_of(session):
         after = op.get("after")
         if op.get("op") == "expire" and isinstance(after, int):
@@ -321,7 +323,7 @@ def _expired(session: Session) -> set[str]:
     found: set[str] = set()
     seen = 0  # model calls after the message
     for message in reversed(session["messages"]):
-        if _answers(message):
+        if _is_answer(message):
             seen += 1
         elif message["role"] == "tool" and seen > 0:
             if seen >= wanted.get(message.get("id", ""), _keep(message)):
@@ -337,7 +339,7 @@ def _keep(message: Message) -> float:
     return keep
 
 
-def _retained(session: Session) -> tuple[dict[str, float], set[str]]:
+def _retain_settings(session: Session) -> tuple[dict[str, float], set[str]]:
     """Return what `context_retain` has set: (result id → model calls to keep it, pinned ids).
 
     Read from the results of the calls, which are its only record.
@@ -427,23 +429,27 @@ LEAST_WINDOW = 1000  # tokens; a smaller count is not one of the whole prompt
 REFUSED_TARGET = 0.35  # of the high watermark, after a provider has refused a request
 
 
-def compressed(session: Session, ops: list[Op], record: CompactionRecord, *others: Change) -> Event:
+def compaction_event(
+    session: Session, ops: list[Op], record: CompactionRecord, *others: Change
+) -> Event:
     """Return the STATE_DELTA of a compaction, which appends its operations and its record.
 
     It is sent under the alias `context.compress`.
     """
-    event = state_delta(*_appended(session, "ops", ops), *_appended(session, "events", [record]))
+    event = state_delta(
+        *_append_changes(session, "ops", ops), *_append_changes(session, "events", [record])
+    )
     event["metadata"] = {"yaa": {"compaction": record}}
     return event
 
 
-def _appended(session: Session, name: str, items: list[Any]) -> list[Change]:
+def _append_changes(session: Session, name: str, items: list[Any]) -> list[Change]:
     if name in session["context"]:
         return [put("context", name, "-", value=item) for item in items]
     return [put("context", name, value=items)]
 
 
-def calibrated(
+def calibration_changes(
     session: Session, model: str, before: Measure, usage: Mapping[str, Any], sent: Sent
 ) -> list[Change]:
     """Return the changes after a provider's report: a new calibration for this model, or none.
@@ -460,7 +466,7 @@ def calibrated(
         facts = {"counted": counted, "sent": guessed}
         warning = {"code": PROMPT_CUT, "message": CUT.format(counted, guessed), **facts}
         return [] if known else [put("run", "warnings", value=[*said, warning])]
-    fresh = learned(calibration(session, model), before, usage["prompt_tokens"])
+    fresh = updated_calibration(calibration(session, model), before, usage["prompt_tokens"])
     if fresh is None:
         return []
     return [put("context", "calib", value={**session["context"].get("calib", {}), model: fresh})]
@@ -476,11 +482,11 @@ def _cut_to(session: Session, model: str, counted: int, sent: Sent) -> int:
     """
     if counted < LEAST_WINDOW or any(_has_pictures(message) for message in sent[0]):
         return 0
-    earlier = (reported(message) for message in reversed(session["messages"][:-1]))
+    earlier = (reported_usage(message) for message in reversed(session["messages"][:-1]))
     before = next(filter(None, earlier), None)
     if before is not None and counted > before["prompt_tokens"]:
         return 0
-    guessed = round(guess(*sent, costs_of(model)) * ratio_of(session, model))
+    guessed = round(estimate_request(*sent, costs_of(model)) * ratio_of(session, model))
     return guessed if guessed > 2 * counted and guessed - counted > LEAST_CUT else 0
 
 
@@ -490,20 +496,22 @@ def _has_pictures(message: Mapping[str, Any]) -> bool:
 
 
 def after_refusal(
-    request: Request, model: str, facts: Mapping[str, Any], told: int | None
+    request: Request, model: str, facts: Mapping[str, Any], reported_window: int | None
 ) -> tuple[Change, Compaction | None]:
     """Return what follows from a request refused as too large: (the learned window, a compaction).
 
-    `told`: the window that the provider named; else 90 % of the estimate counts. The compaction
-    makes the next request fit; None if there is none.
+    `reported_window`: the window that the provider named; else 90 % of the estimate counts. The
+    compaction makes the next request fit; None if there is none.
     """
-    session, sent = request.session, whole(request, model)
+    session, sent = request.session, refused_size(request, model)
     window = max(sent.total * 9 // 10, 1)
-    if type(told) is int and 0 < told <= LARGEST_COUNT:
-        window = told
+    if type(reported_window) is int and 0 < reported_window <= LARGEST_COUNT:
+        window = reported_window
     windows: dict[str, float] = {**session["context"].get("windows", {}), model: window}
-    wiser: Session = {**session, "context": {**session["context"], "windows": windows}}
-    compaction = planned(wiser, budget_of(wiser, model, facts), sent, target=REFUSED_TARGET)
+    updated: Session = {**session, "context": {**session["context"], "windows": windows}}
+    compaction = plan_compaction(
+        updated, budget_of(updated, model, facts), sent, target=REFUSED_TARGET
+    )
     return put("context", "windows", value=windows), compaction
 
 
@@ -534,7 +542,7 @@ def interrupt(session: Session, budget: Budget, largest: list[Json], observed: i
     of_budget = budget.window is None or (budget.bound or 0) < budget.window
     remedies = _remedies(session, budget, largest, observed)
     what = "config.context.budget" if of_budget else "the window of the model"
-    could = ", or ".join(_WORDS[each["action"]].format(**_said(each)) for each in remedies)
+    could = ", or ".join(_WORDS[each["action"]].format(**_remedy_fields(each)) for each in remedies)
     return {
         "id": "int-context_overflow",
         "reason": "limit",
@@ -564,7 +572,7 @@ def _remedies(session: Session, budget: Budget, largest: list[Json], observed: i
     if names := [name for name in STRATEGIES if name not in wanted["strategies"]]:
         found.append({"action": "enable_strategies", "names": names})
     there = {message.get("id") for message in session["messages"]}
-    if ids := sorted(pinned(ops_of(session)) & there):
+    if ids := sorted(pinned_ids(ops_of(session)) & there):
         found.append({"action": "unpin", "ids": ids})
     if wanted["exempt_tools"]:
         found.append({"action": "clear_exempt_tools"})
@@ -577,5 +585,5 @@ def _remedies(session: Session, budget: Budget, largest: list[Json], observed: i
     return found
 
 
-def _said(remedy: Json) -> Json:
+def _remedy_fields(remedy: Json) -> Json:
     return {**remedy, "names": ", ".join(remedy.get("names", ()))}

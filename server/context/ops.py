@@ -38,7 +38,7 @@ def ops_of(session: Session) -> list[Op]:
     return list(session.get("context", {}).get("ops") or ())
 
 
-def applied(messages: list[Message], ops: list[Op]) -> list[Message]:
+def apply_ops(messages: list[Message], ops: list[Op]) -> list[Message]:
     """Return the messages with the operations applied. Unchanged ones are the same objects."""
     if not ops:
         return messages
@@ -49,12 +49,12 @@ def applied(messages: list[Message], ops: list[Op]) -> list[Message]:
     place = 0
     while place < len(messages):
         if fold := folds.get(place):
-            seen.append(folded(fold))
+            seen.append(fold_message(fold))
             place = places[fold["to"]] + 1
             continue
         message = messages[place]
         op = changes.get(message.get("id", ""))
-        seen.append(changed(message, op, place) if op else message)
+        seen.append(apply_op(message, op, place) if op else message)
         place += 1
     return seen
 
@@ -76,7 +76,7 @@ def ids_of(op: Op) -> list[str]:
     return list(op.get("ids") or ())
 
 
-def pinned(ops: Iterable[Op]) -> set[str]:
+def pinned_ids(ops: Iterable[Op]) -> set[str]:
     """Return the ids of messages that are pinned and not unpinned since."""
     found: set[str] = set()
     for op in ops:
@@ -119,7 +119,7 @@ def folded_ids(messages: list[Message], ops: list[Op]) -> dict[str, Op]:
     }
 
 
-def folded(op: Op) -> Message:
+def fold_message(op: Op) -> Message:
     """Return the message that replaces those of a fold.
 
     It is an assistant's, so that roles alternate: some chat templates refuse two user messages in a
@@ -128,7 +128,7 @@ def folded(op: Op) -> Message:
     return {"role": "assistant", "content": FOLDED + op["text"]}
 
 
-def changed(message: Message, op: Op, place: int) -> Message:
+def apply_op(message: Message, op: Op, place: int) -> Message:
     """Return the message with `op` applied, or the same object if the operation does not fit it."""
     kind = op["op"]
     if kind == "stub" and message["role"] == "tool":
@@ -142,7 +142,7 @@ def changed(message: Message, op: Op, place: int) -> Message:
         short = summary_text(text, op["text"], place)
         return {**message, "content": short} if len(short) < len(text) else message
     if kind == "args" and (calls := message.get("tool_calls")):
-        short_calls = [shortened_call(call, op.get("keep", 0), place) for call in calls]
+        short_calls = [shorten_call(call, op.get("keep", 0), place) for call in calls]
         return {**message, "tool_calls": short_calls}
     return message
 
@@ -195,27 +195,27 @@ def _from_line_start(text: str) -> str:
     return text[cut + 1 :] if 0 <= cut < len(text) // 4 else text
 
 
-def shortened_call(call: ToolCall, keep: int, place: int) -> ToolCall:
+def shorten_call(call: ToolCall, keep: int, place: int) -> ToolCall:
     """Return a call with long argument values cut; they stay a JSON object with the same keys."""
     function = call["function"]
     try:
         value = loads(function["arguments"])
     except (JSONError, TypeError):
         return call
-    short = _shortened(value, max(keep, 0), place)
+    short = _shorten_value(value, max(keep, 0), place)
     if short == value:
         return call
     return {**call, "function": {**function, "arguments": dumps(short)}}
 
 
-def _shortened(value: Any, keep: int, place: int) -> Any:
+def _shorten_value(value: Any, keep: int, place: int) -> Any:
     if isinstance(value, str):
         note = f" [… {len(value) - keep:,} more characters: m{place}]"
         return value[:keep] + note if len(value) > keep + len(note) else value
     if isinstance(value, list):
-        return [_shortened(item, keep, place) for item in value]
+        return [_shorten_value(item, keep, place) for item in value]
     if isinstance(value, dict):
-        return {key: _shortened(item, keep, place) for key, item in value.items()}
+        return {key: _shorten_value(item, keep, place) for key, item in value.items()}
     return value
 
 
@@ -258,8 +258,8 @@ def reload(
     `grep`: {handle, role, name?, lines, matches, total}, the lines that contain it with their
     numbers.
     """
-    place, message = found(session, handle)
-    text = whole(message)
+    place, message = find_by_handle(session, handle)
+    text = full_text(message)
     about = {"handle": f"m{place}", "role": message["role"]}
     if message.get("name"):
         about["name"] = message["name"]
@@ -276,7 +276,7 @@ def reload(
     return {**page, "next_offset": end} if end < len(text) else page
 
 
-def told(found: Json) -> str:
+def reload_text(found: Json) -> str:
     """Return the text of a `reload` result for the model."""
     who = f"{found['handle']}, {found.get('name', found['role'])}"
     if "lines" in found:
@@ -292,14 +292,14 @@ def retain(session: Session, handles: list[str], action: str, turns: int = 5) ->
 
     compact.py reads it from the session. Raises NoSuchMessage.
     """
-    places = [found(session, handle) for handle in handles]
+    places = [find_by_handle(session, handle) for handle in handles]
     about: Json = {"action": action, "ids": [message["id"] for _, message in places]}
     if action == "keep":
         about["turns"] = max(turns, 0)
     return {**about, "handles": [f"m{place}" for place, _ in places]}
 
 
-def found(session: Session, handle: str) -> tuple[int, Message]:
+def find_by_handle(session: Session, handle: str) -> tuple[int, Message]:
     """Return (index in the session, message) of a handle. Raises NoSuchMessage."""
     messages = session["messages"]
     match = _HANDLE.fullmatch(handle.strip())
@@ -309,7 +309,7 @@ def found(session: Session, handle: str) -> tuple[int, Message]:
     return int(match[1]), messages[int(match[1])]
 
 
-def whole(message: Message) -> str:
+def full_text(message: Message) -> str:
     """Return the full text of a message, its calls included."""
     parts = [text_of(message.get("content"))]
     for call in message.get("tool_calls") or ():

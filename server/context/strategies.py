@@ -21,7 +21,7 @@ from typing import Any
 from ..strict_json import dumps
 from ..types import ContextConfig, Message, Op
 from .budget import Measure, of_message
-from .ops import changed, folded, text_of
+from .ops import apply_op, fold_message, text_of
 from .summarize import extract
 
 ARGUMENT = 160  # characters that stay of a long argument
@@ -98,43 +98,43 @@ class Work:
         self._by_id = {item.message.get("id"): item for item in items}
 
     @property
-    def large(self) -> bool:
+    def is_too_large(self) -> bool:
         """Return whether there are still too many tokens."""
         return self.size > self.low
 
     @property
-    def crowded(self) -> bool:
+    def has_too_many(self) -> bool:
         """Return whether there are still too many messages."""
         return self.count > self.few
 
     @property
-    def folds(self) -> bool:
+    def prefers_folds(self) -> bool:
         """Return whether to fold calls: if a model writes the text, or there are too many messages.
 
         Stubs leave as many messages, and need no model.
         """
-        return self.by_model or self.crowded
+        return self.by_model or self.has_too_many
 
     def open_items(self) -> Iterator[Item]:
         """Yield the items that may be cut, as long as the view is too large."""
         for item in self.items:
-            if not self.large:
+            if not self.is_too_large:
                 return
             if not item.safe and not item.gone and item.message.get("id"):
                 yield item
 
-    def exempt(self, item: Item) -> bool:
+    def is_exempt(self, item: Item) -> bool:
         """Return whether the item's tool is exempt from compactions."""
         return item.message.get("name") in self._exempt
 
     def shorten(self, op: Op) -> bool:
         """Apply an operation on one message if it saves LEAST tokens. Return whether it did."""
         item = self._by_id[op["ids"][0] if "ids" in op else op["id"]]
-        shown = changed(item.message, op, item.place)
+        shown = apply_op(item.message, op, item.place)
         tokens = of_message(shown, self._costs)
         if item.tokens - tokens < LEAST:
             return False
-        self._undraft({item.message["id"]})
+        self._drop_drafts({item.message["id"]})
         self._save(item.tokens - tokens, op)
         item.shown, item.tokens = shown, tokens
         return True
@@ -142,7 +142,7 @@ class Work:
     def retire(self, item: Item) -> None:
         """Replace one expired result by a stub, whatever that saves."""
         op: Op = {"op": "stub", "ids": [item.message["id"]], "why": "expired"}
-        shown = changed(item.message, op, item.place)
+        shown = apply_op(item.message, op, item.place)
         if shown != item.shown:
             tokens = of_message(shown, self._costs)
             self._save(item.tokens - tokens, op)
@@ -181,14 +181,14 @@ class Work:
         if not self.shorten(op):
             return False
         room = min(max(int(before * self.options["summary_ratio"]), LEAST_ROOM), before - LEAST)
-        self._drafted(Draft(had, "message", room, item.tokens, item.message["id"]))
+        self._add_draft(Draft(had, "message", room, item.tokens, item.message["id"]))
         return True
 
-    def _drafted(self, draft: Draft) -> None:
+    def _add_draft(self, draft: Draft) -> None:
         if self.by_model and draft.room >= LEAST_ROOM and len(self.drafts) < MOST_DRAFTS:
             self.drafts.append(draft)
 
-    def _undraft(self, ids: set[str]) -> None:
+    def _drop_drafts(self, ids: set[str]) -> None:
         """Drop the drafts for messages that another operation now replaces."""
         self.drafts = [
             draft
@@ -211,25 +211,25 @@ class Work:
         wanted = max(int(before * self.options["summary_ratio"]), LEAST_ROOM)
         room = self.room if kind == "turns" else min(wanted * CHARS, self.room)
         saving = LEAST
-        if self.crowded:
+        if self.has_too_many:
             room, saving = min(room, before * CHARS), -LEAST
-        op, tokens = self._folded(items, room)
-        while before - tokens < saving and self.crowded and room > LEAST_ROOM:
+        op, tokens = self._make_fold(items, room)
+        while before - tokens < saving and self.has_too_many and room > LEAST_ROOM:
             room //= 2
-            op, tokens = self._folded(items, room)
+            op, tokens = self._make_fold(items, room)
         if before - tokens < saving:
             return False
         self.count -= sum(not item.gone or bool(item.tokens) for item in items) - 1
-        self._undraft({item.message["id"] for item in items})
+        self._drop_drafts({item.message["id"] for item in items})
         self._save(before - tokens, op)
         for item in items:
             item.gone, item.tokens = True, 0
         items[0].tokens = tokens
         allowed = max(tokens * 2, LEAST_ROOM) if kind == "turns" else wanted
-        self._drafted(Draft(len(self.ops) - 1, kind, min(allowed, before - LEAST), tokens))
+        self._add_draft(Draft(len(self.ops) - 1, kind, min(allowed, before - LEAST), tokens))
         return True
 
-    def _folded(self, items: list[Item], room: int) -> tuple[Op, int]:
+    def _make_fold(self, items: list[Item], room: int) -> tuple[Op, int]:
         """Return the fold of these items in about `room` characters, and its tokens."""
         op: Op = {
             "op": "fold",
@@ -238,7 +238,7 @@ class Work:
             "text": extract([(item.place, item.message) for item in items], room),
             "source": "extract",
         }
-        return op, of_message(folded(op), self._costs)
+        return op, of_message(fold_message(op), self._costs)
 
     def undo(self, made: int, size: int) -> None:
         """Drop the operations after the first `made`. The items are invalid after that."""
@@ -259,18 +259,18 @@ def tool_invocation_compress(work: Work) -> Iterator[None]:
 
     Long arguments of old calls are cut too.
     """
-    again = _read_again(work)
+    again = _repeated_reads(work)
     for item in work.open_items():
-        if item.message["role"] == "tool" and not work.exempt(item):
+        if item.message["role"] == "tool" and not work.is_exempt(item):
             id_ = item.message["id"]
             if id_ in work.expired or id_ in again:
                 why = "expired" if id_ in work.expired else "read again later"
                 if work.shorten({"op": "stub", "ids": [id_], "why": why}):
                     yield
     last = work.turns - work.options["keep_turns"]
-    if work.folds:
-        yield from _put_together(work, "calls", lambda item: item.turn <= last)
-    yield from _stubbed(work, lambda item: item.turn <= last)
+    if work.prefers_folds:
+        yield from _fold_calls(work, "calls", lambda item: item.turn <= last)
+    yield from _stub_results(work, lambda item: item.turn <= last)
     yield from _arguments(work, lambda item: item.turn <= last)
 
 
@@ -278,25 +278,25 @@ def large_message_offload_with_protection(work: Work) -> Iterator[None]:
     """Preview large messages of earlier turns, except for the last `keep_messages`."""
     last = len(work.items) - work.options["keep_messages"]
     edge = work.items[last].place if 0 < last < len(work.items) else 0
-    yield from _previewed(work, lambda item: item.place < edge and item.turn < work.turns)
+    yield from _preview_messages(work, lambda item: item.place < edge and item.turn < work.turns)
 
 
 def large_message_offload(work: Work) -> Iterator[None]:
     """Preview large messages of earlier turns."""
-    yield from _previewed(work, lambda item: item.turn < work.turns)
+    yield from _preview_messages(work, lambda item: item.turn < work.turns)
 
 
 def previous_round_conversation_summary(work: Work) -> Iterator[None]:
     """Fold whole turns: first all but the last `keep_turns`, then all but the current one."""
     for kept in sorted({max(work.options["keep_turns"], 1), 1}, reverse=True):
-        for items in _foldable(work, work.turns - kept):
+        for items in _foldable_turns(work, work.turns - kept):
             if work.fold(items):
                 yield
 
 
 def current_round_large_message_summary(work: Work) -> Iterator[None]:
     """Sum up or preview large messages of the current turn."""
-    yield from _previewed(work, lambda item: item.turn == work.turns, sum_up=True)
+    yield from _preview_messages(work, lambda item: item.turn == work.turns, sum_up=True)
 
 
 def current_round_message_compress(work: Work) -> Iterator[None]:
@@ -304,11 +304,11 @@ def current_round_message_compress(work: Work) -> Iterator[None]:
 
     After that, all long arguments and messages that are left are cut.
     """
-    if work.folds:
-        yield from _put_together(work, "round", lambda item: item.turn == work.turns)
-    yield from _stubbed(work, lambda item: True)
+    if work.prefers_folds:
+        yield from _fold_calls(work, "round", lambda item: item.turn == work.turns)
+    yield from _stub_results(work, lambda item: True)
     yield from _arguments(work, lambda item: True)
-    yield from _previewed(work, lambda item: True, small=True)
+    yield from _preview_messages(work, lambda item: True, small=True)
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -324,9 +324,9 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def _stubbed(work: Work, wanted: Callable[[Item], bool]) -> Iterator[None]:
+def _stub_results(work: Work, wanted: Callable[[Item], bool]) -> Iterator[None]:
     for item in work.open_items():
-        if item.message["role"] == "tool" and wanted(item) and not work.exempt(item):
+        if item.message["role"] == "tool" and wanted(item) and not work.is_exempt(item):
             if work.shorten({"op": "stub", "ids": [item.message["id"]], "why": "old"}):
                 yield
 
@@ -338,7 +338,7 @@ def _arguments(work: Work, wanted: Callable[[Item], bool]) -> Iterator[None]:
                 yield
 
 
-def _put_together(work: Work, kind: str, wanted: Callable[[Item], bool]) -> Iterator[None]:
+def _fold_calls(work: Work, kind: str, wanted: Callable[[Item], bool]) -> Iterator[None]:
     """Fold sequences of calls and their results, each into one message."""
     for run in _runs(work, wanted):
         if work.fold(run, kind):
@@ -370,21 +370,21 @@ def _step(work: Work, at: int, wanted: Callable[[Item], bool]) -> list[Item]:
     free = all(
         wanted(item)
         and bool(item.message.get("id"))
-        and not (item.safe or item.gone or work.exempt(item))
+        and not (item.safe or item.gone or work.is_exempt(item))
         for item in step
     )
     answered = {item.message.get("tool_call_id") for item in step[1:]}
     return step if calls and free and answered == calls else []
 
 
-def _previewed(
+def _preview_messages(
     work: Work, wanted: Callable[[Item], bool], *, small: bool = False, sum_up: bool = False
 ) -> Iterator[None]:
     shown = work.options["preview_chars"]
     large = shown * 2 if small else work.options["large_chars"]
     for item in work.open_items():
         content = item.shown.get("content")
-        if len(text_of(content)) > large and wanted(item) and not work.exempt(item):
+        if len(text_of(content)) > large and wanted(item) and not work.is_exempt(item):
             if sum_up:
                 if work.sum_up(item):
                     yield
@@ -394,7 +394,7 @@ def _previewed(
                 yield
 
 
-def _foldable(work: Work, last: int) -> Iterator[list[Item]]:
+def _foldable_turns(work: Work, last: int) -> Iterator[list[Item]]:
     """Yield sequences of whole turns, up to turn `last`, without protected messages.
 
     The user message that begins a sequence stays before its fold, so that roles alternate.
@@ -415,7 +415,7 @@ def _foldable(work: Work, last: int) -> Iterator[list[Item]]:
         yield run
 
 
-def _read_again(work: Work) -> set[str]:
+def _repeated_reads(work: Work) -> set[str]:
     """Return the ids of successful results whose identical call was made again later."""
     calls = {
         call["id"]: (call["function"]["name"], dumps(call["function"]["arguments"]))

@@ -10,7 +10,7 @@ operation changes it, once. Pure.
 from __future__ import annotations
 
 from ..types import Message, Session, ToolCall
-from .ops import applied, ops_of
+from .ops import apply_ops, ops_of
 
 NO_RESULT = "No result was recorded for this call."
 
@@ -21,7 +21,7 @@ def view(session: Session) -> list[Message]:
     They are the session's own objects: copy one before changing it. Left out are errors, messages
     still open (cut off), results without a call, second results, and empty assistant messages.
     """
-    messages = within_window(applied(session["messages"], ops_of(session)), session)
+    messages = within_window(apply_ops(session["messages"], ops_of(session)), session)
     results = first_results(messages)
     seen: list[Message] = []
     for message in messages:

@@ -19,8 +19,15 @@ from functools import lru_cache
 from types import TracebackType
 from urllib.parse import quote, unquote, urlsplit
 
-from .connection_pool import ClientError, Connection, Exchange, Pool, Timeouts, plain
-from .parser import Limits, is_loopback, serialize_request
+from .connection_pool import (
+    ClientConnection,
+    ClientError,
+    ClientExchange,
+    ConnectionPool,
+    Timeouts,
+    plain,
+)
+from .parser import MessageLimits, is_loopback, serialize_request
 from .ssrf import Resolve, address_of, resolve, resolve_public
 
 # -- decompress -----------------------------------------------------------------------------------
@@ -41,7 +48,7 @@ class Inflater:
         self._decoder: zlib._Decompress | None = None
 
     @property
-    def broken_off(self) -> bool:
+    def is_broken_off(self) -> bool:
         """Return whether the compressed data has begun and is not complete."""
         return self._decoder is not None and not self._decoder.eof
 
@@ -50,7 +57,7 @@ class Inflater:
 
         Raises ValueError for invalid data, an unsupported coding, or output beyond the limit.
         """
-        decoder = self._decoder = self._decoder or self._begun(data)
+        decoder = self._decoder = self._decoder or self._new_decompressor(data)
         piece = bytes(PIECE)
         while len(piece) == PIECE and not decoder.eof:
             try:
@@ -64,7 +71,7 @@ class Inflater:
             if piece:
                 yield piece
 
-    def _begun(self, data: bytes) -> zlib._Decompress:
+    def _new_decompressor(self, data: bytes) -> zlib._Decompress:
         if self._coding in ("gzip", "x-gzip"):
             return zlib.decompressobj(_GZIP)
         if self._coding != "deflate":
@@ -188,7 +195,7 @@ class Response:
     `limit`: most bytes of a decompressed body.
     """
 
-    def __init__(self, exchange: Exchange, limit: int) -> None:
+    def __init__(self, exchange: ClientExchange, limit: int) -> None:
         assert exchange.head is not None
         self.status: int = exchange.head.status
         self.headers: dict[str, str] = exchange.head.headers
@@ -207,7 +214,7 @@ class Response:
                 if exchange.pieces and self._inflater is None:
                     yield exchange.take()
                 elif exchange.pieces:
-                    for piece in self._inflated(exchange.take()):
+                    for piece in self._inflate(exchange.take()):
                         yield piece
                 elif exchange.error is not None:
                     raise exchange.error
@@ -219,7 +226,7 @@ class Response:
         finally:
             await self.close()
 
-    def _inflated(self, data: bytes) -> Iterator[bytes]:
+    def _inflate(self, data: bytes) -> Iterator[bytes]:
         """Yield decompressed data, for servers that ignore `Accept-Encoding: identity`."""
         assert self._inflater is not None
         try:
@@ -230,7 +237,7 @@ class Response:
                 raise ClientError("protocol", f"{where} {error}") from None
 
     def _check_end(self) -> None:
-        if self._inflater is not None and self._inflater.broken_off and self.status < 400:
+        if self._inflater is not None and self._inflater.is_broken_off and self.status < 400:
             text = f"{self._exchange.connection.where} broke off in what it compressed"
             raise ClientError("closed", text)
 
@@ -252,9 +259,9 @@ class Response:
         """
         self._exchange.release()
 
-    def hurry(self, seconds: float) -> None:
+    def limit_time(self, seconds: float) -> None:
         """Limit the time for the rest of the body to `seconds` from now."""
-        self._exchange.hurry(seconds)
+        self._exchange.limit_time(seconds)
 
     async def close(self) -> None:
         """Close the connection, unless the body is complete: then it is reused."""
@@ -289,8 +296,8 @@ class Client:
     ) -> None:
         self._env = dict(env or {})
         self._tls, self._resolve = tls, resolve
-        self._limits = Limits(body=max_response)
-        self._pool = Pool(MAX_IDLE_PER_ORIGIN, IDLE_S)
+        self._limits = MessageLimits(body=max_response)
+        self._pool = ConnectionPool(MAX_IDLE_PER_ORIGIN, IDLE_S)
         self._place = lru_cache(maxsize=128)(self._locate)  # most requests go to a few URLs
 
     async def request(
@@ -367,7 +374,7 @@ class Client:
         except ValueError as error:
             raise ClientError("refused", f"nothing was sent: {error}") from None
 
-    async def _head(self, exchange: Exchange, *, may_be_stale: bool) -> bool:
+    async def _head(self, exchange: ClientExchange, *, may_be_stale: bool) -> bool:
         """Wait for the head. Return True if a kept connection was closed before any answer."""
         try:
             while exchange.head is None and exchange.error is None:
@@ -383,7 +390,9 @@ class Client:
 
     # -- connecting -------------------------------------------------------------------------------
 
-    async def _connect(self, origin: Origin, timeouts: Timeouts, started: float) -> Connection:
+    async def _connect(
+        self, origin: Origin, timeouts: Timeouts, started: float
+    ) -> ClientConnection:
         limits = [each for each in (timeouts.connect, timeouts.total) if each is not None]
         limit = min(limits, default=None)
         where = origin.where
@@ -405,7 +414,7 @@ class Client:
             reason = plain(error) if isinstance(error, OSError) else "not a valid name"
             raise ClientError("connect", f"{where} cannot be reached: {reason}") from None
 
-    async def _open(self, origin: Origin) -> Connection:
+    async def _open(self, origin: Origin) -> ClientConnection:
         addresses = [origin.host]
         if origin.public_only:
             addresses = await resolve_public(origin.host, origin.port, self._resolve)
@@ -422,12 +431,12 @@ class Client:
 
     async def _dial(
         self, origin: Origin, hosts: list[str], port: int, scheme: str, name: str
-    ) -> Connection:
+    ) -> ClientConnection:
         loop = asyncio.get_running_loop()
         tls = self._context() if scheme == "https" else None
         races = hosts == [name] and address_of(name) is None  # a name may have several addresses
         for host in hosts:
-            connection = Connection(origin.where, origin, self._pool)
+            connection = ClientConnection(origin.where, origin, self._pool)
             try:
                 await loop.create_connection(
                     lambda conn=connection: conn,
@@ -444,7 +453,7 @@ class Client:
                 return connection
         raise AssertionError("no address")
 
-    async def _tunnel(self, connection: Connection, origin: Origin, address: str) -> None:
+    async def _tunnel(self, connection: ClientConnection, origin: Origin, address: str) -> None:
         """Open a CONNECT tunnel, with TLS inside for https (RFC 9110 section 9.3.6)."""
         host = f"[{address}]" if ":" in address else address
         authority = f"{host}:{origin.port}"
@@ -453,7 +462,7 @@ class Client:
             fields["proxy-authorization"] = origin.proxy.authorization
         request = serialize_request("CONNECT", authority, fields)
         now = connection.loop.time()
-        exchange = connection.start("CONNECT", request, Limits(), Timeouts(), now)
+        exchange = connection.start("CONNECT", request, MessageLimits(), Timeouts(), now)
         open_for_good = False
         try:
             await self._head(exchange, may_be_stale=False)

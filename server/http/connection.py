@@ -1,8 +1,8 @@
 """The server side of one client connection, with a deadline for every wait.
 
-`listener` makes a `Connection` for each client. It passes received bytes to `parser`, starts the
-server's handler once a head is complete (so the key is checked before the body is read), and parses
-the next request when the answer has been sent.
+`listener` makes a `ServerConnection` for each client. It passes received bytes to `parser`, starts
+the server's handler once a head is complete (so the key is checked before the body is read), and
+parses the next request when the answer has been sent.
 
 Every wait has a deadline and every buffer a limit. Deadlines are plain attributes that `check`
 compares, not timers. A disconnect cancels the handler. After a refusal the connection lingers so
@@ -26,8 +26,8 @@ from ..errors import Problem
 from ..runtime.run_id import run_id
 from . import parser
 from .cors import Origins
-from .exchange import Exchange, no_memory, problem_of, refusal
-from .parser import NO_BODY, ProtocolError, Truncated
+from .exchange import Exchange, no_memory, problem_of, refusal_bytes
+from .parser import NO_BODY, ProtocolError, TruncatedError
 
 # -- connection limit -----------------------------------------------------------------------------
 # The limits on the number of connections, and which connection is closed for a new one.
@@ -39,8 +39,8 @@ from .parser import NO_BODY, ProtocolError, Truncated
 SPARE = 8  # connections without a place that may wait for their head at the same time
 
 
-class Occupant(Protocol):
-    """The interface of a connection that `Places` uses."""
+class PlacedConnection(Protocol):
+    """The interface of a connection that `ConnectionLimit` uses."""
 
     network: str  # from `network_of`
 
@@ -54,7 +54,7 @@ class Occupant(Protocol):
         """Answer 503 and close the connection."""
 
 
-class Places:
+class ConnectionLimit:
     """At most `most` connections, and at most `most_each` of one network (0: no limit).
 
     `warn` is called with a text when a limit is reached, and again only after the number has
@@ -63,13 +63,17 @@ class Places:
 
     def __init__(self, most: int, most_each: int, warn: Callable[[str], None]) -> None:
         self._most, self._most_each, self._warn = most, most_each, warn
-        self._inside: set[Occupant] = set()
+        self._inside: set[PlacedConnection] = set()
         self._each: dict[str, int] = {}  # number of places by network
-        self._waiting: OrderedDict[Occupant, None] = OrderedDict()  # with a place; longest first
-        self._spare: OrderedDict[Occupant, None] = OrderedDict()  # without one; longest first
+        self._waiting: OrderedDict[PlacedConnection, None] = (
+            OrderedDict()
+        )  # with a place; longest first
+        self._spare: OrderedDict[PlacedConnection, None] = (
+            OrderedDict()
+        )  # without one; longest first
         self._warned: set[str] = set()  # networks; "" is for all together
 
-    def take(self, one: Occupant) -> str:
+    def take(self, one: PlacedConnection) -> str:
         """Give a new connection a place. Return why there is none, or "" if there is one.
 
         May close the connection that has waited longest. If more than SPARE connections without a
@@ -94,18 +98,18 @@ class Places:
         self._enter(one)
         return ""
 
-    def begin(self, one: Occupant) -> None:
+    def begin(self, one: PlacedConnection) -> None:
         """Note that a request has arrived on this connection."""
         self._waiting.pop(one, None)
         self._spare.pop(one, None)
 
-    def end(self, one: Occupant) -> None:
+    def end(self, one: PlacedConnection) -> None:
         """Note that the request is answered and the connection waits again."""
         if one in self._inside:
             self._waiting[one] = None
             self._waiting.move_to_end(one)
 
-    def leave(self, one: Occupant) -> None:
+    def leave(self, one: PlacedConnection) -> None:
         """Free the place of a closed connection, if it has one."""
         self._remove(one)
         if len(self._inside) <= self._most // 2:
@@ -113,7 +117,7 @@ class Places:
         if one.network and self._each.get(one.network, 0) <= self._most_each // 2:
             self._warned.discard(one.network)
 
-    def _remove(self, one: Occupant) -> None:
+    def _remove(self, one: PlacedConnection) -> None:
         self.begin(one)
         if one not in self._inside:
             return
@@ -123,7 +127,7 @@ class Places:
             if not self._each[one.network]:
                 del self._each[one.network]
 
-    def _enter(self, one: Occupant) -> None:
+    def _enter(self, one: PlacedConnection) -> None:
         self._inside.add(one)
         self._waiting[one] = None
         if one.network:
@@ -139,7 +143,7 @@ class Places:
             which += f" are taken by {network}"
         self._warn(f"all {which}: one that is idle is closed for each new one, or that gets 503")
 
-    def _longest_waiting(self, network: str) -> Occupant | None:
+    def _longest_waiting(self, network: str) -> PlacedConnection | None:
         for one in self._waiting:
             if network in ("", one.network) and not one.is_sending():
                 return one
@@ -174,7 +178,7 @@ _NEVER = float("inf")
 
 
 @dataclass(frozen=True)
-class Limits(parser.Limits):
+class ServerLimits(parser.MessageLimits):
     """Limits of the parser and the listener, in seconds, bytes, bytes per second or connections."""
 
     max_connections: int = 1024  # beyond: the longest idle is closed, or 503 with Retry-After
@@ -189,7 +193,7 @@ class Limits(parser.Limits):
     linger_s: float = 30  # ... and longest lingering; like nginx's lingering_timeout and _time
 
     @classmethod
-    def of(cls, config: Mapping[str, Any]) -> Limits:
+    def of(cls, config: Mapping[str, Any]) -> ServerLimits:
         """Return the limits from `server.limits`. Keys of other modules are ignored."""
         ours = {key: config[key] for key in config if key in cls.__dataclass_fields__}
         return cls(body=config["max_request_size"], **ours)
@@ -208,24 +212,24 @@ class Phase(Enum):
 class Server(Protocol):
     """The interface of the server that a connection uses."""
 
-    limits: Limits
+    limits: ServerLimits
     origins: Origins
     loop: asyncio.AbstractEventLoop
     closing: bool
     held: int  # bytes of memory used by all requests together
     tasks: set[asyncio.Task[None]]
 
-    places: Places
+    places: ConnectionLimit
 
-    def admit(self, connection: Connection) -> str:
+    def admit(self, connection: ServerConnection) -> str:
         """Register a connection. Return why there is no place for it, or ""."""
         ...
 
-    def dismiss(self, connection: Connection) -> None:
+    def dismiss(self, connection: ServerConnection) -> None:
         """Remove a closed connection."""
         ...
 
-    def is_spared(self, request: parser.Request) -> bool:
+    def is_spared(self, request: parser.RequestHead) -> bool:
         """Return whether the request is served on a connection without a place."""
         ...
 
@@ -242,7 +246,7 @@ class Server(Protocol):
         ...
 
 
-class Connection(asyncio.Protocol):
+class ServerConnection(asyncio.Protocol):
     """A client connection. Requests are answered one after the other."""
 
     __slots__ = (
@@ -275,7 +279,7 @@ class Connection(asyncio.Protocol):
         self._taken = 0  # bytes taken by the kernel ...
         self._taken_at = 0.0  # ... at the last progress, in loop time
         # Of one exchange; its parts are dropped early, since an answer may take hours
-        self._steps: parser.Steps[parser.Request]  # only while a head is arriving
+        self._steps: parser.Steps[parser.RequestHead]  # only while a head is arriving
         self._task: asyncio.Task[None] | None = None
         self._framing = NO_BODY
         self._expects = False  # the client waits for 100 Continue
@@ -389,7 +393,7 @@ class Connection(asyncio.Protocol):
         """Close the connection at once and drop unsent bytes."""
         self._transport.abort()
 
-    # Called by `Places` (see connection_limit.Occupant)
+    # Called by `ConnectionLimit` (see PlacedConnection)
 
     def is_sending(self) -> bool:
         """Return whether a part of an answer is not sent yet."""
@@ -441,7 +445,7 @@ class Connection(asyncio.Protocol):
             self._steps = parser.parse_request(self._buffer, self._server.limits)
         try:
             request = parser.advance(self._steps)
-        except Truncated:
+        except TruncatedError:
             self._transport.close()
         except ProtocolError as error:
             self._refuse(problem_of(error, ""))
@@ -449,7 +453,7 @@ class Connection(asyncio.Protocol):
             if request is not None:
                 self._start(request)
 
-    def _start(self, request: parser.Request) -> None:
+    def _start(self, request: parser.RequestHead) -> None:
         self._server.places.begin(self)
         if self._excess and not self._server.is_spared(request):
             self.turn_away()
@@ -496,7 +500,7 @@ class Connection(asyncio.Protocol):
     def _refuse(self, problem: Problem) -> None:
         """Answer without an exchange, then linger and close."""
         cors = self._server.origins.headers({})
-        self.send(refusal(problem, cors, self._server.date(), self._server.next_id()))
+        self.send(refusal_bytes(problem, cors, self._server.date(), self._server.next_id()))
         self._linger()
 
     def _linger(self) -> None:

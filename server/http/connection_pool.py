@@ -1,10 +1,10 @@
 """The client side of connections: one exchange at a time on each, and a pool of idle ones.
 
-`client` opens a `Connection` or takes an idle one and starts an `Exchange`. Received bytes go
-through `parser` into the exchange's list of pieces. For speed, reading uses `data_received` (4.6 µs
-an event against 9 with a stream reader), and all time limits of an exchange share one timer (a
-timeout object per read costs 7-15 µs). There are no coroutines here, so no operation can be
-cancelled half-way.
+`client` opens a `ClientConnection` or takes an idle one and starts a `ClientExchange`. Received
+bytes go through `parser` into the exchange's list of pieces. For speed, reading uses
+`data_received` (4.6 µs an event against 9 with a stream reader), and all time limits of an exchange
+share one timer (a timeout object per read costs 7-15 µs). There are no coroutines here, so no
+operation can be cancelled half-way.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from .parser import (
     Body,
     Buffer,
-    Limits,
+    MessageLimits,
     ProtocolError,
-    Response,
-    Truncated,
+    ResponseHead,
+    TruncatedError,
     advance,
     parse_response,
 )
@@ -62,14 +62,14 @@ class Timeouts:
     total: float | None = None
 
 
-class Exchange:
+class ClientExchange:
     """The response to one request on one connection."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: ClientConnection,
         method: str,
-        limits: Limits,
+        limits: MessageLimits,
         timeouts: Timeouts,
         started: float,
     ) -> None:
@@ -79,7 +79,7 @@ class Exchange:
         self.done = False
         self.error: ClientError | None = None
         self.touched = False  # at least one byte of the response has arrived
-        self.head: Response | None = None
+        self.head: ResponseHead | None = None
         self._method, self._limits, self._timeouts = method, limits, timeouts
         self._loop = connection.loop
         self._steps = parse_response(connection.buffer, method, limits)  # deleted after the head
@@ -117,7 +117,7 @@ class Exchange:
             self.take()
             self._watch()
 
-    def hurry(self, seconds: float) -> None:
+    def limit_time(self, seconds: float) -> None:
         """Replace all time limits: the response must end within `seconds` from now."""
         if not self.done and self.error is None:
             self._timeouts = Timeouts(total=seconds)
@@ -144,7 +144,7 @@ class Exchange:
             data = self._body.pull()
         except ProtocolError as error:
             where = self.connection.where
-            if isinstance(error, Truncated):
+            if isinstance(error, TruncatedError):
                 return self._fail(ClientError("closed", f"{where} closed the connection early"))
             return self._fail(ClientError("protocol", f"{where} broke HTTP: {error}"))
         if data:
@@ -154,7 +154,7 @@ class Exchange:
         self._wake()
         return None
 
-    def lost(self, error: Exception | None) -> None:
+    def connection_lost(self, error: Exception | None) -> None:
         """Handle the end of the connection, with `error` unless it was orderly.
 
         Only an orderly end may end a body: after an error part of it may be missing
@@ -203,7 +203,7 @@ class Exchange:
         self.done = True
         self._stop_timer()
         assert self.head is not None
-        self.connection.finished(reusable=self.head.reusable)
+        self.connection.finish(reusable=self.head.reusable)
 
     def _fail(self, error: ClientError) -> None:
         self.error = error
@@ -256,26 +256,26 @@ class Exchange:
             self._timer = None
 
 
-class Connection(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     """A connection to one origin. `where` is its name in messages."""
 
-    def __init__(self, where: str, origin: Hashable, pool: Pool) -> None:
+    def __init__(self, where: str, origin: Hashable, pool: ConnectionPool) -> None:
         self.loop = asyncio.get_running_loop()
         self.where = where
         self.buffer = Buffer()
-        self.exchange: Exchange | None = None
+        self.exchange: ClientExchange | None = None
         self._origin, self._pool = origin, pool
         self._transport: asyncio.Transport | None = None
 
     def start(
-        self, method: str, request: bytes, limits: Limits, timeouts: Timeouts, started: float
-    ) -> Exchange:
+        self, method: str, request: bytes, limits: MessageLimits, timeouts: Timeouts, started: float
+    ) -> ClientExchange:
         """Write the serialized `request` and return the exchange for its response.
 
         `started`: loop time from which the time limits count.
         """
         assert self._transport is not None
-        self.exchange = Exchange(self, method, limits, timeouts, started)
+        self.exchange = ClientExchange(self, method, limits, timeouts, started)
         self._transport.write(request)
         return self.exchange
 
@@ -315,7 +315,7 @@ class Connection(asyncio.Protocol):
         if self.alive():
             self.transport.resume_reading()
 
-    def finished(self, *, reusable: bool) -> None:
+    def finish(self, *, reusable: bool) -> None:
         """Return the connection to the pool after an exchange, or close it."""
         self.exchange = None
         if not reusable or self.buffer.data or not self.alive():
@@ -350,17 +350,17 @@ class Connection(asyncio.Protocol):
         """End the exchange in an orderly way."""
         self.buffer.feed_eof()
         if self.exchange is not None:
-            self.exchange.lost(None)
+            self.exchange.connection_lost(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Remove the connection from the pool and end its exchange."""
         self._pool.open.discard(self)
         self.buffer.feed_eof()
         if self.exchange is not None:
-            self.exchange.lost(exc)
+            self.exchange.connection_lost(exc)
 
 
-class Pool:
+class ConnectionPool:
     """Idle connections by origin; `open` holds all open ones.
 
     `per_origin`: most idle connections of one origin. `idle_s`: seconds until an idle one is
@@ -369,10 +369,10 @@ class Pool:
 
     def __init__(self, per_origin: int, idle_s: float) -> None:
         self._per_origin, self._idle_s = per_origin, idle_s
-        self.open: set[Connection] = set()
-        self._idle: dict[Hashable, list[tuple[Connection, asyncio.TimerHandle]]] = {}
+        self.open: set[ClientConnection] = set()
+        self._idle: dict[Hashable, list[tuple[ClientConnection, asyncio.TimerHandle]]] = {}
 
-    def take(self, origin: Hashable) -> Connection | None:
+    def take(self, origin: Hashable) -> ClientConnection | None:
         """Remove and return the most recently used idle connection; None if there is none.
 
         The peer may have closed it unnoticed.
@@ -387,7 +387,7 @@ class Pool:
                 return connection
         return None
 
-    def put(self, origin: Hashable, connection: Connection) -> None:
+    def put(self, origin: Hashable, connection: ClientConnection) -> None:
         """Keep an idle connection. Closes the oldest beyond `per_origin`."""
         waiting = self._idle.setdefault(origin, [])
         timer = connection.loop.call_later(self._idle_s, self._expire, origin, connection)
@@ -404,7 +404,7 @@ class Pool:
         for connection in tuple(self.open):
             connection.abort()
 
-    def _expire(self, origin: Hashable, connection: Connection) -> None:
+    def _expire(self, origin: Hashable, connection: ClientConnection) -> None:
         waiting = self._idle.get(origin, [])
         for entry in waiting:
             if entry[0] is connection:

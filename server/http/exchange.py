@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 
 from .. import strict_json
 from ..errors import Problem
-from .parser import ProtocolError, Request, serialize_response
+from .parser import ProtocolError, RequestHead, serialize_response
 
 GATHER = 64 * 1024  # bytes that a stream gathers in one turn of the loop before `drain` sends them
 PIECE = 256 * 1024  # bytes of a large answer sent between two calls of `drain`
@@ -88,7 +88,7 @@ class Exchange:
         "status",
     )  # fmt: skip
 
-    def __init__(self, channel: Channel, request: Request, id: str, peer: str) -> None:
+    def __init__(self, channel: Channel, request: RequestHead, id: str, peer: str) -> None:
         self.request = request
         self.id = id  # names this request in the log
         self.peer = peer  # the client's address without its port
@@ -328,9 +328,9 @@ def no_memory() -> Problem:
     )
 
 
-def refusal(problem: Problem, cors: Mapping[str, str], date: str, id: str) -> bytes:
+def refusal_bytes(problem: Problem, cors: Mapping[str, str], date: str, id: str) -> bytes:
     """Return a whole answer as bytes, for input that could not be read as a request."""
-    status, headers, body = answer(problem, cors)
+    status, headers, body = problem_response(problem, cors)
     length = {"Content-Length": str(len(body)), "Connection": "close"}
     return serialize_response(status, _fields(date, id) | headers | length) + body
 
@@ -340,7 +340,9 @@ def _fields(date: str, id: str) -> dict[str, str]:
     return {"Date": date, "Server": "yaa", "X-Request-Id": id}
 
 
-def answer(problem: Problem, cors: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
+def problem_response(
+    problem: Problem, cors: Mapping[str, str]
+) -> tuple[int, dict[str, str], bytes]:
     """Return (status, headers, JSON body) of a problem. `cors`: from `Origins.headers`."""
     headers = {
         "Content-Type": "application/json",
@@ -372,11 +374,12 @@ def problem_of(error: Exception, id: str) -> Problem:
 # Used by `api` before it deletes the record kept for a repeated request, and before a tool call
 # starts that may not run twice. Behind a proxy the acknowledgements are those of the proxy.
 
-LOOKS = (0, 0.01, 0.04, 0.2, 1.0)  # s to wait before each check of `arrived`
-SOONEST_S, LATEST_S = 0.001, 0.05  # first and longest interval between two checks of `reached`
+LOOKS = (0, 0.01, 0.04, 0.2, 1.0)  # s to wait before each check of `confirm_delivery`
+# First and longest interval between two checks of `wait_for_acknowledgement`.
+SOONEST_S, LATEST_S = 0.001, 0.05
 
 
-async def arrived(exchange: Exchange) -> bool:
+async def confirm_delivery(exchange: Exchange) -> bool:
     """Return whether the whole answer is acknowledged, after at most 1.25 s.
 
     False where it cannot be determined. Cancelled, like any handler, if the client disconnects.
@@ -384,12 +387,12 @@ async def arrived(exchange: Exchange) -> bool:
     await exchange.flush()
     for wait in LOOKS:
         await asyncio.sleep(wait)  # also lets a lost connection cancel this task first
-        if unconfirmed(exchange.socket) == 0:
+        if unacknowledged_bytes(exchange.socket) == 0:
             return True
     return False
 
 
-async def reached(exchange: Exchange, within_s: float) -> bool:
+async def wait_for_acknowledgement(exchange: Exchange, within_s: float) -> bool:
     """Wait until all bytes handed to the kernel are acknowledged. Return whether they were.
 
     False if that takes longer than `within_s`, for instance with a sleeping client. True where it
@@ -399,7 +402,7 @@ async def reached(exchange: Exchange, within_s: float) -> bool:
     if sys.platform != "linux" or sock is None or sock.fileno() < 0:
         return True
     wait_s, until = SOONEST_S, time.monotonic() + within_s
-    while unconfirmed(sock):
+    while unacknowledged_bytes(sock):
         if time.monotonic() > until:
             return False
         await asyncio.sleep(wait_s)
@@ -407,7 +410,7 @@ async def reached(exchange: Exchange, within_s: float) -> bool:
     return True
 
 
-def unconfirmed(sock: Any) -> int:
+def unacknowledged_bytes(sock: Any) -> int:
     """Return the number of unacknowledged bytes (tcp(7), SIOCOUTQ); 1 if it is not known."""
     if sys.platform != "linux" or sock is None or sock.fileno() < 0:
         return 1

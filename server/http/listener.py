@@ -21,17 +21,17 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from ..errors import Problem
-from .connection import Connection, Limits, Places
+from .connection import ConnectionLimit, ServerConnection, ServerLimits
 from .cors import Origins
-from .exchange import Exchange, answer, problem_of
-from .parser import ProtocolError, Request, host_allowed, is_loopback, split_authority
+from .exchange import Exchange, problem_of, problem_response
+from .parser import ProtocolError, RequestHead, host_allowed, is_loopback, split_authority
 
 BACKLOG = 1024  # a burst beyond it would wait a second for TCP's retry
 TICK = 0.5  # s between two checks of the deadlines
 UNWIND = 5.0  # s for cancelled handlers to end when the server closes
 LAST_WORDS = 0.5  # s for clients to read the rest of their answers after that
 
-__all__ = ["BaseServer", "Exchange", "Limits", "bind"]
+__all__ = ["BaseServer", "Exchange", "ServerLimits", "bind"]
 
 _DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
@@ -52,7 +52,7 @@ class BaseServer:
     def __init__(
         self,
         handle: Handler,
-        limits: Limits,
+        limits: ServerLimits,
         *,
         hosts: Collection[str] = (),
         origins: Origins | None = None,
@@ -71,8 +71,8 @@ class BaseServer:
         self._hosts = frozenset(hosts)
         self._loopback = True  # all sockets are bound to loopback addresses
         self._listening: list[asyncio.Server] = []
-        self._connections: set[Connection] = set()
-        self.places = Places(
+        self._connections: set[ServerConnection] = set()
+        self.places = ConnectionLimit(
             limits.max_connections, limits.max_connections_per_address, _log.warning
         )
         self._spared = frozenset(spared)
@@ -97,7 +97,7 @@ class BaseServer:
             # descriptors run out. So it gets 1, and `listen` sets the real backlog afterwards.
             self._listening.append(
                 await self.loop.create_server(
-                    lambda: Connection(self),
+                    lambda: ServerConnection(self),
                     sock=sock,
                     backlog=1,
                     ssl=tls,
@@ -147,7 +147,7 @@ class BaseServer:
 
     # Called by connections (see connection.Server)
 
-    def admit(self, connection: Connection) -> str:
+    def admit(self, connection: ServerConnection) -> str:
         """Register a new connection. Return why there is no place for it, or ""."""
         self._connections.add(connection)
         self._count(1)
@@ -159,7 +159,7 @@ class BaseServer:
             connection.abort()  # refusals take connections too, so their number is limited
         return reason
 
-    def dismiss(self, connection: Connection) -> None:
+    def dismiss(self, connection: ServerConnection) -> None:
         """Remove a closed connection."""
         self._connections.discard(connection)
         self._count(-1)
@@ -167,7 +167,7 @@ class BaseServer:
         if not self._connections:
             self._empty.set()
 
-    def is_spared(self, request: Request) -> bool:
+    def is_spared(self, request: RequestHead) -> bool:
         """Return whether the request is served on a connection without a place."""
         return request.path in self._spared and request.method in ("GET", "HEAD")
 
@@ -192,9 +192,9 @@ class BaseServer:
     async def _report(self, exchange: Exchange, problem: Problem) -> None:
         cors = self.origins.headers(exchange.request.headers)
         with contextlib.suppress(ConnectionError):
-            await exchange.respond(*answer(problem, cors))
+            await exchange.respond(*problem_response(problem, cors))
 
-    def _screen(self, request: Request) -> None:
+    def _screen(self, request: RequestHead) -> None:
         """Check the Host and Expect headers. Raises Problem."""
         host = request.headers.get("host")  # HTTP/1.0 may have none; no browser sends HTTP/1.0
         if host and not host_allowed(host, loopback=self._loopback, names=self._hosts):

@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple, TypeVar
 # message differently make request smuggling possible.
 #
 # ProtocolError           the peer broke HTTP; `.status` is the status to answer with
-# └ Truncated             the peer closed the connection inside a message
+# └ TruncatedError             the peer closed the connection inside a message
 
 # Equal names share one string. Not `sys.intern`: Python 3.12.0 to 3.12.4 never free interned
 # strings (gh-113993), and the names come from peers.
@@ -51,7 +51,7 @@ class ProtocolError(Exception):
         self.status = status
 
 
-class Truncated(ProtocolError):
+class TruncatedError(ProtocolError):
     """The peer closed the connection before the message was complete."""
 
 
@@ -246,7 +246,7 @@ Steps = Generator[None, None, T]
 
 
 @dataclass(frozen=True)
-class Limits:
+class MessageLimits:
     """The largest message that is accepted, in bytes unless said otherwise."""
 
     line: int = 16 * 1024  # 414; nginx 8 KiB, uvicorn 64 KiB, Go 1 MiB
@@ -259,7 +259,7 @@ class Limits:
     interim: int = 16  # number of 1xx responses before the final one
 
 
-class Request(NamedTuple):
+class RequestHead(NamedTuple):
     """A request head. `path` and `query` are as sent: percent-encoded, the query without `?`."""
 
     method: str
@@ -272,7 +272,7 @@ class Request(NamedTuple):
     keep_alive: bool
 
 
-class Response(NamedTuple):
+class ResponseHead(NamedTuple):
     """A final (not 1xx) response head. `reusable`: the connection may serve another request."""
 
     status: int
@@ -338,7 +338,7 @@ class Buffer:
     def take(self, size: int) -> bytes | None:
         """Return at least one and at most `size` bytes; None if there are none yet.
 
-        Raises Truncated if no more will come.
+        Raises TruncatedError if no more will come.
         """
         data = self.data
         if not data:
@@ -358,12 +358,12 @@ class Buffer:
         self._searched = 0
 
     def expect_more(self) -> None:
-        """Raise Truncated if no more bytes will come."""
+        """Raise TruncatedError if no more bytes will come."""
         if self.eof:
-            raise Truncated("the connection was closed inside a message")
+            raise TruncatedError("the connection was closed inside a message")
 
 
-def parse_request(buffer: Buffer, limits: Limits) -> Steps[Request]:
+def parse_request(buffer: Buffer, limits: MessageLimits) -> Steps[RequestHead]:
     """Read one request head and leave the rest in the buffer. Raises ProtocolError."""
     line = yield from _request_line(buffer, limits)
     match = _REQUEST_LINE.fullmatch(line)
@@ -377,7 +377,7 @@ def parse_request(buffer: Buffer, limits: Limits) -> Steps[Request]:
     version = "1.0" if match[4] == b"0" else "1.1"  # 1.2 is answered as 1.1: RFC 9110 section 6.2
     fields = yield from _fields(buffer, limits.head - len(line) - 2, limits.fields)
     path, query = _locate(method, target, fields, version)
-    return Request(
+    return RequestHead(
         method,
         target,
         path,
@@ -389,7 +389,7 @@ def parse_request(buffer: Buffer, limits: Limits) -> Steps[Request]:
     )
 
 
-def parse_response(buffer: Buffer, method: str, limits: Limits) -> Steps[Response]:
+def parse_response(buffer: Buffer, method: str, limits: MessageLimits) -> Steps[ResponseHead]:
     """Read one final response head, skipping 1xx. Raises ProtocolError.
 
     `method` is that of the request. Any 101 is refused.
@@ -408,11 +408,11 @@ def parse_response(buffer: Buffer, method: str, limits: Limits) -> Steps[Respons
         if status >= 200:
             framing, reusable = response_framing(fields, version, status, method)
             reason = (match[3] or b"").decode("latin-1")
-            return Response(status, reason, fields, version, framing, reusable)
+            return ResponseHead(status, reason, fields, version, framing, reusable)
     raise ProtocolError("too many interim responses", 502)
 
 
-def _request_line(buffer: Buffer, limits: Limits) -> Steps[bytes]:
+def _request_line(buffer: Buffer, limits: MessageLimits) -> Steps[bytes]:
     empty = 0
     while True:
         # Refuse a TLS hello at its first byte instead of at the head deadline, and with the same
@@ -471,7 +471,7 @@ class Body:
 
     __slots__ = ("_buffer", "_error", "_limits", "_pieces", "_steps", "done", "size")
 
-    def __init__(self, buffer: Buffer, framing: Framing, limits: Limits) -> None:
+    def __init__(self, buffer: Buffer, framing: Framing, limits: MessageLimits) -> None:
         self._buffer = buffer
         self._limits = limits
         self._pieces: list[bytes | bytearray] = []
@@ -489,7 +489,7 @@ class Body:
         """Return all bytes that can be decoded now, b"" if none; set `done` with the last ones.
 
         Raises ProtocolError, the same on each further call: 413 if the announced or received size
-        exceeds `limits.body`, 400 for bad framing, Truncated if the peer closed too early.
+        exceeds `limits.body`, 400 for bad framing, TruncatedError if the peer closed too early.
         """
         if self._error is not None:
             raise self._error  # resuming the generator after an error would look like the end

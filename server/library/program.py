@@ -22,16 +22,16 @@ from .. import protocols
 from ..api.auth import Keys, home_key
 from ..app import App, routes
 from ..cli.serve import certificate
-from ..config import Config, ConfigError, expanded, home_folder, load, make_home
+from ..config import Config, ConfigError, expand_path, home_folder, load, make_home
 from ..errors import Problem
 from ..http import listener
 from ..http.client import Client
 from ..http.cors import Origins
 from ..http.parser import Body, Buffer, ProtocolError, advance, parse_request
-from ..http.parser import Limits as Sizes
+from ..http.parser import MessageLimits as Sizes
 from ..models import BaseAPI as Model
 from ..models import Options
-from ..models.adapter import BaseAPI, ModelError, wrong
+from ..models.adapter import BaseAPI, ModelError, adapter_problem
 from ..models.registry import Models
 from ..runtime.event_loop import Loop
 from ..session.fold import Folder
@@ -118,7 +118,7 @@ class OpenAIAPI(BaseAPI):
         try:
             models = Models({"providers": {PROGRAM: self.entry}}, client, os.environ)
             model = models.resolve({"name": PROGRAM})
-            return await answered(model.api, session_data)
+            return await request_message(model.api, session_data)
         finally:
             await client.close()
 
@@ -126,7 +126,7 @@ class OpenAIAPI(BaseAPI):
 OpenAI_API = OpenAIAPI  # an alternative spelling (docs/reference/library.md)
 
 
-async def answered(api: Model, session_data: Json) -> Message:
+async def request_message(api: Model, session_data: Json) -> Message:
     """Return one message of a model. Raises ModelError."""
     numbers = iter(range(1, 1_000_000))
     options = Options.of(session_data, lambda kind: f"{kind}_{next(numbers)}")
@@ -165,7 +165,7 @@ class BaseAgent:
         tools: Iterable[Any] = (),
     ) -> None:
         self.session: Session = {"messages": []}
-        self._app = _app(_configured(config, home, api), api, tools)
+        self._app = _app(_load_config(config, home, api), api, tools)
         self._background = Background()
         try:
             self._background.run(self._app.open())
@@ -301,7 +301,7 @@ class BaseServer:
         api: BaseAPI | None = None,
         tools: Iterable[Any] = (),
     ) -> None:
-        self._config = _configured(_spelled_out(config or {}), home, api)
+        self._config = _load_config(_expand_short_names(config or {}), home, api)
         server = self._config.server
         make_home(self._config.home)
         needed = server["auth_required"]
@@ -348,11 +348,11 @@ class BaseServer:
     async def _open(self) -> None:
         server = self._config.server
         self._listener = listener.BaseServer(
-            *(routes(self._app, self._keys), listener.Limits.of(server["limits"])),
+            *(routes(self._app, self._keys), listener.ServerLimits.of(server["limits"])),
             hosts=server["hosts"],
             origins=Origins.of(server),
             spared=("/health",),
-            count=self._app.metrics.connections,
+            count=self._app.metrics.add_connections,
         )
         await self._app.open()
         await self._listener.serve(self._sockets, self._tls.context if self._tls else None)
@@ -405,7 +405,7 @@ async def _next(source: Any) -> Any:
     return await anext(source, _DONE)
 
 
-def _configured(
+def _load_config(
     config: Mapping[str, Any] | None, home: str | Path | None, api: BaseAPI | None
 ) -> Config:
     """Load the configuration of a program. Raises ConfigError."""
@@ -420,12 +420,12 @@ def _configured(
             server["providers"] = {**server.get("providers", {}), PROGRAM: entry}
             server["default_provider"] = PROGRAM
     named = os.environ.get("YAA_CONFIG")
-    file = expanded(named, "YAA_CONFIG") if named else None
+    file = expand_path(named, "YAA_CONFIG") if named else None
     foreign = [module.FOREIGN for module in protocols.modules("settings")]
     return load(folder, file, env, layer, "the program", foreign)
 
 
-def _spelled_out(config: Mapping[str, Any]) -> Json:
+def _expand_short_names(config: Mapping[str, Any]) -> Json:
     """Return the configuration with BaseServer's short names moved to their sections."""
     found: Json = {key: deepcopy(config[key]) for key in config if key not in (*SHORT, MOST)}
     server = found.setdefault("server", {})
@@ -438,7 +438,7 @@ def _spelled_out(config: Mapping[str, Any]) -> Json:
 def _not_usable(api: Any) -> str:
     if not isinstance(api, BaseAPI):
         return f"{api!r:.60} is no BaseAPI"
-    return wrong(api)
+    return adapter_problem(api)
 
 
 def _entry(api: BaseAPI) -> Json:

@@ -20,14 +20,14 @@ from typing import Any
 
 from ..http.client import Client
 from ..schema.plain import plain
-from ..settings.owner_code import Outcome, load
+from ..settings.owner_code import ErrorCapture, load
 from ..strict_json import browser_safe, dumps, loads
 from ..telemetry import log, redact
 from ..types import Event
 from .chat import OpenAIAPI
-from .decoder import Answer
+from .decoder import StreamDecoder
 from .failure import Failure
-from .http_model import Call, Peer, written
+from .http_model import EndpointState, ModelCall, body_text
 from .vendors import Provider
 
 AHEAD = 64  # pieces of a plain generator that may wait in the queue
@@ -122,13 +122,13 @@ def _adapter(path: Path) -> BaseAPI | str:
     ]
     if len(classes) != 1:
         return f"wanted one class that is a BaseAPI (from yaa import BaseAPI), got {len(classes)}"
-    with Outcome() as outcome:
+    with ErrorCapture() as outcome:
         made = classes[0]()
-        outcome.value = wrong(made)
-    return outcome.told or outcome.value or made
+        outcome.value = adapter_problem(made)
+    return outcome.error_line or outcome.value or made
 
 
-def wrong(api: BaseAPI) -> str:
+def adapter_problem(api: BaseAPI) -> str:
     """Return why an adapter cannot be used, "" if it can."""
     if not (_has(api, "request") or _has(api, "stream")):
         return f"{type(api).__name__} has neither request nor stream"
@@ -156,37 +156,41 @@ class AdapterAPI(OpenAIAPI):
     """One adapter and model, as the agent calls it."""
 
     def __init__(
-        self, adapter: BaseAPI, provider: Provider, client: Client, peer: Peer | None = None
+        self,
+        adapter: BaseAPI,
+        provider: Provider,
+        client: Client,
+        peer: EndpointState | None = None,
     ) -> None:
         super().__init__(provider, client, peer)
         self._adapter = adapter
 
     async def _attempt(
-        self, make: Callable[[], Call], left: float | None
+        self, make: Callable[[], ModelCall], left: float | None
     ) -> AsyncGenerator[Event, None]:
         """See RemoteAPI."""
         call = make()
         pause = self._peer.pace.wait(call.options.session_id, call.options.interval)
         if pause > 0:
             await self._sleep(pause)
-        text = written(call.body(False))
+        text = body_text(call.body(False))
         body = loads(text.encode("utf-8", "replace")) | {"session_id": call.options.session_id}
-        answer = self._answer(call)
-        chunks = Chunks(self.provider.name)
+        answer = self._make_decoder(call)
+        chunks = ChunkConverter(self.provider.name)
         function = self._adapter.request
         if not _has(self._adapter, "request") or (body["stream"] and _has(self._adapter, "stream")):
             function = self._adapter.stream
         limits = (call.options.first_byte_timeout, call.options.idle_timeout, left)
-        async with aclosing(self._taken(function, body, limits)) as source:
+        async with aclosing(self._read_pieces(function, body, limits)) as source:
             async for piece in source:
-                for event in _fed(answer, chunks, piece):
+                for event in _events_of_piece(answer, chunks, piece):
                     yield event
-        if not answer.finished:
+        if not answer.is_finished:
             answer.feed({"choices": [{"delta": {}, "finish_reason": "stop"}]})
         for event in answer.finish(len(text)):
             yield event
 
-    async def _taken(
+    async def _read_pieces(
         self,
         function: Callable[[dict[str, Any]], Any],
         body: dict[str, Any],
@@ -201,7 +205,7 @@ class AdapterAPI(OpenAIAPI):
         first, idle, total = limits
         clock = asyncio.get_running_loop().time
         end = None if total is None else clock() + total
-        with Outcome() as outcome:
+        with ErrorCapture() as outcome:
             async with aclosing(_pieces(function, body)) as source:
                 patience = first
                 while True:
@@ -215,9 +219,9 @@ class AdapterAPI(OpenAIAPI):
                     patience = idle
         if outcome.error is not None:
             late = isinstance(outcome.error, TimeoutError) and limit.expired()
-            raise self._failed(outcome.error, late=late)
+            raise self._failure_of(outcome.error, late=late)
 
-    def _failed(self, error: BaseException, *, late: bool) -> Failure:
+    def _failure_of(self, error: BaseException, *, late: bool) -> Failure:
         """Return the Failure for an exception of the adapter. `late`: it was a time limit."""
         name = self.provider.name
         if late:
@@ -225,7 +229,7 @@ class AdapterAPI(OpenAIAPI):
         if isinstance(error, Failure):
             return error
         if isinstance(error, ModelError):
-            said = " ".join(redact.masked({"said": str(error)})["said"].split())[:MAX_TOLD]
+            said = " ".join(redact.mask_values({"said": str(error)})["said"].split())[:MAX_TOLD]
             text = browser_safe(f"{name}: {said}")
             return Failure("upstream_error", text, retryable=error.retryable)
         incident = secrets.token_hex(6)
@@ -270,7 +274,7 @@ async def _from_thread(
         raise ModelError(f"{MOST_STUCK} earlier calls have not come back", retryable=False)
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[Any] = asyncio.Queue()
-    room, left, outcome = threading.Semaphore(AHEAD), threading.Event(), Outcome()
+    room, left, outcome = threading.Semaphore(AHEAD), threading.Event(), ErrorCapture()
 
     def tell(piece: Any) -> None:
         """Put a piece into the queue of the event loop."""
@@ -325,25 +329,27 @@ async def _until_end(queue: asyncio.Queue[Any]) -> None:
 # -- results --------------------------------------------------------------------------------------
 
 
-def _fed(answer: Answer, chunks: Chunks, piece: Any) -> list[Event]:
+def _events_of_piece(answer: StreamDecoder, chunks: ChunkConverter, piece: Any) -> list[Event]:
     """Return the events of a piece. Raises Failure."""
-    with Outcome() as outcome:
-        outcome.value = [event for chunk in chunks.of(piece) for event in answer.feed(chunk)]
+    with ErrorCapture() as outcome:
+        outcome.value = [event for chunk in chunks.convert(piece) for event in answer.feed(chunk)]
     if isinstance(outcome.error, Failure):
         raise outcome.error
     if outcome.error is not None:
-        raise Failure("upstream_error", f"{chunks.name} gave what is no message: {outcome.told}")
+        raise Failure(
+            "upstream_error", f"{chunks.name} gave what is no message: {outcome.error_line}"
+        )
     return list(outcome.value)
 
 
-class Chunks:
+class ChunkConverter:
     """Convert pieces of a message to chunks of Chat Completions."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._calls = 0
 
-    def of(self, piece: Any) -> Iterator[dict[str, Any]]:
+    def convert(self, piece: Any) -> Iterator[dict[str, Any]]:
         """Yield the chunks of a piece. Raises Failure if it is neither a text nor a message."""
         if isinstance(piece, str):
             piece = {"content": piece}

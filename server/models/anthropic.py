@@ -15,10 +15,10 @@ from ..strict_json import dumps
 from ..types import Event, Json, Message
 from . import Options, chat_request
 from .chat_request import of_answer, of_content, of_data_url
-from .decoder import Answer, Delta, reason, string
+from .decoder import Delta, StreamDecoder, reason, string
 from .failure import from_chunk
 from .http_model import RemoteAPI
-from .tool_call_assembler import Call, opaque
+from .tool_call_assembler import PartialCall, opaque
 from .vendors import Provider
 
 # -- anthropic decoder ----------------------------------------------------------------------------
@@ -40,19 +40,19 @@ REASONS = {
 }
 
 
-class AnthropicDecoder(Answer):
-    """Decoder of the Messages API. See Answer for the arguments."""
+class AnthropicDecoder(StreamDecoder):
+    """Decoder of the Messages API. See StreamDecoder for the arguments."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._thoughts: dict[int | None, dict[str, str]] = {}
-        self._made: dict[int | None, Call] = {}
+        self._made: dict[int | None, PartialCall] = {}
         self._inputs: dict[
             int | None, str
         ] = {}  # input in the start of a block, unless deltas come
 
     def feed(self, chunk: Any) -> list[Event]:
-        """See Answer."""
+        """See StreamDecoder."""
         self._out = []
         kind = chunk.get("type") if isinstance(chunk, dict) else None
         if not isinstance(kind, str) or kind == "error" or "error" in chunk:
@@ -70,13 +70,13 @@ class AnthropicDecoder(Answer):
             self._stop(index)
         elif kind == "message_delta":
             self._take_usage(chunk.get("usage"))
-            self._stopped(_dict(chunk, "delta"))
+            self._take_stop_reason(_dict(chunk, "delta"))
         elif kind == "message_stop":
             self.done()
-        return self._timed()
+        return self._timing_events()
 
-    def whole(self, document: Any) -> list[Event] | None:
-        """See Answer."""
+    def feed_document(self, document: Any) -> list[Event] | None:
+        """See StreamDecoder."""
         content = document.get("content") if isinstance(document, dict) else None
         if not isinstance(content, list):
             return None
@@ -86,12 +86,12 @@ class AnthropicDecoder(Answer):
                 self._start(index, block)
                 self._stop(index)
         self._take_usage(document.get("usage"))
-        self._stopped(document)
+        self._take_stop_reason(document)
         self.done()
-        return self._timed()
+        return self._timing_events()
 
     def only_text(self, chunk: dict[str, Any]) -> Delta | None:
-        """See Answer."""
+        """See StreamDecoder."""
         delta = chunk.get("delta")
         if chunk.get("type") != "content_block_delta" or not isinstance(delta, dict):
             return None
@@ -143,7 +143,7 @@ class AnthropicDecoder(Answer):
 
     # -- the end ----------------------------------------------------------------------------------
 
-    def _stopped(self, delta: dict[str, Any]) -> None:
+    def _take_stop_reason(self, delta: dict[str, Any]) -> None:
         self._finish = reason(delta.get("stop_reason"), REASONS) or self._finish
         why = string(_dict(delta, "stop_details").get("explanation"))
         if self._finish == "content_filter" and why and not self._said.tell():
@@ -192,11 +192,13 @@ def request(
     tools: list[Json],
     options: Options,
     mode: str,
-    names: chat_request.Names,
+    names: chat_request.ToolNameMap,
 ) -> dict[str, Any]:
     """Return the body of one call. See RemoteAPI.request."""
     wish = options.tool_choice
-    messages, tools, wish = chat_request.prepared(provider, messages, tools, mode, options, wish)
+    messages, tools, wish = chat_request.prepare_request(
+        provider, messages, tools, mode, options, wish
+    )
     offered = tools if mode == "native" else []
     wanted = chat_request.settings(provider, options, tools=bool(offered))
     system, turns = _turns(provider, messages, names)
@@ -228,7 +230,7 @@ def request(
 class AnthropicAPI(RemoteAPI):
     """A model that is called by the Messages API."""
 
-    answer = AnthropicDecoder
+    decoder = AnthropicDecoder
     request = staticmethod(request)
     optional = {
         "thinking": b"adaptive",  # some models support only this type, some only others
@@ -249,7 +251,7 @@ class AnthropicAPI(RemoteAPI):
 
 
 def _turns(
-    provider: Provider, messages: list[Message], names: chat_request.Names
+    provider: Provider, messages: list[Message], names: chat_request.ToolNameMap
 ) -> tuple[list[Json], list[dict[str, Any]]]:
     """Return the system prompt and the turns of user and assistant.
 
@@ -270,7 +272,7 @@ def _turns(
     return [_text(rule) for rule in rules if rule.strip()], turns
 
 
-def _blocks(provider: Provider, message: Message, names: chat_request.Names) -> list[Json]:
+def _blocks(provider: Provider, message: Message, names: chat_request.ToolNameMap) -> list[Json]:
     role, content = message.get("role"), message.get("content")
     if role == "assistant":
         return [] if message.get("open") else _assistant(provider, message, names)
@@ -287,7 +289,7 @@ def _blocks(provider: Provider, message: Message, names: chat_request.Names) -> 
     return []
 
 
-def _assistant(provider: Provider, message: Message, names: chat_request.Names) -> list[Json]:
+def _assistant(provider: Provider, message: Message, names: chat_request.ToolNameMap) -> list[Json]:
     blocks: list[Json] = []
     for kind, value in of_answer(message, provider):
         if kind == "text" and value.strip():
@@ -342,7 +344,7 @@ def _text(text: str) -> Json:
 # -- the rest --------------------------------------------------------------------------------------
 
 
-def _tool(tool: Json, names: chat_request.Names) -> dict[str, Any]:
+def _tool(tool: Json, names: chat_request.ToolNameMap) -> dict[str, Any]:
     function = tool["function"]
     schema = {"type": "object", **(function.get("parameters") or {"properties": {}})}
     told = str(function.get("description") or "")
@@ -353,7 +355,7 @@ def _tool(tool: Json, names: chat_request.Names) -> dict[str, Any]:
 
 
 def _tool_choice(
-    choice: str | None, wanted: dict[str, Any], thinks: bool, names: chat_request.Names
+    choice: str | None, wanted: dict[str, Any], thinks: bool, names: chat_request.ToolNameMap
 ) -> dict[str, Any] | None:
     """Return the tool_choice, None for auto, the default, and where nothing else is accepted.
 

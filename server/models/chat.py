@@ -16,7 +16,7 @@ _NO_STREAM = b"'stream' does not support|verified to stream"
 class OpenAIAPI(RemoteAPI):
     """A model that is called by Chat Completions."""
 
-    answer = Decoder
+    decoder = Decoder
     request = staticmethod(chat_request.request)
     optional = {
         "stream": _NO_STREAM,

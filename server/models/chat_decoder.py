@@ -15,7 +15,7 @@ from typing import Any
 from ..strict_json import browser_safe
 from ..types import Event
 from . import Options
-from .decoder import Answer, Delta, Rescue, Scanner
+from .decoder import Delta, Rescue, Scanner, StreamDecoder
 from .failure import from_chunk
 from .vendors import Provider
 
@@ -116,8 +116,8 @@ FIELDS = ("reasoning_content", "reasoning")
 _TEXTS = ("content", *FIELDS)
 
 
-class Decoder(Answer):
-    """Decoder of Chat Completions. See Answer for the arguments."""
+class Decoder(StreamDecoder):
+    """Decoder of Chat Completions. See StreamDecoder for the arguments."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Decoder(Answer):
         self._choice: Any = None
 
     def feed(self, chunk: Any) -> list[Event]:
-        """See Answer."""
+        """See StreamDecoder."""
         self._out = []
         if not isinstance(chunk, dict) or not chunk.get("choices") or "error" in chunk:
             if failure := from_chunk(chunk, self._provider.name, self._provider.key):
@@ -149,10 +149,10 @@ class Decoder(Answer):
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict):
                 self._read_choice(choice)
-        return self._timed()
+        return self._timing_events()
 
-    def whole(self, document: Any) -> list[Event] | None:
-        """See Answer."""
+    def feed_document(self, document: Any) -> list[Event] | None:
+        """See StreamDecoder."""
         if not isinstance(document, dict) or not document.get("choices"):
             return None
         events = self.feed(document)
@@ -160,7 +160,7 @@ class Decoder(Answer):
         return events
 
     def only_text(self, chunk: dict[str, Any]) -> Delta | None:
-        """See Answer."""
+        """See StreamDecoder."""
         choices = chunk.get("choices")
         if not choices or len(choices) != 1:
             return None

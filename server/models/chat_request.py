@@ -36,7 +36,7 @@ LONGEST_ID = 40  # characters of a call's id at OpenAI; vLLM and others make lon
 SYSTEM_NOTE = "<system>\n{}\n</system>"
 
 
-class Names:
+class ToolNameMap:
     """Map tool names to names that every provider accepts, and back."""
 
     def __init__(self) -> None:
@@ -62,10 +62,12 @@ def request(
     tools: list[Json],
     options: Options,
     mode: str,
-    names: Names,
+    names: ToolNameMap,
 ) -> dict[str, Any]:
     """Return the body of one call. `mode` is native, json_schema or text, never auto."""
-    messages, tools, wish = prepared(provider, messages, tools, mode, options, options.tool_choice)
+    messages, tools, wish = prepare_request(
+        provider, messages, tools, mode, options, options.tool_choice
+    )
     choice = _tool_choice(provider, wish, names)
     offered = tools if mode == "native" else []
     preset = provider.preset
@@ -87,7 +89,7 @@ def request(
     return body | dict(provider.extra_body)
 
 
-def prepared(
+def prepare_request(
     provider: Provider,
     messages: list[Message],
     tools: list[Json],
@@ -106,13 +108,15 @@ def prepared(
         used = dict.fromkeys(call["function"]["name"] for call in calls)
         return messages, [_idle(name) for name in used], "none"
     if mode != "native" or not provider.preset.references:
-        tools = [_written_out(tool) for tool in tools]
+        tools = [_inline_references(tool) for tool in tools]
     if mode != "native":
         messages = history.transcript(messages, tools, mode, options.prompts)
     return messages, tools, choice
 
 
-def _messages(provider: Provider, messages: list[Message], names: Names) -> list[dict[str, Any]]:
+def _messages(
+    provider: Provider, messages: list[Message], names: ToolNameMap
+) -> list[dict[str, Any]]:
     """Return provider-shaped messages, without other roles and without empty answers."""
     preset = provider.preset
     sent: list[dict[str, Any]] = []
@@ -202,7 +206,7 @@ def _is_ours(provider: Provider, message: Message) -> bool:
 
 
 def _assistant(
-    provider: Provider, message: Message, names: Names, ids: Mapping[str, str], ours: bool
+    provider: Provider, message: Message, names: ToolNameMap, ids: Mapping[str, str], ours: bool
 ) -> dict[str, Any]:
     content, calls = message.get("content"), message.get("tool_calls")
     sent: dict[str, Any] = {"role": "assistant", "content": content or None}
@@ -240,7 +244,7 @@ def _reasoning(provider: Provider, message: Message, content: Any, ours: bool) -
     return {}
 
 
-def _call(call: ToolCall, names: Names, ids: Mapping[str, str], ours: bool) -> dict[str, Any]:
+def _call(call: ToolCall, names: ToolNameMap, ids: Mapping[str, str], ours: bool) -> dict[str, Any]:
     function = call["function"]
     arguments = object_text(function.get("arguments") or "")
     sent = {
@@ -296,7 +300,7 @@ def _idle(name: str) -> Json:
     return {"type": "function", "function": {"name": name, "description": about}}
 
 
-def _written_out(tool: Json) -> Json:
+def _inline_references(tool: Json) -> Json:
     """Return the tool with its schema's references resolved.
 
     Gemini and others refuse a whole request for one `$ref`.
@@ -307,7 +311,7 @@ def _written_out(tool: Json) -> Json:
     return {**tool, "function": {**function, "parameters": inline(function["parameters"])}}
 
 
-def _tool(tool: Json, strict: bool, names: Names) -> Json:
+def _tool(tool: Json, strict: bool, names: ToolNameMap) -> Json:
     if isinstance(tool, Constant):
         return tool  # from the toolbox: its name and members are valid for every provider
     function = tool["function"]
@@ -319,7 +323,7 @@ def _tool(tool: Json, strict: bool, names: Names) -> Json:
     return {"type": "function", "function": function}
 
 
-def _tool_choice(provider: Provider, choice: str | None, names: Names) -> Any:
+def _tool_choice(provider: Provider, choice: str | None, names: ToolNameMap) -> Any:
     """Return the provider's tool_choice; None for auto, the default, and if unsupported."""
     if choice in (None, "", "auto"):
         return None

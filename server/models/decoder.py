@@ -17,12 +17,12 @@ from ..http.sse import Decoder as EventStream
 from ..http.sse import Event as ServerEvent
 from ..http.sse import EventTooLarge
 from ..session.events import text_delta, text_end, text_start, think_delta, think_end, think_start
-from ..session.outcome import Ending, ending
+from ..session.outcome import Ending, ending_of
 from ..strict_json import LARGEST_COUNT, browser_safe
 from ..types import Event, MessageMeta, Usage
 from . import Options
 from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_error
-from .tool_call_assembler import Call, Calls, Halves, opaque
+from .tool_call_assembler import PartialCall, SurrogateJoiner, ToolCallAssembler, opaque
 from .vendors import Provider
 
 # -- usage ----------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ from .vendors import Provider
 _BYTES_PER_TOKEN = 4  # off by 20-26 % for mixed text; estimates are marked as such
 
 
-def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> Usage:
+def read_usage(raw: Mapping[str, Any] | None, sent: int, received: int) -> Usage:
     """Return the session's usage object from a provider's, or an estimate if it reported nothing.
 
     `sent` and `received`: bytes of the request and of the answer, for the estimate. Token counts:
@@ -61,14 +61,14 @@ def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> Usage:
     if prompt is None:
         prompt = max((total or 0) - completion, 0)
     if total is not None and hit is written is None:
-        completion += _beside(raw, total - prompt - completion)
+        completion += _uncounted_output(raw, total - prompt - completion)
     usage: Usage = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": min(prompt + completion, LARGEST_COUNT) if total is None else total,
     }
     inside = _inner(raw, "prompt_tokens_details", "input_tokens_details")
-    reasoning = _thought(raw)
+    reasoning = _reasoning_tokens(raw)
     cached = _count(inside, "cached_tokens")
     if cached is None:  # DeepSeek and Moonshot have it at the top level
         cached = hit if hit is not None else _count(raw, "prompt_cache_hit_tokens", "cached_tokens")
@@ -83,17 +83,17 @@ def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> Usage:
     return usage
 
 
-def _thought(raw: Mapping[str, Any]) -> int | None:
+def _reasoning_tokens(raw: Mapping[str, Any]) -> int | None:
     answer = _inner(raw, "completion_tokens_details", "output_tokens_details")
     return _count(answer, "reasoning_tokens", "thinking_tokens")
 
 
-def _beside(raw: Mapping[str, Any], missing: int) -> int:
+def _uncounted_output(raw: Mapping[str, Any], missing: int) -> int:
     """Return the output tokens that are in the total, but not in prompt or completion.
 
     xAI and Gemini count reasoning, which is billed as output, beside the completion.
     """
-    thought = _thought(raw)
+    thought = _reasoning_tokens(raw)
     return max(missing if thought is None else min(missing, thought), 0)
 
 
@@ -179,7 +179,7 @@ class Scanner(Protocol):
         ...
 
 
-class Answer(ABC):
+class StreamDecoder(ABC):
     """One assistant message being received.
 
     `restore` maps a provider-safe tool name to the tool's own; `scanner` finds calls in the text
@@ -195,9 +195,9 @@ class Answer(ABC):
         rescue: Rescue = lambda text: (),
     ) -> None:
         self._provider, self._options = provider, options
-        self._calls = Calls(options.message_id, options.new_id, restore)
+        self._calls = ToolCallAssembler(options.message_id, options.new_id, restore)
         self._scanner, self._rescue = scanner, rescue
-        self._call: Call | None = None  # the call that the scanner is in
+        self._call: PartialCall | None = None  # the call that the scanner is in
         self._out: list[Event] = []
         self._began_ms = options.now_ms()
         self._first_ms: int | None = None
@@ -206,7 +206,7 @@ class Answer(ABC):
         self._apart = False  # the next reasoning begins a new paragraph
         self._field = ""  # where reasoning came from
         self._details: list[dict[str, Any]] = []  # sent back to the provider unchanged
-        self._halves = {"text": Halves(), "think": Halves()}
+        self._halves = {"text": SurrogateJoiner(), "think": SurrogateJoiner()}
         self._received = 0  # bytes of reasoning and text, about
         self._said = StringIO()
         self._usage: dict[str, Any] | None = None
@@ -220,7 +220,7 @@ class Answer(ABC):
         """Return the events of one chunk. Raises Failure if the chunk announces one."""
 
     @abstractmethod
-    def whole(self, document: Any) -> list[Event] | None:
+    def feed_document(self, document: Any) -> list[Event] | None:
         """Return the events of an unstreamed answer, None if the document is none.
 
         Raises Failure.
@@ -230,18 +230,18 @@ class Answer(ABC):
         """Return the text of a chunk that carries nothing else, None for any other chunk."""
         return None
 
-    def more(self, take: Take, text: str) -> list[Event]:
+    def feed_text(self, take: Take, text: str) -> list[Event]:
         """Return the events of another text in a chunk for which `only_text` gave `take`."""
         self._out = []
         take(text)
-        return self._timed()
+        return self._timing_events()
 
     def done(self) -> None:
         """End the answer: nothing follows."""
         self.ended = True
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Return whether the answer is whole, even if the connection now breaks."""
         return self.ended or self._finish is not None
 
@@ -251,14 +251,14 @@ class Answer(ABC):
         Raises Failure if the stream broke off or the answer is empty.
         """
         self._out = []
-        if not self.finished:
+        if not self.is_finished:
             raise Failure("upstream_truncated", f"{self._provider.name} broke off in its answer")
-        cut = bool(ending(self._finish))
+        cut = bool(ending_of(self._finish))
         self._end_text(cut)
         promised = self._finish in _PROMISE and not self._said.tell()
         spoke = self._received or (self._finish and self._finish in _OWN_WORD)
         if not self._calls.all and (promised or not spoke):
-            raise self._silence(sent)
+            raise self._empty_answer_failure(sent)
         self._open_text()
         self._out += self._calls.finish(cut=cut)
         now = self._options.now_ms()
@@ -267,7 +267,7 @@ class Answer(ABC):
         meta: MessageMeta = {
             "model": self._provider.model,
             "provider": self._provider.name,
-            "usage": self._priced(sent),
+            "usage": self._usage_with_price(sent),
             "finish_reason": self._reason(),
             "ms": max(now - self._began_ms, 0),
             "first_ms": max(self._first_ms - self._began_ms, 0),
@@ -276,22 +276,22 @@ class Answer(ABC):
         self._out.append(text_end(self._options.message_id, meta, now, details))
         return self._out
 
-    def _silence(self, sent: int) -> Failure:
+    def _empty_answer_failure(self, sent: int) -> Failure:
         """Return the failure of an empty answer, with the usage that the provider reported.
 
         Hidden reasoning is billed even then.
         """
-        why = _SILENCE.get(ending(self._finish), self._finish or "nothing came but its end")
+        why = _SILENCE.get(ending_of(self._finish), self._finish or "nothing came but its end")
         if self._finish in _PROMISE:
             why = "it was to call a tool, and no call came"
         text = f"{self._provider.name} ended its answer without a word: {why}"
-        details: dict[str, Any] = {"usage": self._priced(sent)} if self._usage else {}
-        if ending(self._finish) == "filter":
+        details: dict[str, Any] = {"usage": self._usage_with_price(sent)} if self._usage else {}
+        if ending_of(self._finish) == "filter":
             details["reason"] = "content_filter"
-        final = ending(self._finish) in _SILENCE
+        final = ending_of(self._finish) in _SILENCE
         return Failure("upstream_error", text, retryable=not final, details=details)
 
-    def _timed(self) -> list[Event]:
+    def _timing_events(self) -> list[Event]:
         if self._first_ms is None and self._out:
             self._first_ms = self._options.now_ms()
         return self._out
@@ -326,11 +326,11 @@ class Answer(ABC):
     def _scan(self, text: str) -> None:
         """Add a piece of text that may contain calls."""
         if self._scanner is None:
-            self._say(text)
+            self._emit_text(text)
         else:
-            self._act(self._scanner.feed(text))
+            self._handle_pieces(self._scanner.feed(text))
 
-    def _begin_call(self, name: str, theirs: str = "") -> Call:
+    def _begin_call(self, name: str, theirs: str = "") -> PartialCall:
         self._open_text()
         call, opened = self._calls.begin(name, theirs)
         self._out += opened
@@ -349,10 +349,10 @@ class Answer(ABC):
 
     # -- text -------------------------------------------------------------------------------------
 
-    def _act(self, pieces: Iterable[Piece]) -> None:
+    def _handle_pieces(self, pieces: Iterable[Piece]) -> None:
         for kind, value in pieces:
             if kind == "text":
-                self._say(value)
+                self._emit_text(value)
             elif kind == "think":
                 self._think(value, MARKED)
             elif kind == "call":
@@ -362,7 +362,7 @@ class Answer(ABC):
             elif self._call is not None:
                 self._out += self._calls.close(self._call)
 
-    def _say(self, text: str) -> None:
+    def _emit_text(self, text: str) -> None:
         text = self._halves["text"].join(text)
         if not text:
             return
@@ -386,9 +386,9 @@ class Answer(ABC):
         """Flush text that was held back; without a call so far, look for calls in the text."""
         self._end_thought()
         if self._scanner is not None:
-            self._act(self._scanner.end())
+            self._handle_pieces(self._scanner.end())
         if half := self._halves["text"].end():
-            self._say(half)
+            self._emit_text(half)
         if not self._calls.all and not cut:
             for name, arguments in self._rescue(self._said.getvalue()):
                 call, opened = self._calls.begin(name)
@@ -403,9 +403,9 @@ class Answer(ABC):
             return "tool_calls"
         return self._finish or "stop"
 
-    def _priced(self, sent: int) -> Usage:
+    def _usage_with_price(self, sent: int) -> Usage:
         received = self._received + sum(call.size for call in self._calls.all)
-        used = read(self._usage, sent, received)
+        used = read_usage(self._usage, sent, received)
         cost = price(used, self._provider.costs)
         if cost is not None:
             used["cost_micro"] = cost
@@ -433,16 +433,16 @@ def _size(text: str) -> int:
 #
 # Stands between the connection and the decoder. The first bytes decide the format: content types
 # are unreliable, and some servers stream, or do not, whatever was requested. Nothing is parsed
-# twice, and most chunks not at all (see `Template`).
+# twice, and most chunks not at all (see `ChunkTemplate`).
 
 _BOM = b"\xef\xbb\xbf"
 _scan = json.JSONDecoder().raw_decode  # faster than json.loads, which matches whitespace twice
 
 
-class Reader:
+class StreamReader:
     """Parser of one answer, which feeds `decoder`. `provider` is named in failures."""
 
-    def __init__(self, decoder: Answer, provider: Provider) -> None:
+    def __init__(self, decoder: StreamDecoder, provider: Provider) -> None:
         self.ended = False  # True: later data is ignored
         self._decoder = decoder
         self._provider = provider
@@ -450,7 +450,7 @@ class Reader:
         self._document: bytearray | None = None
         self._start = b""  # blanks and a byte order mark, until the format is certain
         self._begun = False
-        self._template = Template()
+        self._template = ChunkTemplate()
 
     def feed(self, data: bytes) -> Iterator[Event]:
         """Yield the events that `data` completes. Raises Failure, after those before it."""
@@ -489,7 +489,7 @@ class Reader:
     def _read(self, found: list[ServerEvent]) -> Iterator[Event]:
         for item in found:
             if text := self._template.text(item.data):
-                yield from self._decoder.more(self._template.take, text)
+                yield from self._decoder.feed_text(self._template.take, text)
                 continue
             data = item.data.strip()
             if data == "[DONE]":
@@ -522,7 +522,7 @@ class Reader:
         except (ValueError, RecursionError):
             said = read_error(body[:MAX_ERROR_BODY], key) + (MISLED if body[:1] == b"<" else "")
             raise Failure("upstream_error", f"{name} sent what is not JSON: {said}") from None
-        events = self._decoder.whole(value)
+        events = self._decoder.feed_document(value)
         if events is None:
             failure = from_chunk(value, name, key)
             said = read_error(body[:MAX_ERROR_BODY], key)
@@ -538,7 +538,7 @@ def _is_whole(data: str) -> bool:
         return False
 
 
-class Template:
+class ChunkTemplate:
     """The text around the delta in chunks that differ in nothing but the delta.
 
     Nearly every chunk of a stream equals the one before but for its delta. After one such chunk was
@@ -565,7 +565,7 @@ class Template:
         self._patience = self.PATIENCE
         return text
 
-    def learn(self, data: str, chunk: Any, events: list[Event], decoder: Answer) -> None:
+    def learn(self, data: str, chunk: Any, events: list[Event], decoder: StreamDecoder) -> None:
         """Remember a chunk that was nothing but one piece of text."""
         if not self._patience:
             return

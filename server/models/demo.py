@@ -45,16 +45,16 @@ _WORDS = re.compile(r"\s*(?:[\u2e80-\u9fff\uff00-\uffef]|[^\s\u2e80-\u9fff\uff00
 _TITLE = re.compile(r"write a title\b", re.IGNORECASE)
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 
-Call = tuple[str, dict[str, Any]]
+DemoCall = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Answer:
+class DemoAnswer:
     """The demo model's next answer. `deltas` > 0 sends `text` by characters instead of words."""
 
     text: str = ""
     thought: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[DemoCall, ...] = ()
     deltas: int = 0
     pace: int = 1
     failure: str = ""
@@ -86,7 +86,7 @@ class DemoAPI(BaseAPI):
         meta: MessageMeta = {
             "model": "demo",
             "provider": "demo",
-            "usage": decoder.read(None, sent, len(answer.text) + len(answer.thought)),
+            "usage": decoder.read_usage(None, sent, len(answer.text) + len(answer.thought)),
             "finish_reason": "tool_calls" if answer.calls else "stop",
             "ms": max(options.now_ms() - began, 0),
             "first_ms": 0,
@@ -94,7 +94,7 @@ class DemoAPI(BaseAPI):
         yield text_end(options.message_id, meta, options.now_ms())
 
 
-def decide(messages: list[Message], tools: list[Json], language: str = "") -> Answer:
+def decide(messages: list[Message], tools: list[Json], language: str = "") -> DemoAnswer:
     """Return the next answer, a pure function of the messages."""
     asked = max((i for i, m in enumerate(messages) if m.get("role") == "user"), default=-1)
     said = _text(messages[asked]).strip() if asked >= 0 else ""
@@ -102,7 +102,7 @@ def decide(messages: list[Message], tools: list[Json], language: str = "") -> An
     chinese = bool(_CHINESE.search(said)) or language.lower().startswith("zh")
     texts = CHINESE if chinese else ENGLISH
     if not tools and _TITLE.match(said):  # config.yaa.auto_title
-        return Answer(texts["title"])
+        return DemoAnswer(texts["title"])
     script = _Script(texts, tools, results)
     word, _, rest = said.partition(" ")
     command = _COMMANDS.get(word.lower())
@@ -118,15 +118,15 @@ class _Script:
 
     # -- the tour ---------------------------------------------------------------------------------
 
-    def tour(self) -> Answer:
+    def tour(self) -> DemoAnswer:
         """Return the next step of the tour: read, approval, question, summary.
 
         A step is done when the results include one of its tool.
         """
         if not self._tools and not self._results:
-            return Answer(self._texts["welcome"] + self._closing(), self._texts["thought"])
+            return DemoAnswer(self._texts["welcome"] + self._closing(), self._texts["thought"])
         if not self._tools:
-            return Answer(self._closing())
+            return DemoAnswer(self._closing())
         steps = [
             ("welcome", self._pick(("datetime", {}), ("calculator", {"expression": "6*7"}))),
             ("ask_approval", self._pick(("shell", {"command": _GREETING}), self._note(""))),
@@ -139,73 +139,73 @@ class _Script:
                 text += self._texts["missing"].format(tool=tool)
             elif tool not in done:
                 text = self._texts[name].format(quote=self._quote(self._results[-1:])) + text
-                return Answer(text, self._texts["thought"] if not done else "", (call,))
-        return Answer(text + self._closing())
+                return DemoAnswer(text, self._texts["thought"] if not done else "", (call,))
+        return DemoAnswer(text + self._closing())
 
     def _closing(self) -> str:
         return self._texts["closing"].format(quote=self._quote(self._results))
 
     # -- commands ---------------------------------------------------------------------------------
 
-    def calc(self, rest: str) -> Answer:
+    def calc(self, rest: str) -> DemoAnswer:
         """Call the calculator."""
         return self._use(("calculator", {"expression": rest or "6*7"}))
 
-    def time(self, rest: str) -> Answer:
+    def time(self, rest: str) -> DemoAnswer:
         """Call the datetime tool."""
         return self._use(("datetime", {}))
 
-    def shell(self, rest: str) -> Answer:
+    def shell(self, rest: str) -> DemoAnswer:
         """Run a shell command."""
         return self._use(("shell", {"command": rest or _GREETING}))
 
-    def write(self, rest: str) -> Answer:
+    def write(self, rest: str) -> DemoAnswer:
         """Write a note to the given path."""
         return self._use(self._note(rest if " " not in rest else ""))
 
-    def ask(self, rest: str) -> Answer:
+    def ask(self, rest: str) -> DemoAnswer:
         """Ask the user a question."""
         return self._use(("ask_user", {"question": rest or self._texts["question"]}))
 
-    def two(self, rest: str) -> Answer:
+    def two(self, rest: str) -> DemoAnswer:
         """Call two tools in one answer."""
         if not rest.startswith("tool"):
             return self.tour()
         return self._use(("calculator", {"expression": "6*7"}), ("datetime", {}))
 
-    def think(self, rest: str) -> Answer:
+    def think(self, rest: str) -> DemoAnswer:
         """Answer with reasoning before the text."""
-        return Answer(self._label("thought_done"), self._texts["thinking"])
+        return DemoAnswer(self._label("thought_done"), self._texts["thinking"])
 
-    def slow(self, rest: str) -> Answer:
+    def slow(self, rest: str) -> DemoAnswer:
         """Answer slowly, so that there is time to interrupt."""
-        return Answer(self._label("slow"), pace=SLOW)
+        return DemoAnswer(self._label("slow"), pace=SLOW)
 
-    def stream(self, rest: str) -> Answer:
+    def stream(self, rest: str) -> DemoAnswer:
         """Stream N deltas of one character, 100 by default, at most MOST_DELTAS."""
         number = int(rest) if rest.isascii() and rest.isdecimal() and len(rest) < 10 else 100
         number = min(number, MOST_DELTAS)
-        return Answer("".join(islice(cycle(self._texts["stream"]), number)), deltas=number)
+        return DemoAnswer("".join(islice(cycle(self._texts["stream"]), number)), deltas=number)
 
-    def fail(self, rest: str) -> Answer:
+    def fail(self, rest: str) -> DemoAnswer:
         """Fail with a retryable error."""
-        return Answer(failure=self._texts["failure"])
+        return DemoAnswer(failure=self._texts["failure"])
 
     # -- parts ------------------------------------------------------------------------------------
 
-    def _use(self, *calls: Call) -> Answer:
+    def _use(self, *calls: DemoCall) -> DemoAnswer:
         """Call tools, or show their results where there are any."""
         if self._results:
             text = self._label("results").format(quote=self._quote(self._results))
-            return Answer(text)
+            return DemoAnswer(text)
         missing = [name for name, _ in calls if name not in self._tools]
         text = "".join(self._texts["missing"].format(tool=name) for name in missing)
         found = tuple(self._fit(*call) for call in calls if call[0] in self._tools)
         names = ", ".join(name for name, _ in found)
         text += self._texts["calling"].format(tool=names) if found else ""
-        return Answer(self._texts["label"] + text, calls=found)
+        return DemoAnswer(self._texts["label"] + text, calls=found)
 
-    def _pick(self, *choices: Call) -> tuple[str, Call | None]:
+    def _pick(self, *choices: DemoCall) -> tuple[str, DemoCall | None]:
         """Return the first of these tools that is offered or was used, else (first name, None)."""
         used = {message.get("name") for message in self._results}
         for name, arguments in choices:
@@ -213,10 +213,10 @@ class _Script:
                 return name, self._fit(name, arguments)
         return choices[0][0], None
 
-    def _note(self, path: str) -> Call:
+    def _note(self, path: str) -> DemoCall:
         return ("write_file", {"path": path or "demo.txt", "content": self._texts["note"]})
 
-    def _fit(self, name: str, arguments: dict[str, Any]) -> Call:
+    def _fit(self, name: str, arguments: dict[str, Any]) -> DemoCall:
         """Return the call, its arguments renamed to the parameters of the tool's schema."""
         schema = self._tools.get(name, {}).get("parameters") or {}
         properties = schema.get("properties") or {}
@@ -273,7 +273,7 @@ _COMMANDS = {
 }
 
 
-def _events(answer: Answer, options: Options) -> Iterator[Event]:
+def _events(answer: DemoAnswer, options: Options) -> Iterator[Event]:
     """Yield the events of an answer, all but TEXT_MESSAGE_END."""
     message, reasoning = options.message_id, options.reasoning_id
     if answer.thought:

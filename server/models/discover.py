@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from ..http.client import Client, ClientError, Timeouts
 from ..strict_json import JSONError, loads
-from .vendors import PRESETS, Preset, address
+from .vendors import PRESETS, Preset, request_url
 
 PATIENCE = Timeouts(connect=0.3, first_byte=0.5, idle=0.5, total=1.0)
 MAX_ANSWER = 1024 * 1024
@@ -28,7 +28,7 @@ TITLES = {"lmstudio": "LM Studio", "llamacpp": "llama.cpp", "ollama": "Ollama", 
 
 
 @dataclass(frozen=True)
-class Found:
+class DiscoveredProviders:
     """Discovered providers, as entries of the configuration, and `lines` that describe them."""
 
     providers: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -40,7 +40,7 @@ async def discover(
     client: Client,
     env: Mapping[str, str],
     addresses: Mapping[str, str] | None = None,
-) -> Found:
+) -> DiscoveredProviders:
     """Return the providers found, none if `server.discover` is off.
 
     Never raises for their failures.
@@ -48,10 +48,10 @@ async def discover(
     `addresses` replaces the usual local base URLs by preset (tests).
     """
     if not server.get("discover", True):
-        return Found()
+        return DiscoveredProviders()
     where = {name: PRESETS[name].base_url for name in LOCAL} | dict(addresses or {})
     answers = await asyncio.gather(*(_ask(name, where[name], client) for name in where))
-    found = Found()
+    found = DiscoveredProviders()
     for name, entry in zip(where, answers, strict=True):
         if entry is not None:
             found.providers[name] = entry
@@ -61,7 +61,7 @@ async def discover(
     for preset in PRESETS.values():
         variable = next((key for key in preset.key_env if env.get(key)), None)
         if variable:
-            keyed, words = _keyed(preset, env[variable], env)
+            keyed, words = _provider_for_key(preset, env[variable], env)
             if keyed:
                 found.providers[preset.name] = keyed
             found.lines.append(f"{variable} is set: {words}")
@@ -84,7 +84,9 @@ def host_of(url: str) -> str | None:
         return None
 
 
-def _keyed(preset: Preset, key: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str]:
+def _provider_for_key(
+    preset: Preset, key: str, env: Mapping[str, str]
+) -> tuple[dict[str, Any], str]:
     """Return a provider entry for a key, {} if it cannot be used, and a description for users.
 
     With a base URL in the environment, which the vendor's own programs read too, the key may be
@@ -97,7 +99,7 @@ def _keyed(preset: Preset, key: str, env: Mapping[str, str]) -> tuple[dict[str, 
     if not base:
         return entry, f"{preset.name}, model {model}"
     try:
-        url = urlsplit(address(preset.api, base, preset))
+        url = urlsplit(request_url(preset.api, base, preset))
     except ValueError as error:
         return {}, f"not used, for {variable} cannot be: {error}"
     if url.hostname != urlsplit(preset.base_url).hostname:

@@ -1,6 +1,6 @@
 """A model over HTTP: one streamed call with retries, for every API.
 
-    request → http/client → stream_reader.Reader → an Answer → events
+    request → http/client → StreamReader → StreamDecoder → events
 
 The agent calls `stream` once per step. The modules `chat`, `responses` and `anthropic` define the
 request body and the decoder of their API; everything between is here. Failures of the provider,
@@ -26,7 +26,7 @@ from ..strict_json import dumps, text_of
 from ..telemetry import log, tracing
 from ..types import Event, Json, Message
 from . import BaseAPI, Options, chat_request
-from .decoder import Answer, Reader, Scanner
+from .decoder import Scanner, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
 from .text_tools.parser import JsonReply, TagScanner, properties, rescue
 from .vendors import Preset, Provider
@@ -47,7 +47,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Policy:
+class RetryPolicy:
     """How often and after which pause a call is repeated.
 
     `times`: extra attempts; `delay`: the first pause in seconds, doubled each time.
@@ -67,7 +67,7 @@ class Policy:
         return max(pause, failure.retry_after) if failure.retry_after <= LONGEST_ASKED_S else None
 
 
-class Pace:
+class CallPacer:
     """The least interval between the starts of two calls of one session.
 
     Sessions are independent.
@@ -97,7 +97,7 @@ class Pace:
 
 async def attempts(
     attempt: Callable[[float | None], AsyncGenerator[Event, None]],
-    policy: Policy,
+    policy: RetryPolicy,
     *,
     limit: float | None,
     clock: Callable[[], float],
@@ -159,82 +159,82 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 STATUS = frozenset({400, 404, 422, 500})  # a template that raises is a 500 at llama.cpp
 
 
-class Lesson(NamedTuple):
+class Quirk(NamedTuple):
     """Flags to set when an error text matches `words`."""
 
     words: re.Pattern[str]
     flags: Mapping[str, Any]
 
 
-def _lesson(words: str, **flags: Any) -> Lesson:
-    return Lesson(re.compile(words, re.IGNORECASE | re.DOTALL), MappingProxyType(flags))
+def _quirk(words: str, **flags: Any) -> Quirk:
+    return Quirk(re.compile(words, re.IGNORECASE | re.DOTALL), MappingProxyType(flags))
 
 
 # Signature for calls of other models: https://ai.google.dev/gemini-api/docs/thought-signatures
 UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
-LESSONS = (
+QUIRKS = (
     # Templates of Qwen 3.5 and later: opencode issue 24761, Qwen3.8 issue 244.
-    _lesson("system message must be at the beginning", single_system_message=True),
+    _quirk("system message must be at the beginning", single_system_message=True),
     # Templates of Mistral and Gemma (vllm issue 6862), Perplexity, Bedrock (semantic-kernel issue
     # 10277).
-    _lesson(
+    _quirk(
         "roles must alternate|must alternate between|should (?:alternate with|be alternating)"
         "|multiple .{1,3}(?:user|assistant).{1,3} roles in a row",
         alternate=True,
         single_system_message=True,
     ),
     # o1-mini (new-api issue 847), Gemma's template and Gemma at Gemini's address.
-    _lesson(
+    _quirk(
         "does not support .{0,3}(?:system|developer).{0,3} with this"
         "|system role (?:is )?not supported|developer instruction is not enabled",
         system_role=False,
         alternate=True,
     ),
     # DeepSeek and Kimi behind gateways, in a session that another model began: QwenPaw issue 433.
-    _lesson(
+    _quirk(
         "reasoning_content.{0,60}(?:must be passed back|is missing)",
         reasoning_required_on_tool_turns=True,
         reasoning_field="reasoning_content",
     ),
     # Mistral and models with its tokenizer: opencode issue 1680, omlx issue 1997.
-    _lesson("a-z, 0-9, with a length of 9", short_ids=True),
+    _quirk("a-z, 0-9, with a length of 9", short_ids=True),
     # Models that accept the new name only (opencode issue 37964).
-    _lesson(
+    _quirk(
         "max_tokens.{0,80}use .{0,3}max_completion_tokens",
         max_tokens_field="max_completion_tokens",
     ),
     # Servers that accept the old name only.
-    _lesson(
+    _quirk(
         "(?:unrecognized|unsupported|unknown|extra).{0,80}max_completion_tokens"
         "|max_completion_tokens.{0,80}(?:not permitted|not supported|unknown)",
         max_tokens_field="max_tokens",
     ),
     # DeepSeek (next-ai-draw-io issue 42), Ollama (issue 17301), OpenRouter, llama.cpp, LM Studio,
     # vLLM; and servers that accept text content only.
-    _lesson(
+    _quirk(
         "unknown variant .{0,3}image_url|support images?\\b(?! format| type| size)"
         "|image(?: input|_url|s)? (?:is |are )?not supported (?:by|for|with|-)"
         "|is not a multimodal model|at most 0 image|content.{0,60}(?:must be a|be a valid) string",
         images=False,
     ),
     # Anthropic (sdk-python issue 494), Bedrock (bedrock-access-gateway issue 239), LiteLLM.
-    _lesson(
+    _quirk(
         "must define tools|toolconfig.{0,20}must be defined|expects the .{0,3}tools=.{0,3} param",
         idle_tools=True,
     ),
     # Gemini 3, in a session that another model began.
-    _lesson("missing a .{0,3}thought_signature", foreign_extra=UNSIGNED),
+    _quirk("missing a .{0,3}thought_signature", foreign_extra=UNSIGNED),
 )
 
 
-def learnt(said: bytes, preset: Preset, known: Mapping[str, Any]) -> Mapping[str, Any]:
+def learn_flags(said: bytes, preset: Preset, known: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the new flags that a refusal implies, {} if it implies none.
 
     `said`: the error body; `known`: the flags learnt before.
     """
     text = said.decode("utf-8", "replace")
-    for words, flags in LESSONS:
+    for words, flags in QUIRKS:
         fresh = {
             name: value
             for name, value in flags.items()
@@ -275,23 +275,23 @@ _NO_TOOLS = re.compile(
 logger = log.get("llm")
 
 
-class Peer:
+class EndpointState:
     """State of one endpoint learnt from its refusals, for this process.
 
     Shared by the sessions of one owner's keys only, since it depends on what they sent.
     """
 
     def __init__(
-        self, clock: Callable[[], float] = time.monotonic, pace: Pace | None = None
+        self, clock: Callable[[], float] = time.monotonic, pace: CallPacer | None = None
     ) -> None:
-        self.pace = pace or Pace(clock)
+        self.pace = pace or CallPacer(clock)
         self.refused: set[tuple[str, str]] = set()  # (model, field)
         self.toolless: set[str] = set()  # models without tool support
         self.learnt: dict[str, dict[str, Any]] = {}  # by model: preset flags that differ
 
 
 @dataclass(frozen=True)
-class Call:
+class ModelCall:
     """One model call, ready for any number of attempts.
 
     `body(plain)` builds the request body anew for each attempt: it is as large as the session, so
@@ -302,7 +302,7 @@ class Call:
     tools: list[Json]
     options: Options
     mode: str
-    names: chat_request.Names
+    names: chat_request.ToolNameMap
 
 
 class RemoteAPI(BaseAPI):
@@ -314,7 +314,7 @@ class RemoteAPI(BaseAPI):
                of a), each with a pattern of the error text; left out once they were refused
     """
 
-    answer: ClassVar[type[Answer]]
+    decoder: ClassVar[type[StreamDecoder]]
     tail_s: ClassVar[float] = 5.0
     optional: ClassVar[Mapping[str, bytes]] = {}
 
@@ -322,13 +322,13 @@ class RemoteAPI(BaseAPI):
         self,
         provider: Provider,
         client: Client,
-        peer: Peer | None = None,
+        peer: EndpointState | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._given = provider
-        self._client, self._peer = client, peer or Peer(clock)
+        self._client, self._peer = client, peer or EndpointState(clock)
         self._clock, self._sleep = clock, sleep
 
     @property
@@ -346,7 +346,7 @@ class RemoteAPI(BaseAPI):
         tools: list[Json],
         options: Options,
         mode: str,
-        names: chat_request.Names,
+        names: chat_request.ToolNameMap,
     ) -> dict[str, Any]:
         """Return the body of one call. `mode` is native, json_schema or text."""
 
@@ -360,9 +360,9 @@ class RemoteAPI(BaseAPI):
         """See BaseAPI. All attempts together take at most `options.request_timeout`."""
         offered = [] if options.tool_choice == "none" else tools
 
-        def call() -> Call:
+        def call() -> ModelCall:
             """Return the call with the tool mode and flags that hold now."""
-            mode, names = tool_mode(self.provider, options), chat_request.Names()
+            mode, names = tool_mode(self.provider, options), chat_request.ToolNameMap()
             if mode == "native" and self.provider.model in self._peer.toolless:
                 mode = "text"
 
@@ -375,18 +375,18 @@ class RemoteAPI(BaseAPI):
                         message.pop("reasoning", None)
                 return self.request(self.provider, told, offered, options, mode, names)
 
-            return Call(body, offered, options, mode, names)
+            return ModelCall(body, offered, options, mode, names)
 
         return attempts(
             lambda left: self._attempt(call, left),
-            Policy(options.retry_times, options.retry_delay),
+            RetryPolicy(options.retry_times, options.retry_delay),
             limit=options.request_timeout,
             clock=self._clock,
             sleep=self._sleep,
         )
 
     async def _attempt(
-        self, make: Callable[[], Call], left: float | None
+        self, make: Callable[[], ModelCall], left: float | None
     ) -> AsyncGenerator[Event, None]:
         """Make one attempt, repeated with tools as text if the model refuses tools.
 
@@ -402,7 +402,7 @@ class RemoteAPI(BaseAPI):
             finally:
                 if not waited:  # cancelled: no call was made, so the next one need not wait for it
                     self._peer.pace.give_back(call.options.session_id, call.options.interval)
-        answer = self._answer(call)
+        answer = self._make_decoder(call)
         try:
             try:
                 response, sent = await self._open(call, left)
@@ -410,32 +410,32 @@ class RemoteAPI(BaseAPI):
                 logger.info("%s knows no tools: they go as text", self.provider.model)
                 self._peer.toolless.add(self.provider.model)
                 call = make()
-                answer = self._answer(call)
+                answer = self._make_decoder(call)
                 try:
                     response, sent = await self._open(call, left)
                 except Failure:
                     self._peer.toolless.discard(self.provider.model)
                     raise
-            reader = Reader(answer, self.provider)
+            reader = StreamReader(answer, self.provider)
             async with aclosing(response.chunks()) as chunks:
                 async for data in chunks:
-                    news = not answer.finished
+                    news = not answer.is_finished
                     for event in reader.feed(data):
                         news = True
                         yield event
                     if reader.ended:
                         response.release()
                         break
-                    if news and answer.finished:
+                    if news and answer.is_finished:
                         # Some servers keep the stream open after its end (bifrost issue 6784).
-                        response.hurry(self.tail_s)
+                        response.limit_time(self.tail_s)
         except ClientError as error:
-            if not answer.finished:
+            if not answer.is_finished:
                 raise self._failure(error) from None
         for event in reader.finish(sent):
             yield event
 
-    async def _open(self, call: Call, left: float | None) -> tuple[Response, int]:
+    async def _open(self, call: ModelCall, left: float | None) -> tuple[Response, int]:
         """Return the successful response and the size of the request in bytes.
 
         Repeats the request with changes after a refusal of a field or of earlier reasoning, or one
@@ -447,8 +447,8 @@ class RemoteAPI(BaseAPI):
         taught: dict[str, Any] = {}
         without: set[tuple[str, str]] = set()
         while True:
-            body = self._accepted(whole)
-            sent = written(body).encode("utf-8", "replace")
+            body = self._without_refused_fields(whole)
+            sent = body_text(body).encode("utf-8", "replace")
             response = await self._client.request(
                 "POST",
                 self.provider.url,
@@ -470,7 +470,7 @@ class RemoteAPI(BaseAPI):
             toolless = response.status in STATUS and not refused and _NO_TOOLS.search(said)
             if toolless and body.get("tools"):
                 raise _NoTools
-            fresh = {} if refused else self._learns(response.status, said, known)
+            fresh = {} if refused else self._learn(response.status, said, known)
             if fresh:
                 taught |= fresh
                 known, before, whole = self._peer.learnt[self._given.model], whole, call.body(plain)
@@ -483,13 +483,13 @@ class RemoteAPI(BaseAPI):
             without |= {(self.provider.model, name) for name in refused}
             self._peer.refused |= without
 
-    def _learns(self, status: int, said: bytes, known: Mapping[str, Any]) -> dict[str, Any]:
+    def _learn(self, status: int, said: bytes, known: Mapping[str, Any]) -> dict[str, Any]:
         """Keep and return the flags that a refusal implies and that the request was built without.
 
         `known`: the flags that it was built with.
         """
         model = self._given.model
-        fresh = dict(learnt(said, self._given.preset, known)) if status in STATUS else {}
+        fresh = dict(learn_flags(said, self._given.preset, known)) if status in STATUS else {}
         if fresh:
             self._peer.learnt[model] = {**self._peer.learnt.get(model, {}), **fresh}
             logger.info("%s wants it otherwise: %s", model, ", ".join(fresh))
@@ -505,7 +505,7 @@ class RemoteAPI(BaseAPI):
         peer.learnt[model] = {name: known[name] for name in known if name not in taught}
         peer.refused -= without
 
-    def _accepted(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _without_refused_fields(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the body without the fields that this model has refused before."""
         for model, name in self._peer.refused:
             if model == self.provider.model and _has(body, name):
@@ -545,7 +545,7 @@ class RemoteAPI(BaseAPI):
             "accept": "text/event-stream, application/json",
             "user-agent": "yaa",
         }
-        headers |= tracing.outgoing()
+        headers |= tracing.trace_headers()
         if self.provider.key:
             headers |= self.key_headers(self.provider.key)
         return headers | {name.lower(): value for name, value in self.provider.headers.items()}
@@ -559,7 +559,7 @@ class RemoteAPI(BaseAPI):
             total=left,
         )
 
-    def _answer(self, call: Call) -> Answer:
+    def _make_decoder(self, call: ModelCall) -> StreamDecoder:
         scanner: Scanner | None = None
         if call.mode == "text":
             scanner = TagScanner(call.tools)
@@ -568,21 +568,21 @@ class RemoteAPI(BaseAPI):
         native = call.mode == "native"
         spelled = call.names.safe if native else str
 
-        def rescued(text: str) -> list[tuple[str, str]]:
+        def rescue_calls(text: str) -> list[tuple[str, str]]:
             """Return the calls found in the text of an answer, as (name, arguments)."""
             if native and self.provider.api != "chat":
                 return []  # the other APIs separate calls from text, so a call in text is a quote
             tools = {spelled(tool["function"]["name"]): properties(tool) for tool in call.tools}
             return rescue(text, tools)
 
-        return self.answer(self.provider, call.options, call.names.restore, scanner, rescued)
+        return self.decoder(self.provider, call.options, call.names.restore, scanner, rescue_calls)
 
 
 class _NoTools(Exception):
     """The model was offered tools and does not support them."""
 
 
-def written(body: Mapping[str, Any]) -> str:
+def body_text(body: Mapping[str, Any]) -> str:
     """Return the JSON text of a request body.
 
     Tools are written by `text_of`, which reuses the stored text of constants: they are the largest

@@ -20,7 +20,7 @@ from ..http.parser import is_loopback
 from ..http.ssrf import address_of, is_public
 from ..schema.kinds import Misfit, misfits, object_of
 from ..session.config_schema import LIMIT, NUMBER, TEXT_OR_NONE
-from ..settings.owner_code import in_thread
+from ..settings.owner_code import run_in_thread
 from ..telemetry import log
 from . import BaseAPI
 from .adapter import AdapterAPI
@@ -28,10 +28,10 @@ from .adapter import BaseAPI as Adapter
 from .anthropic import AnthropicAPI
 from .chat import OpenAIAPI
 from .demo import DemoAPI
-from .discover import Found, host_of, host_of_keys
-from .http_model import Pace, Peer, RemoteAPI
+from .discover import DiscoveredProviders, host_of, host_of_keys
+from .http_model import CallPacer, EndpointState, RemoteAPI
 from .responses import ResponsesAPI
-from .vendors import PATHS, PRESETS, Api, Preset, Provider, address, find_preset, spoken
+from .vendors import PATHS, PRESETS, Api, Preset, Provider, choose_api, find_preset, request_url
 
 logger = log.get("llm")
 
@@ -68,11 +68,11 @@ class Model:
 
 
 @dataclass
-class Known:
+class OwnerState:
     """State kept between the calls of one owner's keys. `peers`: by name of the provider."""
 
-    pace: Pace = field(default_factory=Pace)
-    peers: dict[str, Peer] = field(default_factory=dict)
+    pace: CallPacer = field(default_factory=CallPacer)
+    peers: dict[str, EndpointState] = field(default_factory=dict)
 
 
 class Models:
@@ -87,7 +87,7 @@ class Models:
         server: Mapping[str, Any],
         client: Client,
         env: Mapping[str, str],
-        found: Found | None = None,
+        found: DiscoveredProviders | None = None,
     ) -> None:
         self._client = client
         self._demo = Model(DEMO, DEMO, DemoAPI(), {"demo": True})
@@ -99,14 +99,14 @@ class Models:
         }
         self._found: set[str] = set()
         self._adapters: dict[str, Adapter] = {}
-        self._known: dict[str, Known] = {}  # by owner
+        self._known: dict[str, OwnerState] = {}  # by owner
         self._preferred: str = server.get("default_provider") or ""
         for name, entry in self._entries.items():
             _check(name, entry)
         if found is not None:
             self.add(found)
 
-    def add(self, found: Found) -> None:
+    def add(self, found: DiscoveredProviders) -> None:
         """Add discovered providers, behind the configured ones."""
         for name, entry in found.providers.items():
             if name not in self._entries:
@@ -130,7 +130,7 @@ class Models:
     async def close(self) -> None:
         """Close all adapters; log those whose `close` fails."""
         for name, adapter in self._adapters.items():
-            if (outcome := await in_thread(adapter.close)).error is not None:
+            if (outcome := await run_in_thread(adapter.close)).error is not None:
                 logger.error("adapter %s: close failed", name, exc_info=outcome.error)
 
     @property
@@ -149,14 +149,18 @@ class Models:
         name = _text(provider, "name")
         named = name not in ("", "auto")
         if not (_text(provider, "api_url") or _text(provider, "api_key")):
-            return self._named(name, provider, owner) if named else self._auto(provider, owner)
+            return (
+                self._provider_model(name, provider, owner)
+                if named
+                else self._default_model(provider, owner)
+            )
         if named:
             detail = (
                 f"A provider is one unit: with the name {name!r} of a server's provider there can"
                 " be neither api_url nor api_key. Leave them out, or leave the name out."
             )
-            raise _refused(detail)
-        return self._own(provider, owner)
+            raise _refusal(detail)
+        return self._session_model(provider, owner)
 
     def catalog(self) -> list[dict[str, Any]]:
         """Return the providers for `/info`: names, models, properties; no addresses, no keys."""
@@ -164,7 +168,7 @@ class Models:
         for name, entry in self._entries.items():
             preset = _preset(entry)
             model = entry.get("model_name") or preset.model_name
-            models = _offered(entry) or ([model] if model else [])
+            models = _listed_models(entry) or ([model] if model else [])
             facts = _facts(_overlay(entry, model), preset)
             origin = "discovered" if name in self._found else "configured"
             listed.append(
@@ -185,7 +189,7 @@ class Models:
 
     # -- the server's own -------------------------------------------------------------------------
 
-    def _auto(self, wanted: dict[str, Any], owner: str) -> Model:
+    def _default_model(self, wanted: dict[str, Any], owner: str) -> Model:
         """Return the model that a session names by `model_name` alone, else the default provider's.
 
         The default provider comes first, then the first one that lists the model.
@@ -194,8 +198,8 @@ class Models:
         if model and not self._serves(self._default, model):
             for name in (*self._entries, *self._adapters):
                 if self._serves(name, model):
-                    return self._named(name, wanted, owner)
-        return self._named(self._default, wanted, owner)
+                    return self._provider_model(name, wanted, owner)
+        return self._provider_model(self._default, wanted, owner)
 
     def _serves(self, name: str, model: str) -> bool:
         entry = self._entries.get(name)
@@ -204,13 +208,15 @@ class Models:
             return model in (adapter.models or [adapter.model_name or name])
         if entry is None:
             return name == model == DEMO
-        return model in (_offered(entry) or [entry.get("model_name") or _preset(entry).model_name])
+        return model in (
+            _listed_models(entry) or [entry.get("model_name") or _preset(entry).model_name]
+        )
 
-    def _named(self, name: str, wanted: dict[str, Any], owner: str) -> Model:
+    def _provider_model(self, name: str, wanted: dict[str, Any], owner: str) -> Model:
         entry = self._entries.get(name)
         model = _text(wanted, "model_name")
         if name in self._adapters:
-            return self._adapted(name, wanted, model, owner)
+            return self._adapter_model(name, wanted, model, owner)
         if entry is None and name == DEMO and model in ("", DEMO):
             return self._demo
         if entry is None:
@@ -219,7 +225,7 @@ class Models:
             raise _unknown(f"This server does not have {what}.", name, known)
         preset = _preset(entry)
         model = model or entry.get("model_name") or preset.model_name
-        offered = _offered(entry)
+        offered = _listed_models(entry)
         if offered and model not in offered:
             raise _unknown(f"The provider {name!r} does not offer {model!r}.", model, offered)
         if not model:
@@ -236,7 +242,7 @@ class Models:
         )
         return self._model(provider, entry, self._peer(name, owner))
 
-    def _adapted(self, name: str, wanted: dict[str, Any], model: str, owner: str) -> Model:
+    def _adapter_model(self, name: str, wanted: dict[str, Any], model: str, owner: str) -> Model:
         adapter = self._adapters[name]
         offered = list(adapter.models)
         if model and offered and model not in offered:
@@ -258,7 +264,7 @@ class Models:
 
     # -- a session's own --------------------------------------------------------------------------
 
-    def _own(self, wanted: dict[str, Any], owner: str) -> Model:
+    def _session_model(self, wanted: dict[str, Any], owner: str) -> Model:
         """Return a model at the session's own address. Raises Problem where that is not allowed."""
         if not self._rules.get("allow"):
             known = ", ".join(self.names())
@@ -266,7 +272,7 @@ class Models:
                 "This server calls only its own providers. Leave api_url and api_key out and"
                 f" choose one by name: {known}."
             )
-            raise _refused(detail)
+            raise _refusal(detail)
         preset = find_preset(_text(wanted, "preset"))
         if preset is None:
             name = _text(wanted, "preset")
@@ -274,9 +280,9 @@ class Models:
         given = _text(wanted, "api_url")
         if _text(wanted, "api") not in ("", *PATHS):
             raise _invalid("api", f"api must be one of {', '.join(PATHS)}")
-        api = spoken(_text(wanted, "api"), given, preset)
+        api = choose_api(_text(wanted, "api"), given, preset)
         try:
-            url = address(api, given, preset)
+            url = request_url(api, given, preset)
         except ValueError as error:
             raise _invalid("api_url", str(error)) from None
         host = urlsplit(url).hostname or ""
@@ -309,11 +315,11 @@ class Models:
             return False
         by_name = "; the owner can name it in server.client_providers.hosts"
         if "*" not in self._hosts:
-            raise _refused(f"This server does not call {host!r}{by_name}.")
+            raise _refusal(f"This server does not call {host!r}{by_name}.")
         if is_loopback(host) or (address_of(host) is not None and not is_public(host)):
-            raise _refused(f"{host!r} is not on the public internet{by_name}.")
+            raise _refusal(f"{host!r} is not on the public internet{by_name}.")
         if parts.scheme != "https":
-            raise _refused(
+            raise _refusal(
                 f"{host!r} is called over https only, as its key must not be read"
                 f" on the way. Use https://{by_name}."
             )
@@ -332,16 +338,16 @@ class Models:
             return "none"
         return "public" if "*" in self._hosts else "listed"
 
-    def _peer(self, name: str, owner: str) -> Peer:
+    def _peer(self, name: str, owner: str) -> EndpointState:
         """Return the state learnt with one owner's keys about a provider of the server.
 
         For a session's own provider (name "") nothing is kept but the pace.
         """
-        known = self._known.setdefault(owner, Known())
-        fresh = Peer(pace=known.pace)
+        known = self._known.setdefault(owner, OwnerState())
+        fresh = EndpointState(pace=known.pace)
         return known.peers.setdefault(name, fresh) if name else fresh
 
-    def _model(self, provider: Provider, entry: Mapping[str, Any], peer: Peer) -> Model:
+    def _model(self, provider: Provider, entry: Mapping[str, Any], peer: EndpointState) -> Model:
         api = APIS[provider.api](provider, self._client, peer)
         return Model(provider.name, provider.model, api, _facts(entry, provider.preset))
 
@@ -365,10 +371,10 @@ def _provider(
     costs = _costs(entry) or _costs(wanted)
     unit = entry.get("cost_unit") or _text(wanted, "cost_unit") if costs else ""
     given = str(entry.get("api_url") or "").strip()
-    api = spoken(str(entry.get("api") or ""), given, preset)
+    api = choose_api(str(entry.get("api") or ""), given, preset)
     return Provider(
         name,
-        address(api, given, preset),
+        request_url(api, given, preset),
         model,
         preset,
         api,
@@ -398,7 +404,7 @@ def _check(name: str, entry: Mapping[str, Any]) -> None:
         raise ConfigError(f"{where}.api_url is missing: the preset {known.name} has no address")
     try:
         given = entry.get("api_url") or ""
-        address(spoken(entry.get("api") or "", given, known), given, known)
+        request_url(choose_api(entry.get("api") or "", given, known), given, known)
     except ValueError as error:
         raise ConfigError(f"{where}.api_url: {error}") from None
 
@@ -427,7 +433,7 @@ def _with_key(entry: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any
     return found
 
 
-def _offered(entry: Mapping[str, Any]) -> list[str]:
+def _listed_models(entry: Mapping[str, Any]) -> list[str]:
     """Return the models an entry lists; [] means any."""
     names = [m if isinstance(m, str) else m.get("name") for m in entry.get("models") or ()]
     own = [entry["model_name"]] if names and entry.get("model_name") else []
@@ -488,7 +494,7 @@ def _invalid(key: str, detail: str) -> Problem:
     return Problem("session_invalid", detail, errors=[_placed(Misfit((key,), detail))])
 
 
-def _refused(detail: str) -> Problem:
+def _refusal(detail: str) -> Problem:
     return Problem("provider_not_allowed", detail, errors=[Misfit(PLACE, detail).error()])
 
 

@@ -14,10 +14,10 @@ from typing import Any
 from ..types import Event, Json, Message
 from . import Options, chat_request
 from .chat_request import of_answer, of_content
-from .decoder import Answer, reason, string
+from .decoder import StreamDecoder, reason, string
 from .failure import Failure, from_chunk
 from .http_model import RemoteAPI
-from .tool_call_assembler import Call
+from .tool_call_assembler import PartialCall
 from .vendors import Provider
 
 # -- responses decoder ----------------------------------------------------------------------------
@@ -62,14 +62,14 @@ class OutputItem:
     """State of one item: the `parts` begun, by kind and number, and the members `kept` of it."""
 
     begun: bool = False
-    call: Call | None = None
+    call: PartialCall | None = None
     kept: dict[str, Any] = field(default_factory=dict)
     parts: set[tuple[str, int]] = field(default_factory=set)
     whole: bool = False
 
 
-class ResponsesDecoder(Answer):
-    """Decoder of the Responses API. See Answer for the arguments."""
+class ResponsesDecoder(StreamDecoder):
+    """Decoder of the Responses API. See StreamDecoder for the arguments."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -77,7 +77,7 @@ class ResponsesDecoder(Answer):
         self._latest: Place = None  # of the item that was begun last
 
     def feed(self, chunk: Any) -> list[Event]:
-        """See Answer."""
+        """See StreamDecoder."""
         self._out = []
         kind = chunk.get("type") if isinstance(chunk, dict) else None
         if kind == "error" and "error" not in chunk:
@@ -99,15 +99,15 @@ class ResponsesDecoder(Answer):
         elif kind in _WHOLE:
             which, name = _WHOLE[kind]
             self._piece(chunk, which, chunk.get(name), whole=True)
-        return self._timed()
+        return self._timing_events()
 
-    def whole(self, document: Any) -> list[Event] | None:
-        """See Answer."""
+    def feed_document(self, document: Any) -> list[Event] | None:
+        """See StreamDecoder."""
         if not isinstance(document, dict) or not isinstance(document.get("output"), list):
             return None
         self._out = []
         self._end(document)
-        return self._timed()
+        return self._timing_events()
 
     # -- items ------------------------------------------------------------------------------------
 
@@ -249,11 +249,13 @@ def request(
     tools: list[Json],
     options: Options,
     mode: str,
-    names: chat_request.Names,
+    names: chat_request.ToolNameMap,
 ) -> dict[str, Any]:
     """Return the body of one call. See RemoteAPI.request."""
     wish = options.tool_choice
-    messages, tools, wish = chat_request.prepared(provider, messages, tools, mode, options, wish)
+    messages, tools, wish = chat_request.prepare_request(
+        provider, messages, tools, mode, options, wish
+    )
     offered = tools if mode == "native" else []
     wanted = chat_request.settings(provider, options, tools=bool(offered))
     body: dict[str, Any] = {"model": provider.model}
@@ -280,7 +282,7 @@ def request(
 class ResponsesAPI(RemoteAPI):
     """A model that is called by the Responses API."""
 
-    answer = ResponsesDecoder
+    decoder = ResponsesDecoder
     request = staticmethod(request)
     optional = {
         "include": b'"include"',
@@ -295,7 +297,7 @@ class ResponsesAPI(RemoteAPI):
 # -- the conversation ------------------------------------------------------------------------------
 
 
-def _items(provider: Provider, message: Message, names: chat_request.Names) -> list[Json]:
+def _items(provider: Provider, message: Message, names: chat_request.ToolNameMap) -> list[Json]:
     role, content = message.get("role"), message.get("content")
     if role == "assistant":
         return [] if message.get("open") else _assistant(provider, message, names)
@@ -307,7 +309,7 @@ def _items(provider: Provider, message: Message, names: chat_request.Names) -> l
     return []
 
 
-def _assistant(provider: Provider, message: Message, names: chat_request.Names) -> list[Json]:
+def _assistant(provider: Provider, message: Message, names: chat_request.ToolNameMap) -> list[Json]:
     items: list[Json] = []
     phase: dict[str, str] = {}
     for kind, value in of_answer(message, provider):
@@ -361,7 +363,7 @@ def _part(kind: str, value: Any) -> Json:
 # -- the rest --------------------------------------------------------------------------------------
 
 
-def _tool(tool: Json, strict: bool, names: chat_request.Names) -> Json:
+def _tool(tool: Json, strict: bool, names: chat_request.ToolNameMap) -> Json:
     """Return the declaration of a tool. `strict` is always set: this API's default is true."""
     function = tool["function"]
     return {

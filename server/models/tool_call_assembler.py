@@ -1,8 +1,8 @@
 """Assemble tool calls that arrive in fragments, and give their events.
 
-The decoders pass fragments to `Calls`. Vendors number fragments in different ways, so the call of
-a fragment is decided from id, index, name and whether the arguments so far are complete. A
-fragment becomes an event at once, and an opened call is always closed.
+The decoders pass fragments to `ToolCallAssembler`. Vendors number fragments in different ways, so
+the call of a fragment is decided from id, index, name and whether the arguments so far are
+complete. A fragment becomes an event at once, and an opened call is always closed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_CALLS = MOST["messages/*/tool_calls"]  # a session with more is refused
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Halves:
+class SurrogateJoiner:
     """Joins surrogate pairs cut in two: "\\ud83d" in one delta, "\\ude00" in the next."""
 
     __slots__ = ("_half",)
@@ -54,35 +54,35 @@ class Halves:
 
 
 @dataclass(slots=True, eq=False)
-class Call:
+class PartialCall:
     """One tool call being received. `pieces` are its arguments so far, of `size` characters."""
 
     id: str = ""  # yaa's own, set when the call is opened
     name: str = ""
     index: int | None = None
-    theirs: dict[str, None] = field(default_factory=dict)  # ids the provider used, in order
+    provider_ids: dict[str, None] = field(default_factory=dict)  # ids the provider used, in order
     pieces: list[str] = field(default_factory=list)
     size: int = 0
     blank: str = ""  # a first "{}": no arguments, or a placeholder for those that follow
     opened: bool = False
     closed: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
-    halves: Halves = field(default_factory=Halves)
+    halves: SurrogateJoiner = field(default_factory=SurrogateJoiner)
 
-    def told(self) -> str:
+    def text_so_far(self) -> str:
         """Return the arguments received so far, as one string."""
         self.pieces = ["".join(self.pieces)]
         return self.pieces[0]
 
     def arguments(self) -> str:
         """Return the arguments so far, or the "{}" that came first if nothing followed."""
-        return self.told() or self.blank
+        return self.text_so_far() or self.blank
 
     def complete(self) -> bool:
         """Return whether the arguments so far are one whole JSON object."""
         return is_object(self.arguments())
 
-    def news(self, piece: str) -> str:
+    def new_part(self, piece: str) -> str:
         """Return the new part of a fragment of arguments.
 
         Some vendors repeat all arguments so far in each fragment, or send them whole once more at
@@ -96,7 +96,7 @@ class Call:
         if not self.size and piece.strip() == "{}":
             self.blank = piece
             return ""
-        before = self.told()
+        before = self.text_so_far()
         if before[:1] == "{" and before.rstrip()[-1] not in ":[,":
             if piece.startswith(before):
                 return piece[len(before) :]
@@ -105,7 +105,7 @@ class Call:
         return piece
 
 
-class Calls:
+class ToolCallAssembler:
     """The tool calls of one message.
 
     `restore` maps a provider-safe tool name back to the tool's own.
@@ -117,7 +117,7 @@ class Calls:
         new_id: Callable[[str], str],
         restore: Callable[[str], str],
     ) -> None:
-        self.all: list[Call] = []
+        self.all: list[PartialCall] = []
         self._message_id, self._new_id = message_id, new_id
         self._restore = restore
 
@@ -134,26 +134,26 @@ class Calls:
         events: list[Event] = []
         if call is None:
             events += self._close_complete()
-            call = Call(index=index)
+            call = PartialCall(index=index)
             self.all.append(call)
         if theirs:
-            call.theirs[theirs] = None
+            call.provider_ids[theirs] = None
         call.name = call.name or name
         if isinstance(extra := fragment.get("extra_content"), dict):
             call.extra["extra_content"] = extra
-        return events if repeated else events + self.add(call, call.news(piece))
+        return events if repeated else events + self.add(call, call.new_part(piece))
 
-    def begin(self, name: str, theirs: str = "") -> tuple[Call, list[Event]]:
+    def begin(self, name: str, theirs: str = "") -> tuple[PartialCall, list[Event]]:
         """Begin a call found in text, or one that the provider delimits itself.
 
         Returns the call and its first events.
         """
         events = self._close_complete()
-        call = Call(name=name, theirs={theirs: None} if theirs else {})
+        call = PartialCall(name=name, provider_ids={theirs: None} if theirs else {})
         self.all.append(call)
         return call, events + self.add(call, "")
 
-    def add(self, call: Call, piece: str) -> list[Event]:
+    def add(self, call: PartialCall, piece: str) -> list[Event]:
         """Add a piece of arguments and return its events.
 
         Opens the call as soon as it has a name.
@@ -167,7 +167,7 @@ class Calls:
             return [tool_args(call.id, piece)] if piece else []
         return self._open(call) if call.name else []
 
-    def close(self, call: Call, *, cut: bool = False) -> list[Event]:
+    def close(self, call: PartialCall, *, cut: bool = False) -> list[Event]:
         """Close a call and return its last events.
 
         Missing arguments become "{}", unless the answer was `cut` there.
@@ -177,7 +177,7 @@ class Calls:
         events = [] if call.opened else self._open(call)
         if half := call.halves.end():
             events.append(tool_args(call.id, half))
-        if not call.told().strip() and (call.blank or not cut):
+        if not call.text_so_far().strip() and (call.blank or not cut):
             events.append(tool_args(call.id, "{}"))
         call.closed = True
         return [*events, tool_end(call.id, opaque(call.extra) or None)]
@@ -191,7 +191,7 @@ class Calls:
         last = self.all[-1] if self.all else None
         return [e for call in self.all for e in self.close(call, cut=cut and call is last)]
 
-    def _open(self, call: Call) -> list[Event]:
+    def _open(self, call: PartialCall) -> list[Event]:
         if len(self.all) > MOST_CALLS:
             text = f"The model asked for more than {MOST_CALLS} calls in one answer"
             raise Failure("upstream_error", text, retryable=False)
@@ -200,7 +200,7 @@ class Calls:
         call.id = self._new_id("call")  # providers' ids repeat: some count call_0, call_1
         call.opened = True
         events = [tool_start(call.id, call.name, self._message_id)]
-        if before := call.halves.join(call.told()):
+        if before := call.halves.join(call.text_so_far()):
             events.append(tool_args(call.id, before))
         return events
 
@@ -215,10 +215,10 @@ class Calls:
 
     def _find(
         self, theirs: str, index: int | None, name: str, piece: str
-    ) -> tuple[Call | None, bool]:
+    ) -> tuple[PartialCall | None, bool]:
         """Return (call, repeated) of a fragment. `call` is None for a new one."""
         last = self.all[-1] if self.all else None
-        known = self._last(lambda call: theirs in call.theirs) if theirs else None
+        known = self._last(lambda call: theirs in call.provider_ids) if theirs else None
         at_index = self._last(lambda call: call.index == index) if index is not None else None
         if known is not None:
             return self._same_id(known, index, name, piece)
@@ -245,8 +245,8 @@ class Calls:
         return None, False
 
     def _same_id(
-        self, call: Call, index: int | None, name: str, piece: str
-    ) -> tuple[Call | None, bool]:
+        self, call: PartialCall, index: int | None, name: str, piece: str
+    ) -> tuple[PartialCall | None, bool]:
         if not name or not piece or not call.size or not call.complete():
             return call, False
         if piece == call.arguments() and index in (None, call.index):
@@ -254,10 +254,10 @@ class Calls:
         # One id for two calls: the function's name as id, or call_0 at each index.
         return (None if is_object(piece) or index != call.index else call), False
 
-    def _is_name(self, call: Call, name: str) -> bool:
+    def _is_name(self, call: PartialCall, name: str) -> bool:
         return call.name in (name, self._restore(name))
 
-    def _last(self, test: Callable[[Call], bool]) -> Call | None:
+    def _last(self, test: Callable[[PartialCall], bool]) -> PartialCall | None:
         return next((call for call in reversed(self.all) if test(call)), None)
 
 

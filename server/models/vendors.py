@@ -288,7 +288,7 @@ def endpoint(url: str, api: Api = "chat") -> str:
     return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), path, parts.query, ""))
 
 
-def spoken(api: str, url: str, preset: Preset) -> Api:
+def choose_api(api: str, url: str, preset: Preset) -> Api:
     """Return the API: a provider's `api`, else by the end of its address, else the preset's.
 
     Raises ValueError for an unknown `api`.
@@ -302,7 +302,7 @@ def spoken(api: str, url: str, preset: Preset) -> Api:
     return preset.api
 
 
-def address(api: Api, url: str, preset: Preset) -> str:
+def request_url(api: Api, url: str, preset: Preset) -> str:
     """Return the URL to POST to: from the given one, else from the vendor's. Raises ValueError."""
     return endpoint(url or preset.urls.get(api) or preset.base_url, api)
 

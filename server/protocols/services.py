@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..agents.registry import Agents
+from ..agents.registry import AgentRegistry
 from ..api.run_stream import Runs
 from ..config import Config
 from ..tools.execution_claims import Claims
@@ -16,7 +16,7 @@ class Services(NamedTuple):
     """The parts of the server. `clock` returns the time in Unix milliseconds."""
 
     runs: Runs
-    agents: Agents
+    agents: AgentRegistry
     toolbox: Toolbox
     claims: Claims
     config: Config

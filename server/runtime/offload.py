@@ -61,9 +61,9 @@ async def offload(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kw
     if size < LARGE:
         return work(*args, **kwargs)
 
-    def uncollected() -> T:
+    def work_without_collector() -> T:
         """Do the work without garbage collection."""
         with collector_paused(size):
             return work(*args, **kwargs)
 
-    return await asyncio.to_thread(uncollected)
+    return await asyncio.to_thread(work_without_collector)

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from .network_policy import Reach
+from .network_policy import NetworkPolicy
 from .packages import Package
 
 MAX_ERROR = 4_000  # characters of a process's error text
@@ -30,7 +30,7 @@ class Job:
     session_id: str | None
     limits: dict[str, float]
     state: dict[str, Any] = field(default_factory=dict)
-    reach: Reach | None = None  # None: the server's own
+    reach: NetworkPolicy | None = None  # None: the server's own
     owner: str = ""
     package: Package | None = None  # of the code, unless it is a file or part of the server
     stateful: str = ""  # the toolkit with one process for each session; "": one for each call

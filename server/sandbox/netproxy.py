@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..http.ssrf import is_public, resolve
-from .network_policy import Reach
+from .network_policy import NetworkPolicy
 
 PORT = 3128  # in the call's own network, where no other port is in use
 ENV = {
@@ -42,7 +42,7 @@ _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[^\x00\r\n]*")
 _OURS = (b"host", b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization")
 
 
-class Refused(Exception):
+class ProxyRefusal(Exception):
     """An error response in place of a connection."""
 
     def __init__(self, status: str, text: str) -> None:
@@ -60,14 +60,16 @@ class ProxyRequest:
 
 
 def parse_head(head: bytes) -> ProxyRequest:
-    """Parse a request's head, up to its empty line. Raises Refused for anything unusual."""
+    """Parse a request's head, up to its empty line. Raises ProxyRefusal for anything unusual."""
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     if not all(_FIELD.fullmatch(field) for field in fields):
-        raise Refused("400 Bad Request", "a header cannot be read")
+        raise ProxyRefusal("400 Bad Request", "a header cannot be read")
     if found := _CONNECT.fullmatch(line):
         return ProxyRequest(*_place(found[1], found[2]), b"")
     if not (found := _REQUEST.fullmatch(line)):
-        raise Refused("400 Bad Request", "wanted CONNECT host:port, or a whole http:// address")
+        raise ProxyRefusal(
+            "400 Bad Request", "wanted CONNECT host:port, or a whole http:// address"
+        )
     host, port = _place(found[2], found[3] or b"80")
     name = f"[{host}]" if ":" in host else host
     own = [b"Host: " + (name if port == 80 else f"{name}:{port}").encode(), b"Connection: close"]
@@ -78,14 +80,16 @@ def parse_head(head: bytes) -> ProxyRequest:
 
 def _place(host: bytes, port: bytes) -> tuple[str, int]:
     if not 0 < int(port) < 65536:
-        raise Refused("400 Bad Request", "no such port")
+        raise ProxyRefusal("400 Bad Request", "no such port")
     return host.decode().strip("[]").lower().removesuffix("."), int(port)
 
 
 class NetProxy:
     """The proxy of one call. `refused`: `host:port` of the first MOST_REFUSED refused targets."""
 
-    def __init__(self, listener: socket.socket, reach: Reach, resolve: Resolve = resolve) -> None:
+    def __init__(
+        self, listener: socket.socket, reach: NetworkPolicy, resolve: Resolve = resolve
+    ) -> None:
         self.refused: list[str] = []
         self._listener, self._reach, self._resolve = listener, reach, resolve
         self._server: asyncio.Server | None = None
@@ -93,7 +97,7 @@ class NetProxy:
 
     async def open(self) -> None:
         """Start to accept connections."""
-        self._server = await asyncio.start_server(self._accepted, sock=self._listener, limit=HEAD)
+        self._server = await asyncio.start_server(self._accept, sock=self._listener, limit=HEAD)
 
     def close(self) -> None:
         """End every connection and stop listening."""
@@ -104,7 +108,7 @@ class NetProxy:
         else:
             self._listener.close()
 
-    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._tasks) >= MOST:
             writer.transport.abort()
             return
@@ -124,7 +128,7 @@ class NetProxy:
                 await both_ways((reader, writer), (there, back))
             finally:
                 back.transport.abort()
-        except Refused as refused:
+        except ProxyRefusal as refused:
             body = f"{refused.text}\n".encode()
             head = f"HTTP/1.1 {refused.status}\r\nContent-Type: text/plain\r\n".encode()
             head += b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
@@ -139,16 +143,18 @@ class NetProxy:
             async with asyncio.timeout(HEAD_S):
                 return parse_head(await reader.readuntil(b"\r\n\r\n"))
         except asyncio.LimitOverrunError:
-            raise Refused("431 Request Header Fields Too Large", "the head is too long") from None
+            raise ProxyRefusal(
+                "431 Request Header Fields Too Large", "the head is too long"
+            ) from None
         except TimeoutError:
-            raise Refused("408 Request Timeout", "the head did not come in time") from None
+            raise ProxyRefusal("408 Request Timeout", "the head did not come in time") from None
 
     async def _connect(self, host: str, port: int) -> Ends:
-        """Connect to the first address that answers. Raises Refused."""
-        allowed = self._reach.lets(host, port)
+        """Connect to the first address that answers. Raises ProxyRefusal."""
+        allowed = self._reach.addresses_allowed(host, port)
         place = f"{host}:{port}"
         if not allowed:
-            raise self._refusal(place, f"the sandbox lets through {self._reach.words()}")
+            raise self._refusal(place, f"the sandbox lets through {self._reach.describe()}")
         try:
             async with asyncio.timeout(CONNECT_S):
                 addresses = await self._resolve(host, port)
@@ -157,17 +163,17 @@ class NetProxy:
                 there, back = await first_of(addresses, port)
         except (OSError, UnicodeError) as error:  # TimeoutError is one
             why = str(error) or "not in time"
-            raise Refused("502 Bad Gateway", f"{place} cannot be reached: {why}") from None
+            raise ProxyRefusal("502 Bad Gateway", f"{place} cannot be reached: {why}") from None
         ours, theirs = (back.get_extra_info(name) for name in ("sockname", "peername"))
         if allowed == "public" and (not ours or not theirs or ours[0] == theirs[0]):
             back.transport.abort()
             raise self._refusal(place, f"{host} is this machine")
         return there, back
 
-    def _refusal(self, place: str, why: str) -> Refused:
+    def _refusal(self, place: str, why: str) -> ProxyRefusal:
         if place not in self.refused and len(self.refused) < MOST_REFUSED:
             self.refused.append(place)
-        return Refused("403 Forbidden", f"{place} is refused: {why}")
+        return ProxyRefusal("403 Forbidden", f"{place} is refused: {why}")
 
 
 async def first_of(addresses: list[str], port: int) -> Ends:

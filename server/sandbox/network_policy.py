@@ -17,7 +17,7 @@ NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,252})")
 MOST_HOSTS = 32  # that one approval may add
 
 
-class Reach(NamedTuple):
+class NetworkPolicy(NamedTuple):
     """What a call may connect to.
 
     network  off, proxy (only to `hosts`, through netproxy.py) or full (the machine's own)
@@ -30,7 +30,7 @@ class Reach(NamedTuple):
     hosts: tuple[str, ...] = ()
     ports: tuple[int, ...] = (80, 443)
 
-    def lets(self, host: str, port: int) -> str:
+    def addresses_allowed(self, host: str, port: int) -> str:
         """Return which addresses a host may have: `public` or `any`; "" if it is not allowed.
 
         `host` is in lower case, without a dot at its end.
@@ -38,7 +38,7 @@ class Reach(NamedTuple):
         kinds = {_kind(entry.lower(), host, port, self.ports) for entry in self.hosts}
         return "any" if "any" in kinds else "public" if "public" in kinds else ""
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Describe the policy in words, for people and models."""
         ports = ", ".join(map(str, self.ports))
         if self.network != "proxy":
@@ -77,14 +77,16 @@ def split_port(entry: str) -> tuple[str, int | None]:
     return entry.strip("[]"), None
 
 
-def narrow(reach: Reach, network: str | None) -> Reach:
+def narrow(reach: NetworkPolicy, network: str | None) -> NetworkPolicy:
     """Return the policy with a session's `network`, if that is narrower."""
     if network in NETWORKS and NETWORKS.index(network) < NETWORKS.index(reach.network):
         return reach._replace(network=network)
     return reach
 
 
-def widen(reach: Reach, asked: dict[str, Any], addable: Iterable[str]) -> Reach | str:
+def widen(
+    reach: NetworkPolicy, asked: dict[str, Any], addable: Iterable[str]
+) -> NetworkPolicy | str:
     """Return the policy with what an approval asks for, or why it cannot have it.
 
     `asked`: `{network?, hosts?}`. `addable`: the configuration's `hosts_on_approval`. The network
@@ -93,7 +95,7 @@ def widen(reach: Reach, asked: dict[str, Any], addable: Iterable[str]) -> Reach 
     hosts, network = asked.get("hosts") or [], asked.get("network")
     if not isinstance(hosts, list) or len(hosts) > MOST_HOSTS or network not in (None, *NETWORKS):
         return f"an approval's policy is a network and a list of at most {MOST_HOSTS} hosts"
-    held = Reach("proxy", tuple(addable), reach.ports)
+    held = NetworkPolicy("proxy", tuple(addable), reach.ports)
     own = reach.hosts if reach.network != "off" else ()
     for host in hosts:
         if not isinstance(host, str) or not (host in own or _among(host, held)):
@@ -109,7 +111,7 @@ def widen(reach: Reach, asked: dict[str, Any], addable: Iterable[str]) -> Reach 
     return narrow(reach, network)._replace(hosts=(*reach.hosts, *hosts))
 
 
-def _among(host: str, held: Reach) -> bool:
+def _among(host: str, held: NetworkPolicy) -> bool:
     """Return whether an entry is in `held`, or is a plain name that `held` covers.
 
     A name with a port or an address may be private, so it must be in `held` as it is.
@@ -117,7 +119,7 @@ def _among(host: str, held: Reach) -> bool:
     if host in held.hosts:
         return True
     plain = NAME.fullmatch(host) is not None and address_of(host) is None
-    return plain and held.lets(host, held.ports[0] if held.ports else 443) == "public"
+    return plain and held.addresses_allowed(host, held.ports[0] if held.ports else 443) == "public"
 
 
 def _kind(entry: str, host: str, port: int, ports: tuple[int, ...]) -> str:

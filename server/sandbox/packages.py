@@ -19,7 +19,7 @@ from typing import Any
 
 from ..telemetry import redact
 from .policy import SCRATCH, WORKSPACE, outermost_folders
-from .worker_pool import Pool
+from .worker_pool import WorkerPool
 
 OLDEST = (3, 11)
 FACTS = (
@@ -55,14 +55,14 @@ class Package:
     secrets: tuple[str, ...] = ()
     stateful: bool = False
     roots: tuple[str, ...] = ()
-    pool: Pool | None = None
+    pool: WorkerPool | None = None
     version: int = 0
     files: dict[str, tuple[int, ...]] = field(default_factory=dict)  # file → its stamp
     problems: list[str] = field(default_factory=list)  # found by the last survey
 
     def watch(self, files: Iterable[Any]) -> None:
         """Store the stamps of those files that lie in `paths` or `roots`."""
-        known = [f for f in files if isinstance(f, str) and self._ours(f)]
+        known = [f for f in files if isinstance(f, str) and self._is_own_file(f)]
         self.files = {file: _stamp(file) for file in known}
 
     def candidates(self) -> list[str]:
@@ -73,11 +73,11 @@ class Package:
         ends = (".py", "/__init__.py")
         return [f"{path}/{part}{end}" for path in self.paths for part in parts for end in ends]
 
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Return whether a watched file has changed."""
         return any(_stamp(file) != stamp for file, stamp in self.files.items())
 
-    def _ours(self, file: str) -> bool:
+    def _is_own_file(self, file: str) -> bool:
         path = Path(file)
         inside = any(path.is_relative_to(root) for root in (*self.paths, *self.roots))
         return inside and ".." not in path.parts
@@ -125,7 +125,7 @@ def package_of(
     return found, remarks
 
 
-def closed_to(user: int, package: Package) -> str:
+def closed_folder(user: int, package: Package) -> str:
     """Return the first folder of a package that another user may not read; "" for none."""
     for place in package.paths:
         about = Path(place).stat()

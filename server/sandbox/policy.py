@@ -35,7 +35,7 @@ SCRATCH_FILES = 65_536  # each: an empty file takes 1 KB of kernel memory
 
 
 @dataclass(frozen=True)
-class Policy:
+class SandboxPolicy:
     """What workers restrict.
 
     tier        A: namespaces, a root of its own, Landlock if the kernel has it, and a filter;

@@ -19,12 +19,12 @@ from typing import Any
 
 from ..types import Json
 from . import syscalls
-from .policy import TIERS, Policy, code_folders
-from .worker_pool import Pool
+from .policy import TIERS, SandboxPolicy, code_folders
+from .worker_pool import WorkerPool
 
 PR_SET_DUMPABLE = 4
 STALE_S = 600
-Attempt = Callable[[Pool, str, Json], Awaitable[dict[str, dict[str, str]]]]
+Attempt = Callable[[WorkerPool, str, Json], Awaitable[dict[str, dict[str, str]]]]
 
 RESIDUES = {
     "A": [],
@@ -39,7 +39,7 @@ RESIDUES = {
 
 async def prove(
     home: Path, options: dict[str, Any], most: str, attempt: Attempt
-) -> tuple[Pool | None, Json]:
+) -> tuple[WorkerPool | None, Json]:
     """Return (the pool of the strongest working tier up to `most`, its proof for `/info`).
 
     The pool is None for tier `none`. `options`: server.sandbox. `attempt` runs the self-test in a
@@ -88,7 +88,7 @@ async def prove(
     return None, make_proof("none", "full", tried)
 
 
-def pool_for(home: Path, options: dict[str, Any], proof: Json) -> Pool | None:
+def pool_for(home: Path, options: dict[str, Any], proof: Json) -> WorkerPool | None:
     """Return the pool for a proof made by another process of the same start, None for tier `none`.
 
     Nothing is tried again. If the sandbox no longer works, every call fails.
@@ -97,9 +97,11 @@ def pool_for(home: Path, options: dict[str, Any], proof: Json) -> Pool | None:
     return None if proof["tier"] == "none" else _pool(home, options, proof["tier"])
 
 
-def _pool(home: Path, options: dict[str, Any], tier: str) -> Pool:
+def _pool(home: Path, options: dict[str, Any], tier: str) -> WorkerPool:
     network = networks_at(tier, options)[0]
-    return Pool(Policy(tier, network, _run_as(options), code_folders(), str(home / "workspaces")))
+    return WorkerPool(
+        SandboxPolicy(tier, network, _run_as(options), code_folders(), str(home / "workspaces"))
+    )
 
 
 def _run_as(options: dict[str, Any]) -> int:

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 from .child import MAX_RESULT
 from .job import Job, parse_message
 from .netproxy import ENV, NetProxy
-from .network_policy import Reach
+from .network_policy import NetworkPolicy
 from .packages import Package
 
 STOP_S = 5.0  # for a supervisor to end what is left of a call
@@ -194,7 +194,7 @@ class SandboxedProcess(Process):
         source: str | None,
         control: socket.socket,
         tier: str,
-        reach: Reach,
+        reach: NetworkPolicy,
     ) -> None:
         """Take over the socket `control`. `source`: the text of the tool's file, None for others.
 

@@ -29,7 +29,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import child, netproxy, syscalls, usage
-from .policy import DEVICES, SCRATCH, SCRATCH_FILES, SCRATCH_MB, SETTINGS, SYSTEM, WORKSPACE, Policy
+from .policy import (
+    DEVICES,
+    SCRATCH,
+    SCRATCH_FILES,
+    SCRATCH_MB,
+    SETTINGS,
+    SYSTEM,
+    WORKSPACE,
+    SandboxPolicy,
+)
 from .supervisor import Supervisor
 from .tool_context import Context
 
@@ -49,7 +58,7 @@ OWN = syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
 LINKS = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
 
-def build_root(policy: Policy) -> None:
+def build_root(policy: SandboxPolicy) -> None:
     """Make the new root and change to it for good.
 
     Needs the capabilities of the mount namespace. Raises OSError.
@@ -144,7 +153,7 @@ HEADER = 8  # bytes of the length before a call
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1  # netdevice(7)
 
 
-def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
+def serve(control: int, policy: SandboxPolicy, filter: bytes) -> NoReturn:
     """Prepare, wait for a call, run it, exit."""
     try:
         isolate(control, policy)
@@ -181,7 +190,7 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
 # -- before there is a call -----------------------------------------------------------------------
 
 
-def isolate(control: int, policy: Policy) -> None:
+def isolate(control: int, policy: SandboxPolicy) -> None:
     """Make the namespaces and the new root in tier A. Returns in the supervisor only."""
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     if policy.tier != "A":
@@ -208,7 +217,7 @@ def isolate(control: int, policy: Policy) -> None:
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
 
 
-def report_ready(control: int, policy: Policy) -> None:
+def report_ready(control: int, policy: SandboxPolicy) -> None:
     """Report that the worker is ready.
 
     With the network `proxy` the listening socket for the server's proxy is sent along. It is the
@@ -228,7 +237,7 @@ def report_ready(control: int, policy: Policy) -> None:
         socket.send_fds(target, [said], [gate.fileno()])
 
 
-def fork_tool(control: int, policy: Policy, filter: bytes) -> tuple[int, socket.socket]:
+def fork_tool(control: int, policy: SandboxPolicy, filter: bytes) -> tuple[int, socket.socket]:
     """Fork the process that becomes the tool. Returns (its pid, the socket for its call).
 
     Raises OSError if that process could not be prepared.
@@ -246,7 +255,7 @@ def fork_tool(control: int, policy: Policy, filter: bytes) -> tuple[int, socket.
     return tool, ours
 
 
-def become_tool(door: socket.socket, policy: Policy, filter: bytes) -> NoReturn:
+def become_tool(door: socket.socket, policy: SandboxPolicy, filter: bytes) -> NoReturn:
     """Prepare, receive the call, wait for GO and run the tool."""
     try:
         ruleset = restrict(policy, filter)
@@ -313,7 +322,7 @@ def place_descriptors(output: int, results: int, ruleset: int, *calls: int) -> N
     os.closerange(places[-1] + 1, 1 << 20)
 
 
-def restrict(policy: Policy, filter: bytes) -> int:
+def restrict(policy: SandboxPolicy, filter: bytes) -> int:
     """Apply every restriction that does not depend on the call. Raises OSError.
 
     Returns a descriptor: Landlock's rules so far, or /dev/null if Landlock is not used.
@@ -343,7 +352,7 @@ def restrict(policy: Policy, filter: bytes) -> int:
     return nothing
 
 
-def confine(request: dict[str, Any], *, policy: Policy) -> None:
+def confine(request: dict[str, Any], *, policy: SandboxPolicy) -> None:
     """Apply the restrictions that depend on the call: limits, folder, environment.
 
     Raises OSError; then the tool does not run.

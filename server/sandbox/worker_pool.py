@@ -16,7 +16,7 @@ from collections import deque
 from dataclasses import asdict
 from pathlib import Path
 
-from .policy import Policy
+from .policy import SandboxPolicy
 
 PACKAGE = __package__ or "server.sandbox"
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,10 +30,10 @@ STOP_S = 5.0
 NO_WORKER = "the sandbox's workers do not start"
 
 
-class Pool:
+class WorkerPool:
     """The workers of one policy. The zygote is started by the first `take`."""
 
-    def __init__(self, policy: Policy, interpreter: str = sys.executable) -> None:
+    def __init__(self, policy: SandboxPolicy, interpreter: str = sys.executable) -> None:
         self.policy, self._interpreter = policy, interpreter
         self._zygote: subprocess.Popen[bytes] | None = None
         self._door: socket.socket | None = None
@@ -48,7 +48,7 @@ class Pool:
             self.close()
             self._start()
         if network not in (None, self.policy.network):
-            return self._ordered(network)
+            return self._order_worker(network)
         for _ in range(2 * WAITING):
             if not self._waiting:
                 self.refill()
@@ -68,7 +68,7 @@ class Pool:
         """
         while self._door is not None and len(self._waiting) < WAITING:
             try:
-                self._waiting.append(self._ordered(self.policy.network))
+                self._waiting.append(self._order_worker(self.policy.network))
             except OSError:  # the zygote has just ended
                 return
 
@@ -114,7 +114,7 @@ class Pool:
                 env={},
             )
 
-    def _ordered(self, network: str) -> socket.socket:
+    def _order_worker(self, network: str) -> socket.socket:
         assert self._door is not None
         ours, theirs = socket.socketpair()
         with theirs:

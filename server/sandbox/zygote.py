@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from ..session.limits import NETWORKS
 from . import seccomp, syscalls, worker
-from .policy import Policy
+from .policy import SandboxPolicy
 from .supervisor import ENDING_S
 
 # Loaded here once (100 ms) and not in every call.
@@ -31,10 +31,10 @@ PRELOADED = (
 
 
 def main(door: int, options: str) -> None:
-    """Import everything, then fork workers until the door closes. `options`: a Policy as JSON."""
+    """Import everything, then fork workers until `door` closes. `options`: a policy as JSON."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-    policy = Policy(**{**json.loads(options), "read": tuple(json.loads(options)["read"])})
+    policy = SandboxPolicy(**{**json.loads(options), "read": tuple(json.loads(options)["read"])})
     filters = {
         network: seccomp.pack(seccomp.compile_filter(syscalls.arch(), network=network))
         if policy.tier in ("A", "B")

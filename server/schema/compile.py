@@ -50,7 +50,7 @@ IN_MAP = frozenset(
 )
 
 
-class Unresolved(ValueError):
+class UnresolvedReference(ValueError):
     """A reference without a target, or a document that is too large; the message says why."""
 
 
@@ -65,7 +65,7 @@ class Resource:
     dynamic: dict[str, Any] = field(default_factory=dict)  # those declared by $dynamicAnchor
 
 
-class Library:
+class ResourceIndex:
     """All resources of a schema and of the known documents that it refers to."""
 
     def __init__(self, schema: Any, documents: Mapping[str, Any]) -> None:
@@ -81,14 +81,16 @@ class Library:
     def resolve(self, reference: str, base: Resource) -> tuple[Any, Resource, str]:
         """Return (the target schema, its resource, its anchor or "" if it was named by a pointer).
 
-        Raises Unresolved.
+        Raises UnresolvedReference.
         """
         address, _, fragment = reference.partition("#")
         resource = self._resource(address, base) if address else base
         anchor = unquote(fragment)
         if anchor and not anchor.startswith("/"):
             if anchor not in resource.anchors:
-                raise Unresolved(f"{reference[:200]!r} names an anchor that does not exist")
+                raise UnresolvedReference(
+                    f"{reference[:200]!r} names an anchor that does not exist"
+                )
             target = resource.anchors[anchor]
             return target, self.home(target, resource), anchor
         target = resource.root
@@ -98,7 +100,7 @@ class Library:
                 target, resource
             )  # a pointer may enter another resource (section 9.2.1)
         if not isinstance(target, dict | bool):
-            raise Unresolved(f"{reference[:200]!r} does not lead to a schema")
+            raise UnresolvedReference(f"{reference[:200]!r} does not lead to a schema")
         return target, resource, ""
 
     def _resource(self, address: str, base: Resource) -> Resource:
@@ -106,7 +108,7 @@ class Library:
         if uri not in self._resources:
             if uri not in self._documents:
                 reason = "is not part of this schema, and schemas are not fetched"
-                raise Unresolved(f"{address[:200]!r} {reason}")
+                raise UnresolvedReference(f"{address[:200]!r} {reason}")
             self._index(self._documents[uri], uri, base.dialect)
         return self._resources[uri]
 
@@ -120,7 +122,7 @@ class Library:
                 resource = self._homes[id(schema)] = self._enter(schema, resource)
                 todo.extend((sub, resource) for sub in _subschemas(schema))
             if len(self._homes) > MAX_SUBSCHEMAS:
-                raise Unresolved(f"more than {MAX_SUBSCHEMAS} subschemas")
+                raise UnresolvedReference(f"more than {MAX_SUBSCHEMAS} subschemas")
         return root
 
     def _enter(self, schema: dict[str, Any], resource: Resource) -> Resource:
@@ -292,8 +294,8 @@ class Site:
         library, node = self.compiler.library, self.compiler.node(self)
         try:
             target, resource, anchor = library.resolve(self.schema[keyword], self.resource)
-        except Unresolved as error:
-            self.bad(keyword, str(error))
+        except UnresolvedReference as error:
+            self.add_problem(keyword, str(error))
             return None
         if keyword == "$dynamicRef" and anchor in resource.dynamic:
             for uri in self.scope:  # the outermost resource with that anchor wins (8.2.3.2)
@@ -317,7 +319,7 @@ class Site:
             where = (where, key)
         return where
 
-    def bad(self, keyword: str, message: str) -> None:
+    def add_problem(self, keyword: str, message: str) -> None:
         """Add a problem at `keyword` of this schema, or at the schema itself if `keyword` is ""."""
         at = (self.where, keyword) if keyword else self.where
         self.compiler.problems.append(Mismatch(pointer_at(at), keyword, message))
@@ -326,8 +328,8 @@ class Site:
 class Compiler:
     """One compilation: `root` is the root node, `problems` lists the errors in the schema.
 
-    `schema` must not change afterwards, because nodes are keyed by its identity. Raises Unresolved
-    when the schema's `$id`s can't be indexed.
+    `schema` must not change afterwards, because nodes are keyed by its identity. Raises
+    UnresolvedReference when the schema's `$id`s can't be indexed.
     """
 
     def __init__(
@@ -339,7 +341,7 @@ class Compiler:
         max_cost: int = MAX_COST,
     ) -> None:
         self.max_cost = max_cost  # of patterns
-        self.library = Library(schema, documents)
+        self.library = ResourceIndex(schema, documents)
         self.keywords = keywords
         self.formats = formats
         self.problems: list[Mismatch] = []
@@ -352,7 +354,7 @@ class Compiler:
         while self._queue:
             site = self._queue.popleft()
             if len(self._nodes) > MAX_NODES:
-                site.bad("", f"more than {MAX_NODES} subschemas")
+                site.add_problem("", f"more than {MAX_NODES} subschemas")
                 break
             self._fill(site)
 
@@ -397,9 +399,9 @@ class Compiler:
         self._enter(site)
         node = self.node(site)
         if node in self._chain:
-            site.bad("$ref", "refers to itself without looking into the value")
+            site.add_problem("$ref", "refers to itself without looking into the value")
         elif len(self._chain) >= MAX_CHAIN:
-            site.bad("", f"more than {MAX_CHAIN} subschemas for the same value")
+            site.add_problem("", f"more than {MAX_CHAIN} subschemas for the same value")
         else:
             self._fill(site)
         return node
@@ -416,14 +418,16 @@ class Compiler:
         if not isinstance(schema, dict):
             if not isinstance(schema, bool):
                 found = describe(schema)
-                site.bad("", f"expected a schema (an object, true or false), got {found}")
+                site.add_problem("", f"expected a schema (an object, true or false), got {found}")
             node.checks = [_anything if schema else _nothing]
             node.expected = "anything" if schema else "nothing"
         elif site.resource.dialect not in ABSENT:
             message = f"the dialect {site.resource.dialect[:200]!r} is not supported; "
-            site.bad("$schema", message + f"supported: {DRAFT_2020}, {DRAFT_2019}, {DRAFT_7}#")
+            site.add_problem(
+                "$schema", message + f"supported: {DRAFT_2020}, {DRAFT_2019}, {DRAFT_7}#"
+            )
         elif site.resource.dialect == DRAFT_2019 and "$recursiveRef" in schema:
-            site.bad("$recursiveRef", "this keyword of 2019-09 is not supported")
+            site.add_problem("$recursiveRef", "this keyword of 2019-09 is not supported")
         elif self._well_formed(site):
             self._chain.append(node)
             node.tracks = not schema.keys().isdisjoint(
@@ -438,7 +442,7 @@ class Compiler:
         before = len(self.problems)
         for keyword, ((fits, shape), _) in self.keywords.items():
             if keyword in site.schema and not fits(site.schema[keyword]):
-                site.bad(keyword, f"expected {shape}, got {describe(site.schema[keyword])}")
+                site.add_problem(keyword, f"expected {shape}, got {describe(site.schema[keyword])}")
         return len(self.problems) == before
 
     def _checks(self, site: Site) -> list[Check]:

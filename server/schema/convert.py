@@ -15,15 +15,15 @@ from ..strict_json import JSONError, loads
 from .generate import Signature
 from .repair import repair
 from .report import Mismatch, describe, pointer_at
-from .shapes import Refused
+from .shapes import UnfitValue
 
-__all__ = ["Converted", "convert", "error_text", "parse", "repair"]
+__all__ = ["Conversion", "convert", "error_text", "parse", "repair"]
 
 MAX_ERROR_BYTES = 1_000
 
 
 @dataclass(slots=True)
-class Converted:
+class Conversion:
     """`values` by parameter name, defaults filled in; meaningless if there are `errors`.
 
     `arguments` is the repaired JSON object. `Signature.bind(values)` gives args and kwargs.
@@ -40,12 +40,12 @@ class Converted:
         return error_text(self.errors)
 
 
-def convert(signature: Signature, raw: str | dict[str, Any]) -> Converted:
+def convert(signature: Signature, raw: str | dict[str, Any]) -> Conversion:
     """Convert `raw` (JSON text, or an object) to values for the function.
 
     Never raises for any content of `raw`: see `errors`.
     """
-    result = Converted()
+    result = Conversion()
     if isinstance(raw, str):
         parsed = parse(raw)
         result.repairs, result.errors = parsed.repairs, parsed.errors
@@ -63,18 +63,18 @@ def convert(signature: Signature, raw: str | dict[str, Any]) -> Converted:
             continue
         try:
             result.values[name] = parameter.build(mended.value[name], (None, name))
-        except Refused as error:
+        except UnfitValue as error:
             result.errors.append(Mismatch(pointer_at(error.at), "value", error.message))
     return result
 
 
-def parse(text: str) -> Converted:
+def parse(text: str) -> Conversion:
     """Parse the JSON object in `text`, strictly.
 
     Empty text and null give {}, and JSON text inside a JSON string is parsed, each with a repair.
     Only `arguments`, `repairs` and `errors` of the result are set.
     """
-    result = Converted()
+    result = Conversion()
     if not text.strip():
         result.repairs.append(Mismatch("", "repair", "nothing was taken as no arguments"))
         return result

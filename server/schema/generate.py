@@ -21,7 +21,7 @@ from typing import Any, get_args, get_origin
 
 from .plain import FORMATS, plain
 from .report import Place
-from .shapes import Build, Refused, Shape, Shapes, SignatureError, array_builder, constants
+from .shapes import Build, Shape, Shapes, SignatureError, UnfitValue, array_builder, constants
 from .validate import SchemaError, Validator
 
 # -- docstrings -----------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ class _Reader:
         """Read one line; `after` is the next one, which may underline it."""
         if _UNDERLINE.match(line):
             return
-        if self.heading(line, after) or self.sphinx_field(line):
+        if self.read_heading(line, after) or self.sphinx_field(line):
             return
         match self.section:
             case "prose":
@@ -98,9 +98,9 @@ class _Reader:
             case "numpy":
                 self.numpy(line)
             case "field":
-                self.continued(line)
+                self.append_line(line)
 
-    def heading(self, line: str, after: str) -> bool:
+    def read_heading(self, line: str, after: str) -> bool:
         """Begin a section if `line` is a heading; return whether it is."""
         underlined = bool(_UNDERLINE.match(after)) and not line.startswith(" ")
         match = _HEADING.match(line)
@@ -140,21 +140,21 @@ class _Reader:
         if match and width <= self.indent:
             self.begin([match["name"]], match["text"])
         else:
-            self.continued(line)
+            self.append_line(line)
 
     def numpy(self, line: str) -> None:
         """Read a line of a NumPy section."""
         if not line.strip() or line.startswith(" "):
-            self.continued(line)
+            self.append_line(line)
         elif match := _NUMPY_ITEM.match(line):
             self.begin([name.strip(" *") for name in match["names"].split(",")], "")
 
     def begin(self, names: list[str], text: str) -> None:
         """Begin the descriptions of the parameters `names`."""
         self.current = [self.found.setdefault(name, []) for name in names]
-        self.continued(text)
+        self.append_line(text)
 
-    def continued(self, line: str) -> None:
+    def append_line(self, line: str) -> None:
         """Append a line to the current descriptions."""
         for words in self.current:
             if line.strip():
@@ -212,9 +212,9 @@ def _dataclass(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
         properties[field.name], builds[field.name] = schema, shape.build
 
     def build(value: dict[str, Any], at: Place) -> Any:
-        """Build an instance. Raises Refused if the class rejects the members."""
+        """Build an instance. Raises UnfitValue if the class rejects the members."""
         members = {name: builds[name](item, (at, name)) for name, item in value.items()}
-        return _constructed(cls, at, (), members)
+        return _construct(cls, at, (), members)
 
     return Shape(_object(cls, properties, required), build)
 
@@ -251,7 +251,7 @@ def _named_tuple(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
     if items:
         schema["prefixItems"] = items
     listed = array_builder(lambda index: fields[index].build, list)
-    return Shape(schema, lambda value, at: _constructed(cls, at, listed(value, at), {}))
+    return Shape(schema, lambda value, at: _construct(cls, at, listed(value, at), {}))
 
 
 def _hints(cls: Any, hint: Any, shapes: Shapes, where: str) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _hints(cls: Any, hint: Any, shapes: Shapes, where: str) -> dict[str, Any]:
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
         raise SignatureError(f"{where}: a type can't be resolved: {error}") from None
     given = dict(zip(getattr(cls, "__parameters__", ()), get_args(hint), strict=False))
-    return {name: _substituted(kind, given) for name, kind in hints.items()} if given else hints
+    return {name: _substitute(kind, given) for name, kind in hints.items()} if given else hints
 
 
 def add_default(schema: dict[str, Any], default: Any) -> None:
@@ -280,10 +280,10 @@ def _object(
     for name, text in documented.items():
         if name in properties:
             properties[name].setdefault("description", text)
-    return closed(properties, required)
+    return closed_object(properties, required)
 
 
-def closed(properties: dict[str, dict[str, Any]], required: list[str]) -> dict[str, Any]:
+def closed_object(properties: dict[str, dict[str, Any]], required: list[str]) -> dict[str, Any]:
     """Return the schema of an object that has these properties and no others."""
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
@@ -291,11 +291,11 @@ def closed(properties: dict[str, dict[str, Any]], required: list[str]) -> dict[s
     return {**schema, "additionalProperties": False}
 
 
-def _constructed(cls: Any, at: Place, args: Any, members: dict[str, Any]) -> Any:
+def _construct(cls: Any, at: Place, args: Any, members: dict[str, Any]) -> Any:
     try:
         return cls(*args, **members)
     except (ValueError, TypeError, ArithmeticError, AssertionError) as error:
-        raise Refused(at, f"{cls.__name__} does not accept it: {str(error)[:200]}") from None
+        raise UnfitValue(at, f"{cls.__name__} does not accept it: {str(error)[:200]}") from None
 
 
 def _is_required(cls: Any, name: str, hint: Any) -> bool:
@@ -313,7 +313,7 @@ def _is_required(cls: Any, name: str, hint: Any) -> bool:
     return name in cls.__required_keys__
 
 
-def _substituted(hint: Any, given: dict[Any, Any]) -> Any:
+def _substitute(hint: Any, given: dict[Any, Any]) -> Any:
     if hint in given:
         return given[hint]
     parameters = getattr(hint, "__parameters__", ())
@@ -339,7 +339,7 @@ class Parameter:
     build: Build
 
     @property
-    def required(self) -> bool:
+    def is_required(self) -> bool:
         """Return whether the parameter has no default."""
         return self.default is inspect.Parameter.empty
 
@@ -393,7 +393,7 @@ def schema_of(
         if parameter.kind is parameter.POSITIONAL_ONLY:
             order.append(parameter.name)
         named = parameter.name in inject  # its type may be one that isn't imported
-        hint = None if named else _resolved(parameter.annotation, namespace, where)
+        hint = None if named else _resolve_type(parameter.annotation, namespace, where)
         if named or _is_injected(hint, inject):
             injected.append(parameter.name)
             continue
@@ -405,17 +405,17 @@ def schema_of(
             add_default(schema, parameter.default)
         properties[parameter.name] = schema
         arguments.append(Parameter(parameter.name, parameter.default, shape.build))
-    required = [argument.name for argument in arguments if argument.required]
-    schema = closed(properties, required) | ({"$defs": shapes.defs} if shapes.defs else {})
+    required = [argument.name for argument in arguments if argument.is_required]
+    schema = closed_object(properties, required) | ({"$defs": shapes.defs} if shapes.defs else {})
     return Signature(
         name=name,
         description=doc.description,
         parameters=schema,
-        returns=_returned(function, namespace, titled=titled),
+        returns=_result_schema(function, namespace, titled=titled),
         arguments=tuple(arguments),
         injected=tuple(injected),
         order=tuple(order),
-        validator=_checked(schema, name),
+        validator=_check_schema(schema, name),
     )
 
 
@@ -470,7 +470,7 @@ def _refuse_variadic(parameter: inspect.Parameter, name: str) -> None:
         )
 
 
-def _resolved(annotation: Any, namespace: dict[str, Any], where: str) -> Any:
+def _resolve_type(annotation: Any, namespace: dict[str, Any], where: str) -> Any:
     """Return the type of an annotation. Raises SignatureError.
 
     Annotations are resolved one at a time: an injected one may name a class that isn't imported.
@@ -490,14 +490,14 @@ def _is_injected(hint: Any, inject: Collection[str | type]) -> bool:
     return any(isinstance(option, type) and issubclass(option, wanted) for option in options)
 
 
-def _returned(
+def _result_schema(
     function: Callable[..., Any], namespace: dict[str, Any], *, titled: bool
 ) -> dict[str, Any] | None:
     """Return the schema of the result, {} if it can't be described: it is only informative."""
     annotation = inspect.signature(function).return_annotation
     shapes = Shapes(namespace, describe, titled=titled)
     try:
-        hint = _resolved(annotation, namespace, "return")
+        hint = _resolve_type(annotation, namespace, "return")
         if hint is types.NoneType:
             return None
         schema = shapes.of(hint, "return").schema
@@ -506,7 +506,7 @@ def _returned(
     return {**schema, "$defs": shapes.defs} if shapes.defs else schema
 
 
-def _checked(schema: dict[str, Any], name: str) -> Validator:
+def _check_schema(schema: dict[str, Any], name: str) -> Validator:
     try:
         return Validator(schema, formats=FORMATS)
     except SchemaError as error:  # only by constraints in Annotated

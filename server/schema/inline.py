@@ -35,11 +35,11 @@ class _Inliner:
     def schema(self, node: Any, trail: tuple[str, ...]) -> Any:
         """Return `node` written out; `trail` lists the references that enclose it."""
         self.level += 1
-        written = self.written(node, trail)
+        written = self.write_out(node, trail)
         self.level -= 1
         return written
 
-    def written(self, node: Any, trail: tuple[str, ...]) -> Any:
+    def write_out(self, node: Any, trail: tuple[str, ...]) -> Any:
         """Return `node` written out, without counting a level."""
         if isinstance(node, list):
             return [self.schema(item, trail) for item in node]

@@ -177,7 +177,7 @@ def multiple_of(site: Site, operand: int | float) -> Check:
 
 def pattern(site: Site, operand: str) -> Check | None:
     """Build the check of `pattern`; None if it does not compile."""
-    found = compiled(site, "pattern", [operand])
+    found = compile_patterns(site, "pattern", [operand])
     message = f"expected text matching {show(operand)}"
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
@@ -188,14 +188,14 @@ def pattern(site: Site, operand: str) -> Check | None:
     return check if found else None
 
 
-def compiled(site: Site, keyword: str, sources: list[str]) -> list[Pattern]:
+def compile_patterns(site: Site, keyword: str, sources: list[str]) -> list[Pattern]:
     """Return the patterns that compile; each of the others is a problem of the schema."""
     found = []
     for source in sources:
         try:
             found.append(site.pattern(source))
         except PatternError as error:
-            site.bad(keyword, str(error))
+            site.add_problem(keyword, str(error))
     return found
 
 
@@ -441,7 +441,7 @@ def check_null(node: Node, at: Place, run: Run) -> None:
 
 def pattern_properties(site: Site, operand: Mapping[str, Any]) -> Check:
     """Build the check of `patternProperties`."""
-    patterns = compiled(site, "patternProperties", list(operand))
+    patterns = compile_patterns(site, "patternProperties", list(operand))
     nodes = [site.inside(sub, "patternProperties", name) for name, sub in operand.items()]
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
@@ -459,7 +459,7 @@ def pattern_properties(site: Site, operand: Mapping[str, Any]) -> Check:
 def additional_properties(site: Site, operand: Any) -> Check:
     """Build the check of `additionalProperties`."""
     known = site.schema.get("properties", {})
-    patterns = compiled(site, "", list(site.schema.get("patternProperties", ())))
+    patterns = compile_patterns(site, "", list(site.schema.get("patternProperties", ())))
     node = site.inside(operand, "additionalProperties")
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
@@ -539,7 +539,7 @@ def items(site: Site, operand: Any) -> Check | None:
         return rest_of_items(site, operand, "items", start)
     if not site.modern:
         return prefix_items(site, operand, "items")
-    site.bad("items", f"expected a schema, got {describe(operand)}")
+    site.add_problem("items", f"expected a schema, got {describe(operand)}")
     return None
 
 

@@ -321,7 +321,7 @@ def limited(kind: Kind, most: int) -> Kind:
     return replace(kind, holds=holds, most=most)
 
 
-def about(kind: Kind, title: str, description: str, **more: Any) -> Kind:
+def with_title(kind: Kind, title: str, description: str, **more: Any) -> Kind:
     """Return the kind with texts for people, and further keywords for forms."""
     return replace(kind, form={"title": title, "description": description, **more})
 

@@ -31,11 +31,11 @@ _INTO = re.compile(r'"\$ref":"#/(?!(?:\$defs|definitions)/[^/"]*")')
 def portable(schema: dict[str, Any], *, rename: bool = True) -> tuple[dict[str, Any], str]:
     """Return (the portable schema of a tool's arguments, a description of what it can't express).
 
-    `rename`: also rename arguments; the caller must then map them back with `renamed`. The
+    `rename`: also rename arguments; the caller must then map them back with `original_names`. The
     description is "" if nothing is lost, or if it would be longer than MAX_WORDS.
     """
-    found = _said(_alone(schema))
-    names = {theirs: safe for safe, theirs in renamed(schema).items()} if rename else {}
+    found = _simplify(_alone(schema))
+    names = {theirs: safe for safe, theirs in original_names(schema).items()} if rename else {}
     found.pop("$schema", None)
     more = {key: found.pop(key) for key in _CHOICES if key in found}
     if more:  # its meaning depends on the choices
@@ -50,7 +50,7 @@ def portable(schema: dict[str, Any], *, rename: bool = True) -> tuple[dict[str, 
     return found, words if len(words) <= MAX_WORDS else ""
 
 
-def renamed(schema: dict[str, Any]) -> dict[str, str]:
+def original_names(schema: dict[str, Any]) -> dict[str, str]:
     """Return offered name -> original name of the arguments that are renamed."""
     members = _alone(schema).get("properties")
     names = members if isinstance(members, dict) else {}
@@ -70,7 +70,7 @@ def _alone(schema: dict[str, Any]) -> dict[str, Any]:
     return inline(schema) if moves else schema
 
 
-def _said(schema: dict[str, Any]) -> dict[str, Any]:
+def _simplify(schema: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for keyword, operand in schema.items():
         if keyword in IN_MAP and isinstance(operand, dict):
@@ -91,7 +91,7 @@ def _said(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _sub(schema: Any, keyword: str) -> Any:
     if isinstance(schema, dict):
-        return _said(schema)
+        return _simplify(schema)
     return {} if schema is True and keyword not in _MAY_BE_FALSE else schema
 
 

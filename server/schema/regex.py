@@ -203,10 +203,10 @@ class _Reader:
         """Parse terms up to `|`, `)` or the end."""
         parts: list[Part] = []
         while self.at < len(self.source) and self.source[self.at] not in "|)":
-            parts.append(self.quantified(self.atom(depth)))
+            parts.append(self.quantifier(self.atom(depth)))
         return Part("seq", tuple(parts))
 
-    def quantified(self, atom: Part) -> Part:
+    def quantifier(self, atom: Part) -> Part:
         """Parse an optional quantifier behind `atom`."""
         match = self.take(r"(?:[*+?]|\{([0-9]{1,10})(,?)([0-9]{0,10})\})\??")
         if not match:
@@ -272,7 +272,7 @@ class _Reader:
             return Part("edge", mark=edge[0])
         if group := self.take(r"k<(\w+)>|([1-9][0-9]{0,2})"):
             return Part("back", mark=group[1] or group[2])
-        return self.set(self.escaped())
+        return self.set(self.char_escape())
 
     def char_class(self) -> Ranges:
         """Parse a character class whose `[` was read."""
@@ -294,9 +294,9 @@ class _Reader:
         char = self.next()
         if char != "\\":
             return _only(char)
-        return _only("\b") if self.take("b") else self.escaped()
+        return _only("\b") if self.take("b") else self.char_escape()
 
-    def escaped(self) -> Ranges:
+    def char_escape(self) -> Ranges:
         """Parse a character escape whose backslash was read, and return its set."""
         char = self.next()
         if char.lower() in _CLASSES:
@@ -404,7 +404,7 @@ class Pattern:
 
     def __init__(self, source: str, max_cost: int = MAX_COST) -> None:
         tree, self.cost = parse_and_cost(source, max_cost)
-        tree = _shortened(tree)
+        tree = _shorten_tail(tree)
         self.cost += _Loops(tree).effort // PER_COST
         self._price = lru_cache(100)(partial(_price, tree))
         if self.price(SHORT) > MAX_STEPS:
@@ -427,7 +427,7 @@ class Pattern:
         return self._expression.search(text) is not None
 
 
-def _shortened(tree: Part) -> Part:
+def _shorten_tail(tree: Part) -> Part:
     """Return the tree with a repetition at its end cut to its minimum.
 
     Whether a text contains a match does not change.
@@ -553,15 +553,15 @@ class _Loops:
 
 def _price(tree: Part, length: int) -> int:
     """Return the steps of a search: it begins at every place, unless the pattern is anchored."""
-    starts = 1 if _anchored(tree) else length + 1
+    starts = 1 if _is_anchored(tree) else length + 1
     return int(min(starts * _work(tree, length + 1, ())[1], COUNTLESS)) // STEP
 
 
-def _anchored(part: Part) -> bool:
+def _is_anchored(part: Part) -> bool:
     if part.kind == "alt":
-        return all(map(_anchored, part.parts))
+        return all(map(_is_anchored, part.parts))
     return part.mark == "^" or (
-        part.kind in ("seq", "group") and any(map(_anchored, part.parts[:1]))
+        part.kind in ("seq", "group") and any(map(_is_anchored, part.parts[:1]))
     )
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from .. import strict_json
 from .keywords import TYPES, identity, is_number
 from .report import NOTHING, Finding, Mismatch, Node, Run, describe, path, pointer_at, show
-from .validate import Validator, remembered
+from .validate import Validator, cached_validator
 
 ROUNDS = 20  # a repair may uncover the next: a string, its object, the object's members
 
@@ -31,7 +31,7 @@ _WORDS |= {"false": False, "no": False, "off": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class RepairResult:
     """`value` with the repairs made; `errors` are the mismatches that remain."""
 
     value: Any
@@ -39,12 +39,12 @@ class Repaired:
     errors: list[Mismatch]
 
 
-def repair(value: Any, schema: Any) -> Repaired:
+def repair(value: Any, schema: Any) -> RepairResult:
     """Validate `value` and repair it where possible; `value` itself is not changed.
 
     `schema` is a schema or a Validator. Raises SchemaError.
     """
-    validator = schema if isinstance(schema, Validator) else remembered(schema)
+    validator = schema if isinstance(schema, Validator) else cached_validator(schema)
     return _Mender().mend(validator.root, value)
 
 
@@ -54,7 +54,7 @@ class _Mender:
     def __init__(self) -> None:
         self.run = Run()
 
-    def mend(self, node: Node, value: Any) -> Repaired:
+    def mend(self, node: Node, value: Any) -> RepairResult:
         """Repair until nothing is wrong or nothing can be repaired, in at most ROUNDS rounds."""
         repairs: list[Mismatch] = []
         first: dict[str, Finding] = {}  # the original finding of each place
@@ -73,7 +73,7 @@ class _Mender:
                 break
             findings = node.findings(value, self.run)
         left = [first.get(pointer_at(finding.at), finding).mismatch() for finding in findings]
-        return Repaired(value, repairs, left)
+        return RepairResult(value, repairs, left)
 
     def fixes(self, findings: list[Finding]) -> dict[str, tuple[Finding, Any]]:
         """Return place -> (finding, new value), at most one per place and none inside another."""
@@ -120,7 +120,7 @@ def _of_type(finding: Finding, mender: _Mender) -> Any:
     return NOTHING
 
 
-def _listed(finding: Finding, mender: _Mender) -> Any:
+def _allowed_value(finding: Finding, mender: _Mender) -> Any:
     """Return the one allowed value with the same text, such as "9" for 9; else NOTHING."""
     value, allowed = finding.wanted
     if isinstance(value, str):
@@ -130,7 +130,7 @@ def _listed(finding: Finding, mender: _Mender) -> Any:
     return same[0] if len(same) == 1 else NOTHING
 
 
-def _formatted(finding: Finding, mender: _Mender) -> Any:
+def _fix_format(finding: Finding, mender: _Mender) -> Any:
     """Return the text without surrounding blanks, with T for a blank, or a UUID with hyphens."""
     name, test = finding.wanted
     text = finding.value.strip()
@@ -163,9 +163,9 @@ def _once(finding: Finding, mender: _Mender) -> Any:
 
 _MENDERS: dict[str, Callable[[Finding, _Mender], Any]] = {
     "type": _of_type,
-    "enum": _listed,
-    "const": _listed,
-    "format": _formatted,
+    "enum": _allowed_value,
+    "const": _allowed_value,
+    "format": _fix_format,
     "anyOf": _alternative,
     "oneOf": _alternative,
     "uniqueItems": _once,

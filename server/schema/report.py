@@ -58,7 +58,7 @@ class Finding(NamedTuple):
         return Mismatch(pointer_at(self.at), self.keyword, self.message + got)
 
 
-class Exhausted(Exception):
+class BudgetError(Exception):
     """Value and schema together exceed the budget of work.
 
     An exception, because below `not` a finding would count as a fit.
@@ -82,10 +82,10 @@ class Run:
             self.findings.append(Finding(at, keyword, message, value, wanted))
 
     def spend(self, steps: int, reason: str = "too much work to check this value") -> None:
-        """Charge `steps` of about 1 µs for expensive work, before doing it. Raises Exhausted."""
+        """Charge `steps` of about 1 µs for expensive work, before doing it. Raises BudgetError."""
         self.steps -= steps
         if self.steps < 0:
-            raise Exhausted(reason)
+            raise BudgetError(reason)
 
     @property
     def full(self) -> bool:
@@ -108,7 +108,7 @@ class Node:
         self.tracks = False  # whether an unevaluated* keyword needs its own set of seen keys
 
     def check(self, value: Any, at: Place, run: Run, seen: Seen = None) -> None:
-        """Report every problem of `value` to the run. Raises Exhausted."""
+        """Report every problem of `value` to the run. Raises BudgetError."""
         run.steps -= 1
         if run.steps < 0:
             run.spend(0)
@@ -137,7 +137,7 @@ class Node:
         run.findings = []
         try:
             self.check(value, None, run)
-        except Exhausted as error:
+        except BudgetError as error:
             return [Finding(None, "limit", str(error))]
         except RecursionError:
             return [Finding(None, "limit", "nested too deeply to be checked")]

@@ -2,7 +2,7 @@
 
 Used by `generate` and `records`, and through them by `convert`. The schema and the builder of a
 type are made by one function, so that they agree. A builder gets (JSON value, its place), may rely
-on the schema, and raises Refused if the type itself rejects the value. A type that can't be
+on the schema, and raises UnfitValue if the type itself rejects the value. A type that can't be
 described exactly is refused when the tool is registered, with the reason and a remedy.
 """
 
@@ -38,7 +38,7 @@ class SignatureError(TypeError):
     """A function or type that can't be described to a model; the message has reason and remedy."""
 
 
-class Refused(ValueError):
+class UnfitValue(ValueError):
     """A value that fits the schema, but not the Python type."""
 
     def __init__(self, at: Place, message: str) -> None:
@@ -96,7 +96,7 @@ class Shapes:
         if hint is None:
             hint = types.NoneType
         if known := scalar(hint):
-            return Shape(known[0], _guarded(known[1]))
+            return Shape(known[0], _guard(known[1]))
         if isinstance(hint, typing.TypeVar):
             if hint.__constraints__:
                 return self._union(hint.__constraints__, where)
@@ -179,7 +179,7 @@ class Shapes:
         validators: list[Validator] = []
 
         def build(value: Any, at: Place) -> Any:
-            """Build the value by the first fitting alternative. Raises Refused if there is none."""
+            """Build the value by the first fitting alternative. Raises UnfitValue if none fits."""
             if not validators:  # not earlier: defs are complete only after all types are described
                 validators.extend(self.validator(shape.schema) for shape in shapes)
             fits = [
@@ -189,11 +189,11 @@ class Shapes:
             ]
             float_first = isinstance(value, float)
             fits.sort(key=lambda shape: (shape.schema.get("type") == "number") != float_first)
-            refused = Refused(at, "fits none of the alternatives")
+            refused = UnfitValue(at, "fits none of the alternatives")
             for shape in fits:
                 try:
                     return shape.build(value, at)
-                except Refused as error:
+                except UnfitValue as error:
                     refused = error
             raise refused
 
@@ -288,21 +288,21 @@ def array_builder(item: Callable[[int], Build], kind: Callable[[Any], Any]) -> B
     def build(value: list[Any], at: Place) -> Any:
         """Build the items, then the collection."""
         built = [item(index)(member, (at, index)) for index, member in enumerate(value)]
-        return _guarded(kind)(built, at)  # the members of a set must be hashable
+        return _guard(kind)(built, at)  # the members of a set must be hashable
 
     return build
 
 
-def _guarded(build: Callable[[Any], Any]) -> Build:
-    def guarded(value: Any, at: Place) -> Any:
-        """Build the value. Raises Refused for ValueError, ArithmeticError and TypeError."""
+def _guard(build: Callable[[Any], Any]) -> Build:
+    def build_value(value: Any, at: Place) -> Any:
+        """Build the value. Raises UnfitValue for ValueError, ArithmeticError and TypeError."""
         try:
             return build(value)
         except (ValueError, ArithmeticError, TypeError) as error:
             reason = f"can't be used: {str(error)[:200]}, got {describe(value)}"
-            raise Refused(at, reason) from None
+            raise UnfitValue(at, reason) from None
 
-    return guarded
+    return build_value
 
 
 def type_name(hint: Any) -> str:

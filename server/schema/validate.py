@@ -16,7 +16,7 @@ from typing import Any
 
 from ..strict_json import depth_exceeds, dumps
 from . import keywords
-from .compile import Compiler, Format, Keywords, Shape, Unresolved
+from .compile import Compiler, Format, Keywords, Shape, UnresolvedReference
 from .formats import FORMATS
 from .keywords import TYPES, bound, is_number, size
 from .regex import MAX_COST
@@ -28,7 +28,7 @@ __all__ = [
     "Schemas",
     "Validator",
     "check_schema",
-    "remembered",
+    "cached_validator",
     "validate",
 ]
 
@@ -74,7 +74,7 @@ class Validator:
         self.schema = json.loads(text)  # our own copy: nodes are found by identity
         try:
             compiled = Compiler(self.schema, KEYWORDS, formats, documents, max_cost)
-        except Unresolved as error:
+        except UnresolvedReference as error:
             raise SchemaError([Mismatch("", "$id", str(error))]) from None
         if compiled.problems:
             raise SchemaError(compiled.problems, compiled.cost)
@@ -107,7 +107,7 @@ class Schemas:
         """Return the compiled schema. Raises SchemaError, also when the budget is used up."""
         if self._cost <= self._max_cost:
             try:
-                found = remembered(schema)
+                found = cached_validator(schema)
             except SchemaError as error:
                 self._cost += error.cost
                 raise
@@ -129,7 +129,7 @@ def validate(value: Any, schema: Any, *, formats: bool = True) -> list[Mismatch]
     `value` consists of JSON types: dict, list, str, int, float, bool, None. The compiled schema is
     cached by its text, so repeated calls are cheap; a `Validator` also saves the cache lookup.
     """
-    return remembered(schema, formats).errors(value)
+    return cached_validator(schema, formats).errors(value)
 
 
 def check_schema(schema: Any, max_cost: int = MAX_COST) -> list[Mismatch]:
@@ -141,13 +141,13 @@ def check_schema(schema: Any, max_cost: int = MAX_COST) -> list[Mismatch]:
     together cost more than `max_cost`, and sizes beyond the limits of this package.
     """
     try:
-        remembered(schema, max_cost=max_cost)
+        cached_validator(schema, max_cost=max_cost)
     except SchemaError as error:
         return error.errors
     return []
 
 
-def remembered(schema: Any, formats: bool = True, max_cost: int = MAX_COST) -> Validator:
+def cached_validator(schema: Any, formats: bool = True, max_cost: int = MAX_COST) -> Validator:
     """Return the cached Validator of this schema, compiling it if needed. Raises SchemaError."""
     key = _text(schema), formats
     found = _remembered.pop(key, None)

@@ -177,11 +177,11 @@ def _check(document: Any) -> list[Message] | None:
             errors=[Misfit(("version",), f"expected at most {VERSION}").error()],
         )
     messages, places = None, list[int]()
-    if (found := content_blocks.settled(document)) is not None:
+    if (found := content_blocks.convert_document(document)) is not None:
         messages, places = found
         document = {**document, "messages": messages}
     misfits = shape_misfits(document)
-    refuse("session_invalid", [_as_sent(each, places).error() for each in misfits])
+    refuse("session_invalid", [_with_sent_index(each, places).error() for each in misfits])
     schemas = Schemas()
     tools = islice(tool_misfits(document.get("tools", []), schemas), MAX_ERRORS)
     refuse("session_invalid", [Misfit(("tools", *at), said).error() for at, said, *_ in tools])
@@ -189,7 +189,7 @@ def _check(document: Any) -> list[Message] | None:
     return messages
 
 
-def _as_sent(misfit: Misfit, places: list[int]) -> Misfit:
+def _with_sent_index(misfit: Misfit, places: list[int]) -> Misfit:
     """Return a misfit with the index its message had before content blocks were converted."""
     match misfit.place:
         case ("messages", int(index), *rest) if places:
@@ -197,7 +197,7 @@ def _as_sent(misfit: Misfit, places: list[int]) -> Misfit:
     return misfit
 
 
-def opening(
+def opening_events(
     session: Session,
     defaults: Session,
     agent: AgentDefinition,
@@ -214,15 +214,19 @@ def opening(
     warnings found earlier.
     """
     session_id = session.get("id") or new_id("ses")
-    filled = list(_filled_messages(session.get("messages") or [], new_id))
+    filled = list(_fill_messages(session.get("messages") or [], new_id))
     user = _last_user(session, filled)
     mode = _mode(session, defaults)
     changes = [
         *([] if "id" in session else [put("id", value=session_id)]),
-        *_filled(session, defaults, now_ms),
-        *_missing(session, _with_limits(defaults, agent, mode)),
+        *_fill_session(session, defaults, now_ms),
+        *_add_missing(session, _with_limits(defaults, agent, mode)),
         *_other_limits(session, defaults, agent, mode),
-        *([put("config", "agent", value=agent)] if agent_definition.of(session) != agent else []),
+        *(
+            [put("config", "agent", value=agent)]
+            if agent_definition.definition_of(session) != agent
+            else []
+        ),
         *_ledger(session),
         *_open_interrupts(session),
         *_compactions(session),
@@ -232,9 +236,9 @@ def opening(
         run["host"] = host
     if mode:
         run["mode"] = mode
-    said = [*remarks, *prompts.remarks(session.get("config", {}).get("prompt") or {})]
-    if said:
-        run["warnings"] = said
+    warnings = [*remarks, *prompts.remarks(session.get("config", {}).get("prompt") or {})]
+    if warnings:
+        run["warnings"] = warnings
     if "output" in session and session.get("run", {}).get("message") != user:
         changes.append(drop("output"))
     events = [run_started(session_id, run, now_ms)]
@@ -293,7 +297,7 @@ def _unanswered_ids(session: Session) -> set[str]:
 # -- fill -----------------------------------------------------------------------------------------
 
 
-def _filled(session: Session, defaults: Session, now_ms: int) -> Iterator[Change]:
+def _fill_session(session: Session, defaults: Session, now_ms: int) -> Iterator[Change]:
     if not session.get("start_time"):
         now = datetime.fromtimestamp(now_ms // 1000, UTC)
         value = session.get("startTime") or now.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -328,7 +332,9 @@ def title(messages: list[Message]) -> str:
     return ""
 
 
-def _missing(node: Mapping[str, Any], defaults: Mapping[str, Any], *path: str) -> Iterator[Change]:
+def _add_missing(
+    node: Mapping[str, Any], defaults: Mapping[str, Any], *path: str
+) -> Iterator[Change]:
     """Yield the operations that add defaults for missing keys, at every depth.
 
     A provider is one unit: a session's provider is never completed from the server's.
@@ -337,13 +343,13 @@ def _missing(node: Mapping[str, Any], defaults: Mapping[str, Any], *path: str) -
         if key not in node or (node[key] is None and value is not None and not path):
             yield put(*path, key, value=value)
         elif isinstance(value, dict) and isinstance(node[key], dict) and key != "provider":
-            yield from _missing(node[key], value, *path, key)
+            yield from _add_missing(node[key], value, *path, key)
 
 
 def _mode(session: Session, defaults: Session) -> str:
     """Return the mode that is set in the session or the configuration, "" to use the agent's."""
-    own = session.get("config", {}).get("yaa", {})
-    return str(own.get("mode", defaults["config"]["yaa"].get("mode")) or "")
+    settings = session.get("config", {}).get("yaa", {})
+    return str(settings.get("mode", defaults["config"]["yaa"].get("mode")) or "")
 
 
 def _with_limits(defaults: Session, agent: AgentDefinition, mode: str) -> Session:
@@ -356,17 +362,19 @@ def _other_limits(
     session: Session, defaults: Session, agent: AgentDefinition, mode: str
 ) -> Iterator[Change]:
     """Yield changes of limits that another agent or mode filled in and that are unchanged since."""
-    own: Mapping[str, Any] = session.get("config", {}).get("limits") or {}
-    wanted = defaults["config"]["limits"]
+    session_limits: Mapping[str, Any] = session.get("config", {}).get("limits") or {}
+    default_limits = defaults["config"]["limits"]
     chosen = str(session.get("run", {}).get("mode") or "")
-    before = agent_definition.limits(agent_definition.of(session), wanted, chosen)
-    now = agent_definition.limits(agent, wanted, mode)
-    for name, limit in now.items():
-        if name in own and own[name] == before.get(name) != limit:
+    old_limits = agent_definition.limits(
+        agent_definition.definition_of(session), default_limits, chosen
+    )
+    new_limits = agent_definition.limits(agent, default_limits, mode)
+    for name, limit in new_limits.items():
+        if name in session_limits and session_limits[name] == old_limits.get(name) != limit:
             yield put("config", "limits", name, value=limit)
 
 
-def _filled_messages(messages: list[Message], new_id: Callable[[str], str]) -> Iterator[Change]:
+def _fill_messages(messages: list[Message], new_id: Callable[[str], str]) -> Iterator[Change]:
     for index, message in enumerate(messages):
         if "id" not in message:
             yield {"op": "add", "path": pointer(index, "id"), "value": new_id("msg")}
@@ -453,11 +461,11 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> RunInfo:
         elif payload.get("continue") is not True:
             run["declined"] = "limit"
         else:
-            counters |= _extended(run, interrupt, payload.get("extend", {}))
+            counters |= _extend_counters(run, interrupt, payload.get("extend", {}))
     return run
 
 
-def _extended(run: RunInfo, interrupt: Interrupt, extend: Json) -> dict[str, int]:
+def _extend_counters(run: RunInfo, interrupt: Interrupt, extend: Json) -> dict[str, int]:
     """Return the counters after "continue", with room for the extension or the whole limit."""
     name, allowed = interrupt.get("limit"), _counter(interrupt.get("allowed"))
     if name == "max_consecutive_errors":

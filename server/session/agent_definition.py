@@ -80,7 +80,7 @@ def read(name: str, value: Any) -> tuple[AgentDefinition, list[Error]]:
         return {}, [Misfit((), said).error()]
     if not isinstance(value, dict):
         return {}, [Misfit((), "expected an object with the keys of an agent").error()]
-    found: Any = _spelled(value)
+    found: Any = _replace_aliases(value)
     errors = [each.error() for each in validate(found, SCHEMA)]
     if not errors and (wrong := check_schema(found.get("output_schema", True))):
         errors = [Misfit(("output_schema",), str(wrong[0])).error()]
@@ -96,7 +96,7 @@ def read(name: str, value: Any) -> tuple[AgentDefinition, list[Error]]:
     return found, []
 
 
-def narrowed(
+def narrow_definition(
     brought: AgentDefinition, limits: Mapping[str, Any]
 ) -> tuple[AgentDefinition, list[str]]:
     """Return a definition without permissions beyond the server's, and the places of those.
@@ -115,7 +115,7 @@ def narrowed(
 
 
 def left_out_remark(name: str, left_out: list[str]) -> RunWarning:
-    """Return the entry of `run.warnings` for the places that `narrowed` left out."""
+    """Return the entry of `run.warnings` for the places that `narrow_definition` left out."""
     places = [place[:200] for place in left_out[:MAX_NAMED]]
     message = (
         f"The agent {name} comes with this session and is not one of this server's, so it cannot"
@@ -148,7 +148,7 @@ def warnings(definition: AgentDefinition) -> list[str]:
     return [remark["message"] for remark in remarks(texts)]
 
 
-def unmatched(
+def unmatched_names(
     names: Iterable[str], tools: Collection[str], *, exact: bool = False
 ) -> Iterator[str]:
     """Yield a message for each name that matches no tool; `*` matches anything.
@@ -168,8 +168,8 @@ def unmatched(
 
 def unknown_tools(definition: AgentDefinition, tools: Collection[str]) -> list[str]:
     """Return messages about names in `tools` and `policy` that match no tool."""
-    listed = unmatched(definition.get("tools", ()), tools)
-    policy = unmatched(definition.get("policy", {}), tools, exact=True)
+    listed = unmatched_names(definition.get("tools", ()), tools)
+    policy = unmatched_names(definition.get("policy", {}), tools, exact=True)
     places = ((pointer("tools"), listed), (pointer("policy"), policy))
     return [f"{place}: {text}" for place, texts in places for text in texts]
 
@@ -179,7 +179,7 @@ def matches(pattern: str, tools: Iterable[str]) -> bool:
     return any(map(patterns.names((pattern,)), tools))
 
 
-def of(session: Mapping[str, Any]) -> AgentDefinition:
+def definition_of(session: Mapping[str, Any]) -> AgentDefinition:
     """Return the definition in the session, {} if it has none yet."""
     found: AgentDefinition | None = session.get("config", {}).get("agent")
     return found or {}
@@ -190,12 +190,12 @@ def names(definition: AgentDefinition, tool: str) -> bool:
     return any(each.casefold() == tool for each in definition.get("tools") or ())
 
 
-def word(session: Mapping[str, Any], tool: str, *, page: bool) -> str:
+def policy_word(session: Mapping[str, Any], tool: str, *, page: bool) -> str:
     """Return the agent's policy for a tool: auto, ask, deny, or "" for none.
 
     `page`: it is a client tool. Agents do not list those.
     """
-    definition = of(session)
+    definition = definition_of(session)
     listed = definition.get("tools")
     if listed is not None and not page and tool not in MACHINERY:
         if not patterns.names(listed)(tool):
@@ -206,12 +206,12 @@ def word(session: Mapping[str, Any], tool: str, *, page: bool) -> str:
 def wants_finish(session: Session) -> bool:
     """Return whether a run of this session can end only by a call of `finish`."""
     strict = session["config"]["yaa"].get("require_finish_tool")
-    return bool(strict or of(session).get("require_finish_tool"))
+    return bool(strict or definition_of(session).get("require_finish_tool"))
 
 
 def lists_finish(session: Session) -> bool:
     """Return whether the session's agent offers `finish`; true if it lists no tools."""
-    listed = of(session).get("tools")
+    listed = definition_of(session).get("tools")
     return listed is None or "finish" in listed
 
 
@@ -242,7 +242,7 @@ def limits(definition: AgentDefinition, defaults: Mapping[str, Any], mode: str =
     return {**defaults, **rounds, **definition.get("limits", {})}
 
 
-def _spelled(value: dict[str, Any]) -> Json:
+def _replace_aliases(value: dict[str, Any]) -> Json:
     """Replace aliases of keys, and join a prompt that is a list of lines."""
     found = dict(value)
     if "providerType" in found:  # an alias; its values may be upper case

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from ..types import Grant, Interrupt, Json, LedgerEntry, Session, ToolCall
 
 
-def unattended(session: Session) -> bool:
+def is_unattended(session: Session) -> bool:
     """Return whether no person can approve or answer: calls that would ask are then denied."""
     return session["config"].get("yaa", {}).get("unattended") is True
 
@@ -50,7 +50,7 @@ class Toolbox(Protocol):
         """Return the verdict on one call."""
         ...
 
-    def declared(self, session: Session) -> list[Json]:
+    def declarations(self, session: Session) -> list[Json]:
         """Return the tools that are declared to the model."""
         ...
 
@@ -101,7 +101,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Given:
+class ClientResult:
     """Record the result from the client: `payload` is its answer, {content, is_error?}."""
 
     call: ToolCall
@@ -109,14 +109,14 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Send:
+class SendToClient:
     """Answer the call with a notice that it was sent to the client, which acts on that event."""
 
     call: ToolCall
     args: Json
 
 
-Job = Execute | Recover | Reply | Given | Send
+Job = Execute | Recover | Reply | ClientResult | SendToClient
 
 
 @dataclass(frozen=True)

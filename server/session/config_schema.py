@@ -16,7 +16,7 @@ from typing import Any
 
 from ..schema import kinds
 from ..schema.compile import DRAFT_2020
-from ..schema.kinds import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, about
+from ..schema.kinds import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, with_title
 from ..schema.validate import check_schema
 from ..strict_json import pointer
 from ..types import Json, RunWarning
@@ -56,13 +56,13 @@ _PAUSE = kinds.number(f"a number of seconds, 0 to {MAX_PAUSE_S}", most=MAX_PAUSE
 
 
 def _choice(title: str, text: str, names: tuple[str, ...]) -> Kind:
-    return about(kinds.one_of(*names), title, text)
+    return with_title(kinds.one_of(*names), title, text)
 
 
 def _object(title: str, text: str, is_open: bool = False, /, **fields: Kind) -> Kind:
     """Return objects. `is_open`: unknown members have a meaning; the others are kept as well."""
     kind = kinds.object_of(fields)
-    return about(kind, title, text, properties={}, additionalProperties=is_open)
+    return with_title(kind, title, text, properties={}, additionalProperties=is_open)
 
 
 def _hints(**members: Kind) -> dict[str, Kind]:
@@ -76,7 +76,7 @@ def _hints(**members: Kind) -> dict[str, Kind]:
 def _any(title: str, text: str, *types: str) -> Kind:
     """Return what forms describe as of these types; it refuses nothing."""
     kind = types[0] if len(types) == 1 else list(types)
-    return about(ANY, title, text, type=kind)
+    return with_title(ANY, title, text, type=kind)
 
 
 def _usable_schema(value: Any, place: Place, found: Misfits) -> None:
@@ -94,23 +94,25 @@ _MODEL_SETTINGS = _object(
     "Further members of the request to the model. Any field of the vendor's may be added.",
     True,
     **_hints(
-        use_custom_temp=about(FLAG, "Use the temperature below", "Without it none is sent."),
-        temperature=about(
+        use_custom_temp=with_title(FLAG, "Use the temperature below", "Without it none is sent."),
+        temperature=with_title(
             kinds.number("", most=2),
             "Temperature",
             "How freely the model chooses its words; 0 is least.",
         ),
-        top_p=about(_SHARE, "Top P", "Choose among the likeliest words of this share."),
-        top_k=about(COUNT, "Top K", "Choose among so many of the likeliest words."),
-        min_p=about(_SHARE, "Min P", "Leave out words less likely than this share of the best."),
+        top_p=with_title(_SHARE, "Top P", "Choose among the likeliest words of this share."),
+        top_k=with_title(COUNT, "Top K", "Choose among so many of the likeliest words."),
+        min_p=with_title(
+            _SHARE, "Min P", "Leave out words less likely than this share of the best."
+        ),
         presence_penalty=_any("Presence penalty", "New subjects.", "number"),
         frequency_penalty=_any("Frequency penalty", "Fewer repetitions.", "number"),
         seed=_any("Seed", "The same number gives similar answers.", "integer", "null"),
         stop=_any("Stop", "Texts at which the answer ends.", "string", "array", "null"),
-        reasoning_effort=about(
+        reasoning_effort=with_title(
             TEXT, "Reasoning effort", "As the vendor calls it: low, medium, high."
         ),
-        parallel_tool_calls=about(
+        parallel_tool_calls=with_title(
             FLAG, "Several calls at once", "Whether one answer may make several."
         ),
     ),
@@ -118,26 +120,28 @@ _MODEL_SETTINGS = _object(
 _COSTS = _object(
     "Prices",
     "Of 1,000 tokens of each kind, instead of one price.",
-    input=about(NUMBER, "Read", "Tokens of a request."),
-    output=about(NUMBER, "Written", "Tokens of an answer."),
-    cached=about(NUMBER, "Read from the cache", "Tokens that the provider had kept."),
-    cache_write=about(NUMBER, "Written to the cache", "Tokens that the provider keeps."),
-    total=about(NUMBER, "Any", "Tokens of every kind."),
+    input=with_title(NUMBER, "Read", "Tokens of a request."),
+    output=with_title(NUMBER, "Written", "Tokens of an answer."),
+    cached=with_title(NUMBER, "Read from the cache", "Tokens that the provider had kept."),
+    cache_write=with_title(NUMBER, "Written to the cache", "Tokens that the provider keeps."),
+    total=with_title(NUMBER, "Any", "Tokens of every kind."),
 )
 _PROVIDER = _object(
     "Provider",
     "Which model answers: one of the server's by name, or one of your own with address and key.",
-    name=about(TEXT, "Provider of the server", "Its name; auto is the server's default."),
-    api_url=about(TEXT, "Address", "Of your own provider: its base or full address.", format="uri"),
-    api_key=about(
+    name=with_title(TEXT, "Provider of the server", "Its name; auto is the server's default."),
+    api_url=with_title(
+        TEXT, "Address", "Of your own provider: its base or full address.", format="uri"
+    ),
+    api_key=with_title(
         TEXT_OR_NONE,
         "Key",
         "For that address. It is stored in the session, and sent nowhere else.",
         format="password",
     ),
-    model_name=about(TEXT_OR_NONE, "Model", "Empty: the provider's default."),
+    model_name=with_title(TEXT_OR_NONE, "Model", "Empty: the provider's default."),
     **_hints(
-        preset=about(
+        preset=with_title(
             TEXT, "Vendor", "Of your own provider: openai, anthropic, deepseek, ollama, …"
         ),
         api=_choice("API", "Which one your own provider speaks.", APIS),
@@ -146,8 +150,10 @@ _PROVIDER = _object(
         "Kind of model",
         "What the model can do.",
         **_hints(
-            is_function_call=about(FLAG, "Calls functions", "Off: tools are described in words."),
-            is_reasoning=about(
+            is_function_call=with_title(
+                FLAG, "Calls functions", "Off: tools are described in words."
+            ),
+            is_reasoning=with_title(
                 FLAG, "Thinks first", "A reasoning model, which takes no temperature."
             ),
         ),
@@ -155,13 +161,15 @@ _PROVIDER = _object(
     model_settings=replace(
         _MODEL_SETTINGS, form=_MODEL_SETTINGS.form | {"title": "Settings of this provider"}
     ),
-    max_tokens=about(LIMIT, "Longest answer", f"Tokens. {_NONE}"),
+    max_tokens=with_title(LIMIT, "Longest answer", f"Tokens. {_NONE}"),
     **_hints(
-        max_context=about(LIMIT, "Window", f"Tokens of a request that the model can read. {_NONE}"),
+        max_context=with_title(
+            LIMIT, "Window", f"Tokens of a request that the model can read. {_NONE}"
+        ),
         tool_mode=_choice("How tools are called", "Of your own provider.", TOOL_MODES),
     ),
-    cost_per_ktoken=about(LIMIT, "Price", "Of 1,000 tokens of your own provider."),
-    cost_unit=about(TEXT_OR_NONE, "Currency", "Of the price, such as CNY."),
+    cost_per_ktoken=with_title(LIMIT, "Price", "Of 1,000 tokens of your own provider."),
+    cost_unit=with_title(TEXT_OR_NONE, "Currency", "Of the price, such as CNY."),
     **_hints(
         costs=_COSTS,
         extra_body=_object(
@@ -172,60 +180,62 @@ _PROVIDER = _object(
 _YAA = _object(
     "Agent",
     "How the agent works and answers.",
-    language=about(
+    language=with_title(
         TEXT_OR_NONE, "Answer language", "In words, such as 中文 or French. Empty: any."
     ),
-    auto_title=about(FLAG, "Title by the model", "One extra model call names the session."),
-    mode=about(
+    auto_title=with_title(FLAG, "Title by the model", "One extra model call names the session."),
+    mode=with_title(
         kinds.leaf(_mode_or_none, f"one of {', '.join(MODES)}", {"type": ["string", "null"]}),
         "Mode",
         "How tools are used. Empty: as the agent says.",
         examples=list(MODES),
     ),
-    output_schema=about(
+    output_schema=with_title(
         kinds.object_of(words="a JSON Schema, or null for none", none=True, more=_usable_schema),
         "Structure of the answer",
         "A JSON Schema. " + _NONE,
     ),
-    max_context=about(
+    max_context=with_title(
         LIMIT, "Longest request", f"Tokens, if that is less than the model's window. {_NONE}"
     ),
-    stream=about(FLAG, "Stream", "Answer with events, where the request leaves the choice."),
-    unattended=about(FLAG, "Nobody is there", "Tools that would ask are not run."),
+    stream=with_title(FLAG, "Stream", "Answer with events, where the request leaves the choice."),
+    unattended=with_title(FLAG, "Nobody is there", "Tools that would ask are not run."),
     tool_mode=_choice("How tools are called", "auto: as the model can.", TOOL_MODES),
-    require_finish_tool=about(
+    require_finish_tool=with_title(
         FLAG, "Finish by a tool", "Only the finish tool completes the session."
     ),
-    tool_detail=about(FLAG, "Tools in brief", "One line for each tool; the model asks for more."),
-    result_schema=about(FLAG, "Say what tools return", "In the description of each."),
-    progress_hint=about(FLAG, "Count the steps", "Tell the model how many are left."),
+    tool_detail=with_title(
+        FLAG, "Tools in brief", "One line for each tool; the model asks for more."
+    ),
+    result_schema=with_title(FLAG, "Say what tools return", "In the description of each."),
+    progress_hint=with_title(FLAG, "Count the steps", "Tell the model how many are left."),
     reply=_choice("Reply", "full: the session; delta: what this run added.", REPLIES),
 )
 _RETRY = _object(
     "Retry",
     "When a call of the model fails before its answer began.",
-    times=about(
+    times=with_title(
         kinds.number(f"a whole number, 0 to {MAX_RETRIES}", most=MAX_RETRIES, whole=True),
         "Times",
         "Extra attempts.",
     ),
-    delay=about(_PAUSE, "Pause", "Seconds before the first; doubled each time."),
+    delay=with_title(_PAUSE, "Pause", "Seconds before the first; doubled each time."),
 )
 _LLM_API = _object(
     "Model",
     "Which model is called, and how.",
     provider=_PROVIDER,
     model_settings=_MODEL_SETTINGS,
-    max_tokens=about(_COUNT_OR_NONE, "Longest answer", f"Tokens. {_NONE}"),
+    max_tokens=with_title(_COUNT_OR_NONE, "Longest answer", f"Tokens. {_NONE}"),
     retry=kinds.as_one(
         _RETRY, f"times (0 to {MAX_RETRIES}) and delay (0 to {MAX_PAUSE_S} seconds)"
     ),
-    request_timeout=about(_SECONDS, "Time for an answer", "Seconds, all attempts together."),
-    first_byte_timeout=about(_SECONDS, "Time until it begins", "Seconds."),
-    idle_timeout=about(_SECONDS, "Time between two parts", "Seconds."),
-    interval=about(_PAUSE, "Interval", "Least seconds between two calls of this session."),
-    stream=about(FLAG, "Stream", "Let the model stream."),
-    tool_choice=about(
+    request_timeout=with_title(_SECONDS, "Time for an answer", "Seconds, all attempts together."),
+    first_byte_timeout=with_title(_SECONDS, "Time until it begins", "Seconds."),
+    idle_timeout=with_title(_SECONDS, "Time between two parts", "Seconds."),
+    interval=with_title(_PAUSE, "Interval", "Least seconds between two calls of this session."),
+    stream=with_title(FLAG, "Stream", "Let the model stream."),
+    tool_choice=with_title(
         TEXT_OR_NONE,
         "Tool that must be called",
         "Its name, required, auto or none. null is the model's choice.",
@@ -234,23 +244,23 @@ _LLM_API = _object(
 _TOOL_LIMITS = _object(
     "Of one tool call",
     "What a call of a tool may use.",
-    wall_s=about(NUMBER, "Time", "Seconds."),
-    cpu_s=about(NUMBER, "Computing time", "Seconds."),
-    memory_mb=about(NUMBER, "Memory", "MB."),
-    file_mb=about(NUMBER, "Largest file", "MB."),
-    disk_mb=about(NUMBER, "Disk", "MB, of the whole workspace."),
-    output_kb=about(NUMBER, "Output", "KB."),
-    processes=about(NUMBER, "Processes", "At one time."),
-    open_files=about(NUMBER, "Open files", "At one time."),
+    wall_s=with_title(NUMBER, "Time", "Seconds."),
+    cpu_s=with_title(NUMBER, "Computing time", "Seconds."),
+    memory_mb=with_title(NUMBER, "Memory", "MB."),
+    file_mb=with_title(NUMBER, "Largest file", "MB."),
+    disk_mb=with_title(NUMBER, "Disk", "MB, of the whole workspace."),
+    output_kb=with_title(NUMBER, "Output", "KB."),
+    processes=with_title(NUMBER, "Processes", "At one time."),
+    open_files=with_title(NUMBER, "Open files", "At one time."),
 )
 _LIMITS = _object(
     "Limits",
     "What one message of the user may use. The server's are never exceeded.",
-    max_steps=about(LIMIT, "Steps", f"Model calls. {_NONE}"),
-    max_wall_s=about(LIMIT, "Time", f"Seconds, without those in which you are asked. {_NONE}"),
-    max_tokens=about(LIMIT, "Tokens", f"Of all model calls together. {_NONE}"),
-    max_cost_micro=about(LIMIT, "Cost", f"Millionths of the provider's unit. {_NONE}"),
-    max_consecutive_errors=about(
+    max_steps=with_title(LIMIT, "Steps", f"Model calls. {_NONE}"),
+    max_wall_s=with_title(LIMIT, "Time", f"Seconds, without those in which you are asked. {_NONE}"),
+    max_tokens=with_title(LIMIT, "Tokens", f"Of all model calls together. {_NONE}"),
+    max_cost_micro=with_title(LIMIT, "Cost", f"Millionths of the provider's unit. {_NONE}"),
+    max_consecutive_errors=with_title(
         LIMIT, "Errors in a row", f"Calls that name no tool or have bad arguments. {_NONE}"
     ),
     on_limit=_choice(
@@ -265,24 +275,28 @@ _LIMITS = _object(
 _CONTEXT = _object(
     "Context",
     "How the model's view of a long session is made smaller.",
-    enabled=about(FLAG, "Make it smaller", "When it gets long."),
-    budget=about(POSITIVE, "Budget", "Tokens of a request at most, whatever the window."),
-    trigger_ratio=about(_SHARE, "Begins at", "Share of the window."),
-    target_ratio=about(_SHARE, "Ends at", "Share of that."),
-    max_messages=about(_COUNT_OR_NONE, "Begins at messages", f"At so many. {_NONE}"),
-    keep_turns=about(COUNT, "Turns to keep", "Their results stay, and they are summed up last."),
-    keep_messages=about(COUNT, "Messages to keep", "They are shortened last."),
-    large_chars=about(COUNT, "A large message", "Has so many characters."),
-    preview_chars=about(COUNT, "Preview", "Characters that stay at its beginning and its end."),
-    ingest_tokens=about(
+    enabled=with_title(FLAG, "Make it smaller", "When it gets long."),
+    budget=with_title(POSITIVE, "Budget", "Tokens of a request at most, whatever the window."),
+    trigger_ratio=with_title(_SHARE, "Begins at", "Share of the window."),
+    target_ratio=with_title(_SHARE, "Ends at", "Share of that."),
+    max_messages=with_title(_COUNT_OR_NONE, "Begins at messages", f"At so many. {_NONE}"),
+    keep_turns=with_title(
+        COUNT, "Turns to keep", "Their results stay, and they are summed up last."
+    ),
+    keep_messages=with_title(COUNT, "Messages to keep", "They are shortened last."),
+    large_chars=with_title(COUNT, "A large message", "Has so many characters."),
+    preview_chars=with_title(
+        COUNT, "Preview", "Characters that stay at its beginning and its end."
+    ),
+    ingest_tokens=with_title(
         _COUNT_OR_NONE, "Largest whole result", "Tokens. null is a tenth of the budget."
     ),
-    min_saving=about(_SHARE, "Least saving", "Share; a pass that saves less is not made."),
-    window_runs=about(_COUNT_OR_NONE, "Last runs only", f"Send so many. {_NONE}"),
+    min_saving=with_title(_SHARE, "Least saving", "Share; a pass that saves less is not made."),
+    window_runs=with_title(_COUNT_OR_NONE, "Last runs only", f"Send so many. {_NONE}"),
     summary=_choice("Summaries", "extract: made of sentences; llm: by a model.", SUMMARIES),
-    summary_ratio=about(_SHARE, "Length of a summary", "Share of what it stands for."),
-    summary_timeout_s=about(_SECONDS, "Time for a summary", "Seconds."),
-    strategies=about(
+    summary_ratio=with_title(_SHARE, "Length of a summary", "Share of what it stands for."),
+    summary_timeout_s=with_title(_SECONDS, "Time for a summary", "Seconds."),
+    strategies=with_title(
         kinds.as_one(
             kinds.list_of(kinds.one_of(*STRATEGIES)),
             f"an array of names: {', '.join(STRATEGIES)}",
@@ -290,15 +304,15 @@ _CONTEXT = _object(
         "Strategies",
         "Which may be used.",
     ),
-    exempt_tools=about(TEXTS, "Tools whose results stay whole", "By name."),
-    retain_tool=about(FLAG, "Let the model choose", "Offer it a tool that keeps messages."),
+    exempt_tools=with_title(TEXTS, "Tools whose results stay whole", "By name."),
+    retain_tool=with_title(FLAG, "Let the model choose", "Offer it a tool that keeps messages."),
 )
 _TOOL = _object(
     "Tool",
     "A tool's rules.",
-    auto_approve=about(FLAG, "Run without asking", "As far as the server allows."),
-    deny=about(FLAG, "Never run", "In this session."),
-    network=about(
+    auto_approve=with_title(FLAG, "Run without asking", "As far as the server allows."),
+    deny=with_title(FLAG, "Never run", "In this session."),
+    network=with_title(
         replace(kinds.one_of(*NETWORKS), words="off, proxy or full"),
         "Network",
         "Only less than the server allows.",
@@ -308,13 +322,13 @@ _PROMPT = _object(
     "Prompt",
     "Sections of the system prompt; those that stand here replace the default.",
     **{
-        name: about(
+        name: with_title(
             ANY,
             name,
             text,
             type="string",
             default=prompts.default(name),
-            **{"x-placeholders": list(prompts.named(name))},
+            **{"x-placeholders": list(prompts.placeholders_of(name))},
         )
         for name, text in prompts.ABOUT.items()
     },
@@ -327,10 +341,10 @@ CONFIG = _object(
     limits=_LIMITS,
     context=_CONTEXT,
     prompt=kinds.limited(_PROMPT, MOST["config/prompt"]),
-    tool=about(
+    tool=with_title(
         kinds.object_of(each=_TOOL), "Tools", "Rules of this session for single tools, by name."
     ),
-    agent=about(
+    agent=with_title(
         kinds.object_of(
             {
                 "limits": kinds.OBJECT,
@@ -424,12 +438,14 @@ def _unknown(node: Any, schema: Json, at: KeyPath, tools: Collection[str]) -> It
                 yield _remark((*at, key), (*at, near), "names no tool")
             yield from _unknown(value, others, (*at, key), tools)
         elif others is False:
-            yield _remark((*at, key), _meant(key, known, at), "is no setting, and does nothing")
+            yield _remark(
+                (*at, key), _similar_key(key, known, at), "is no setting, and does nothing"
+            )
         elif key not in ALIASES and (near := _near(key, known, LIKELY)):
             yield _remark((*at, key), (*at, near), "is sent to the model as it is")
 
 
-def _meant(key: str, known: Collection[str], at: KeyPath) -> KeyPath | None:
+def _similar_key(key: str, known: Collection[str], at: KeyPath) -> KeyPath | None:
     """Return the place of the most similar key, None if there is none.
 
     In this order: the same name elsewhere, a similar one here, a similar one elsewhere.

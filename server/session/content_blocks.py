@@ -1,8 +1,8 @@
 """Convert content blocks of AgentScope and Anthropic's API to session messages and back. Pure.
 
-`accept` calls `settled` before the check; `from_blocks` and `to_blocks` are for programs. A block
-`tool_use` becomes a call of the assistant's message, a block `tool_result` a tool message. Unknown
-blocks stay as they are, and messages without known blocks are not changed.
+`accept` calls `convert_document` before the check; `from_blocks` and `to_blocks` are for programs.
+A block `tool_use` becomes a call of the assistant's message, a block `tool_result` a tool message.
+Unknown blocks stay as they are, and messages without known blocks are not changed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROLES = {"USER": "user", "ASSISTANT": "assistant", "SYSTEM": "system", "TOOL": "
 SPELLINGS = tuple(ROLES)  # to look for any value in, even a list
 
 
-def settled(document: Mapping[str, Any]) -> tuple[list[Any], list[int]] | None:
+def convert_document(document: Mapping[str, Any]) -> tuple[list[Any], list[int]] | None:
     """Return (session messages, index of the original of each), None if there are no blocks.
 
     `document` may be any JSON object.
@@ -45,7 +45,7 @@ def from_blocks(messages: Iterable[Json]) -> list[Json]:
     A single text block becomes a string.
     """
     given = list(messages)
-    converted = settled({"messages": given})
+    converted = convert_document({"messages": given})
     return [_of_text(message) for message in (given if converted is None else converted[0])]
 
 
@@ -180,7 +180,7 @@ def _result(block: Json, rest: Json, waiting: dict[str, list[str]]) -> Json:
             ids.remove(call_id)
             name = name or tool
     content = next((block[key] for key in ("content", "output") if key in block), "")
-    found: Json = {"role": "tool", "tool_call_id": call_id, "content": _said(content)}
+    found: Json = {"role": "tool", "tool_call_id": call_id, "content": _result_content(content)}
     if name:
         found["name"] = name
     if block.get("is_error") is True or block.get("isError") is True:
@@ -188,7 +188,7 @@ def _result(block: Json, rest: Json, waiting: dict[str, list[str]]) -> Json:
     return found
 
 
-def _said(content: Any) -> Any:
+def _result_content(content: Any) -> Any:
     """Return the content of a result: text, parts, or the JSON of anything else."""
     if isinstance(content, dict) and "type" in content:
         content = [content]

@@ -263,11 +263,11 @@ def encrypted_value(kind: str, entity_id: str, **marks: Any) -> Event:
         "type": "REASONING_ENCRYPTED_VALUE",
         "subtype": kind,
         "entityId": entity_id,
-        "encryptedValue": sealed(**marks),
+        "encryptedValue": encrypted_text(**marks),
     }
 
 
-def sealed(**marks: Any) -> str:
+def encrypted_text(**marks: Any) -> str:
     """Return the text of an `encryptedValue`.
 
     It has the same data as metadata, which older clients drop.

@@ -47,14 +47,14 @@ def patch(root: Any, operation: Change, parts: list[str]) -> None:
                 del root[last]
             else:
                 key = _shared(last) if len(last) <= SHORT else last  # keys repeat in every session
-                root[key] = own(operation["value"])
+                root[key] = copy_json(operation["value"])
     elif isinstance(root, list):
         index = len(root) if last == "-" and op == "add" else array_index(last)
         if index is not None and index < len(root) + (op == "add"):
             if op == "add":
-                root.insert(index, own(operation["value"]))
+                root.insert(index, copy_json(operation["value"]))
             elif op == "replace":
-                root[index] = own(operation["value"])
+                root[index] = copy_json(operation["value"])
             else:
                 del root[index]
 
@@ -82,11 +82,11 @@ def parse_pointer(path: Any) -> list[str] | None:
     return [part.replace("~1", "/").replace("~0", "~") for part in parts] if "~" in path else parts
 
 
-def own(value: Any) -> Any:
+def copy_json(value: Any) -> Any:
     """Return a copy for the session: later folds change it, and an event must never change."""
     if isinstance(value, dict):
-        return {k: own(v) if isinstance(v, _CONTAINERS) else v for k, v in value.items()}
-    return [own(item) for item in value] if isinstance(value, list) else value
+        return {k: copy_json(v) if isinstance(v, _CONTAINERS) else v for k, v in value.items()}
+    return [copy_json(item) for item in value] if isinstance(value, list) else value
 
 
 # -- result places --------------------------------------------------------------------------------
@@ -164,8 +164,8 @@ class Places:
             while at < len(self._messages) and role_is_tool(self._messages[at]):
                 at += 1
             ids = (message.get("tool_call_id") for message in self._messages[start:at])
-            found = {each for each in ids if isinstance(each, str)}
-            self._blocks[place] = self._before(at), found
+            call_ids = {each for each in ids if isinstance(each, str)}
+            self._blocks[place] = self._before(at), call_ids
         return self._blocks[place]
 
 
@@ -284,8 +284,8 @@ def run_started(session: Session, event: Event) -> None:
     session.pop("finish_reason", None)
     if not has_messages(session):
         session["messages"] = []
-    if isinstance(run := extra(event).get("run"), dict):
-        session["run"] = own(run)
+    if isinstance(run := yaa_metadata(event).get("run"), dict):
+        session["run"] = copy_json(run)
 
 
 def run_finished(session: Session, event: Event) -> None:
@@ -301,7 +301,7 @@ def run_error(session: Session, event: Event) -> None:
 
     Without the message if its id is missing or already used.
     """
-    details = extra(event)
+    details = yaa_metadata(event)
     message_id = details.get("message_id")
     if isinstance(message_id, str) and find_message(session, message_id) is None:
         message: Message = {"id": message_id, "role": "error", "content": event["message"]}
@@ -324,7 +324,7 @@ def state_snapshot(session: Session, event: Event) -> None:
         document: Any = session  # the keys are not literals
         for key in [key for key in document if key != "messages"]:
             del document[key]
-        document.update({k: own(v) for k, v in snapshot.items() if k != "messages"})
+        document.update({k: copy_json(v) for k, v in snapshot.items() if k != "messages"})
 
 
 def state_delta(session: Session, event: Event) -> None:
@@ -359,8 +359,8 @@ def messages_snapshot(session: Session, event: Event) -> None:
         names = metadata.get(SNAPSHOT) if isinstance(metadata, dict) else None
         if isinstance(names, list):
             lifted = {n: LIFTED[n] for n in names if isinstance(n, str) and n in LIFTED}
-            ours = {n: own(message[at]) for n, at in lifted.items() if at in message}
-            found.append(own(extra(message)) | ours)
+            own_fields = {n: copy_json(message[at]) for n, at in lifted.items() if at in message}
+            found.append(copy_json(yaa_metadata(message)) | own_fields)
     session["messages"] = found
 
 
@@ -378,7 +378,7 @@ def text_end(session: Session, event: Event) -> None:
     if message is None:
         return
     message.pop("open", None)
-    details = extra(event)
+    details = yaa_metadata(event)
     if isinstance(details.get("meta"), dict):
         message["meta"] = details["meta"]
     if "reasoning_details" in details:
@@ -387,7 +387,7 @@ def text_end(session: Session, event: Event) -> None:
 
 def think_start(session: Session, event: Event) -> None:
     """Start the reasoning of a message, opening the message if it does not exist."""
-    details = extra(event)
+    details = yaa_metadata(event)
     if not isinstance(message_id := details.get("message_id"), str):
         return
     reasoning = reasoning_of(open_message(session, message_id, event))
@@ -436,8 +436,8 @@ def tool_start(session: Session, event: Event, places: Places) -> None:
 def tool_end(session: Session, event: Event) -> None:
     """Store the provider's opaque `extra` with the call."""
     call = find_call(session, event["toolCallId"])
-    if call is not None and "extra" in extra(event):
-        call["extra"] = extra(event)["extra"]
+    if call is not None and "extra" in yaa_metadata(event):
+        call["extra"] = yaa_metadata(event)["extra"]
 
 
 def tool_result(session: Session, event: Event, places: Places) -> None:
@@ -446,7 +446,7 @@ def tool_result(session: Session, event: Event, places: Places) -> None:
     The official AG-UI reducer puts it there too. The first result of a call wins; it also sets the
     state in the call log and removes the interrupts of the call.
     """
-    call_id, details = event["toolCallId"], extra(event)
+    call_id, details = event["toolCallId"], yaa_metadata(event)
     message: Message = {
         "id": event["messageId"],
         "role": "tool",
@@ -521,11 +521,11 @@ def owner_index(messages: list[Message], call_id: Any) -> int | None:
     return None
 
 
-def extra(event: Mapping[str, Any]) -> Json:
+def yaa_metadata(event: Mapping[str, Any]) -> Json:
     """Return the event's `metadata.yaa`, {} if it has none."""
     metadata = event.get("metadata")
-    ours = metadata.get("yaa") if isinstance(metadata, dict) else None
-    return ours if isinstance(ours, dict) else {}
+    own_fields = metadata.get("yaa") if isinstance(metadata, dict) else None
+    return own_fields if isinstance(own_fields, dict) else {}
 
 
 def stamp(message: Message, event: Event) -> None:

@@ -37,12 +37,12 @@ ALONE = ("max_parallel_calls", "max_request_size", "max_values")
 GROUPS = ("session", "tool")  # objects of limits
 
 
-def capped(wanted: Limits, *ceilings: Limits) -> dict[str, Any]:
+def cap_limits(base: Limits, *ceilings: Limits) -> dict[str, Any]:
     """Return limits narrowed by ceilings, such as a session's by the server's.
 
     None means no limit.
     """
-    limits = dict(wanted)
+    limits = dict(base)
     for name, ceiling in (item for each in ceilings for item in each.items()):
         if ceiling is not None:
             own = limits.get(name)
@@ -50,22 +50,22 @@ def capped(wanted: Limits, *ceilings: Limits) -> dict[str, Any]:
     return limits
 
 
-def narrowed(limits: Limits, *others: Limits) -> dict[str, Any]:
+def narrow_limits(limits: Limits, *others: Limits) -> dict[str, Any]:
     """Return `server.limits` narrowed by those of keys, which may set any of ALONE and GROUPS."""
     found = dict(limits)
     for other in others:
-        found |= capped(
+        found |= cap_limits(
             {name: found.get(name) for name in ALONE if name in found},
             {name: other[name] for name in ALONE if name in other},
         )
         for group in GROUPS:
             if group in other:
-                found[group] = capped(found.get(group) or {}, other[group])
+                found[group] = cap_limits(found.get(group) or {}, other[group])
     return found
 
 
 @dataclass(frozen=True)
-class Ceilings:
+class LimitCeilings:
     """Limits by owner of keys.
 
     server  `server.limits`
@@ -76,14 +76,14 @@ class Ceilings:
     own: Mapping[str, Limits]
 
     @classmethod
-    def of_keys(cls, server: Limits, keys: Iterable[tuple[str, Limits]]) -> Ceilings:
+    def of_keys(cls, server: Limits, keys: Iterable[tuple[str, Limits]]) -> LimitCeilings:
         """Make it from (owner, limits of a key).
 
         All keys of an owner get the narrowest limits of any.
         """
         own: dict[str, Limits] = {}
         for owner, limits in keys:
-            own[owner] = narrowed(own.get(owner, server), limits)
+            own[owner] = narrow_limits(own.get(owner, server), limits)
         return cls(server, own)
 
     def of(self, owner: str) -> Limits:

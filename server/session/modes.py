@@ -80,43 +80,43 @@ def mode_of(session: Session) -> Mode:
     return mode_named(own or agents) or FREE
 
 
-def used(mode: Mode, session: Session) -> int:
+def calls_used(mode: Mode, session: Session) -> int:
     """Count the calls since the user's last message; 0 if the mode does not limit them."""
     if mode.per_run is None:
         return 0
-    return sum(len(counted(message)) for message in answers(session))
+    return sum(len(counted_calls(message)) for message in turn_answers(session))
 
 
-def places(message: Message) -> dict[str, int]:
+def call_places(message: Message) -> dict[str, int]:
     """Return call id -> index among the counted calls of its message."""
-    return {call["id"]: place for place, call in enumerate(counted(message))}
+    return {call["id"]: place for place, call in enumerate(counted_calls(message))}
 
 
-def beyond(
+def refuse_beyond(
     mode: Mode,
     session: Session,
     call: ToolCall,
     message: Message,
-    used: int,
-    places: Mapping[str, int],
+    calls_before: int,
+    call_places: Mapping[str, int],
 ) -> Reply | None:
     """Return the result of a call that this mode does not allow, None if it may run.
 
     A call that was already asked about or started is never refused, even if the mode has changed.
-    `used` and `places` are what the functions of these names return.
+    `calls_before` and `call_places` are what the functions of these names return.
     """
     if (session["calls"].get(call["id"]) or {}).get("state", "proposed") != "proposed":
         return None
     if message["id"] == session["run"].get("summary"):
-        return _skipped(call, "Not run: the limit of this run is reached.")
+        return _skip_reply(call, "Not run: the limit of this run is reached.")
     if mode.per_run is None and mode.per_round is None:
         return None
-    place, earlier = places.get(call["id"], 0), used - len(places)
-    if mode.per_run is not None and call["id"] in places and earlier + place >= mode.per_run:
+    place, earlier = call_places.get(call["id"], 0), calls_before - len(call_places)
+    if mode.per_run is not None and call["id"] in call_places and earlier + place >= mode.per_run:
         text = f"Skipped: in mode {mode.name} {_tools(mode.per_run)} may be used. Answer now."
-        return _skipped(call, text)
+        return _skip_reply(call, text)
     if mode.per_round is not None and place >= mode.per_round:
-        return _skipped(
+        return _skip_reply(
             call,
             f"Skipped: in mode {mode.name} {_tools(mode.per_round)} is used at a time. Call it"
             " again if you still need it.",
@@ -124,12 +124,12 @@ def beyond(
     return None
 
 
-def exhausted(mode: Mode, session: Session) -> bool:
+def is_exhausted(mode: Mode, session: Session) -> bool:
     """Return whether no more tools are offered for this user message."""
-    return mode.per_run is not None and used(mode, session) >= mode.per_run
+    return mode.per_run is not None and calls_used(mode, session) >= mode.per_run
 
 
-def answers(session: Session) -> Iterator[Message]:
+def turn_answers(session: Session) -> Iterator[Message]:
     """Yield the model's complete messages since the user's last message, newest first."""
     for message in reversed(session["messages"]):
         if message["role"] == "user":
@@ -138,7 +138,7 @@ def answers(session: Session) -> Iterator[Message]:
             yield message
 
 
-def counted(message: Message) -> list[ToolCall]:
+def counted_calls(message: Message) -> list[ToolCall]:
     """Return the calls of an answer that a mode counts: all but `finish`, which ends the run."""
     calls = message.get("tool_calls") or ()
     return [call for call in calls if call["function"]["name"] != FINISH]
@@ -148,5 +148,5 @@ def _tools(number: int) -> str:
     return "one tool" if number == 1 else f"{number} tools"
 
 
-def _skipped(call: ToolCall, text: str) -> Reply:
+def _skip_reply(call: ToolCall, text: str) -> Reply:
     return Reply(call, text, "skipped", status="skipped")

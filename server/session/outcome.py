@@ -18,7 +18,7 @@ from ..strict_json import JSONError, browser_safe, dumps, loads
 from ..types import Event, Interrupt, Json, Message, Session, ToolCall
 from .events import FILLED
 from .fold import parse_pointer
-from .modes import FINISH, answers
+from .modes import FINISH, turn_answers
 
 # -- finish reason --------------------------------------------------------------------------------
 # Classify how an answer ended: normally, or by its token limit, a filter or a fault.
@@ -38,7 +38,7 @@ _WORDS: dict[Ending, tuple[str, ...]] = {
 _ENDINGS: dict[str | None, Ending] = {word: how for how, words in _WORDS.items() for word in words}
 
 
-def ending(reason: str | None) -> Ending:
+def ending_of(reason: str | None) -> Ending:
     """Return the ending for a provider's value, "" for a normal or unknown one."""
     return _ENDINGS.get(reason, "")
 
@@ -46,7 +46,7 @@ def ending(reason: str | None) -> Ending:
 def ended_by(message: Mapping[str, Any]) -> Ending:
     """Return the ending of an assistant's message, "" for a normal or unknown one."""
     reason = (message.get("meta") or {}).get("finish_reason")
-    return ending(reason if isinstance(reason, str) else None)
+    return ending_of(reason if isinstance(reason, str) else None)
 
 
 # -- structured output ----------------------------------------------------------------------------
@@ -82,12 +82,12 @@ def parameters(schema: Json) -> Json:
     }
 
 
-def unwrapped(schema: Json, args: Json) -> Any:
+def unwrap_output(schema: Json, args: Json) -> Any:
     """Return the output that arguments of `finish` contain."""
     return args if schema.get("type") == "object" else args[VALUE]
 
 
-def read(text: Any, schema: Json) -> tuple[Any, str]:
+def read_output(text: Any, schema: Json) -> tuple[Any, str]:
     """Return (value of an answer in text, "" or the error); (None, error) if it is not JSON."""
     text = text if isinstance(text, str) else ""
     fenced = _FENCED.fullmatch(text)
@@ -99,13 +99,13 @@ def read(text: Any, schema: Json) -> tuple[Any, str]:
     return value, error_text(misfits) if misfits else ""
 
 
-def misses(session: Session) -> int:
+def count_misses(session: Session) -> int:
     """Count the latest consecutive answers that should have ended the run and did not fit."""
     results = {
         m["tool_call_id"]: m.get("result") or {} for m in session["messages"] if m["role"] == "tool"
     }
     count = 0
-    for message in answers(session):
+    for message in turn_answers(session):
         calls = message.get("tool_calls") or ()
         ends = [call for call in calls if call["function"]["name"] == FINISH]
         said = [results.get(c["id"], {}).get("status") for c in ends]
@@ -184,19 +184,21 @@ def failure(session: Session, event: Event, first: int) -> Failure | None:
     if event["type"] == "RUN_ERROR":
         details = event.get("metadata", {}).get("yaa")
         code = event.get("code", "internal")
-        return Failure.of(event["message"], code, details, ran=ran(session, first))
+        return Failure.of(event["message"], code, details, ran=has_run_calls(session, first))
     for interrupt in session["interrupts"]:
         if interrupt.get("limit") == "context_overflow":
-            return Failure.of(interrupt["message"], "context_overflow", ran=ran(session, first))
+            return Failure.of(
+                interrupt["message"], "context_overflow", ran=has_run_calls(session, first)
+            )
     return None
 
 
-def stopped(session: Session, first: int) -> Failure:
+def stop_failure(session: Session, first: int) -> Failure:
     """Return the failure of a run that a stopping server cut off."""
-    return Failure.of(STOPPED, "overloaded", ran=ran(session, first))
+    return Failure.of(STOPPED, "overloaded", ran=has_run_calls(session, first))
 
 
-def ran(session: Session, first: int) -> bool:
+def has_run_calls(session: Session, first: int) -> bool:
     """Return whether a call in the messages from index `first` on was started by the server."""
     ledger = session.get("calls", {})
     return any(
@@ -212,7 +214,7 @@ def calls(session: Session, names: Mapping[str, str], run: str) -> list[Json]:
     `names`: our name of a tool -> the caller's. The ids are our own: some small providers repeat
     ids in every answer.
     """
-    asked = _asked(session)
+    asked = _interrupt_calls(session)
     messages = session["messages"] if asked else ()
     made = {call["id"]: call for each in messages for call in each.get("tool_calls") or ()}
     return [
@@ -234,13 +236,13 @@ def _exact(call: ToolCall | None, args: Any) -> str:
     return dumps(wrote if browser_safe(wrote) == args else args)
 
 
-def _asked(session: Session) -> list[Interrupt]:
+def _interrupt_calls(session: Session) -> list[Interrupt]:
     return [item for item in session["interrupts"] if item["reason"] == "client_tool"]
 
 
 def reason(session: Session) -> str:
     """Return OpenAI's finish_reason: stop, length, content_filter or tool_calls."""
-    if _asked(session):
+    if _interrupt_calls(session):
         return "tool_calls"
     if session.get("finish_reason") == "limit":
         return "length"
@@ -259,15 +261,15 @@ def is_structured(session: Session) -> bool:
 
 
 def last_words(session: Session, *, said: bool) -> str:
-    """Return the text to send at the end: the structured output, or `finished`."""
-    if _asked(session):
+    """Return the text to send at the end: the structured output, or `finish_text`."""
+    if _interrupt_calls(session):
         return ""
     if is_structured(session):
         return dumps(session["output"]) if "output" in session else ""
-    return finished(session["messages"], said=said)
+    return finish_text(session["messages"], said=said)
 
 
-def finished(messages: Sequence[Message], *, said: bool) -> str:
+def finish_text(messages: Sequence[Message], *, said: bool) -> str:
     """Return the text that the model gave to `finish` at the end, "" if it adds nothing.
 
     `said`: the caller has text of this run already. Then the text is left out if its message has
@@ -285,7 +287,7 @@ def finished(messages: Sequence[Message], *, said: bool) -> str:
     return ""
 
 
-def rewritten(session: Session, event: Event) -> Iterator[tuple[str, str]]:
+def rewritten_texts(session: Session, event: Event) -> Iterator[tuple[str, str]]:
     """Yield (id, text) of the messages whose text a hook replaced, from a CUSTOM event."""
     for change in event["value"] if event["name"] == FILLED else ():
         match parse_pointer(change["path"]):
@@ -307,7 +309,7 @@ def carrier(session: Session, first_message: int, run: str) -> Json:
     They contain calls of the server's tools, results, and opaque provider data. Sent with the
     caller's calls, and sent back with their results. `calls`: id for the caller -> our id.
     """
-    told = {f"call_{run}_{n}": item["call_id"] for n, item in enumerate(_asked(session))}
+    told = {f"call_{run}_{n}": item["call_id"] for n, item in enumerate(_interrupt_calls(session))}
     own = session["messages"][first_message:]
     messages = [each for each in own if each["role"] != "error" and not each.get("open")]
     return {"id": session["id"], "calls": told, "messages": messages}

@@ -89,7 +89,7 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= MAX_TEXT
 
 
-def told(plan: Plan) -> str:
+def plan_text(plan: Plan) -> str:
     """Return a plan as text for the model."""
     lines = [f"Goal: {plan['goal']}"] if plan.get("goal") else []
     for task in plan["tasks"]:

@@ -138,7 +138,7 @@ def default(name: str) -> str:
     return {**SECTIONS, **PROTOCOL, "title": TITLE}.get(name, "")
 
 
-def named(name: str) -> tuple[str, ...]:
+def placeholders_of(name: str) -> tuple[str, ...]:
     """Return the placeholders that are allowed in a section."""
     return () if name in ("append", "title", "systemPrompt") else PROTOCOL_FACTS.get(name, FACTS)
 
@@ -196,7 +196,7 @@ def remarks(templates: Mapping[str, Any]) -> list[RunWarning]:
                     "known": list(NAMES),
                 }
             )
-        elif isinstance(text, str) and (known := named(name)):
+        elif isinstance(text, str) and (known := placeholders_of(name)):
             wrong = sorted(set(_PLACEHOLDER.findall(text)) - set(known))[:MOST_NAMED]
             if placeholders := [f"{{{each[:MAX_NAME]}}}" for each in wrong]:
                 listed = ", ".join(placeholders)
@@ -242,7 +242,7 @@ SUM_UP = (
 )
 
 
-def with_notes(session: Session, messages: list[Message], note: str = "") -> list[Message]:
+def with_reminders(session: Session, messages: list[Message], note: str = "") -> list[Message]:
     """Return the messages with a note between consecutive answers, and `note` at the end."""
     seen: list[Message] = []
     for message in messages:
@@ -284,7 +284,7 @@ def _behind(session: Session, message: Message) -> str:
     schema = outcome.schema_of(session)
     if schema is None or message.get("id") in (None, session["run"].get("summary")):
         return GO_ON
-    _, wrong = outcome.read(message.get("content"), schema)
+    _, wrong = outcome.read_output(message.get("content"), schema)
     return f"This is not the output that is wanted: {wrong}\nCall finish with one that fits."
 
 

@@ -45,7 +45,7 @@ class Record:
     state: Json = field(default_factory=dict)
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Add a value that `news` returned."""
+        """Add a value that `new_values` returned."""
         self.runs += line.get("runs", ())
         for message in line.get("messages", ()):
             self.messages.insert(self._place(message), message)
@@ -81,7 +81,7 @@ def base_of(messages: Iterable[Message]) -> str:
     return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def news(session: Session, known: set[str]) -> Json:
+def new_values(session: Session, known: set[str]) -> Json:
     """Return what a record of this session lacks, and add the ids of its messages to `known`."""
     found = []
     for message in _split(session["messages"])[1]:
@@ -102,7 +102,9 @@ def news(session: Session, known: set[str]) -> Json:
     return {"runs": [run["id"]], "messages": found, "calls": calls, "state": state}
 
 
-def missing(document: Session, record: Record, *, resumed: str = "") -> list[Message] | None:
+def missing_messages(
+    document: Session, record: Record, *, resumed: str = ""
+) -> list[Message] | None:
     """Return the record's messages that this document lacks, None if it is no earlier state.
 
     If its call log has a call of a missing message, or the final state of a call whose result is
@@ -112,16 +114,19 @@ def missing(document: Session, record: Record, *, resumed: str = "") -> list[Mes
     messages = document.get("messages") or []
     if not record.messages or base_of(messages) != record.base:
         return None
-    said = [m for m in _split(messages)[1] if _role(m) != "error" and not m.get("open")]
-    answers = [m for m in said if _role(m) != "tool"]
+    sent = [m for m in _split(messages)[1] if _role(m) != "error" and not m.get("open")]
+    answers = [m for m in sent if _role(m) != "tool"]
     known = [m for m in record.messages if m["role"] != "tool"]
     results = {m["tool_call_id"]: m for m in record.messages if m["role"] == "tool"}
-    told = {m["tool_call_id"] for m in said if _role(m) == "tool"}
+    answered_ids = {m["tool_call_id"] for m in sent if _role(m) == "tool"}
     if len(answers) > len(known):
         return None
-    if any(_said(mine) != _said(theirs) for mine, theirs in zip(answers, known, strict=False)):
+    if any(
+        _comparable(mine) != _comparable(recorded)
+        for mine, recorded in zip(answers, known, strict=False)
+    ):
         return None
-    for message in said:
+    for message in sent:
         if _role(message) == "tool":
             kept = results.get(message["tool_call_id"])
             if kept is None or kept.get("content") != message.get("content"):
@@ -131,7 +136,7 @@ def missing(document: Session, record: Record, *, resumed: str = "") -> list[Mes
     found = [
         message
         for message in record.messages
-        if (message["tool_call_id"] not in told if message["role"] == "tool" else True)
+        if (message["tool_call_id"] not in answered_ids if message["role"] == "tool" else True)
         and id(message) not in have
     ]
     if resumed and resumed in record.runs:
@@ -143,7 +148,7 @@ def missing(document: Session, record: Record, *, resumed: str = "") -> list[Mes
     return None if any(state in AT_ITS_END for state in ended) else found
 
 
-def catching_up(session: Session, lacking: list[Message], record: Record) -> list[Event]:
+def catch_up_events(session: Session, lacking: list[Message], record: Record) -> list[Event]:
     """Return the events that bring a session to the state of the record.
 
     `session` is as the opening of the run leaves it; it is not changed.
@@ -153,21 +158,21 @@ def catching_up(session: Session, lacking: list[Message], record: Record) -> lis
     for message in lacking:
         place = _index(scratch["messages"], message["id"])
         if place is not None:  # the client has the incomplete message
-            found.append(_filled(scratch["messages"][place], message, place))
+            found.append(_fill_event(scratch["messages"][place], message, place))
             folder.apply(found[-1])
             continue
-        told = list(_told(message, record))
-        for event in told:
+        message_events = list(_message_events(message, record))
+        for event in message_events:
             folder.apply(event)
         folder.flush()
-        found += told
+        found += message_events
         place = _index(scratch["messages"], message["id"])
         if place is not None and scratch["messages"][place] != message:
-            found.append(_filled(scratch["messages"][place], message, place))
+            found.append(_fill_event(scratch["messages"][place], message, place))
             folder.apply(found[-1])
     touched = [i for m in lacking for i in (*_call_ids(m), m.get("tool_call_id")) if i]
     changes = [
-        put("calls", call_id, value=record.calls.get(call_id) or _proposed(lacking, call_id))
+        put("calls", call_id, value=record.calls.get(call_id) or _proposed_entry(lacking, call_id))
         for call_id in dict.fromkeys(touched)
         if call_id in record.calls or call_id not in session.get("calls", {})
     ]
@@ -181,7 +186,7 @@ def catching_up(session: Session, lacking: list[Message], record: Record) -> lis
     return [*found, state_delta(*changes)]
 
 
-def _told(message: Message, record: Record) -> Iterator[Event]:
+def _message_events(message: Message, record: Record) -> Iterator[Event]:
     """Yield the events by which a run would send one complete message."""
     message_id, at = message["id"], message.get("at", 0)
     content = message.get("content")
@@ -213,7 +218,7 @@ def _told(message: Message, record: Record) -> Iterator[Event]:
     yield events.text_end(message_id, message.get("meta", {}), at, reasoning.get("details"))
 
 
-def _filled(there: Mapping[str, Any], wanted: Message, place: int) -> Event:
+def _fill_event(there: Mapping[str, Any], wanted: Message, place: int) -> Event:
     """Return the event that changes the message at index `place` into `wanted`."""
     changes: Patch = [
         {"op": "add", "path": pointer(place, key), "value": value}
@@ -224,7 +229,7 @@ def _filled(there: Mapping[str, Any], wanted: Message, place: int) -> Event:
     return messages_filled(changes)
 
 
-def _proposed(messages: Iterable[Message], call_id: str) -> LedgerEntry:
+def _proposed_entry(messages: Iterable[Message], call_id: str) -> LedgerEntry:
     calls = (call for message in messages for call in message.get("tool_calls") or ())
     name = next((call["function"]["name"] for call in calls if call["id"] == call_id), "")
     return {"name": name, "state": "proposed", "attempt": 0}
@@ -251,7 +256,7 @@ def _call_ids(message: Message) -> list[str]:
     return [call["id"] for call in message.get("tool_calls") or ()]
 
 
-def _said(message: Message) -> Any:
+def _comparable(message: Message) -> Any:
     return [_role(message), message.get("content"), _calls(message)]
 
 
@@ -272,7 +277,7 @@ TOKEN_COUNTS = (
 )
 
 
-def used(session: Session, usage: Mapping[str, Any]) -> Change:
+def usage_change(session: Session, usage: Mapping[str, Any]) -> Change:
     """Return the change that adds the usage of one call to the session's."""
     total: Json = {**session.get("usage", {})}
     for name in TOKEN_COUNTS:
@@ -283,7 +288,7 @@ def used(session: Session, usage: Mapping[str, Any]) -> Change:
     return put("usage", value=total)
 
 
-def aside(session: Session, usage: Mapping[str, Any]) -> list[Change]:
+def side_call_changes(session: Session, usage: Mapping[str, Any]) -> list[Change]:
     """Return the changes after a model call outside the conversation.
 
     Its tokens and cost count, but it is no step.
@@ -291,16 +296,16 @@ def aside(session: Session, usage: Mapping[str, Any]) -> list[Change]:
     run: RunInfo = {**session["run"]}
     run["tokens"] += usage.get("total_tokens", 0)
     run["cost_micro"] += usage.get("cost_micro", 0)
-    return [put("run", value=run), used(session, usage)]
+    return [put("run", value=run), usage_change(session, usage)]
 
 
-def wasted(session: Session, failure: Event) -> list[Change]:
+def failed_call_changes(session: Session, failure: Event) -> list[Change]:
     """Return the changes after a failed model call; [] if its provider reported no usage."""
     usage = failure.get("metadata", {}).get("yaa", {}).get("usage")
-    return aside(session, usage) if usage else []
+    return side_call_changes(session, usage) if usage else []
 
 
-def answered(session: Session, message: Message, *, sums_up: bool) -> list[Change]:
+def model_call_changes(session: Session, message: Message, *, sums_up: bool) -> list[Change]:
     """Return the changes after a model call: the run's counters and new call log entries.
 
     `sums_up`: the message is the summary at a limit. It is marked as such, and is not a step.
@@ -334,7 +339,9 @@ def model_error(event: Event) -> Interrupt:
     }
 
 
-def told(session: Session, before: Mapping[str, Any], first_message: int, results: int) -> Json:
+def log_fields(
+    session: Session, before: Mapping[str, Any], first_message: int, results: int
+) -> Json:
     """Return the fields of this run's log line: no text, no arguments.
 
     `before`: the session's usage before the run. `results`: the number of tool results it added; it
@@ -361,15 +368,15 @@ def agui(model: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
     if after.get("calls", 0) == before.get("calls", 0):
         return []
 
-    def spent(name: str) -> int:
+    def difference(name: str) -> int:
         """Return the difference of one counter."""
         return int(after.get(name, 0) - before.get(name, 0))
 
     return [
         {
             "model": model,
-            "inputTokens": spent("prompt_tokens"),
-            "outputTokens": spent("completion_tokens"),
-            "totalTokens": spent("total_tokens"),
+            "inputTokens": difference("prompt_tokens"),
+            "outputTokens": difference("completion_tokens"),
+            "totalTokens": difference("total_tokens"),
         }
     ]

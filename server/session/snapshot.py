@@ -11,7 +11,14 @@ from typing import Any
 
 from ..types import Event, Json, Message, Reasoning, RunInfo, Session, ToolCall
 from . import content_blocks
-from .events import SNAPSHOT, messages_snapshot, outcome, run_started, sealed, state_snapshot
+from .events import (
+    SNAPSHOT,
+    encrypted_text,
+    messages_snapshot,
+    outcome,
+    run_started,
+    state_snapshot,
+)
 from .fold import LIFTED, digest
 from .schema import role_of
 
@@ -21,7 +28,7 @@ ERROR = "yaa.error"  # activityType of an error message, which only people read
 def events(session: Session) -> list[Event]:
     """Return the events of a session of valid shape. `messages` may be missing."""
     session = {"messages": [], **session}
-    if (found := content_blocks.settled(session)) is not None:
+    if (found := content_blocks.convert_document(session)) is not None:
         session["messages"] = found[0]
     run: RunInfo = session.get("run") or {}
     run_id = known if isinstance(known := run.get("id"), str) else "snapshot"
@@ -45,17 +52,19 @@ def events(session: Session) -> list[Event]:
 def messages(session: Session) -> Event:
     """Return MESSAGES_SNAPSHOT with all messages of the session."""
     taken = {message["id"] for message in session["messages"] if "id" in message}
-    told = [each for item in enumerate(session["messages"]) for each in _told(*item, taken)]
+    told = [
+        each for item in enumerate(session["messages"]) for each in _agui_messages(*item, taken)
+    ]
     return messages_snapshot(told)
 
 
-def _told(index: int, message: Message, taken: set[str]) -> Iterator[Json]:
+def _agui_messages(index: int, message: Message, taken: set[str]) -> Iterator[Json]:
     """Yield a message in AG-UI's form, after a message of its own for its reasoning."""
-    message_id = message.get("id") or _free(f"message-{index}", taken)
+    message_id = message.get("id") or _free_id(f"message-{index}", taken)
     reasoning = message.get("reasoning")
     if isinstance(reasoning, dict) and reasoning.get("text"):
-        yield _thought(reasoning, message_id, taken)
-    theirs = _in_their_words(message, message_id)
+        yield _reasoning_message(reasoning, message_id, taken)
+    theirs = _agui_message(message, message_id)
     lifted = [
         name
         for name, place in LIFTED.items()
@@ -66,9 +75,9 @@ def _told(index: int, message: Message, taken: set[str]) -> Iterator[Json]:
     yield {**theirs, "metadata": metadata}
 
 
-def _thought(reasoning: Reasoning, owner: str, taken: set[str]) -> Json:
+def _reasoning_message(reasoning: Reasoning, owner: str, taken: set[str]) -> Json:
     wanted = reasoning.get("id")
-    thought_id = _free(wanted if isinstance(wanted, str) else f"{owner}-thought", taken)
+    thought_id = _free_id(wanted if isinstance(wanted, str) else f"{owner}-thought", taken)
     about = {"message_id": owner}
     if isinstance(reasoning.get("field"), str):
         about["field"] = reasoning["field"]
@@ -76,7 +85,7 @@ def _thought(reasoning: Reasoning, owner: str, taken: set[str]) -> Json:
     return {"id": thought_id, "role": "reasoning", "content": text, "metadata": {"yaa": about}}
 
 
-def _in_their_words(message: Message, message_id: str) -> Json:
+def _agui_message(message: Message, message_id: str) -> Json:
     content, role = message.get("content"), role_of(message)
     if role == "error":
         said = {"message": _text(content)}
@@ -91,7 +100,7 @@ def _in_their_words(message: Message, message_id: str) -> Json:
     if role == "assistant" and (calls := message.get("tool_calls")):
         found["toolCalls"] = [_call(call) for call in calls]
     if role == "assistant" and (marks := opaque(message)):
-        found["encryptedValue"] = sealed(**marks)
+        found["encryptedValue"] = encrypted_text(**marks)
     return found
 
 
@@ -114,7 +123,7 @@ def _call(call: ToolCall) -> Json:
     if rest := {key: value for key, value in call.items() if key not in found}:
         found["metadata"] = {"yaa": rest}
     if "extra" in call:
-        found["encryptedValue"] = sealed(extra=call["extra"])
+        found["encryptedValue"] = encrypted_text(extra=call["extra"])
     return found
 
 
@@ -142,7 +151,7 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _free(wanted: str, taken: set[str]) -> str:
+def _free_id(wanted: str, taken: set[str]) -> str:
     """Return an id that no other message has: clients distinguish messages by id."""
     name, number = wanted, 2
     while name in taken:

@@ -27,11 +27,11 @@ _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 NAME = rf"(?i:(?!(?:{NEVER})\Z){_TOKEN}|{COOKIE}{_TOKEN})"  # what may be forwarded
 
 
-class Over(Exception):
+class RequestOver(Exception):
     """The request has ended, and its values are gone."""
 
 
-class Caller:
+class ForwardedValues:
     """The headers and cookies of one request that may be forwarded.
 
     `sent`: the request's headers, names in lower case. `wanted`: names of headers, and of cookies
@@ -55,10 +55,10 @@ class Caller:
         pairs = _cookies(sent.get("cookie", "")) if known else ()
         self._cookies = [(n, v) for n, v in pairs if n in known and not is_key(v)]
 
-    def forwarded(self, names: Collection[str]) -> dict[str, str]:
-        """Return the headers of these names, and one `cookie` of these cookies. Raises Over."""
+    def select_headers(self, names: Collection[str]) -> dict[str, str]:
+        """Return the headers of these names, and one `cookie` of them. Raises RequestOver."""
         if self._over:
-            raise Over
+            raise RequestOver
         found = {low: self._headers[low] for n in names if (low := n.lower()) in self._headers}
         known = {name[len(COOKIE) :] for name in names if is_cookie(name)}
         if cookies := "; ".join(f"{n}={v}" for n, v in self._cookies if n in known):
@@ -74,16 +74,16 @@ class Caller:
         return "Caller(…)"
 
 
-current: ContextVar[Caller | None] = ContextVar("yaa_caller", default=None)
+current: ContextVar[ForwardedValues | None] = ContextVar("yaa_caller", default=None)
 
 
-def forwarded(names: Collection[str]) -> dict[str, str]:
+def headers_to_forward(names: Collection[str]) -> dict[str, str]:
     """Return the headers of the current request for an API that gets `names`.
 
-    {} outside of a request, as on the command line. Raises Over.
+    {} outside of a request, as on the command line. Raises RequestOver.
     """
     held = current.get() if names else None
-    return held.forwarded(names) if held else {}
+    return held.select_headers(names) if held else {}
 
 
 def is_cookie(name: str) -> bool:

@@ -26,7 +26,7 @@ MAX_TOLD = 200  # characters of the exception's text
 
 
 @dataclass
-class Outcome:
+class ErrorCapture:
     """A context manager that runs foreign code and keeps the exception that it raised in `error`.
 
     Catches Exception and SystemExit only.
@@ -35,7 +35,7 @@ class Outcome:
     value: Any = None
     error: BaseException | None = field(default=None)
 
-    def __enter__(self) -> Outcome:
+    def __enter__(self) -> ErrorCapture:
         return self
 
     def __exit__(
@@ -50,7 +50,7 @@ class Outcome:
         return False
 
     @property
-    def told(self) -> str:
+    def error_line(self) -> str:
         """Return the exception in one line for the owner, "" if there was none."""
         if self.error is None:
             return ""
@@ -74,7 +74,7 @@ def load(path: Path, kind: str) -> ModuleType | str:
 
     `kind` is part of the module's name, so that files of different folders do not collide.
     """
-    if why := untrusted(path):
+    if why := distrust_reason(path):
         return why
     package = (__package__ or "").partition(".")[0]
     sys.modules.setdefault("yaa", sys.modules[package])  # `from yaa import …` in a checkout
@@ -82,12 +82,12 @@ def load(path: Path, kind: str) -> ModuleType | str:
     spec = importlib.util.spec_from_file_location(name, path, loader=_Source(name, str(path)))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    with Outcome() as outcome:
+    with ErrorCapture() as outcome:
         spec.loader.exec_module(module)
-    return outcome.told or module
+    return outcome.error_line or module
 
 
-def untrusted(path: Path) -> str:
+def distrust_reason(path: Path) -> str:
     """Return why this file must not be run, "" if it may be: another user may have written it."""
     try:
         about = path.stat()
@@ -104,21 +104,21 @@ def untrusted(path: Path) -> str:
     return ""
 
 
-async def awaited(function: Callable[..., Any], *args: Any) -> Outcome:
+async def run_async(function: Callable[..., Any], *args: Any) -> ErrorCapture:
     """Await an `async def` inside an Outcome."""
-    with Outcome() as outcome:
+    with ErrorCapture() as outcome:
         outcome.value = await function(*args)
     return outcome
 
 
-async def in_thread(function: Callable[..., Any], *args: Any) -> Outcome:
+async def run_in_thread(function: Callable[..., Any], *args: Any) -> ErrorCapture:
     """Run a plain function in a daemon thread, so that it does not keep the process alive.
 
     When this is cancelled the thread goes on: nothing can end one.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
-    outcome = Outcome()
+    outcome = ErrorCapture()
 
     def settle() -> None:
         """Wake the waiting task, unless it was cancelled."""

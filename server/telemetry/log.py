@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TextIO
 
 from ..runtime.run_id import run_id
 from . import tracing
-from .redact import SHORT, mask, masked, masked_whole
+from .redact import SHORT, mask, mask_all, mask_values
 
 # -- log file -------------------------------------------------------------------------------------
 # A file of lines with rotation, safe for several writing processes.
@@ -44,7 +44,7 @@ class Rotation(NamedTuple):
         return cls(round(config["max_mb"] * 1024 * 1024), config["keep"])
 
 
-class Rotated:
+class RotatingFile:
     """A file at `<path>`; `<path>.1` is its predecessor, `<path>.2` the one before."""
 
     def __init__(self, path: Path, rotation: Rotation) -> None:
@@ -100,13 +100,13 @@ class Rotated:
         keep = self._rotation.keep
         for number in range(keep - 1, 0, -1):
             with contextlib.suppress(FileNotFoundError):
-                self._numbered(number).replace(self._numbered(number + 1))
+                self._numbered_path(number).replace(self._numbered_path(number + 1))
         if keep:
-            self.path.replace(self._numbered(1))
+            self.path.replace(self._numbered_path(1))
         else:
             self.path.unlink()
 
-    def _numbered(self, number: int) -> Path:
+    def _numbered_path(self, number: int) -> Path:
         return self.path.with_name(f"{self.path.name}.{number}")
 
 
@@ -127,7 +127,7 @@ def setup(
     *,
     style: str = "text",
     stream: TextIO | None = None,
-    file: Rotated | None = None,
+    file: RotatingFile | None = None,
 ) -> None:
     """Send the log, in one of FORMATS, to `stream` (stderr by default) and to `file`, if given.
 
@@ -166,7 +166,7 @@ class File(logging.Handler):
     The first failure is reported through `tell`, and later how many lines were lost.
     """
 
-    def __init__(self, file: Rotated, tell: Callable[[logging.LogRecord], object]) -> None:
+    def __init__(self, file: RotatingFile, tell: Callable[[logging.LogRecord], object]) -> None:
         super().__init__()
         self._file, self._tell = file, tell
         self._lost = 0
@@ -209,7 +209,7 @@ class Line(logging.Formatter):
         """Return the record as one line of text."""
         head = f"{_stamp(record)} {record.levelname} {record.name}"
         marks = "".join(f" {name}={value}" for name, value in _marks().items())
-        text = safe(_text(record)) if _has_text(record) else _json(masked_whole(record.msg))
+        text = safe(_text(record)) if _has_text(record) else _json(mask_all(record.msg))
         return one_line(f"{head}{marks} {text}")
 
 
@@ -224,7 +224,7 @@ class JsonLine(logging.Formatter):
         line: dict[str, Any] = {"ts": _stamp(record), "level": record.levelname.lower()}
         line |= {"logger": record.name, **_marks()}
         if isinstance(record.msg, dict):
-            line |= masked_whole(record.msg)
+            line |= mask_all(record.msg)
         else:
             line["msg"] = safe(_text(record))
         return one_line(json.dumps(line, ensure_ascii=False, default=str))
@@ -253,10 +253,10 @@ def _json(value: Any) -> str:
 
 
 def _text(record: logging.LogRecord) -> str:
-    value = masked(record.msg)
+    value = mask_values(record.msg)
     text = _json(value) if isinstance(record.msg, dict) else str(value)
     if record.args:
-        text = text % masked(record.args)
+        text = text % mask_values(record.args)
     if record.exc_info:
         text += "\n" + logging.Formatter().formatException(record.exc_info)
     return text

@@ -112,20 +112,20 @@ class Row:
         numbers[PLACES[PID]] = os.getpid()
         self._add("yaa_process_starts_total")
 
-    def answered(self, status: int) -> None:
+    def count_response(self, status: int) -> None:
         """Count a response by its status."""
         exact = str(status)
         self._add("yaa_requests_total", exact if exact in STATUSES else f"{exact[0]}xx")
 
-    def connections(self, by: int) -> None:
+    def add_connections(self, by: int) -> None:
         """Add `by` to the number of open connections."""
         self._add("yaa_connections", by=by)
 
-    def run_began(self) -> None:
+    def count_run_start(self) -> None:
         """Count a run as going on."""
         self._add("yaa_runs")
 
-    def run_ended(
+    def count_run_end(
         self,
         session: Mapping[str, Any],
         results: Iterable[str],

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from .. import strict_json
 from ..http.client import Client, ClientError, Timeouts
 from . import log, tracing
-from .log import Rotated, Rotation
-from .redact import mask, masked_whole
+from .log import RotatingFile, Rotation
+from .redact import mask, mask_all
 from .tracing import Span
 
 BATCH = 512
@@ -54,7 +54,7 @@ class Exporter:
         last_s: float = LAST_S,
     ) -> None:
         self._url = address(config["url"])
-        self._file = Rotated(folder / config["file"], rotation) if config["file"] else None
+        self._file = RotatingFile(folder / config["file"], rotation) if config["file"] else None
         self._headers = {"content-type": "application/json", **config["headers"]}
         self._resource = {"service.name": config["service_name"], "service.version": version}
         self._most: int = config["max_queue"]
@@ -204,7 +204,7 @@ def encode(batch: list[Span], resource: Mapping[str, Any]) -> bytes:
 
 def _safe(value: Any) -> Any:
     """Return an attribute with secrets masked; nested values become JSON, long texts are cut."""
-    value = masked_whole(value)
+    value = mask_all(value)
     if isinstance(value, dict) or (isinstance(value, list) and any(map(_is_open, value))):
         value = strict_json.dumps(value)
     if isinstance(value, str) and len(value) > LONGEST:
@@ -216,7 +216,7 @@ def _is_open(value: Any) -> bool:
     return isinstance(value, dict | list)
 
 
-def _append(file: Rotated, line: bytes) -> str:
+def _append(file: RotatingFile, line: bytes) -> str:
     try:
         file.write(line)
     except OSError as error:

@@ -1,6 +1,6 @@
 """Mask secrets in everything that is written down: log lines, error texts, traces.
 
-There are two ways. `masked` looks at structure: a value is replaced if its key names a secret.
+There are two ways. `mask_values` looks at structure: a value is replaced if its key names a secret.
 `mask` looks at text: it replaces registered values, then values after a name (headers, JSON, query,
 command line, XML, prose), then the formats of vendors' keys. A harmless word may be masked if that
 avoids a leaked key; but counters such as `max_tokens: 5`, hashes and identifiers stay readable.
@@ -32,7 +32,7 @@ def register(secrets: Iterable[str]) -> None:
     _mask_short.cache_clear()
 
 
-def masked(value: Any) -> Any:
+def mask_values(value: Any) -> Any:
     """Return a copy of JSON-shaped `value` with the values of secret keys masked.
 
     Other types are returned unchanged.
@@ -41,18 +41,18 @@ def masked(value: Any) -> Any:
         pair = _names_secret(value)
         return {
             key: MASK
-            if _hides(item) and (is_secret(key) or (pair and key == "value"))
-            else masked(item)
+            if _hides_value(item) and (is_secret(key) or (pair and key == "value"))
+            else mask_values(item)
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return type(value)(masked(item) for item in value) if type(value) in _PLAIN else value
+        return type(value)(mask_values(item) for item in value) if type(value) in _PLAIN else value
     return value
 
 
-def masked_whole(value: Any) -> Any:
+def mask_all(value: Any) -> Any:
     """Return `masked(value)` with `mask` applied to every string in it."""
-    return _texts_masked(masked(value))
+    return _mask_texts(mask_values(value))
 
 
 def mask(text: str) -> str:
@@ -61,18 +61,18 @@ def mask(text: str) -> str:
 
 
 def _mask(text: str) -> str:
-    shown = _masked_text(text)
+    shown = _mask_text(text)
     if "\\u" not in shown:
         return shown
-    plain = _ESCAPE.sub(_unescaped, shown)  # JSON with escaped names
-    again = _masked_text(plain)
+    plain = _ESCAPE.sub(_unescape, shown)  # JSON with escaped names
+    again = _mask_text(plain)
     return shown if again == plain else again
 
 
 _mask_short = lru_cache(maxsize=2_048)(_mask)  # ids, names and states come again in many lines
 
 
-def _masked_text(text: str) -> str:
+def _mask_text(text: str) -> str:
     for secret in sorted(_secrets, key=len, reverse=True):
         if secret in text:
             text = text.replace(secret, MASK)
@@ -139,7 +139,7 @@ def keys_in(query: Mapping[str, Any]) -> list[str]:
     return sorted(found, key=len, reverse=True)
 
 
-def cleared(value: Any, secrets: Iterable[str]) -> Any:
+def remove_texts(value: Any, secrets: Iterable[str]) -> Any:
     """Return a copy of JSON-shaped `value` with these exact texts masked and nothing else changed.
 
     For results that people and models go on working with.
@@ -149,8 +149,10 @@ def cleared(value: Any, secrets: Iterable[str]) -> Any:
             value = value.replace(secret, MASK)
         return value
     if isinstance(value, dict):
-        return {cleared(key, secrets): cleared(item, secrets) for key, item in value.items()}
-    return [cleared(item, secrets) for item in value] if isinstance(value, list) else value
+        return {
+            remove_texts(key, secrets): remove_texts(item, secrets) for key, item in value.items()
+        }
+    return [remove_texts(item, secrets) for item in value] if isinstance(value, list) else value
 
 
 class SecretFilter:
@@ -171,7 +173,7 @@ class SecretFilter:
         """
         if not self._secrets:
             return text
-        text = cleared(self._rest + text, self._secrets)
+        text = remove_texts(self._rest + text, self._secrets)
         keep = max((_prefix_at_end(text, secret) for secret in self._secrets), default=0)
         self._rest = text[len(text) - keep :]
         return text[: len(text) - keep]
@@ -189,7 +191,7 @@ class SecretFilter:
         if not self._secrets:
             return value
         if isinstance(value, str):
-            text: str = cleared(value, self._secrets)
+            text: str = remove_texts(value, self._secrets)
             part = max(_prefix_at_end(text, secret) for secret in self._secrets)
             return text[: len(text) - part] + MASK if part >= SHORTEST_PART else text
         if isinstance(value, dict):
@@ -228,12 +230,12 @@ def _words(key: Any) -> str:
     return _CAMEL.sub(r"\1_\2", str(key)).replace("-", "_").replace(" ", "_").lower()
 
 
-def _texts_masked(value: Any) -> Any:
+def _mask_texts(value: Any) -> Any:
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, dict):
-        return {mask(str(key)): _texts_masked(item) for key, item in value.items()}
-    return [_texts_masked(item) for item in value] if isinstance(value, list | tuple) else value
+        return {mask(str(key)): _mask_texts(item) for key, item in value.items()}
+    return [_mask_texts(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _names_secret(value: dict[Any, Any]) -> bool:
@@ -242,7 +244,7 @@ def _names_secret(value: dict[Any, Any]) -> bool:
     return "value" in value and isinstance(name, str) and is_secret(name)
 
 
-def _hides(value: Any) -> bool:
+def _hides_value(value: Any) -> bool:
     return value is not None and value != "" and not isinstance(value, bool)
 
 
@@ -254,7 +256,7 @@ def _mask_pair(match: re.Match[str]) -> str:
     return f"{match[1]}{quote[0]}{MASK}{quote[0]}" if quote else f"{match[1]}{MASK}"
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     code = int(match[1], 16)
     return match[0] if code < 32 or code in (34, 92) or 0xD800 <= code < 0xE000 else chr(code)
 

@@ -26,17 +26,17 @@ INTERNAL, CLIENT = 1, 3  # SpanKind
 OK, ERROR = 1, 2  # Status.code
 
 
-class Context(NamedTuple):
+class TraceContext(NamedTuple):
     """A position in a trace.
 
-    `span_id` is "" at the root. `told`: whether the trace may be passed on to other servers,
+    `span_id` is "" at the root. `shared`: whether the trace may be passed on to other servers,
     because the caller sent it or it is exported.
     """
 
     trace_id: str
     span_id: str = ""
     sampled: bool = True
-    told: bool = False
+    shared: bool = False
 
     @property
     def traceparent(self) -> str:
@@ -44,15 +44,15 @@ class Context(NamedTuple):
         return f"00-{self.trace_id}-{self.span_id}-{'01' if self.sampled else '00'}"
 
 
-current: ContextVar[Context | None] = ContextVar("yaa_trace", default=None)
+current: ContextVar[TraceContext | None] = ContextVar("yaa_trace", default=None)
 
 
-def begin(traceparent: str = "") -> Context:
+def begin(traceparent: str = "") -> TraceContext:
     """Return the context of a request: that of its `traceparent`, else a new trace."""
-    return parse(traceparent) or Context(secrets.token_hex(16))
+    return parse(traceparent) or TraceContext(secrets.token_hex(16))
 
 
-def parse(traceparent: str) -> Context | None:
+def parse(traceparent: str) -> TraceContext | None:
     """Parse a `traceparent`; None if it is invalid.
 
     Later versions are read as far as version 00 goes (Trace Context 4.3).
@@ -62,13 +62,13 @@ def parse(traceparent: str) -> Context | None:
         return None
     if set(match[2]) == {"0"} or set(match[3]) == {"0"}:
         return None
-    return Context(match[2], match[3], bool(int(match[4], 16) & 1), told=True)
+    return TraceContext(match[2], match[3], bool(int(match[4], 16) & 1), shared=True)
 
 
-def outgoing() -> dict[str, str]:
+def trace_headers() -> dict[str, str]:
     """Return the header, or entry of MCP's `_meta`, for requests to other servers; {} for none."""
     context = current.get()
-    return {"traceparent": context.traceparent} if context and context.told else {}
+    return {"traceparent": context.traceparent} if context and context.shared else {}
 
 
 _TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
@@ -84,7 +84,7 @@ class Span:
 
     name: str
     kind: int
-    context: Context
+    context: TraceContext
     parent_id: str = ""
     start_ns: int = field(default_factory=time.time_ns)
     end_ns: int = 0
@@ -92,9 +92,9 @@ class Span:
     error: str = ""
 
 
-def child(parent: Context, name: str, kind: int = INTERNAL, **attributes: Any) -> Span:
+def child(parent: TraceContext, name: str, kind: int = INTERNAL, **attributes: Any) -> Span:
     """Return a span below `parent` that begins now."""
-    context = Context(parent.trace_id, secrets.token_hex(8), parent.sampled, parent.told)
+    context = TraceContext(parent.trace_id, secrets.token_hex(8), parent.sampled, parent.shared)
     return Span(name, kind, context, parent.span_id, attributes=attributes)
 
 
@@ -200,11 +200,11 @@ class Trace:
     def see(self, event: Event) -> None:
         """Handle an event that the session has folded."""
 
-    def asks(self, messages: list[Message], tools: list[Json]) -> None:
+    def record_request(self, messages: list[Message], tools: list[Json]) -> None:
         """Record the request that is about to be sent to the model of this step."""
 
     @contextmanager
-    def aside(self) -> Iterator[Callable[[Event], None]]:
+    def record_side_call(self) -> Iterator[Callable[[Event], None]]:
         """Trace a model call outside of the conversation.
 
         Yields the function that takes its events.
@@ -219,13 +219,13 @@ class RunTrace(Trace):
     """The spans of one run."""
 
     def __init__(
-        self, sink: Sink, context: Context, session: Session, model: str, api: Any
+        self, sink: Sink, context: TraceContext, session: Session, model: str, api: Any
     ) -> None:
         self._sink, self._session, self._model = sink, session, model
         self._outer = current.get()
         self._fixed = {**_provider(api), "gen_ai.request.model": model}
         self._run: Span | None = None
-        self._parent = Context(context.trace_id, context.span_id, told=True)
+        self._parent = TraceContext(context.trace_id, context.span_id, shared=True)
         self._chat: Span | None = None
         self._first_ns = 0
         self._tools: dict[str, Span] = {}
@@ -238,13 +238,13 @@ class RunTrace(Trace):
             handler(self, event)
             self._last_ns = time.time_ns()
 
-    def asks(self, messages: list[Message], tools: list[Json]) -> None:
+    def record_request(self, messages: list[Message], tools: list[Json]) -> None:
         """Add the messages and tools to the open `chat` span, if content is wanted."""
         if self._chat and self._sink.content:
-            self._chat.attributes |= _asked(messages, tools)
+            self._chat.attributes |= _request_attributes(messages, tools)
 
     @contextmanager
-    def aside(self) -> Iterator[Callable[[Event], None]]:
+    def record_side_call(self) -> Iterator[Callable[[Event], None]]:
         """Open a `chat` span for a model call outside of the conversation.
 
         It fails with `timeout` if no event ended the call.
@@ -252,11 +252,11 @@ class RunTrace(Trace):
         span = self._begin_chat()
         before = current.set(span.context)
         try:
-            yield lambda event: self._answered(span, event)
+            yield lambda event: self._end_chat(span, event)
         finally:
             current.reset(before)
             if "gen_ai.response.finish_reasons" not in span.attributes:
-                _failed(span, "timeout", "no answer in time")
+                _set_error(span, "timeout", "no answer in time")
             self._finish(span)
 
     def end(self) -> None:
@@ -264,7 +264,7 @@ class RunTrace(Trace):
         for span in (*self._tools.values(), self._chat, self._run):
             if span:
                 if not self._ended_well:
-                    _failed(span, "cancelled", "cut before its end")
+                    _set_error(span, "cancelled", "cut before its end")
                 self._finish(span)
         self._tools, self._chat, self._run = {}, None, None
         current.set(self._outer)
@@ -297,7 +297,7 @@ class RunTrace(Trace):
         self._ended_well = True
         for span in (self._chat, self._run):
             if span:
-                _failed(span, event["code"], event["message"])
+                _set_error(span, event["code"], event["message"])
 
     def _refused(self) -> None:
         """End the `chat` span with an error: the provider found the request too large.
@@ -305,7 +305,7 @@ class RunTrace(Trace):
         A smaller request follows.
         """
         if self._chat:
-            _failed(self._chat, "context_overflow", "the request is too large")
+            _set_error(self._chat, "context_overflow", "the request is too large")
             self._finish(self._chat)
             self._chat = None
 
@@ -325,7 +325,7 @@ class RunTrace(Trace):
             if self._first_ns:
                 seconds = (self._first_ns - span.start_ns) / 1e9
                 span.attributes["gen_ai.response.time_to_first_chunk"] = seconds
-            self._answered(span, event)
+            self._end_chat(span, event)
             self._finish(span)
             current.set(self._parent)
 
@@ -357,7 +357,7 @@ class RunTrace(Trace):
             ours = event["metadata"]["yaa"]
             if ours.get("is_error"):
                 status = (ours.get("result") or {}).get("status") or ours["state"]
-                _failed(span, str(status), "")
+                _set_error(span, str(status), "")
             if self._sink.content:
                 span.attributes["gen_ai.tool.call.result"] = event["content"]
             self._finish(span)
@@ -372,9 +372,9 @@ class RunTrace(Trace):
             span.attributes["gen_ai.conversation.id"] = session_id
         return span
 
-    def _answered(self, span: Span, event: Event) -> None:
+    def _end_chat(self, span: Span, event: Event) -> None:
         if event["type"] == "RUN_ERROR":
-            _failed(span, event["code"], event["message"])
+            _set_error(span, event["code"], event["message"])
         if event["type"] != "TEXT_MESSAGE_END":
             return
         meta = event["metadata"]["yaa"]["meta"]
@@ -404,7 +404,7 @@ _SEES: dict[str, Callable[[RunTrace, Event], None]] = {
 }
 
 
-def _failed(span: Span, kind: str, message: str) -> None:
+def _set_error(span: Span, kind: str, message: str) -> None:
     span.attributes["error.type"] = kind
     span.error = span.error or message or kind
 
@@ -427,7 +427,7 @@ def _provider(api: Any) -> Mapping[str, Any]:
 # -- content, if it is wanted ---------------------------------------------------------------------
 
 
-def _asked(messages: list[Message], tools: list[Json]) -> dict[str, Any]:
+def _request_attributes(messages: list[Message], tools: list[Json]) -> dict[str, Any]:
     system = [each for each in messages if each["role"] == "system"]
     others = [each for each in messages if each["role"] != "system"]
     return {

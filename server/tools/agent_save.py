@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from ..agents.registry import Folders, parsed
+from ..agents.registry import AgentFolders, parse_agent_file
 from ..session import agent_definition as definitions
 from ..session.agent_definition import WORDS
 from ..strict_json import JSONError
@@ -49,7 +49,7 @@ def agent_save(
 class AgentSaveTool(Tool):
     """The tool `agent_save`. `agents`: the folders of agent definitions."""
 
-    agents: Folders = field(compare=False)
+    agents: AgentFolders = field(compare=False)
 
     async def run(self, call: Invocation, emit: Emit) -> Outcome:
         """Save the definition for the key whose call it is."""
@@ -66,7 +66,7 @@ def save(
     """
     folder, file = folders[0], f"{name}.json"
     try:
-        found = _checked(name, definition)
+        found = _check_definition(name, definition)
         there = next((each for each in folders if os.path.lexists(each / file)), None)
         if there is not None and not replace:
             raise ToolError(
@@ -75,7 +75,7 @@ def save(
         if there != folder and _count(folder) >= MOST:
             raise ToolError(f"not saved: there are {MOST} agents already; replace one of them")
         kept = _keep(found, _policy_of(there, name)) if there else []
-        existed = _written(folder, file, _file(found), replace) or there is not None
+        existed = _write_file(folder, file, _file(found), replace) or there is not None
     except ToolError as error:
         return failure(str(error))
     said = f"The agent {name} is {'replaced' if existed else 'saved'}; sessions can choose it now."
@@ -84,7 +84,7 @@ def save(
     return Outcome("ok", {"agent": name, "replaced": existed}, text=said)
 
 
-def _checked(name: str, definition: dict[str, Any]) -> AgentDefinition:
+def _check_definition(name: str, definition: dict[str, Any]) -> AgentDefinition:
     found, misfits = definitions.read(name, definition)
     if misfits:
         lines = [f"{each['pointer'] or '/'}: {each['detail']}" for each in misfits]
@@ -110,7 +110,7 @@ def _policy_of(folder: Path, name: str) -> dict[str, str]:
         if not path.exists():
             return {}
         fits = path.is_file() and path.stat().st_size <= definitions.MAX_FILE
-        value = parsed(path.read_bytes()) if fits else None
+        value = parse_agent_file(path.read_bytes()) if fits else None
     except (OSError, UnicodeDecodeError, JSONError):
         value = None
     before, misfits = definitions.read(name, value)
@@ -144,7 +144,7 @@ def _file(found: AgentDefinition) -> bytes:
     return data
 
 
-def _written(folder: Path, file: str, data: bytes, replace: bool) -> bool:
+def _write_file(folder: Path, file: str, data: bytes, replace: bool) -> bool:
     """Write the file atomically and return whether it replaced one. Raises ToolError."""
     draft, target = folder / f".{secrets.token_hex(8)}.tmp", folder / file
     try:

@@ -16,7 +16,7 @@ from itertools import chain, islice, takewhile
 from typing import Any
 
 from ..schema.convert import error_text, parse
-from ..schema.portable import renamed
+from ..schema.portable import original_names
 from ..schema.repair import repair
 from ..schema.report import Mismatch
 from ..schema.validate import Validator
@@ -43,7 +43,7 @@ _TEMPLATE = re.compile(r"\{\{([A-Za-z0-9_-]+)\.([^\s{}]+?)(?:([+-]\d{1,6})d)?\}\
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].+)?")
 
 
-class Unfilled(Exception):
+class UnfilledTemplate(Exception):
     """Raised for templates without a value; the message names them all, for the model."""
 
 
@@ -54,13 +54,13 @@ class Pending(Exception):
     """
 
 
-class Results:
+class ToolResults:
     """The results of a session by tool. The session must not change while this is used."""
 
     def __init__(self, session: Session) -> None:
         self._messages = session["messages"]
 
-    def before(self, call_id: str) -> Earlier:
+    def before(self, call_id: str) -> EarlierResults:
         """Return the results that the templates of a call may refer to.
 
         Results of later calls do not count, even if they are there already: a call's arguments must
@@ -71,7 +71,9 @@ class Results:
         ahead = list(takewhile(lambda call: call["id"] != call_id, calls))
         beside = [place for call in ahead if (place := self._first.get(call["id"])) is not None]
         waiting = {c["function"]["name"] for c in ahead if c["id"] not in self._first}
-        return Earlier(self, start, sorted(place for place in beside if place > start), waiting)
+        return EarlierResults(
+            self, start, sorted(place for place in beside if place > start), waiting
+        )
 
     def of(self, tool: str, start: int, beside: list[int]) -> Iterator[Any]:
         """Yield up to LOOK_BACK results of a tool, latest first.
@@ -126,14 +128,14 @@ class Results:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierResults:
     """The results that one call may refer to.
 
     `start`: index of its message. `beside`: indexes of results of calls before it in that message.
     `waiting`: tools of such calls without a result so far.
     """
 
-    results: Results
+    results: ToolResults
     start: int
     beside: list[int]
     waiting: set[str]
@@ -141,60 +143,62 @@ class Earlier:
     def value(self, tool: str, path: str, days: int) -> Any:
         """Return the field of the latest result of `tool` that has it, moved by `days`.
 
-        Raises Unfilled.
+        Raises UnfilledTemplate.
         """
         if len(path) > MAX_PATH:
-            raise Unfilled(f"a path has at most {MAX_PATH} characters")
+            raise UnfilledTemplate(f"a path has at most {MAX_PATH} characters")
         own = self.results.of(tool, self.start, self.beside)
         if (latest := next(own, MISSING)) is MISSING:
             names = self.results.tools(self.start, self.beside)[:MAX_NAMED]
             has = f"; there are results of {', '.join(names)}" if names else ""
-            raise Unfilled(f"{tool} has given no result yet{has}")
+            raise UnfilledTemplate(f"{tool} has given no result yet{has}")
         for result in chain((latest,), own):
             if (value := field(result, path)) is not MISSING:
-                return shifted(value, days) if days else value
+                return shift_date(value, days) if days else value
         names = list(islice(latest, MAX_NAMED)) if isinstance(latest, dict) else []
         has = f"; the latest has {', '.join(names)}" if names else ""
-        raise Unfilled(f"no result of {tool} has the field {path[:100]}{has}")
+        raise UnfilledTemplate(f"no result of {tool} has the field {path[:100]}{has}")
 
 
-def fill(
-    session: Session, call: ToolCall, args: Json, results: Results | None = None
+def fill_templates(
+    session: Session, call: ToolCall, args: Json, results: ToolResults | None = None
 ) -> tuple[Json, list[str]]:
     """Return (arguments with all templates replaced, one note for each). `args` is not changed.
 
-    `results`: those of the session, if they were read before. Raises Unfilled or Pending.
+    `results`: those of the session, if they were read before. Raises UnfilledTemplate or Pending.
     """
     if not (count := _templates(args)):
         return args, []
     if count > MAX_TEMPLATES:
-        raise Unfilled(f"a call takes at most {MAX_TEMPLATES} values of earlier results")
-    earlier = (results or Results(session)).before(call["id"])
+        raise UnfilledTemplate(f"a call takes at most {MAX_TEMPLATES} values of earlier results")
+    earlier = (results or ToolResults(session)).before(call["id"])
     notes: list[str] = []
     problems: list[str] = []
 
-    def filled(value: Any, at: Place) -> Any:
+    def fill_value(value: Any, at: Place) -> Any:
         """Return a value with its templates replaced. `at`: its place in the arguments."""
         if isinstance(value, dict):
-            return {key: filled(item, (*at, key)) for key, item in value.items()}
+            return {key: fill_value(item, (*at, key)) for key, item in value.items()}
         if isinstance(value, list):
-            return [filled(item, (*at, index)) for index, item in enumerate(value)]
+            return [fill_value(item, (*at, index)) for index, item in enumerate(value)]
         if not isinstance(value, str) or not (match := _TEMPLATE.fullmatch(value)):
             return value
         if match[1] in earlier.waiting:
             raise Pending(f"{match[1]} has given no result yet")
         try:
             found = earlier.value(match[1], match[2], int(match[3] or 0))
-        except Unfilled as error:
+        except UnfilledTemplate as error:
             problems.append(f"{pointer(*at)}: {value[:200]} has no value: {error}")
             return value
         notes.append(f"{pointer(*at)}: {value[:200]} became {dumps(found)[:200]}")
         return found
 
-    changed = {key: filled(value, (key,)) for key, value in args.items()}
+    changed = {key: fill_value(value, (key,)) for key, value in args.items()}
     if problems:
         text = "\n".join(problems[:MAX_NAMED])
-        raise Unfilled(f"{text}\nFor the braces themselves put a space inside them: {{{{ a.b }}}}.")
+        raise UnfilledTemplate(
+            f"{text}\nFor the braces themselves put a space inside them: {{{{ a.b }}}}."
+        )
     return changed, notes
 
 
@@ -212,10 +216,10 @@ def field(result: Any, path: str) -> Any:
     return result
 
 
-def shifted(value: Any, days: int) -> str:
+def shift_date(value: Any, days: int) -> str:
     """Return an ISO date or time moved by `days` calendar days.
 
-    Raises Unfilled for other values.
+    Raises UnfilledTemplate for other values.
     """
     if isinstance(value, str) and _DATE.fullmatch(value):
         try:
@@ -224,10 +228,12 @@ def shifted(value: Any, days: int) -> str:
         except ValueError:
             pass
         except OverflowError:
-            raise Unfilled(f"{days:+}d leads out of the calendar") from None
+            raise UnfilledTemplate(f"{days:+}d leads out of the calendar") from None
         else:
             return moved.isoformat() + value[10:]
-    raise Unfilled(f"{days:+}d needs a date such as 2026-02-28, and it is {dumps(value)[:100]}")
+    raise UnfilledTemplate(
+        f"{days:+}d needs a date such as 2026-02-28, and it is {dumps(value)[:100]}"
+    )
 
 
 def _result(message: Message) -> Any:
@@ -257,7 +263,7 @@ def _templates(value: Any) -> int:
 Fill = Callable[[Json], tuple[Json, list[str]]]
 
 
-def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[Json, str, list[str]]:
+def fit_arguments(raw: Any, validator: Validator, fill: Fill) -> tuple[Json, str, list[str]]:
     """Return (arguments to run with, error text or "", notes on changes).
 
     `raw`: argument text or a dict. Parameters that were declared under a portable name get their
@@ -270,8 +276,8 @@ def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[Json, str, list[
             return {}, parsed.error, []
         raw, changes = parsed.arguments, [str(item) for item in parsed.repairs]
     try:
-        raw, filled = fill(_named(raw, validator))
-    except Unfilled as error:
+        raw, filled = fill(_under_original_names(raw, validator))
+    except UnfilledTemplate as error:
         return {}, str(error), []
     if depth_exceeds(raw, MAX_NESTED):
         return {}, f"the arguments are nested deeper than {MAX_NESTED} levels", []
@@ -288,15 +294,15 @@ def misfits(args: Json, validator: Validator, fill: Fill) -> list[Mismatch]:
     runs.
     """
     try:
-        filled, _ = fill(_named(args, validator))
-    except (Pending, Unfilled):
+        filled, _ = fill(_under_original_names(args, validator))
+    except (Pending, UnfilledTemplate):
         return []
     if depth_exceeds(filled, MAX_NESTED):
         return [Mismatch("", "depth", f"nested deeper than {MAX_NESTED} levels")]
     return repair(filled, validator).errors
 
 
-def _named(args: Json, validator: Validator) -> Json:
+def _under_original_names(args: Json, validator: Validator) -> Json:
     """Return the arguments under the tool's own parameter names."""
-    names = renamed(validator.schema)
+    names = original_names(validator.schema)
     return {names.get(name, name): value for name, value in args.items()} if names else args

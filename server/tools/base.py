@@ -31,7 +31,7 @@ MAX_LINE = 100  # characters of the one line of a brief declaration
 
 
 @dataclass(frozen=True)
-class Question:
+class ToolQuestion:
     """A call that waits for a person's answer; `input` as mcp/result.py `question_of` makes it."""
 
     input: dict[str, Any]
@@ -146,7 +146,7 @@ class Tool:
         """Return the tool as the session declares it."""
         return self
 
-    async def run(self, call: Invocation, emit: Emit) -> Outcome | Question:
+    async def run(self, call: Invocation, emit: Emit) -> Outcome | ToolQuestion:
         """Run one call. Pass live output and events to `emit` as they come, return the end.
 
         Cancelling it ends the call and all that it started. Raises ToolError for a failure that

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..agents.registry import Folders
+from ..agents.registry import AgentFolders
 from ..http.client import Client
 from ..sandbox.packages import Package, package_of
 from ..schema.compile import member
@@ -32,9 +32,9 @@ from .base import Tool, drain
 from .fetch import FetchTool, fetch_url
 from .function_tools import ChildTool, builtin_tool, owner_tool
 from .http_api import operations
-from .mcp.servers import McpTool, Servers
-from .program_tools import BaseTool, Objects, Source, as_object, is_source, load_source, record
-from .runner import Job, Runner
+from .mcp.servers import McpServers, McpTool
+from .program_tools import BaseTool, Objects, ToolSource, as_object, is_source, load_source, record
+from .runner import Job, ToolRunner
 from .session_tools import session_tools
 from .tool import ToolError
 
@@ -73,8 +73,8 @@ class Catalog:
 
     def __init__(
         self,
-        runner: Runner,
-        agents: Folders,
+        runner: ToolRunner,
+        agents: AgentFolders,
         client: Client | None = None,
         reachable: Collection[str] = (),
     ) -> None:
@@ -87,11 +87,11 @@ class Catalog:
         self.entries: dict[str, Entry] = {}
         self.version = 0  # grows when `entries` change
         self.problems: list[str] = []
-        self._servers: Servers | None = None
+        self._servers: McpServers | None = None
         self._by_server: dict[str, list[McpTool]] = {}
         self.packages: dict[str, Package] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
-        self._sources: list[Source] = []
+        self._sources: list[ToolSource] = []
         self._objects = Objects()
         for function in builtin.PYTHON:
             self.add(builtin_tool(function, runner))
@@ -167,16 +167,18 @@ class Catalog:
 
     async def _describe(self, path: Path) -> list[dict[str, Any]]:
         job = Job(("describe", str(path), ""), {}, None, DESCRIBE_LIMITS)
-        return list(await _said(job, self._runner))
+        return list(await _result_of_own_call(job, self._runner))
 
-    async def _add_source(self, source: Source) -> list[Tool | str]:
+    async def _add_source(self, source: ToolSource) -> list[Tool | str]:
         self._sources.append(source)
         try:
-            return self._gave(source, await source.ask())
+            return self._replace_source_tools(source, await source.ask())
         except ToolError as error:
             return [str(error)]
 
-    def _gave(self, source: Source, things: list[BaseTool | str]) -> list[Tool | str]:
+    def _replace_source_tools(
+        self, source: ToolSource, things: list[BaseTool | str]
+    ) -> list[Tool | str]:
         """Replace all tools of a source. Return each tool, or the reason why it is refused.
 
         Other tools keep their order: providers cache a prompt up to its first difference.
@@ -209,9 +211,9 @@ class Catalog:
             self.version = version
         return found
 
-    async def _ask_again(self, source: Source) -> None:
+    async def _ask_again(self, source: ToolSource) -> None:
         try:
-            for item in self._gave(source, await source.ask()):
+            for item in self._replace_source_tools(source, await source.ask()):
                 if isinstance(item, str):
                     self._problem(f"tools/{source.name}: {item}")
         except ToolError as error:
@@ -244,30 +246,30 @@ class Catalog:
                 except (ToolError, SchemaError) as error:
                     self._problem(f"server.rest.{api}: {item.name}: {error}")
 
-    async def add_mcp(self, servers: Servers) -> None:
+    async def add_mcp(self, servers: McpServers) -> None:
         """Start every MCP server and add its tools, now and whenever its list changes."""
         self._servers = servers
-        await servers.load(self._listed)
+        await servers.load(self._replace_server_tools)
         self.problems += servers.problems
 
-    def look_again(self) -> None:
+    def refresh(self) -> None:
         """Begin to refresh the sources, MCP servers and packages that are due, without waiting."""
         for source in self._sources:
-            if source.due(asyncio.get_running_loop().time()):
+            if source.is_due(asyncio.get_running_loop().time()):
                 source.running = asyncio.create_task(self._ask_again(source))
         if self._servers is not None:
-            self._servers.look_again()
+            self._servers.refresh()
         for name, package in self.packages.items():
             if package.files and name not in self._looking:
                 task = asyncio.create_task(self._refresh(package))
                 self._looking[name] = task
-                task.add_done_callback(functools.partial(self._looked, name))
+                task.add_done_callback(functools.partial(self._log_refresh, name))
 
-    def _looked(self, name: str, _task: asyncio.Task[None]) -> None:
+    def _log_refresh(self, name: str, _task: asyncio.Task[None]) -> None:
         del self._looking[name]
 
-    async def settled(self) -> None:
-        """Wait until the packages that `look_again` found changed are loaded."""
+    async def wait_until_loaded(self) -> None:
+        """Wait until the packages that `refresh` found changed are loaded."""
         await asyncio.gather(*self._looking.values())
 
     async def close(self) -> None:
@@ -298,7 +300,7 @@ class Catalog:
         self._replace(package, *await survey(package, self._runner))
 
     async def _refresh(self, package: Package) -> None:
-        if await asyncio.to_thread(package.changed):
+        if await asyncio.to_thread(package.has_changed):
             package.version += 1
             self._replace(package, *await survey(package, self._runner))
 
@@ -321,7 +323,7 @@ class Catalog:
         for each in package.problems:
             self._problem(each)
 
-    def _listed(self, server: str, tools: list[McpTool]) -> None:
+    def _replace_server_tools(self, server: str, tools: list[McpTool]) -> None:
         """Replace all tools of an MCP server, keeping the order of the servers.
 
         Providers cache a prompt up to its first difference.
@@ -371,7 +373,7 @@ def _validator(tool: Tool, schemas: Schemas) -> tuple[Validator, list[Mismatch]]
         return schemas.validator(schema), error.errors
 
 
-async def survey(package: Package, runner: Runner) -> tuple[list[dict[str, Any]], list[str]]:
+async def survey(package: Package, runner: ToolRunner) -> tuple[list[dict[str, Any]], list[str]]:
     """Return (descriptions of a package's tools, problems), and watch its files for changes.
 
     All modules and functions are surveyed in one child; if that fails, each in a child of its own.
@@ -384,7 +386,7 @@ async def survey(package: Package, runner: Runner) -> tuple[list[dict[str, Any]]
     async def ask(kind: str, args: dict[str, Any]) -> Any:
         """Run one survey call in a child. Raises ToolError."""
         job = Job(("survey", kind, ""), args, None, DESCRIBE_LIMITS, package=package)
-        return await _said(job, runner)
+        return await _result_of_own_call(job, runner)
 
     async def add(args: dict[str, Any]) -> None:
         """Add the tools and files of these modules and functions. Raises ToolError."""
@@ -419,7 +421,7 @@ async def survey(package: Package, runner: Runner) -> tuple[list[dict[str, Any]]
     return found, problems
 
 
-async def _said(job: Job, runner: Runner) -> Any:
+async def _result_of_own_call(job: Job, runner: ToolRunner) -> Any:
     """Return the result of one of the server's own calls. Raises ToolError."""
     outcome = await drain(runner.run(job))
     if outcome.status != "ok":

@@ -14,12 +14,12 @@ from typing import Any
 from ..errors import Problem
 from ..schema.kinds import Misfit
 from ..session import events
-from ..session.call_actions import Given, Send
+from ..session.call_actions import ClientResult, SendToClient
 from ..strict_json import browser_safe
 from ..types import Event, Session, ToolResult
 from . import policy
 from .base import Tool, hints_of
-from .result import MAX_TEXT, as_text, limited, shortened
+from .result import MAX_TEXT, as_text, limit_result, shorten_text
 
 SENT = "Sent to the page, which does it now. No result will come back."
 
@@ -84,33 +84,33 @@ def admit(session: Session, taken: Container[str]) -> None:
         raise Problem("session_invalid", text, errors=errors)
 
 
-def result(session: Session, job: Given | Send, now_ms: int) -> Event:
+def result(session: Session, job: ClientResult | SendToClient, now_ms: int) -> Event:
     """Return the TOOL_CALL_RESULT of a call that the page answered (Given), or that is sent (Send).
 
     The page acts on the event of a sent call; it has the arguments as judged.
     """
     call_id, name = job.call["id"], job.call["function"]["name"]
-    if isinstance(job, Send):
+    if isinstance(job, SendToClient):
         sent: ToolResult = {"status": "sent", "result": SENT, "args": browser_safe(job.args)}
         return events.tool_result(call_id, name, SENT, now_ms, result=sent)
     content, failed = job.payload.get("content"), job.payload.get("is_error") is True
-    text = shortened(said(content), MAX_TEXT)
-    found: ToolResult = {"status": "error" if failed else "ok"}
+    text = shorten_text(answer_text(content), MAX_TEXT)
+    result_fields: ToolResult = {"status": "error" if failed else "ok"}
     if failed:
-        found["error"] = {"type": "error", "message": text}
+        result_fields["error"] = {"type": "error", "message": text}
         text = f"Error: {text}"
-        if hint := policy.note(session, job.call):
-            found["hint"] = hint
+        if hint := policy.failure_note(session, job.call):
+            result_fields["hint"] = hint
             text = f"{text}\n{hint}"
     else:
-        found["result"] = limited(content)
+        result_fields["result"] = limit_result(content)
     state = "failed" if failed else "done"
     return events.tool_result(
-        call_id, name, text, now_ms, state=state, is_error=failed, result=found
+        call_id, name, text, now_ms, state=state, is_error=failed, result=result_fields
     )
 
 
-def said(content: Any) -> str:
+def answer_text(content: Any) -> str:
     """Return the page's answer as text for the model.
 
     Of content parts, text is kept and others become a placeholder; other values become JSON.

@@ -216,7 +216,7 @@ class Locks:
             self._mine.discard(name)
             self._set(name, fcntl.LOCK_UN)
 
-    def held(self, name: str) -> bool:
+    def is_held(self, name: str) -> bool:
         """Return whether another process holds this lock."""
         if name in self._mine:
             return False
@@ -240,7 +240,7 @@ class Locks:
             except OSError:
                 return True
         try:
-            fcntl.lockf(self._descriptor, how, 1, _place(name))
+            fcntl.lockf(self._descriptor, how, 1, _byte_offset(name))
         except (BlockingIOError, PermissionError):  # EAGAIN or EACCES; POSIX allows both
             return False
         except OSError:
@@ -248,7 +248,7 @@ class Locks:
         return True
 
 
-def _place(name: str) -> int:
+def _byte_offset(name: str) -> int:
     """Return the offset of a lock's byte, out of 2^62; collisions are negligible."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8]) >> 2

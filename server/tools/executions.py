@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from ..session import events
-from ..session.limits import Ceilings
+from ..session.limits import LimitCeilings
 from ..strict_json import dumps
 from ..types import Event
 from .execution_claims import Claims, Locks
@@ -75,17 +75,19 @@ class Execution:
 class Executions:
     """The running calls of this process. `grace_s`: grace period of lasting calls, in seconds."""
 
-    def __init__(self, claims: Claims, grace_s: float, ceilings: Ceilings, locks: Locks) -> None:
+    def __init__(
+        self, claims: Claims, grace_s: float, ceilings: LimitCeilings, locks: Locks
+    ) -> None:
         self.claims, self.grace_s, self.locks = claims, grace_s, locks
         self._ceilings = ceilings
         self.stopping = False  # the server stops: no further call may begin
         self._running: dict[Key, Execution] = {}
 
-    def most(self, owner: str) -> int:
+    def limit_of(self, owner: str) -> int:
         """Return how many calls one run of this owner may have running at once."""
         return int(self._ceilings.of(owner)["max_parallel_calls"])
 
-    def knows(self, key: Key, fingerprint: str) -> bool:
+    def can_attach(self, key: Key, fingerprint: str) -> bool:
         """Return whether `attach` may yield something.
 
         The call runs on this host, or its result is kept.
@@ -93,10 +95,10 @@ class Executions:
         execution = self._running.get(key)
         if execution is not None and (execution.result or not execution.task.done()):
             return execution.fingerprint == fingerprint
-        if self._kept(key, fingerprint) is not None:
+        if self._kept_result(key, fingerprint) is not None:
             return True
         here = self.claims.claimed_as(*key) in (fingerprint, "")
-        return here and self.locks.held(_call_lock(key))
+        return here and self.locks.is_held(_call_lock(key))
 
     async def attach(self, key: Key, fingerprint: str) -> AsyncGenerator[Event, None]:
         """Yield the live output of a lasting call that runs on this host, then its result.
@@ -106,7 +108,7 @@ class Executions:
         execution = self._running.get(key)
         if execution is None:
             with self._listening(key):
-                while self.locks.held(_call_lock(key)):
+                while self.locks.is_held(_call_lock(key)):
                     await asyncio.sleep(POLL_S)
         else:
             async with aclosing(self._listen(execution)) as output:
@@ -115,7 +117,7 @@ class Executions:
             if execution.result is not None:
                 yield execution.result
                 return
-        if (found := self._kept(key, fingerprint)) is not None:
+        if (found := self._kept_result(key, fingerprint)) is not None:
             yield found
 
     async def _listen(self, execution: Execution) -> AsyncGenerator[Event, None]:
@@ -180,7 +182,7 @@ class Executions:
             execution.task.cancel()
         return len(ended)
 
-    def runs(self, session: SessionKey) -> bool:
+    def is_running(self, session: SessionKey) -> bool:
         """Return whether a call of this session runs in this process."""
         return any(key[0] == session for key in self._running)
 
@@ -214,7 +216,7 @@ class Executions:
             kept = {"fingerprint": execution.fingerprint, "result": result}
             self.claims.store(*execution.key, kept)
 
-    def _kept(self, key: Key, fingerprint: str) -> Event | None:
+    def _kept_result(self, key: Key, fingerprint: str) -> Event | None:
         """Return the kept result of this call, if the fingerprint fits; else None."""
         found = self.claims.fetch(*key)
         if found is None or found.get("fingerprint") != fingerprint:
@@ -229,7 +231,7 @@ class Executions:
         if execution.grace is not None:
             execution.grace.cancel()
         if execution.stopped and execution.task.cancelled() and execution.result is None:
-            result = _stopped(execution)
+            result = _stop_result(execution)
             self._keep(execution, result)
             execution.tell(result)
         if self._running.get(execution.key) is execution:  # not a later execution of the call
@@ -240,7 +242,7 @@ class Executions:
 
     def _expire(self, execution: Execution) -> None:
         """End a call after its grace period, unless another process of this host waits for it."""
-        if self.locks.held(_listener_lock(execution.key)):
+        if self.locks.is_held(_listener_lock(execution.key)):
             loop = asyncio.get_running_loop()
             execution.grace = loop.call_later(POLL_S, self._expire, execution)
         else:
@@ -274,7 +276,7 @@ class Batch:
         self._executions = executions
         self._members: list[_Member] = []
         self._front = 0  # index of the first call that has not ended
-        self.running = 0  # number of calls that have not ended
+        self.running_count = 0  # number of calls that have not ended
         self._said: asyncio.Queue[tuple[int, Event | None]] = asyncio.Queue()
 
     def begin(
@@ -294,7 +296,7 @@ class Batch:
             lasting=lasting,
         )
         self._members.append(_Member(execution))
-        self.running += 1
+        self.running_count += 1
 
     async def next(self) -> list[Event]:
         """Wait for an event and return the events that are due, possibly none.
@@ -305,7 +307,7 @@ class Batch:
         member = self._members[number]
         if event is None:
             member.ended = True
-            self.running -= 1
+            self.running_count -= 1
             task = member.execution.task
             if not (task.cancelled() and member.execution.stopped):
                 task.result()
@@ -361,7 +363,7 @@ def _output_of(event: Event) -> str:
     return ""
 
 
-def _stopped(execution: Execution) -> Event:
+def _stop_result(execution: Execution) -> Event:
     """Return the TOOL_CALL_RESULT of a call that a person stopped."""
     text = f"{execution.stopped} It had begun and may have had part of its effect."
     if output := execution.output_so_far()[-TOLD_OUTPUT:]:

@@ -17,7 +17,7 @@ from ..http.client import Client, ClientError, Response, Timeouts
 from ..http.ssrf import address_of
 from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure
-from .runner import Job, Outcome, Runner
+from .runner import Job, Outcome, ToolRunner
 from .tool import Context, ToolError, tool
 
 READER = ("module", f"{builtin.__name__}.html", "readable")  # reads the page in the child
@@ -33,7 +33,7 @@ TEXTS = ("text/", "application/json", "application/xml", "application/javascript
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchResponse:
     """A response. `url`: after redirects; `whole`: whether `body` is complete."""
 
     url: str
@@ -59,7 +59,7 @@ class FetchTool(Tool):
     """The tool `fetch_url`. `allowed`: hosts on private networks that may be fetched."""
 
     client: Client = field(compare=False)
-    runner: Runner = field(compare=False)
+    runner: ToolRunner = field(compare=False)
     allowed: Iterable[str] = field(compare=False)
 
     async def run(self, call: Invocation, emit: Emit) -> Outcome:
@@ -79,10 +79,10 @@ class FetchTool(Tool):
         }
         state = call.session.get("ext", {})
         job = Job(READER, args, call.session["id"], call.limits, state, owner=call.owner)
-        return _told(found, await drain(self.runner.run(job)))
+        return _page_outcome(found, await drain(self.runner.run(job)))
 
 
-def _told(found: Fetched, outcome: Outcome) -> Outcome:
+def _page_outcome(found: FetchResponse, outcome: Outcome) -> Outcome:
     """Return the child's text with the page's URL and status; an error for statuses from 400."""
     if outcome.status != "ok":
         return outcome
@@ -95,12 +95,12 @@ def _told(found: Fetched, outcome: Outcome) -> Outcome:
     return replace(outcome, status="error", error={"type": "error", "message": text})
 
 
-async def fetch(client: Client, url: str, allowed: Iterable[str], seconds: float) -> Fetched:
+async def fetch(client: Client, url: str, allowed: Iterable[str], seconds: float) -> FetchResponse:
     """GET a page, at most MAX_BYTES of it, within `seconds`. Raises ToolError."""
     timeouts = Timeouts(connect=min(10.0, seconds), idle=min(20.0, seconds), total=seconds)
     for _ in range(MAX_REDIRECTS + 1):
         try:
-            public_only = not listed(url, allowed)
+            public_only = not is_listed(url, allowed)
             response = await client.request(
                 "GET", url, HEADERS, timeouts=timeouts, public_only=public_only
             )
@@ -111,13 +111,13 @@ async def fetch(client: Client, url: str, allowed: Iterable[str], seconds: float
                     continue
                 return await _read(response, url)
         except ClientError as error:
-            raise ToolError(_explained(error)) from None
+            raise ToolError(_explain(error)) from None
         except ValueError:
             raise ToolError(f"{url[:200]!r} is no address") from None
     raise ToolError(f"more than {MAX_REDIRECTS} redirects, the last to {url[:200]}")
 
 
-def listed(url: str, allowed: Iterable[str]) -> bool:
+def is_listed(url: str, allowed: Iterable[str]) -> bool:
     """Return whether the owner lists this host: by name, by `name:port`, or by its network."""
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
@@ -133,7 +133,7 @@ def listed(url: str, allowed: Iterable[str]) -> bool:
     return False
 
 
-async def _read(response: Response, url: str) -> Fetched:
+async def _read(response: Response, url: str) -> FetchResponse:
     content_type = response.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
     if kind and not (kind.startswith(TEXTS) or kind.endswith(("+xml", "+json"))):
@@ -145,10 +145,10 @@ async def _read(response: Response, url: str) -> Fetched:
         if len(body) > MAX_BYTES:
             break
     whole = len(body) <= MAX_BYTES
-    return Fetched(url, response.status, content_type[:200], bytes(body[:MAX_BYTES]), whole)
+    return FetchResponse(url, response.status, content_type[:200], bytes(body[:MAX_BYTES]), whole)
 
 
-def _explained(error: ClientError) -> str:
+def _explain(error: ClientError) -> str:
     if error.kind == "refused":
         return f"not fetched: {error.message}"
     return error.message

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..errors import Problem
 from . import workspace
 from .base import drain
-from .runner import Job, Runner
+from .runner import Job, ToolRunner
 
 WHERE = ("module", workspace.__name__, workspace.piece.__name__)
 LIMITS: dict[str, float] = {
@@ -37,7 +37,7 @@ class Piece:
 
 
 async def read_piece(
-    runner: Runner, owner: str, session_id: str, path: str, offset: int, stamp: str, most: int
+    runner: ToolRunner, owner: str, session_id: str, path: str, offset: int, stamp: str, most: int
 ) -> Piece:
     """Return the file from `offset` on, as much as fits into one piece.
 

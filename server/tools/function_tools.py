@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..sandbox.network_policy import Reach
+from ..sandbox.network_policy import NetworkPolicy
 from ..sandbox.packages import Package
 from ..types import Session
 from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure, hints_of, resources_of
 from .policy import enforceable, reach_of
-from .runner import Job, Outcome, Runner
+from .runner import Job, Outcome, ToolRunner
 from .stateful import last_process
 from .tool import Context, ToolError
 
@@ -44,12 +44,14 @@ class ChildTool(Tool):
     """
 
     where: tuple[str, str, str]
-    runner: Runner = field(compare=False)
+    runner: ToolRunner = field(compare=False)
     package: Package | None = field(default=None, compare=False)
 
     sandboxed = True
 
-    def reach(self, session: Session, approved: dict[str, Any] | None = None) -> Reach | str:
+    def reach(
+        self, session: Session, approved: dict[str, Any] | None = None
+    ) -> NetworkPolicy | str:
         """Return the network of a call, or why it is impossible; see policy.py `reach_of`."""
         base, addable = self.runner.reach, self.runner.addable
         return reach_of(base, session, self.name, approved, addable, self.like)
@@ -65,7 +67,7 @@ class ChildTool(Tool):
             "hosts_on_approval": addable,
         }
 
-    def job(self, call: Invocation, reach: Reach) -> Job:
+    def job(self, call: Invocation, reach: NetworkPolicy) -> Job:
         """Return the job of a call for the runner."""
         return Job(
             *(self.where, call.args, call.session["id"], call.limits),
@@ -91,13 +93,13 @@ class StatefulTool(ChildTool):
 
     stateful = True
 
-    def job(self, call: Invocation, reach: Reach) -> Job:
+    def job(self, call: Invocation, reach: NetworkPolicy) -> Job:
         """Return the job of a call, with what the session knows of the process."""
         before = last_process(call.session, self.origin)
         return replace(super().job(call, reach), stateful=self.origin, before=before)
 
 
-def builtin_tool(function: Callable[..., Any], runner: Runner) -> Tool:
+def builtin_tool(function: Callable[..., Any], runner: ToolRunner) -> Tool:
     """Return the tool of a function of builtin/."""
     like = builtin.LIKE.get(function.__name__, "")
     if function in builtin.INLINE:
@@ -110,7 +112,7 @@ def owner_tool(
     origin: str,
     where: tuple[str, str, str],
     about: dict[str, Any],
-    runner: Runner,
+    runner: ToolRunner,
     package: Package | None = None,
 ) -> Tool:
     """Return the tool of an owner's function. Raises ToolError if it could not be described.

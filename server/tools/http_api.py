@@ -87,7 +87,7 @@ def tools_in(
 def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]] | str]:
     for path, written in _dict(document.get("paths")).items():
         try:
-            shared = _resolved(document, written)
+            shared = _follow_references(document, written)
         except ValueError as error:
             yield f"{path}: {error}"
             continue
@@ -139,7 +139,7 @@ def _tool(
             **({"style": style} if (style := _style(place, about)) else {}),
         }
     if "requestBody" in item:
-        body = _resolved(document, item["requestBody"])
+        body = _follow_references(document, item["requestBody"])
         if (found := _body(body)) is not None:
             described, more = found
             parameters[_free("body", parameters)] = {
@@ -159,7 +159,7 @@ def _parameters(
     """Return {(place, name): parameter}; an operation's own replace those of its path."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for each in item["parameters"]:
-        about = _resolved(document, each)
+        about = _follow_references(document, each)
         place, wire = about.get("in"), about.get("name")
         if isinstance(place, str) and isinstance(wire, str):
             found[place, wire] = about
@@ -213,30 +213,30 @@ def _schema(document: dict[str, Any], schema: Any, description: Any) -> dict[str
         if found is not None and len(dumps(more)) > MAX_SCHEMA:
             break
         found, depth = more, depth + 1
-    whole = _dict(_modern(found, sent=True))
+    whole = _dict(_as_json_schema(found, sent=True))
     if description and "description" not in whole:
         whole["description"] = str(description)[:500]
     return whole
 
 
-def _modern(schema: Any, *, sent: bool) -> Any:
+def _as_json_schema(schema: Any, *, sent: bool) -> Any:
     """Return an OpenAPI schema as JSON Schema.
 
     Translates `nullable` and boolean bounds, and drops `readOnly` properties. `sent`: this is a
     schema; else a table of schemas by name.
     """
     if isinstance(schema, list):
-        return [_modern(item, sent=sent) for item in schema]
+        return [_as_json_schema(item, sent=sent) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if not sent:  # keys of a table are names, not keywords
-        return {name: _modern(inner, sent=True) for name, inner in schema.items()}
+        return {name: _as_json_schema(inner, sent=True) for name, inner in schema.items()}
     found: dict[str, Any] = {}
     for key, value in schema.items():
         if key in DATA:
             found[key] = value
         elif key not in LEFT_OUT:
-            found[key] = _modern(value, sent=key not in TABLES)
+            found[key] = _as_json_schema(value, sent=key not in TABLES)
     _without_answers(schema, found)
     if schema.get("nullable") is True:
         if isinstance(kind := schema.get("type"), str):
@@ -265,7 +265,7 @@ def _without_answers(schema: dict[str, Any], found: dict[str, Any]) -> None:
         found["required"] = [name for name in _list(schema.get("required")) if name not in only]
 
 
-def _resolved(document: dict[str, Any], about: Any) -> dict[str, Any]:
+def _follow_references(document: dict[str, Any], about: Any) -> dict[str, Any]:
     """Return a path, parameter or body with references followed.
 
     Raises ValueError for references that lead nowhere or in a circle.
@@ -375,14 +375,14 @@ class HttpTool(Tool):
         seconds = min(self.timeout_s, wall_s)
         timeouts = Timeouts(connect=min(10.0, seconds), idle=seconds, total=seconds)
         try:
-            brought = forwarding.forwarded(self.forward)
+            brought = forwarding.headers_to_forward(self.forward)
             url, headers, body = request(self, args, brought)
             response = await self.client.request(self.method, url, headers, body, timeouts=timeouts)
             async with response:
                 data = await response.read(int(self.max_kb * 1024))
             secrets = [*forwarding.secrets(brought), *self.secrets()]
             outcome = Outcome("ok", answer(response, data, secrets))
-        except forwarding.Over:
+        except forwarding.RequestOver:
             outcome = failure(
                 "it was not sent: the request that says who is asking is over; ask once more"
             )
@@ -503,7 +503,7 @@ def request(
         elif place == "query":
             query += in_query(wire, value, op.styles.get(name, ""))
         elif place == "header":
-            headers[wire.lower()] = joined(value)
+            headers[wire.lower()] = value_text(value)
         elif place == "body":
             fields[wire] = value
         elif place == "form":
@@ -520,7 +520,7 @@ def request(
     elif fields or content is not None:
         headers["content-type"] = "application/json"
         body = dumps(fields if content is None else content).encode()
-    headers |= tracing.outgoing()
+    headers |= tracing.trace_headers()
     # The caller's and the owner's headers come last, so that no argument can replace them.
     headers |= brought or {}
     headers |= {name.lower(): value for name, value in op.headers.items()}
@@ -558,13 +558,13 @@ def in_form(name: str, value: Any, style: str) -> list[tuple[str, str]]:
 
 def segment(name: str, value: Any) -> str:
     """Return a value as one escaped path segment. Raises ToolError for "", "." and ".."."""
-    text = joined(value)
+    text = value_text(value)
     if text in ("", ".", ".."):
         raise ToolError(f"{name} is {text!r}, which cannot be a part of a path")
     return quote(text, safe="")
 
 
-def joined(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a value as text; the items of a list are joined by commas (OpenAPI style `simple`)."""
     return ",".join(map(plain, value)) if isinstance(value, list) else plain(value)
 
@@ -585,9 +585,11 @@ def answer(response: Response, data: bytes, secrets: Iterable[str] = ()) -> Any:
         value = loads(data) if "json" in kind or not kind else text
     except JSONError:
         value = text
-    value = redact.cleared(value, secrets)  # before errors are cut, as parts are not recognised
+    value = redact.remove_texts(
+        value, secrets
+    )  # before errors are cut, as parts are not recognised
     if not 200 <= response.status < 300:
-        raise ToolError(f"{response.status}: {meaning(response.status)}{because(value)}")
+        raise ToolError(f"{response.status}: {meaning(response.status)}{error_message(value)}")
     if not data:
         return {"status": response.status}
     if kind and not kind.startswith("text/") and not re.search(r"json|xml|javascript", kind):
@@ -602,12 +604,14 @@ def meaning(status: int) -> str:
     return MEANINGS.get(status, "the service failed" if status >= 500 else "it was refused")
 
 
-def because(value: Any) -> str:
+def error_message(value: Any) -> str:
     """Return the error message of a response body, from the fields where APIs usually put it."""
     if isinstance(value, dict):
         for name in ("message", "error_description", "detail", "error", "msg", "title"):
             if found := value.get(name):
-                return because(found) if isinstance(found, dict) else f": {plain(found)[:300]}"
+                return (
+                    error_message(found) if isinstance(found, dict) else f": {plain(found)[:300]}"
+                )
         value = dumps(value)
     text = " ".join(plain(value).split())
     return f": {text[:100]}" if text else ""

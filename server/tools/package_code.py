@@ -20,7 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from .tool import MARK, SETTINGS, Context, ToolError, check_setting
-from .user_tools import Declared, about, called, declared, methods, offer_names, one
+from .user_tools import (
+    ToolDeclaration,
+    call_function,
+    declarations,
+    describe_declaration,
+    kit_declarations,
+    kit_instance,
+    offer_names,
+)
 
 MOST_FILES = 5_000  # files watched for changes
 OURS = __name__.split(".")[0]
@@ -41,10 +49,12 @@ def call(target: str, name: str, args: dict[str, Any], context: Context) -> Any:
 
     Raises ToolError if the tool no longer exists, else what the tool raises.
     """
-    single = ":" in target and not isinstance(_reached(target), type)  # `name` may be its entry's
+    single = ":" in target and not isinstance(
+        _resolve_name(target), type
+    )  # `name` may be its entry's
     for each in _tools_of(target):
         if single or each.name == name:
-            return called(each.function, args, context)
+            return call_function(each.function, args, context)
     raise ToolError(f"{target} no longer has a tool {name}")
 
 
@@ -56,22 +66,26 @@ def targets(modules: list[str]) -> list[str]:
 def tools(modules: list[str], functions: list[dict[str, Any]]) -> dict[str, Any]:
     """Return {tools, files}: descriptions of the tools, and the files to watch for changes.
 
-    Each description is that of `user_tools.about`, with `target`. Raises ToolError for a name
-    without tools, else what a module raises.
+    Each description is that of `user_tools.describe_declaration`, with `target`. Raises ToolError
+    for a name without tools, else what a module raises.
     """
     found: list[dict[str, Any]] = []
     for name in modules:
         places = [*_targets(name)]
-        those = [{**about(each), "target": place} for place in places for each in _tools_of(place)]
+        those = [
+            {**describe_declaration(each), "target": place}
+            for place in places
+            for each in _tools_of(place)
+        ]
         if not those:
             raise ToolError(
                 "it has no @tool and no @toolkit; name what shall be one under `functions`, such"
-                f" as {_suggested(places[0])}"
+                f" as {_suggest_name(places[0])}"
             )
         found += those
     for entry in functions:
-        each = _named(entry)
-        found.append({**about(each), "target": entry["function"]})
+        each = _configured_function(entry)
+        found.append({**describe_declaration(each), "target": entry["function"]})
     tops = {name.partition(":")[0].split(".")[0] for name in modules}
     tops |= {entry["function"].split(".")[0].partition(":")[0] for entry in functions}
     return {"tools": found, "files": sorted(_files(tops))[:MOST_FILES]}
@@ -82,27 +96,27 @@ def _targets(name: str) -> Iterator[str]:
     if not name.endswith(".*"):
         yield name
         return
-    package = _imported(name.removesuffix(".*"))
+    package = _import(name.removesuffix(".*"))
     yield package.__name__
     for below in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
         if not below.name.endswith(".__main__"):
             yield below.name
 
 
-def _tools_of(target: str) -> Iterator[Declared]:
+def _tools_of(target: str) -> Iterator[ToolDeclaration]:
     """Yield the tools of a module or a class, or the one function that `target` names."""
     name, colon, inside = target.partition(":")
     if not colon:
-        yield from declared(_imported(name))
+        yield from declarations(_import(name))
         return
-    thing = _reached(target)
+    thing = _resolve_name(target)
     if isinstance(thing, type):
-        yield from methods(thing)
+        yield from kit_declarations(thing)
     else:
-        yield _declared(inside, thing)
+        yield _declaration(inside, thing)
 
 
-def _named(entry: dict[str, Any]) -> Declared:
+def _configured_function(entry: dict[str, Any]) -> ToolDeclaration:
     """Return a function named in the configuration; settings of its entry override its own."""
     settings = {key: value for key, value in entry.items() if key != "function"}
     for key, value in settings.items():
@@ -113,25 +127,25 @@ def _named(entry: dict[str, Any]) -> Declared:
     place = entry["function"]
     if ":" not in place:
         raise ToolError(f"{place}: write module:function, or module:Class.method")
-    thing = _reached(place)
+    thing = _resolve_name(place)
     if isinstance(thing, type) or not callable(thing):
         raise ToolError(f"{place} is no function")
-    found = _declared(place.partition(":")[2], thing)
+    found = _declaration(place.partition(":")[2], thing)
     return found._replace(options={**found.options, **settings})
 
 
-def _declared(inside: str, thing: Callable[..., Any]) -> Declared:
-    return Declared(inside.replace(".", "_"), thing, getattr(thing, MARK, {}))
+def _declaration(inside: str, thing: Callable[..., Any]) -> ToolDeclaration:
+    return ToolDeclaration(inside.replace(".", "_"), thing, getattr(thing, MARK, {}))
 
 
-def _reached(place: str) -> Any:
+def _resolve_name(place: str) -> Any:
     """Return what `module:name.name` names; a method is bound to an instance of its class."""
     module, _, inside = place.partition(":")
-    thing: Any = _imported(module)
+    thing: Any = _import(module)
     for step in inside.split("."):
         raw = inspect.getattr_static(thing, step, None)
         if isinstance(thing, type) and isinstance(raw, types.FunctionType):
-            thing = one(thing)
+            thing = kit_instance(thing)
         try:
             thing = getattr(thing, step)
         except AttributeError:
@@ -139,16 +153,16 @@ def _reached(place: str) -> Any:
     return thing
 
 
-def _imported(name: str) -> types.ModuleType:
+def _import(name: str) -> types.ModuleType:
     if name.split(".")[0] == OURS:
         raise ToolError(f"{name}: a package named {OURS} is this server's own; rename yours")
     return importlib.import_module(name)
 
 
-def _suggested(target: str) -> str:
+def _suggest_name(target: str) -> str:
     """Return the name of a function of the module or class, in the spelling for `functions`."""
     module, colon, _ = target.partition(":")
-    thing = _reached(target) if colon else _imported(module)
+    thing = _resolve_name(target) if colon else _import(module)
     for name, each in vars(thing).items():
         own = getattr(each, "__module__", None) == module
         if own and inspect.isfunction(each) and not name.startswith("_"):

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any
 
 from ..sandbox import network_policy
-from ..sandbox.network_policy import Reach
+from ..sandbox.network_policy import NetworkPolicy
 from ..session import agent_definition, patterns
-from ..session.call_actions import unattended
+from ..session.call_actions import is_unattended
 from ..session.limits import NETWORKS
 from ..strict_json import JSONError, canonical, loads
 from ..types import Grant, Json, Message, Session, ToolCall
@@ -40,7 +40,7 @@ class Failures:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def withheld(self) -> set[str]:
+    def withheld_tools(self) -> set[str]:
         """Return the names of tools that failed MOST times in a row in this run."""
         return set(self._since)
 
@@ -55,7 +55,7 @@ class Failures:
             return False
         return call["id"] not in self._places or since < self._places[call["id"]]
 
-    def note(self, call: ToolCall) -> str:
+    def failure_note(self, call: ToolCall) -> str:
         """Return a note for the model on a failure of `call`; "" for the first failure.
 
         The call's result is not in the session yet.
@@ -120,14 +120,14 @@ class Failures:
         return streaks, repeats
 
 
-def withheld(session: Session) -> set[str]:
+def withheld_tools(session: Session) -> set[str]:
     """Return the names of tools that failed MOST times in a row in this run."""
-    return Failures(session).withheld()
+    return Failures(session).withheld_tools()
 
 
-def note(session: Session, call: ToolCall) -> str:
-    """Return a note for the model on a failure of `call`; see `Failures.note`."""
-    return Failures(session).note(call)
+def failure_note(session: Session, call: ToolCall) -> str:
+    """Return a note for the model on a failure of `call`; see `Failures.failure_note`."""
+    return Failures(session).failure_note(call)
 
 
 def refusal(name: str) -> str:
@@ -231,41 +231,47 @@ def decide(
     grants = Grants(session["grants"]) if grants is None else grants
     granted = grants.decisions(tool.name, args)
     granted |= grants.decisions(tool.like, args) if tool.like else set()
-    action, reason = _decided(tool, args, ceiling, session, granted)
+    action, reason = _decide(tool, args, ceiling, session, granted)
     asks = action == "ask" or (action == "run" and tool.asks)
-    if asks and unattended(session):
+    if asks and is_unattended(session):
         return "deny", f"nobody can be asked about {tool.name} here"
     return action, reason
 
 
-def _decided(
+def _decide(
     tool: Tool, args: dict[str, Any], ceiling: str, session: Session, granted: set[str]
 ) -> tuple[str, str]:
-    own = own_words(session, tool)
+    own = tool_settings(session, tool)
     if ceiling == "deny":
         return "deny", f"this server does not allow {tool.name}"
-    agents = agent_definition.word(session, tool.name, page=tool.of_page)
+    agents = agent_definition.policy_word(session, tool.name, page=tool.of_page)
     if tool.like:
-        theirs = str(agent_definition.of(session).get("policy", {}).get(tool.like, ""))
+        theirs = str(agent_definition.definition_of(session).get("policy", {}).get(tool.like, ""))
         agents = max(agents, theirs, key=STRICTER.index)
     if agents == "deny":
-        return "deny", f"the agent {agent_definition.of(session)['name']} does not use {tool.name}"
+        return (
+            "deny",
+            f"the agent {agent_definition.definition_of(session)['name']} does not use {tool.name}",
+        )
     if own.get("deny") or "deny" in granted:
         return "deny", f"this session does not allow {tool.name}"
     if ceiling == "ask":
         return "ask", "this server asks about it always"
     if agents == "ask":
-        return "ask", f"the agent {agent_definition.of(session)['name']} asks about it always"
+        return (
+            "ask",
+            f"the agent {agent_definition.definition_of(session)['name']} asks about it always",
+        )
     if "allow" in granted:
         return "run", "granted for this session"
     if "auto_approve" in own:
         return ("run", "auto_approve") if own["auto_approve"] else ("ask", "auto_approve is off")
     if agents == "auto":
-        return "run", f"the agent {agent_definition.of(session)['name']} need not ask"
+        return "run", f"the agent {agent_definition.definition_of(session)['name']} need not ask"
     return tool.default()
 
 
-def own_words(session: Session, tool: Tool) -> dict[str, Any]:
+def tool_settings(session: Session, tool: Tool) -> dict[str, Any]:
     """Return the session's settings for a tool, over those of the tool that it is like.
 
     `deny` in either applies.
@@ -276,7 +282,7 @@ def own_words(session: Session, tool: Tool) -> dict[str, Any]:
     return {**like, **own, **denied}
 
 
-def narrowed(wanted: Json, required: Json, most: Json) -> Json:
+def call_limits(wanted: Json, required: Json, most: Json) -> Json:
     """Return the limits of one call.
 
     Each is the session's limit, raised to the tool's requirement, and never above the server's.
@@ -286,13 +292,13 @@ def narrowed(wanted: Json, required: Json, most: Json) -> Json:
 
 
 def reach_of(
-    base: Reach,
+    base: NetworkPolicy,
     session: Session,
     name: str,
     asked: Json | None,
     addable: list[str],
     like: str = "",
-) -> Reach | str:
+) -> NetworkPolicy | str:
     """Return the network of one call, or an error text if it is impossible.
 
     It is the server's network, narrowed by the session for this tool, and widened by what a person
@@ -305,7 +311,7 @@ def reach_of(
     return network_policy.widen(narrower, asked, addable) if asked else narrower
 
 
-def enforceable(wanted: Reach, tier: str) -> str:
+def enforceable(wanted: NetworkPolicy, tier: str) -> str:
     """Return why a sandbox tier cannot enforce a call's network; "" if it can."""
     if tier in ("none", "C") and wanted.network != "full":
         return f"at tier {tier} this server cannot keep a tool from the network"
@@ -314,7 +320,7 @@ def enforceable(wanted: Reach, tier: str) -> str:
     return ""
 
 
-def exceeded(required: Json, most: Json, network: str) -> str:
+def unmet_requirements(required: Json, most: Json, network: str) -> str:
     """Return in words what a tool requires beyond the server's limits and network, or ""."""
     over = [
         f"{name} {value:g} (this server allows {most[name]:g})"

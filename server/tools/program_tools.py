@@ -20,8 +20,8 @@ from typing import Any
 from ..schema.convert import convert
 from ..schema.generate import SignatureError, schema_of
 from ..schema.plain import plain
-from ..settings.owner_code import Outcome as Called
-from ..settings.owner_code import awaited, in_thread, load
+from ..settings.owner_code import ErrorCapture as Called
+from ..settings.owner_code import load, run_async, run_in_thread
 from ..telemetry import log
 from .base import Emit, Invocation, Tool, failure, hints_of, resources_of
 from .runner import Outcome
@@ -202,7 +202,7 @@ class Objects:
         if isinstance(thing, FunctionTool):
             context = Context(state, write, {"wall_s": wall_s})
             function, is_async = partial(thing.execute, args, context), thing.is_async
-        task = asyncio.ensure_future((awaited if is_async else in_thread)(function))
+        task = asyncio.ensure_future((run_async if is_async else run_in_thread)(function))
         try:
             await asyncio.wait({task}, timeout=wall_s)
         finally:
@@ -259,7 +259,7 @@ def _outcome(called: Called, lines: tuple[str, ...], usage: dict[str, Any]) -> O
 
 
 @dataclass(eq=False)
-class Source:
+class ToolSource:
     """A file with `tools()`. `asked_at`: loop time of its last call; `running`: its task."""
 
     name: str
@@ -268,7 +268,7 @@ class Source:
     asked_at: float = 0.0
     running: asyncio.Task[None] | None = field(default=None)
 
-    def due(self, now: float) -> bool:
+    def is_due(self, now: float) -> bool:
         """Return whether the source should be called at loop time `now`."""
         return self.running is None and now >= self.asked_at + self.refresh_s
 
@@ -278,7 +278,7 @@ class Source:
         Raises ToolError if the call fails, takes too long or returns no list.
         """
         is_async = inspect.iscoroutinefunction(self.function)
-        task = asyncio.ensure_future((awaited if is_async else in_thread)(self.function))
+        task = asyncio.ensure_future((run_async if is_async else run_in_thread)(self.function))
         try:
             await asyncio.wait({task}, timeout=PATIENCE_S)
         finally:
@@ -289,13 +289,13 @@ class Source:
             raise ToolError(f"tools() took longer than {PATIENCE_S:g} s")
         outcome: Called = task.result()
         if outcome.error is not None:
-            raise ToolError(f"tools() failed: {outcome.told}")
+            raise ToolError(f"tools() failed: {outcome.error_line}")
         if isinstance(outcome.value, str | dict) or not isinstance(outcome.value, Iterable):
             raise ToolError(f"tools() gave {type(outcome.value).__name__}, wanted a list of tools")
-        return _checked(outcome.value)
+        return _check_tools(outcome.value)
 
 
-def _checked(things: Iterable[Any]) -> list[BaseTool | str]:
+def _check_tools(things: Iterable[Any]) -> list[BaseTool | str]:
     found: list[BaseTool | str] = []
     with Called() as outcome:  # a generator's own code runs here
         for thing in things:
@@ -305,9 +305,9 @@ def _checked(things: Iterable[Any]) -> list[BaseTool | str]:
             with Called() as one:
                 one.value = as_object(thing)
             plain = isinstance(one.error, ToolError)
-            found.append(str(one.error) if plain else one.told or one.value)
+            found.append(str(one.error) if plain else one.error_line or one.value)
     if outcome.error is not None:
-        raise ToolError(f"tools() failed: {outcome.told}")
+        raise ToolError(f"tools() failed: {outcome.error_line}")
     return found
 
 
@@ -325,7 +325,7 @@ def is_source(path: Path) -> bool:
     )
 
 
-def load_source(path: Path) -> Source | str:
+def load_source(path: Path) -> ToolSource | str:
     """Return the source in a file, or the reason why it is refused."""
     module = load(path, "tools")
     if isinstance(module, str):
@@ -333,4 +333,4 @@ def load_source(path: Path) -> Source | str:
     refresh_s = getattr(module, "REFRESH_S", REFRESH_S)
     if type(refresh_s) not in (int, float) or not refresh_s >= 0:
         return f"REFRESH_S is {refresh_s!r:.40}, wanted a number of seconds"
-    return Source(path.name, getattr(module, FUNCTION), float(refresh_s))
+    return ToolSource(path.name, getattr(module, FUNCTION), float(refresh_s))

@@ -46,7 +46,7 @@ def envelope(
     """
     found: ToolResult = {"status": outcome.status}
     if outcome.status == "ok":
-        found["result"] = limited(outcome.result)
+        found["result"] = limit_result(outcome.result)
     else:
         found["error"] = browser_safe(outcome.error)
     logs = [line[:2_000] for line in outcome.logs[:MAX_LOGS]]
@@ -100,7 +100,7 @@ def text_for_model(found: ToolResult, instead: str = "") -> str:
     process = found.get("process", {})
     if why := process.get("restarted"):
         hint = f"\n[{process['of']} was started anew, without what it had kept: {why}]{hint}"
-    return shortened(text, MAX_TEXT) + hint
+    return shorten_text(text, MAX_TEXT) + hint
 
 
 def as_text(value: Any) -> str:
@@ -132,16 +132,16 @@ def attachments(said: Iterable[Json]) -> list[Json]:
     return found
 
 
-def limited(value: Any) -> Any:
+def limit_result(value: Any) -> Any:
     """Return a result cut to the size and depth that a session may hold."""
     if depth_exceeds(value, MAX_NESTED):
         return f"The result was nested deeper than {MAX_NESTED} levels and is left out."
     value = browser_safe(value)
     text = as_text(value)
-    return value if len(text) <= MAX_RESULT else shortened(text, MAX_RESULT)
+    return value if len(text) <= MAX_RESULT else shorten_text(text, MAX_RESULT)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten_text(text: str, most: int) -> str:
     """Return a text; of a longer one `most` characters, beginning and end, with a note in
     between."""
     if len(text) <= most:
@@ -164,7 +164,7 @@ NAME = re.compile(r"[0-9a-f]{32}")  # name of a session's workspace
 logger = log.get("kept")
 
 
-class Kept(NamedTuple):
+class StorageFigures(NamedTuple):
     """Figures on one kind of kept data.
 
     `number`: items; `oldest_s`: age of the oldest, in seconds; `expired`: how many of them expired.
@@ -198,10 +198,10 @@ class Workspaces:
             logger.info("%d workspaces removed, unused for %.0f days", gone, self._ttl_s / DAY_S)
         return gone
 
-    def kept(self) -> Kept:
+    def kept(self) -> StorageFigures:
         """Return the figures on workspaces."""
         ages = [age_s for _, age_s in self._ages()]
-        return _kept("workspaces", ages, self._ttl_s)
+        return _figures("workspaces", ages, self._ttl_s)
 
     def _ages(self) -> Iterator[tuple[Path, float]]:
         for entry in _entries(self._folder):
@@ -229,14 +229,14 @@ class Workspaces:
         return not aside.exists()
 
 
-def files_kept(
+def storage_figures(
     home: Path,
     claim_ttl_s: float,
     result_ttl_s: float,
     stop_ttl_s: float,
     *,
     clock: Callable[[], float] = time.time,
-) -> list[Kept]:
+) -> list[StorageFigures]:
     """Return figures on claims, results, records of runs and requests to stop in this home."""
     found: dict[str, list[float]] = {"claims": [], "results": [], "runs": [], "stops": []}
     for folder in ("claims", "runs", "stops"):
@@ -247,12 +247,12 @@ def files_kept(
                 kind = "results" if folder == "claims" and entry.name.endswith(RESULT) else folder
                 found[kind].append(clock() - entry.stat().st_mtime)
     ttls = {"claims": claim_ttl_s, "results": result_ttl_s, "runs": claim_ttl_s}
-    return [_kept(name, ages, ttls.get(name, stop_ttl_s)) for name, ages in found.items()]
+    return [_figures(name, ages, ttls.get(name, stop_ttl_s)) for name, ages in found.items()]
 
 
-def _kept(name: str, ages: list[float], ttl_s: float | None) -> Kept:
+def _figures(name: str, ages: list[float], ttl_s: float | None) -> StorageFigures:
     expired = 0 if ttl_s is None else sum(age_s > ttl_s for age_s in ages)
-    return Kept(name, len(ages), max(ages, default=0.0), expired)
+    return StorageFigures(name, len(ages), max(ages, default=0.0), expired)
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

@@ -1,7 +1,7 @@
 """Runner of tool calls in child processes.
 
-`Runner.run(job)` yields output as text, then an `Outcome`. Closing the generator kills the call and
-everything it started. Before `open` a call runs in a plain child (tier `none`); afterwards in a
+`ToolRunner.run(job)` yields output as text, then an `Outcome`. Closing the generator kills the call
+and everything it started. Before `open` a call runs in a plain child (tier `none`); afterwards in a
 worker of the strongest sandbox that was proven here (sandbox/probe.py). The server opens no path
 inside a session's workspace.
 """
@@ -25,17 +25,17 @@ from typing import Any
 
 from ..sandbox import selftest
 from ..sandbox.job import Job, Outcome
-from ..sandbox.network_policy import Reach
-from ..sandbox.packages import Package, closed_to
+from ..sandbox.network_policy import NetworkPolicy
+from ..sandbox.packages import Package, closed_folder
 from ..sandbox.policy import outermost_folders
 from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
-from ..sandbox.worker_pool import Pool
+from ..sandbox.worker_pool import WorkerPool
 from ..types import Json
-from .stateful import Processes
+from .stateful import KeptProcesses
 
-__all__ = ["Job", "Outcome", "Runner"]
+__all__ = ["Job", "Outcome", "ToolRunner"]
 
 CANARY_LIMITS: dict[str, float] = {
     "wall_s": 10,
@@ -52,7 +52,7 @@ OWN = "own-"  # prefix of folders for the server's own calls; sessions' names ha
 STALE_S = 600
 
 
-class Runner:
+class ToolRunner:
     """Runs jobs in child processes.
 
     `home`: parent of the `workspaces` folder. `pool`: sandbox workers; None for plain children.
@@ -61,14 +61,14 @@ class Runner:
     """
 
     def __init__(
-        self, home: Path, pool: Pool | None = None, *, most: int = 16, idle_s: float = 600
+        self, home: Path, pool: WorkerPool | None = None, *, most: int = 16, idle_s: float = 600
     ) -> None:
-        self._processes = Processes(most, idle_s)
-        self._pools: list[Pool] = []  # of the owner's packages
+        self._processes = KeptProcesses(most, idle_s)
+        self._pools: list[WorkerPool] = []  # of the owner's packages
         self.workspaces = home.resolve() / "workspaces"
         self.pool = pool
         self.sandbox = make_proof(pool.policy.tier if pool else "none", "off", {})
-        self.reach = Reach(self.sandbox["network"])
+        self.reach = NetworkPolicy(self.sandbox["network"])
         self.addable: list[str] = []  # hosts that an approval may add, at tier A
         self.host = f"{platform.system()} ({platform.machine()})"
 
@@ -86,7 +86,7 @@ class Runner:
             self.pool, self.sandbox = await prove(home, options, most, self._attempt)
         else:
             self.pool, self.sandbox = pool_for(home, options, proof), proof
-        self.reach = Reach(
+        self.reach = NetworkPolicy(
             self.sandbox["network"],
             tuple(options.get("hosts", ())),
             tuple(options.get("ports", ())),
@@ -117,11 +117,11 @@ class Runner:
         if self.pool is None:
             return ""
         policy = self.pool.policy
-        if policy.run_as and (place := closed_to(policy.run_as, package)):
+        if policy.run_as and (place := closed_folder(policy.run_as, package)):
             user = f"user {policy.run_as} (server.sandbox.run_as)"
             return f"{user} may not read {place}: allow it with chmod -R o+rX {place}"
         read = outermost_folders(map(Path, (*policy.read, *package.roots)))
-        pool = Pool(replace(policy, read=read), package.interpreter)
+        pool = WorkerPool(replace(policy, read=read), package.interpreter)
         try:
             with escape_targets(self.workspaces.parent) as facts:
                 found = await self._attempt(pool, policy.network, facts)
@@ -139,12 +139,12 @@ class Runner:
         return ""
 
     async def _attempt(
-        self, pool: Pool, network: str, facts: dict[str, Any]
+        self, pool: WorkerPool, network: str, facts: dict[str, Any]
     ) -> dict[str, dict[str, str]]:
         where = ("module", selftest.__name__, selftest.attempts.__name__)
-        reach = Reach(network)
+        reach = NetworkPolicy(network)
         job = Job(where, {"facts": facts}, None, CANARY_LIMITS, reach=reach)
-        async with aclosing(Runner(self.workspaces.parent, pool).run(job)) as items:
+        async with aclosing(ToolRunner(self.workspaces.parent, pool).run(job)) as items:
             async for item in items:
                 if isinstance(item, Outcome):
                     if item.status == "ok":

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from ..context.ops import NoSuchMessage, ops_of, reload, retain, told
+from ..context.ops import NoSuchMessage, ops_of, reload, reload_text, retain
 from ..session import events, outcome, plan
 from ..session.agent_definition import lists_finish, wants_finish
 from ..session.modes import mode_of
@@ -154,7 +154,7 @@ class ReloadTool(ControlTool):
             found = reload(call.session, **call.args)
         except NoSuchMessage as error:
             return failure(str(error))
-        return Outcome("ok", found, text=told(found))
+        return Outcome("ok", found, text=reload_text(found))
 
 
 class RetainTool(ControlTool):
@@ -193,7 +193,7 @@ class PlanTool(ControlTool):
             return failure(str(error))
         emit(events.plan_set(made))
         changed = next((t for t in made["tasks"] if t["id"] == call.args.get("task")), made)
-        return Outcome("ok", changed, text=plan.told(made))
+        return Outcome("ok", changed, text=plan.plan_text(made))
 
 
 def session_tools() -> tuple[Tool, ...]:

@@ -57,7 +57,7 @@ class Queue:
     wanted: int = 0
 
 
-class Processes:
+class KeptProcesses:
     """The kept processes: at most `most`, each ended after `idle_s` seconds without a call."""
 
     def __init__(self, most: int, idle_s: float) -> None:

@@ -17,27 +17,27 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..agents.registry import Folders
+from ..agents.registry import AgentFolders
 from ..config import Config
 from ..errors import Problem
 from ..http.client import Client
 from ..sandbox.policy import TIERS
 from ..schema.inline import inline
-from ..schema.validate import Validator, remembered
+from ..schema.validate import Validator, cached_validator
 from ..session import agent_definition, events
 from ..session.call_actions import Verdict
-from ..session.limits import NETWORKS, Ceilings
+from ..session.limits import NETWORKS, LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
 from ..strict_json import Constant, browser_safe, dumps, pointer
 from ..types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
 from . import client_tools, policy
-from .arguments import Pending, Results, fill, fitted, misfits
+from .arguments import Pending, ToolResults, fill_templates, fit_arguments, misfits
 from .base import (
     Emit,
     Invocation,
-    Question,
     Tool,
+    ToolQuestion,
     brief,
     declaration,
     failure,
@@ -46,17 +46,17 @@ from .base import (
 )
 from .catalog import Catalog, Entry
 from .file_download import Piece, read_piece
-from .mcp.servers import Servers
-from .policy import STRICTER, Grants, decide, exceeded, fingerprint, narrowed
+from .mcp.servers import McpServers
+from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, text_for_model
-from .runner import Outcome, Runner
+from .runner import Outcome, ToolRunner
 from .tool import ToolError
 
 MOST_HINTS = 5  # unknown tool names per decision for which similar names are suggested
 MOST_OFFERS = 64  # cached lists of declarations; few sessions differ in their tool settings
 
 
-class Reading:
+class SessionReading:
     """What judging calls needs of a session; read once, and valid until the session changes."""
 
     def __init__(self, session: Session, names: Container[str]) -> None:
@@ -64,7 +64,7 @@ class Reading:
         self.session, self._names = session, names
         self.hints = MOST_HINTS  # suggestions left for unknown names
         self.grants = Grants(session["grants"])
-        self.results = Results(session)
+        self.results = ToolResults(session)
         self.tools: dict[str, tuple[Tool, Validator]] = {}  # looked up before, by name
 
     @cached_property
@@ -78,7 +78,7 @@ class Reading:
         return client_tools.tools(self.session, self._names)
 
 
-class Judge:
+class CallJudge:
     """A toolbox for decisions about one state of a session, which is read only once."""
 
     def __init__(self, toolbox: Toolbox, session: Session) -> None:
@@ -88,9 +88,9 @@ class Judge:
         """Return the verdict on a call; see `Toolbox.verdict`."""
         return self._toolbox.verdict(session, call, self._reading)
 
-    def declared(self, session: Session) -> list[Json]:
-        """Return the declarations for the model; see `Toolbox.declared`."""
-        return self._toolbox.declared(session, self._reading)
+    def declarations(self, session: Session) -> list[Json]:
+        """Return the declarations for the model; see `Toolbox.declarations`."""
+        return self._toolbox.declarations(session, self._reading)
 
 
 class Toolbox:
@@ -106,7 +106,7 @@ class Toolbox:
         config: Config,
         client: Client | None = None,
         owners: Collection[str] = ("",),
-        ceilings: Ceilings | None = None,
+        ceilings: LimitCeilings | None = None,
     ) -> None:
         """Create a toolbox; without a `client`, tools that need the network are absent.
 
@@ -116,20 +116,20 @@ class Toolbox:
         server = config.server
         self._home = config.home
         self._ceilings: Json = server["tools"]
-        self._limits = ceilings or Ceilings(server["limits"], {})
+        self._limits = ceilings or LimitCeilings(server["limits"], {})
         self._most: dict[str, float] = server["limits"]["tool"]
         self._rest: dict[str, Any] = server["rest"]
         self._sandbox: dict[str, Any] = server["sandbox"]
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven the tier
         stays = server["limits"]
-        self._runner = Runner(
+        self._runner = ToolRunner(
             config.home, most=stays["stateful_processes"], idle_s=stays["stateful_idle_s"]
         )
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
-        self._mcp = Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
+        self._mcp = McpServers(server["mcpServers"], client or Client(), self._most["wall_s"])
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
-        agents = Folders(config.agents_folder, owners)
+        agents = AgentFolders(config.agents_folder, owners)
         self._catalog = Catalog(self._runner, agents, client, allowed)
         self._tools = self._catalog.entries
         self._offers: dict[bytes, list[Constant]] = {}
@@ -163,7 +163,7 @@ class Toolbox:
                 await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
         await self._catalog.add_mcp(self._mcp)
-        for text in agent_definition.unmatched(self._ceilings, self.nameable(), exact=True):
+        for text in agent_definition.unmatched_names(self._ceilings, self.nameable(), exact=True):
             self.problems.append(f"server.tools: {text}")
 
     def add(self, things: Iterable[Any]) -> None:
@@ -185,9 +185,9 @@ class Toolbox:
         """
         await self._catalog.add_package(name, about, self._home)
 
-    async def settled(self) -> None:
+    async def wait_until_loaded(self) -> None:
         """Wait until changed files of packages have been read again."""
-        await self._catalog.settled()
+        await self._catalog.wait_until_loaded()
 
     def admit(self, session: Session) -> None:
         """Check a session before a run.
@@ -196,16 +196,16 @@ class Toolbox:
         do not fit their tool.
         """
         client_tools.admit(session, self._tools)
-        if errors := list(islice(self._edited(session), MAX_ERRORS)):
+        if errors := list(islice(self._edit_errors(session), MAX_ERRORS)):
             text = "The edited arguments do not fit"
             detail = f"{text} {errors[0]['pointer']}: {errors[0]['detail']}"
             raise Problem("answer_invalid", detail, errors=errors)
 
     def look_again(self) -> None:
         """Begin to refresh the lists of sources, packages and MCP servers, for later runs."""
-        self._catalog.look_again()
+        self._catalog.refresh()
 
-    def _edited(self, session: Session) -> Iterator[dict[str, str]]:
+    def _edit_errors(self, session: Session) -> Iterator[dict[str, str]]:
         """Yield {pointer, detail} of each error in arguments that a person edited."""
         edited = list(_edits(session))
         messages = session.get("messages", ()) if edited else ()
@@ -216,20 +216,20 @@ class Toolbox:
             entry = self._tools.get(name) or self._named(session).get(name)
             if entry is None or entry.tool.name == FINISH:  # its schema is the session's
                 continue
-            for error in misfits(args, entry.validator, partial(fill, session, call)):
+            for error in misfits(args, entry.validator, partial(fill_templates, session, call)):
                 yield error.error(place)
 
-    def judge(self, session: Session) -> Judge:
+    def judge(self, session: Session) -> CallJudge:
         """Return the toolbox for one decision; valid until an event is folded into the session."""
-        return Judge(self, session)
+        return CallJudge(self, session)
 
-    def reading(self, session: Session) -> Reading:
+    def reading(self, session: Session) -> SessionReading:
         """Return what judging the calls of this session needs."""
-        return Reading(session, self._tools)
+        return SessionReading(session, self._tools)
 
     # -- what the model and the client are told ---------------------------------------------------
 
-    def declared(self, session: Session, reading: Reading | None = None) -> list[Json]:
+    def declarations(self, session: Session, reading: SessionReading | None = None) -> list[Json]:
         """Return the declarations for the model, in a fixed order.
 
         Providers cache a prompt's prefix, so the order matters. Tools that are denied, cannot run
@@ -237,46 +237,51 @@ class Toolbox:
         declarations.
         """
         reading = reading or self.reading(session)
-        left_out = self._left_out(session, reading)
-        theirs = reading.page.values()
-        return [*self._ours(reading, left_out), *self._offered(theirs, reading, left_out)]
+        left_out = self._hidden_tools(session, reading)
+        page_tools = reading.page.values()
+        return [
+            *self._server_declarations(reading, left_out),
+            *self._declarations_of(page_tools, reading, left_out),
+        ]
 
-    def _ours(self, reading: Reading, left_out: set[str]) -> list[Constant]:
+    def _server_declarations(self, reading: SessionReading, left_out: set[str]) -> list[Constant]:
         """Return the declarations of server tools, cached by the settings that they depend on."""
         session, config = reading.session, reading.session["config"]
-        said = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
+        settings = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
         named = self._named(session)
-        here = [sorted(left_out), self._catalog.version, self._withheld, sorted(named)]
-        key = hashlib.blake2b(dumps([said, here]).encode("utf-8", "surrogatepass")).digest()
+        state = [sorted(left_out), self._catalog.version, self._withheld, sorted(named)]
+        key = hashlib.blake2b(dumps([settings, state]).encode("utf-8", "surrogatepass")).digest()
         if key not in self._offers:
             if len(self._offers) >= MOST_OFFERS:
                 self._offers.clear()
             there = [*self._tools.values(), *named.values()]
             entries = [_as_declared(entry, session) for entry in there]
             usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
-            self._offers[key] = self._offered(usable, reading, left_out)
+            self._offers[key] = self._declarations_of(usable, reading, left_out)
         return self._offers[key]
 
-    def _offered(self, tools: Iterable[Tool], reading: Reading, out: set[str]) -> list[Constant]:
+    def _declarations_of(
+        self, tools: Iterable[Tool], reading: SessionReading, left_out: set[str]
+    ) -> list[Constant]:
         session, grants = reading.session, reading.grants
-        wanted = session["config"]["yaa"]
-        in_brief, results = wanted.get("tool_detail"), bool(wanted.get("result_schema"))
-        found: list[Constant] = []
+        settings = session["config"]["yaa"]
+        in_brief, results = settings.get("tool_detail"), bool(settings.get("result_schema"))
+        declarations: list[Constant] = []
         kits: set[tuple[str, str]] = set()  # toolkits whose shared description is already declared
         for tool in tools:
-            if tool.name in out or self.policy(tool, session, grants) == "deny":
+            if tool.name in left_out or self.policy(tool, session, grants) == "deny":
                 continue
             kit = tool.toolkit not in kits
             whole = not in_brief or tool.control
             told = declaration(tool, results=results, kit=kit) if whole else brief(tool)
-            found.append(Constant(told))  # with its JSON text cached for all requests
+            declarations.append(Constant(told))  # with its JSON text cached for all requests
             kits.add(tool.toolkit)
-        return found
+        return declarations
 
-    def _left_out(self, session: Session, reading: Reading) -> set[str]:
+    def _hidden_tools(self, session: Session, reading: SessionReading) -> set[str]:
         """Return the names of tools that are of no use in the session's present state."""
         tools = [entry.tool for entry in self._tools.values()]
-        failing = reading.failures.withheld() - {tool.name for tool in tools if tool.control}
+        failing = reading.failures.withheld_tools() - {tool.name for tool in tools if tool.control}
         return failing | {tool.name for tool in tools if not tool.is_useful(session)}
 
     def info(self) -> list[Json]:
@@ -326,15 +331,15 @@ class Toolbox:
 
     def _named(self, session: Session) -> dict[str, Entry]:
         """Return those of `_only_named` that the agent names and the page does not declare."""
-        agent = agent_definition.of(session)
-        theirs = {tool["name"] for tool in session.get("tools", ())}
+        agent = agent_definition.definition_of(session)
+        page_names = {tool["name"] for tool in session.get("tools", ())}
         return {
             name: entry
             for name, entry in self._only_named().items()
-            if agent_definition.names(agent, name) and name not in theirs
+            if agent_definition.names(agent, name) and name not in page_names
         }
 
-    def unattended(self) -> list[str]:
+    def interactive_tools(self) -> list[str]:
         """Return the names of tools that are not offered in unattended sessions by default.
 
         These are tools that ask a person, and tools whose policy is `ask`; the policy of an agent
@@ -349,7 +354,7 @@ class Toolbox:
         `tier`: the tier proven at start; `missing`: its gaps; `withheld`: names of tools that need
         a higher tier.
         """
-        withheld = [e.tool.name for e in self._tools.values() if self._unproven(e.tool)]
+        withheld = [e.tool.name for e in self._tools.values() if self._lacks_proof(e.tool)]
         return {
             **self._runner.sandbox,
             "require": self._sandbox["require"],
@@ -363,72 +368,74 @@ class Toolbox:
         return decide(tool, {}, ceiling, session or nothing, grants)[0]
 
     def _ceiling(self, tool: Tool) -> str:
-        said = (self._ceilings.get(each, {}) for each in (tool.name, tool.like))
-        return max((str(own.get("ceiling", "auto")) for own in said), key=STRICTER.index)
+        ceilings = (self._ceilings.get(name, {}) for name in (tool.name, tool.like))
+        return max((str(entry.get("ceiling", "auto")) for entry in ceilings), key=STRICTER.index)
 
     def unavailable(self, tool: Tool) -> str:
         """Return why no call of this tool may run here, approved or not; "" if it may.
 
         The reason begins with `sandbox_unavailable` or `policy_exceeded`.
         """
-        if self._unproven(tool):
+        if self._lacks_proof(tool):
             return (
                 f"sandbox_unavailable: this server requires tier {self._sandbox['require']} for"
                 f" tools that run on it, and tier {self._runner.sandbox['tier']} was proven"
             )
         network = "proxy" if self._runner.addable else "off"
         network = max(network, self._runner.reach.network, key=NETWORKS.index)
-        if over := exceeded(tool.required_resources, self._most, network):
-            return f"policy_exceeded: {tool.name} needs {over}"
+        if excess := unmet_requirements(tool.required_resources, self._most, network):
+            return f"policy_exceeded: {tool.name} needs {excess}"
         return ""
 
-    def _unproven(self, tool: Tool) -> bool:
+    def _lacks_proof(self, tool: Tool) -> bool:
         """Return whether this tool needs a sandbox tier that was not proven."""
         return tool.sandboxed and self._withheld
 
     # -- one call ---------------------------------------------------------------------------------
 
-    def verdict(self, session: Session, call: ToolCall, reading: Reading | None = None) -> Verdict:
+    def verdict(
+        self, session: Session, call: ToolCall, reading: SessionReading | None = None
+    ) -> Verdict:
         """Return the policy's verdict on a call, with the reason if it does not run.
 
         Changes nothing in the session. `reading`: of this session, if it was read before.
         """
         reading = reading or self.reading(session)
         name, raw = call["function"]["name"], call["function"]["arguments"]
-        if (known := self._known(name, reading)) is None:
+        if (entry := self._find_tool(name, reading)) is None:
             return Verdict("error", self._unknown(name, reading), status="not_found")
-        tool, validator = known
+        tool, validator = entry
         if reason := self.unavailable(tool):
             return Verdict("error", reason, status=reason.partition(":")[0])
         if not tool.control and reading.failures.is_withheld(call):
             return Verdict("error", policy.refusal(name), status="not_found")
         try:
-            filled = partial(fill, session, call, results=reading.results)
-            args, error, repairs = fitted(raw, validator, filled)
+            fill_call = partial(fill_templates, session, call, results=reading.results)
+            args, error, repairs = fit_arguments(raw, validator, fill_call)
         except Pending as pending:
             return Verdict("wait", str(pending))
         if error and self._ceiling(tool) == "deny":
             return Verdict("deny", f"this server does not allow {name}")
         if error:
-            return Verdict("error", _joined(error, reading.failures.note(call)))
-        mark = fingerprint(name, args)
+            return Verdict("error", _join_sentences(error, reading.failures.failure_note(call)))
+        digest = fingerprint(name, args)
         action, reason = decide(tool, args, self._ceiling(tool), session, reading.grants)
         action, reason = tool.verdict(action, reason)
         return Verdict(
-            *(action, reason, args, mark, tool.repeatable, tool.parallel_safe),
+            *(action, reason, args, digest, tool.repeatable, tool.parallel_safe),
             repairs=repairs,
             offer=tool.offer(session) if action == "ask" else {},
             may_ask=tool.may_ask,
             like=tool.like,
         )
 
-    def _known(self, name: str, reading: Reading) -> tuple[Tool, Validator] | None:
+    def _find_tool(self, name: str, reading: SessionReading) -> tuple[Tool, Validator] | None:
         """Return the server's or the page's tool of this name as the session has it, or None."""
         if name not in reading.tools:
             if entry := self._entry(name, reading.session):
                 reading.tools[name] = entry.tool, entry.validator
             elif tool := reading.page.get(name):
-                reading.tools[name] = tool, remembered(tool.parameters)
+                reading.tools[name] = tool, cached_validator(tool.parameters)
         return reading.tools.get(name)
 
     def _entry(self, name: str, session: Session) -> Entry | None:
@@ -466,14 +473,14 @@ class Toolbox:
                 emit(events.tool_output(call_id, item, first=first))
                 first = False
 
-        found = await self._run(session, call, args, ledger, show, seconds, owner)
-        if isinstance(found, Question):
-            waiting = {**ledger, "state": "waiting", "input": browser_safe(found.input)}
+        result = await self._run(session, call, args, ledger, show, seconds, owner)
+        if isinstance(result, ToolQuestion):
+            waiting = {**ledger, "state": "waiting", "input": browser_safe(result.input)}
             emit(events.state_delta(events.put("calls", call_id, value=waiting)))
         else:
             by = ledger.get("args_by", "")
-            said = envelope(found, list(repairs), ledger.get("args"), by)
-            emit(self._result(session, call, found, said))
+            said = envelope(result, list(repairs), ledger.get("args"), by)
+            emit(self._result(session, call, result, said))
 
     async def _run(
         self,
@@ -484,7 +491,7 @@ class Toolbox:
         emit: Emit,
         seconds: float,
         owner: str,
-    ) -> Outcome | Question:
+    ) -> Outcome | ToolQuestion:
         name, reading = call["function"]["name"], self.reading(session)
         if (entry := self._entry(name, session)) is None:  # an MCP server removed it since
             return failure(self._unknown(name, reading), "not_found")
@@ -492,7 +499,7 @@ class Toolbox:
         if reason := self.unavailable(tool):  # another server may have judged the call
             return failure(reason, reason.partition(":")[0])
         wanted = session["config"].get("limits", {}).get("tool", {})
-        limits = narrowed(wanted, tool.required_resources, self._limits.of(owner)["tool"])
+        limits = call_limits(wanted, tool.required_resources, self._limits.of(owner)["tool"])
         limits["wall_s"] = min(limits["wall_s"], seconds)
 
         def find(name: str) -> Tool | str:
@@ -507,24 +514,24 @@ class Toolbox:
             return failure(str(error))
 
     def _result(
-        self, session: Session, call: ToolCall, outcome: Outcome, found: ToolResult
+        self, session: Session, call: ToolCall, outcome: Outcome, result: ToolResult
     ) -> Event:
         """Return the TOOL_CALL_RESULT event of a call."""
         name = call["function"]["name"]
         entry = self._tools.get(name)
         if entry and entry.tool.keep is not None:
-            found.setdefault("keep", entry.tool.keep)
+            result.setdefault("keep", entry.tool.keep)
         failed = outcome.status != "ok"
-        if failed and (hint := policy.note(session, call)):
-            found["hint"] = hint
+        if failed and (hint := policy.failure_note(session, call)):
+            result["hint"] = hint
         return events.tool_result(
             call["id"],
             name,
-            text_for_model(found, outcome.text),
+            text_for_model(result, outcome.text),
             time.time_ns() // 1_000_000,
             state="failed" if failed else "done",
             is_error=failed,
-            result=found,
+            result=result,
         )
 
     async def read_piece(
@@ -533,10 +540,10 @@ class Toolbox:
         """Return part of a file of a session's workspace, for `POST /files`. Raises Problem."""
         if self._withheld:
             raise Problem("sandbox_unavailable", "This server does not read files of sessions")
-        most = round(self._most["file_mb"] * 1024 * 1024)  # tools cannot write larger files
-        return await read_piece(self._runner, owner, session_id, path, offset, stamp, most)
+        max_bytes = round(self._most["file_mb"] * 1024 * 1024)  # tools cannot write larger files
+        return await read_piece(self._runner, owner, session_id, path, offset, stamp, max_bytes)
 
-    def _unknown(self, name: str, reading: Reading) -> str:
+    def _unknown(self, name: str, reading: SessionReading) -> str:
         names = [*self._tools, *reading.page] if reading.hints else []
         reading.hints = max(reading.hints - 1, 0)
         close = difflib.get_close_matches(name[:100], names, 3)
@@ -546,20 +553,20 @@ class Toolbox:
 
 def _as_declared(entry: Entry, session: Session) -> Entry:
     tool = entry.tool.in_session(session)
-    return entry if tool is entry.tool else Entry(tool, remembered(tool.parameters))
+    return entry if tool is entry.tool else Entry(tool, cached_validator(tool.parameters))
 
 
 def _edits(session: Session) -> Iterator[tuple[str, str, Json]]:
     """Yield (JSON pointer, call id, arguments) of approvals with edited arguments."""
-    for index, asked in enumerate(session.get("interrupts", ())):
-        answer = asked.get("answer") or {}
-        if asked["reason"] != "tool_call" or answer.get("status") != "resolved":
+    for index, interrupt in enumerate(session.get("interrupts", ())):
+        answer = interrupt.get("answer") or {}
+        if interrupt["reason"] != "tool_call" or answer.get("status") != "resolved":
             continue
         payload = answer["payload"]
         if payload["approved"] and "edited_args" in payload:
             place = pointer("interrupts", index, "answer", "payload", "edited_args")
-            yield place, asked["call_id"], payload["edited_args"]
+            yield place, interrupt["call_id"], payload["edited_args"]
 
 
-def _joined(text: str, more: str) -> str:
+def _join_sentences(text: str, more: str) -> str:
     return f"{text}\n{more}" if more else text

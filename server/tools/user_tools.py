@@ -25,7 +25,7 @@ from ..schema.validate import validate
 from .tool import KIT, MARK, Context, ToolError, tool, toolkit
 
 
-class Declared(NamedTuple):
+class ToolDeclaration(NamedTuple):
     """A tool as its author wrote it. `kit`: the class of a method; `shared`: its options."""
 
     name: str
@@ -42,10 +42,10 @@ def call(
 
     Raises ToolError for arguments that do not fit, else what the tool raises.
     """
-    return called(found(load(path, source), name), args, context)
+    return call_function(find_function(load(path, source), name), args, context)
 
 
-def called(function: Callable[..., Any], args: dict[str, Any], context: Context) -> Any:
+def call_function(function: Callable[..., Any], args: dict[str, Any], context: Context) -> Any:
     """Call a tool function and return its result as JSON; see `call`."""
     signature = schema_of(function, inject=(Context,))
     values = convert(signature, args)
@@ -56,7 +56,7 @@ def called(function: Callable[..., Any], args: dict[str, Any], context: Context)
         signal.signal(signal.SIGTERM, lambda *_: setattr(context, "cancelled", True))
     positional, named = signature.bind(values.values)
     value = function(*positional, **named)
-    result = plain(loop().run(_awaited(value)) if inspect.isawaitable(value) else value)
+    result = plain(loop().run(_await_value(value)) if inspect.isawaitable(value) else value)
     if signature.returns and (misfits := validate(result, signature.returns)):
         context.log(f"The result is not what its annotation says: {misfits[0]}")
     return result
@@ -97,50 +97,50 @@ def offer_names() -> None:
         setattr(yaa, thing.__name__, thing)
 
 
-def declared(module: types.ModuleType) -> Iterator[Declared]:
+def declarations(module: types.ModuleType) -> Iterator[ToolDeclaration]:
     """Yield the tools of a module in its order, with methods bound to this process's instance."""
     for thing in {id(each): each for each in vars(module).values()}.values():
         if getattr(thing, "__module__", None) != module.__name__:
             continue
         if isinstance(thing, type) and getattr(thing, KIT, None):
-            yield from methods(thing)
+            yield from kit_declarations(thing)
         elif callable(thing) and (options := getattr(thing, MARK, None)) is not None:
-            yield Declared(options.get("name") or thing.__name__, thing, options)
+            yield ToolDeclaration(options.get("name") or thing.__name__, thing, options)
 
 
-def methods(kit: type) -> Iterator[Declared]:
+def kit_declarations(kit: type) -> Iterator[ToolDeclaration]:
     """Yield the marked methods of a class as tools."""
     shared = getattr(kit, KIT, {})
-    for name, method in inspect.getmembers(one(kit), callable):
+    for name, method in inspect.getmembers(kit_instance(kit), callable):
         if (options := getattr(method, MARK, None)) is not None:
             name = options.get("name") or name
             settled = {"keep": shared.get("keep"), **options}
-            yield Declared(f"{kit.__name__}_{name}", method, settled, kit, shared)
+            yield ToolDeclaration(f"{kit.__name__}_{name}", method, settled, kit, shared)
 
 
 @functools.cache
-def one(kit: type) -> Any:
+def kit_instance(kit: type) -> Any:
     """Return the instance of a toolkit class in this process."""
     return kit()
 
 
-def found(module: types.ModuleType, name: str) -> Callable[..., Any]:
+def find_function(module: types.ModuleType, name: str) -> Callable[..., Any]:
     """Return the function of a tool. Raises ToolError if the module has no such tool."""
-    for each in declared(module):
+    for each in declarations(module):
         if each.name == name:
             return each.function
     raise ToolError(f"the file no longer has a tool {name}")
 
 
 def describe(path: str, source: str | None = None) -> list[dict[str, Any]]:
-    """Return descriptions of the tools in an owner's file; see `about`.
+    """Return descriptions of the tools in an owner's file; see `describe_declaration`.
 
     Called in a child only. Raises what the file raises.
     """
-    return [about(each) for each in declared(load(path, source))]
+    return [describe_declaration(each) for each in declarations(load(path, source))]
 
 
-def about(said: Declared) -> dict[str, Any]:
+def describe_declaration(said: ToolDeclaration) -> dict[str, Any]:
     """Describe a tool for the server.
 
     Returns {name, description, parameters, returns, options, toolkit, stateful}, or {name, problem}
@@ -160,16 +160,16 @@ def about(said: Declared) -> dict[str, Any]:
         "parameters": signature.parameters,
         "returns": signature.returns,
         "options": {k: v for k, v in said.options.items() if k not in apart},
-        "toolkit": [said.kit.__name__, _of_all(said)] if said.kit else ["", ""],
+        "toolkit": [said.kit.__name__, _kit_description(said)] if said.kit else ["", ""],
         "stateful": bool(said.shared.get("stateful")),
     }
 
 
-def _of_all(said: Declared) -> str:
+def _kit_description(said: ToolDeclaration) -> str:
     """Return the description shared by the tools of a toolkit."""
     text = said.shared.get("description") or vars(said.kit).get("__doc__") or ""
     return inspect.cleandoc(str(text))
 
 
-async def _awaited(value: Any) -> Any:
+async def _await_value(value: Any) -> Any:
     return await value

@@ -51,7 +51,7 @@ def prefix_of(root: Path, path: str) -> str:
     return "" if root == Path.cwd().resolve() else f"{path.rstrip('/')}/"
 
 
-def opened(target: Path, path: str) -> IO[bytes]:
+def open_for_reading(target: Path, path: str) -> IO[bytes]:
     """Open a file for reading; `path` is its name in error messages. Raises ToolError."""
     try:
         return open(target, "rb", opener=_no_link)
@@ -91,7 +91,7 @@ def piece(ctx: Context, path: str, offset: int, stamp: str) -> dict[str, Any]:
     `data` is base64 of at most PIECE bytes, `bytes` the size of the file. `stamp`: version of the
     file from the piece before, or "". Raises ToolError, also if the file has changed.
     """
-    with opened(inside(path), path) as file:
+    with open_for_reading(inside(path), path) as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
             raise ToolError(f"{path} is not a file")

@@ -7,7 +7,7 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from server.agent.call_decisions import LOST, SUPERSEDED, granted
+from server.agent.call_decisions import LOST, SUPERSEDED, new_grant
 from server.agent.decide import (
     CallModel,
     Model,
@@ -18,8 +18,16 @@ from server.agent.decide import (
     next_step,
     over_limit,
 )
-from server.session.call_actions import Ask, Execute, Given, Recover, Reply, Send, Verdict
-from server.session.limits import MOST, capped
+from server.session.call_actions import (
+    Ask,
+    ClientResult,
+    Execute,
+    Recover,
+    Reply,
+    SendToClient,
+    Verdict,
+)
+from server.session.limits import MOST, cap_limits
 
 from ..fakes import DEFAULTS, CountingToolbox, user
 
@@ -93,7 +101,7 @@ def session(messages: list[Any], **more: Any) -> Any:
 class Waiting:
     """A toolbox whose `later` waits, as templates make calls wait."""
 
-    def declared(self, session: Any) -> list[dict[str, Any]]:
+    def declarations(self, session: Any) -> list[dict[str, Any]]:
         return []
 
     def verdict(self, session: Any, call: Any) -> Verdict:
@@ -105,7 +113,7 @@ class Waiting:
 class Repeatable:
     """A toolbox in which every tool may run twice."""
 
-    def declared(self, session: Any) -> list[dict[str, Any]]:
+    def declarations(self, session: Any) -> list[dict[str, Any]]:
         return []
 
     def verdict(self, session: Any, call: Any) -> Verdict:
@@ -221,7 +229,7 @@ class Next(unittest.TestCase):
         other = {"tool": "x", "decision": "allow"}
         for known, kept in (([], wanted), ([wanted], None), ([other] * MOST["grants"], None)):
             made: Any = {"grants": known}
-            found = granted(made, call("rm"), {"approved": True, "remember": "session"})
+            found = new_grant(made, call("rm"), {"approved": True, "remember": "session"})
             self.assertEqual(found, kept)
 
     def test_few_calls_that_wait_are_looked_at(self) -> None:
@@ -271,7 +279,7 @@ class Next(unittest.TestCase):
             ("job", "{}", Execute, ""),
             ("rm", "{}", Ask, "tool_call"),
             ("page", "{}", Ask, "client_tool"),
-            ("act", "{}", Send, ""),
+            ("act", "{}", SendToClient, ""),
             ("ask", '{"question":"Q?"}', Ask, "input_required"),
             ("ask", '{"question":"Q?","response_schema":{"type":5}}', Reply, "failed"),
             ("no", "{}", Reply, "denied"),
@@ -539,10 +547,10 @@ class Next(unittest.TestCase):
         cases: list[tuple[str, dict[str, Any] | None, str, bool, type, str]] = [
             ("waiting", None, mark, False, Ask, "waiting"),
             ("started", None, mark, False, Ask, "started"),
-            ("waiting", given, mark, False, Given, "A page"),
-            ("started", given, mark, False, Given, "A page"),
-            ("started", given, mark, True, Given, "A page"),
-            ("proposed", given, "", False, Given, "A page"),
+            ("waiting", given, mark, False, ClientResult, "A page"),
+            ("started", given, mark, False, ClientResult, "A page"),
+            ("started", given, mark, True, ClientResult, "A page"),
+            ("proposed", given, "", False, ClientResult, "A page"),
             ("waiting", None, mark, True, Reply, SUPERSEDED),
             ("started", None, mark, True, Reply, LOST),
             ("waiting", given, "sha256:0", False, Ask, "waiting"),
@@ -562,7 +570,7 @@ class Next(unittest.TestCase):
                     self.assertEqual(job.entry["state"], detail)
                     self.assertNotIn("answer", job.interrupt)
                     self.assertEqual(job.entry["fingerprint"], mark)
-                elif isinstance(job, Given):
+                elif isinstance(job, ClientResult):
                     self.assertEqual(job.payload["content"], detail)
                 else:
                     self.assertEqual((job.content, job.state), (detail, "skipped"))
@@ -570,19 +578,19 @@ class Next(unittest.TestCase):
     def test_a_page_without_the_tool_keeps_the_call(self) -> None:
         """The tool may have been switched off meanwhile; the person can still say what to do."""
         answers = resolved("client_tool", {"content": "x"})
-        for item, kind in ((answers, Given), ([{**answers[0], "answer": None}], Ask)):
+        for item, kind in ((answers, ClientResult), ([{**answers[0], "answer": None}], Ask)):
             job = self.job(asked(call("gone")), calls=entry("waiting"), interrupts=item)
             self.assertIsInstance(job, kind)
         self.assertEqual(self.job(asked(call("gone"))).state, "failed", "but it is not given out")
 
     def test_an_action_is_sent_and_never_asked_about(self) -> None:
         job = self.job(asked(call("act", '{"a": 1}')))
-        self.assertEqual((type(job), job.args), (Send, {"a": 1}))
+        self.assertEqual((type(job), job.args), (SendToClient, {"a": 1}))
         moved = self.job([*asked(call("act")), user("next", "u2")])
         self.assertEqual((moved.content, moved.state), (SUPERSEDED, "skipped"))
 
     def test_a_page_call_that_lost_its_result_can_be_handed_over_again(self) -> None:
-        for name, kind in (("page", Ask), ("act", Send)):
+        for name, kind in (("page", Ask), ("act", SendToClient)):
             for state in ("started", "done"):
                 lost = self.job(asked(call(name)), calls=entry(state, 1))
                 self.assertEqual(lost.interrupt["reason"], "indeterminate")
@@ -736,7 +744,7 @@ class Next(unittest.TestCase):
             ({"a": 5, "b": 1}, [{"a": 4}, {"a": 2}], {"a": 2, "b": 1}),
         ):
             with self.subTest(wanted, ceilings=ceilings):
-                self.assertEqual(capped(wanted, *ceilings), found)
+                self.assertEqual(cap_limits(wanted, *ceilings), found)
 
     def test_no_other_budget_is_exceeded_to_sum_up(self) -> None:
         made = session([user("go"), *asked(call("read")), result()])

@@ -29,7 +29,7 @@ class Deltas(unittest.TestCase):
         self.stream = io.StringIO()
         log.setup("debug", style="json", stream=self.stream)
         self.addCleanup(log.setup, "error", stream=io.StringIO())
-        self.deltas = observer.Deltas()
+        self.deltas = observer.DeltaLog()
         self.deltas.step("step 3")
 
     def lines(self) -> list[dict[str, Any]]:
@@ -81,9 +81,9 @@ class Deltas(unittest.TestCase):
         self.assertGreater(len(self.lines()), 60)
 
     def test_nothing_below_debug(self) -> None:
-        self.assertTrue(observer.wanted())
+        self.assertTrue(observer.is_debug_on())
         log.setup("info", stream=self.stream)
-        self.assertFalse(observer.wanted())
+        self.assertFalse(observer.is_debug_on())
 
 
 if __name__ == "__main__":

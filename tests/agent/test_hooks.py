@@ -93,10 +93,12 @@ class Loading(Case):
             """,
         )
         self.hooks.load(self.folder)
-        names = [each.name for each in self.hooks.at("pre_call")]
+        names = [each.name for each in self.hooks.hooks_at("pre_call")]
         self.assertEqual(names, ["a.py:early", "b.py:b", "a.py:late", "a.py:later"])
-        self.assertEqual([each.guards for each in self.hooks.at("pre_call")], [True] + 3 * [False])
-        self.assertEqual(self.hooks.at("error")[0].name, "a.py:early")
+        self.assertEqual(
+            [each.guards for each in self.hooks.hooks_at("pre_call")], [True] + 3 * [False]
+        )
+        self.assertEqual(self.hooks.hooks_at("error")[0].name, "a.py:early")
         loaded = self.hooks.info()["loaded"]
         self.assertIn({"name": "b.py:b", "point": "pre_call", "priority": 51}, loaded)
 
@@ -138,7 +140,7 @@ class Loading(Case):
         self.file("good.py", "@hook('error')\ndef f(value, ctx): pass\n")
         self.hooks.load(self.folder)
         self.assertEqual(len(self.hooks.problems), 1)
-        self.assertEqual(len(self.hooks.at("error")), 1)
+        self.assertEqual(len(self.hooks.hooks_at("error")), 1)
 
 
 class Points(Case):

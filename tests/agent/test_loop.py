@@ -19,7 +19,7 @@ from server.errors import Problem
 from server.runtime.offload import LARGE
 from server.session.events import ALIASES, EXEC, alias
 from server.session.fold import Folder, digest
-from server.session.limits import capped
+from server.session.limits import cap_limits
 from server.session.schema import MAX_ID
 from server.strict_json import LARGEST_COUNT, canonical
 from server.telemetry import log
@@ -687,7 +687,7 @@ class Limits(Flow):
 
     def test_capped(self) -> None:
         self.assertEqual(
-            capped({"a": None, "b": 5, "c": 1}, {"a": 3, "b": 9, "c": None}),
+            cap_limits({"a": None, "b": 5, "c": 1}, {"a": 3, "b": 9, "c": None}),
             {"a": 3, "b": 5, "c": 1},
         )
 
@@ -761,9 +761,9 @@ class Watched(CountingToolbox):
         super().__init__(tools, counts)
         self.threads: list[threading.Thread] = []
 
-    def declared(self, session: Any) -> list[Any]:
+    def declarations(self, session: Any) -> list[Any]:
         self.threads.append(threading.current_thread())
-        return super().declared(session)
+        return super().declarations(session)
 
 
 class CutEverywhere(unittest.IsolatedAsyncioTestCase):

@@ -7,7 +7,7 @@ import json
 import unittest
 from typing import Any
 
-from server.agent.observer import CUT, Calls
+from server.agent.observer import CUT, ModelCallLog
 from server.telemetry import log
 
 SECRET = "sk-" + "Zz9x" * 12
@@ -42,7 +42,7 @@ class Lines(unittest.TestCase):
             {"role": "user", "content": None},
         ]
         asked.append({"role": "user", "content": [{"type": "text", "text": "abc"}, 5]})
-        call = Calls("m", on=True).begin("step 1", asked, [{}])
+        call = ModelCallLog("m", on=True).begin("step 1", asked, [{}])
         for event in ANSWER:
             call.see(event)
         call.end(CUT)
@@ -54,15 +54,15 @@ class Lines(unittest.TestCase):
         self.assertNotIn("code", line)
 
     def test_no_answer(self) -> None:
-        calls = Calls("m", on=True)
+        calls = ModelCallLog("m", on=True)
         calls.begin("step 1", [], []).see({"type": "RUN_ERROR", "code": "upstream_timeout"})
         calls.begin("step 2", [], []).end(CUT)
         self.assertEqual([line["code"] for line in self.lines], ["upstream_timeout", CUT])
 
     def test_off(self) -> None:
-        Calls("m", on=False).begin("s", [], []).end(CUT)
+        ModelCallLog("m", on=False).begin("s", [], []).end(CUT)
         self.log_at("warning")
-        Calls("m", on=True).begin("s", [], []).end(CUT)
+        ModelCallLog("m", on=True).begin("s", [], []).end(CUT)
         self.assertEqual(self.lines, [])
 
     def test_the_whole_at_debug_without_secrets(self) -> None:
@@ -73,7 +73,7 @@ class Lines(unittest.TestCase):
             {"role": "user", "content": [picture, {"type": "text", "text": "x" * 100_000}]},
             {"role": "user", "content": '{"api_key": "hunter22"}', "token": "hunter22"},
         ]
-        calls, tools = Calls("m", on=True), [{"function": {"name": "看"}}]
+        calls, tools = ModelCallLog("m", on=True), [{"function": {"name": "看"}}]
         call = calls.begin("step 1", first, tools)
         for event in ANSWER:
             call.see(event)

@@ -7,7 +7,7 @@ import os
 import unittest
 from typing import Any
 
-from server.agents.registry import Agents
+from server.agents.registry import AgentRegistry
 from server.session.agent_definition import MAX_FILE
 
 from .test_registry import Case
@@ -23,7 +23,7 @@ class Included(Case):
         (self.home / "secret.md").write_text(SECRET)
         self.folder = self.home / "agents"
         self.folder.mkdir()
-        self.agents = Agents(self.folder)
+        self.agents = AgentRegistry(self.folder)
 
     def test_a_prompt_is_what_its_file_says(self) -> None:
         self.write("pirate.md", '\ufeffYou are\r\n  {a} "pirate" 海盗.\n')
@@ -111,7 +111,7 @@ class Included(Case):
         self.write("a.md", "linked")
         link = self.home / "link"
         link.symlink_to(self.folder)
-        self.assertEqual(Agents(link).resolve({"agent": "a"})["systemPrompt"], "linked")
+        self.assertEqual(AgentRegistry(link).resolve({"agent": "a"})["systemPrompt"], "linked")
 
     def test_what_a_session_brings_along_names_no_file(self) -> None:
         self.write("mine.md", SECRET)

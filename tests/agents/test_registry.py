@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agents.registry import Agents, Folders
+from server.agents.registry import AgentFolders, AgentRegistry
 from server.errors import Problem
 from server.session.agent_definition import MAX_FILE
 
@@ -21,7 +21,7 @@ class Case(unittest.TestCase):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name)
-        self.agents = Agents(self.folder)
+        self.agents = AgentRegistry(self.folder)
         self.writes = 0
 
     def write(self, name: str, value: Any) -> None:
@@ -57,7 +57,7 @@ class Folder(Case):
         self.write("mine.json", {"description": "mine"})
         self.write("coder.json", {"description": "mine too"})
         self.write("broken.json", "{")
-        found = self.agents.written()
+        found = self.agents.write_times()
         self.assertEqual((found["mine"], found["coder"]), (1, 2))
         self.assertGreater(found["default"], 1_600_000_000)
         self.assertEqual(set(found), {item["name"] for item in self.agents.info()})
@@ -68,7 +68,7 @@ class Folder(Case):
         self.write("aaa.json", {"description": "first of the alphabet"})
         self.assertEqual(self.resolved(None)["name"], "default")
         self.write("mine.json", {"description": "mine"})
-        self.agents = Agents(self.folder, "mine")
+        self.agents = AgentRegistry(self.folder, "mine")
         self.assertEqual(self.resolved(None)["description"], "mine")
         self.assertEqual(self.agents.info()[0]["name"], "mine")
 
@@ -131,7 +131,7 @@ class Folder(Case):
         self.assertEqual(told, ["agents/a b.json", "agents/broken.json", "agents/folder.json"])
 
     def test_a_default_that_is_not_there_is_told(self) -> None:
-        self.assertIn("there is no such agent", Agents(self.folder, "mine").problems()[0])
+        self.assertIn("there is no such agent", AgentRegistry(self.folder, "mine").problems()[0])
 
     def test_three_quotes_and_lines_mean_the_same(self) -> None:
         wanted = 'You are\n  a "pirate". \\o/\n'
@@ -188,12 +188,12 @@ class Folder(Case):
         self.assertEqual(self.refused(bad).code, "session_invalid")
 
     def test_a_copy_only_narrows(self) -> None:
-        self.agents = Agents(self.folder, limits={"max_steps": 20, "max_tokens": None})
+        self.agents = AgentRegistry(self.folder, limits={"max_steps": 20, "max_tokens": None})
         policy = {"shell": "auto", "python": "ask", "fetch_url": "deny", "odd\u2028": "auto"}
         limits = {"max_steps": 21, "max_tokens": 10**9, "max_wall_s": 5}
         brought = {"name": "far", "policy": policy, "limits": limits}
         session = {"agent": "far", "config": {"agent": brought}}
-        found, remarks = self.agents.resolved(session)
+        found, remarks = self.agents.resolve_with_warnings(session)
         self.assertEqual(found["policy"], {"python": "ask", "fetch_url": "deny"})
         self.assertEqual(found["limits"], {"max_tokens": 10**9, "max_wall_s": 5})
         (remark,) = remarks
@@ -202,11 +202,11 @@ class Folder(Case):
         self.assertEqual(remark["left_out"], left_out)
         self.assertIn("policy.shell", remark["message"])
         again = {"agent": "far", "config": {"agent": found}}
-        self.assertEqual(self.agents.resolved(again), (found, []))
+        self.assertEqual(self.agents.resolve_with_warnings(again), (found, []))
         brought["limits"] = {"max_steps": None}
         self.assertEqual(self.agents.resolve(session)["limits"], {}, "no limit is more than one")
         brought |= {"policy": {str(n): "auto" for n in range(5000)}, "limits": {}}
-        (remark,) = self.agents.resolved(session)[1]
+        (remark,) = self.agents.resolve_with_warnings(session)[1]
         self.assertLess(len(remark["message"]), 1000)
 
     def test_a_copy_replaces_no_agent_of_this_server(self) -> None:
@@ -214,7 +214,9 @@ class Folder(Case):
         self.write("mine.json", {"policy": {"shell": "deny"}})
         for name in ("default", "auto", "", "coder", "mine"):
             brought = {"name": name, "policy": {"shell": "auto"}}
-            found, remarks = self.agents.resolved({"agent": name, "config": {"agent": brought}})
+            found, remarks = self.agents.resolve_with_warnings(
+                {"agent": name, "config": {"agent": brought}}
+            )
             self.assertNotEqual(found.get("policy", {}).get("shell"), "auto", name)
             self.assertEqual(remarks, [])
         for name in ("Default", "MINE", "mine ", "mi\u200bne", "ｍine"):
@@ -254,10 +256,10 @@ class Folder(Case):
 
     def test_each_key_has_its_own_beside_those_of_the_owner(self) -> None:
         self.write("team.json", {"description": "of the owner"})
-        agents = Agents(self.folder, owners=("", "carol"))
+        agents = AgentRegistry(self.folder, owners=("", "carol"))
         for owner in ("bob", "../bob", "", "carol", "key-0123456789abcdef", "\ud800"):
             with self.subTest(owner=owner.encode(errors="replace")):
-                folder = Folders(self.folder, ("", "carol")).of(owner)[0]
+                folder = AgentFolders(self.folder, ("", "carol")).of(owner)[0]
                 folder.mkdir(exist_ok=True)
                 name = f"own-{len(list(self.folder.iterdir()))}"
                 (folder / f"{name}.json").write_text('{"description": "mine"}')
@@ -267,12 +269,12 @@ class Folder(Case):
                 listed = {item["name"]: item["origin"] for item in agents.info(owner)}
                 self.assertEqual(listed[name], "home" if trusted else "key")
                 self.assertEqual((listed["team"], listed["default"]), ("home", "built in"))
-                self.assertIn(name, agents.written(owner))
+                self.assertIn(name, agents.write_times(owner))
                 self.assertIn("broken.json", str(agents.problems(owner=owner)))
                 for other in ("ann", "carol", "key-1"):
                     sees = trusted or other == owner
                     self.assertEqual(name in {i["name"] for i in agents.info(other)}, sees)
-                    self.assertEqual(name in agents.written(other), sees)
+                    self.assertEqual(name in agents.write_times(other), sees)
                     self.assertEqual("broken.json" in str(agents.problems(owner=other)), sees)
                     if not sees:
                         with self.assertRaises(Problem) as caught:
@@ -282,7 +284,7 @@ class Folder(Case):
                 (folder / "broken.json").unlink()
 
     def test_a_folder_that_is_not_there(self) -> None:
-        agents = Agents(self.folder / "nowhere")
+        agents = AgentRegistry(self.folder / "nowhere")
         self.assertEqual(len(agents.info()), 4)
 
 

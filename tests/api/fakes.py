@@ -13,10 +13,10 @@ from server.http.parser import (
     NO_BODY,
     Body,
     Buffer,
-    Limits,
+    MessageLimits,
     ProtocolError,
-    Request,
-    Response,
+    RequestHead,
+    ResponseHead,
     advance,
     parse_response,
 )
@@ -25,10 +25,10 @@ from server.types import Event
 
 def request(
     method: str, target: str, headers: Mapping[str, str] | None = None, query: str = ""
-) -> Request:
+) -> RequestHead:
     path, _, told = target.partition("?")
     fields = {"host": "127.0.0.1:12345"} | {k.lower(): v for k, v in (headers or {}).items()}
-    return Request(method, target, path, query or told, fields, "1.1", NO_BODY, keep_alive=True)
+    return RequestHead(method, target, path, query or told, fields, "1.1", NO_BODY, keep_alive=True)
 
 
 class Channel:
@@ -96,14 +96,14 @@ class Call:
     def sent(self) -> bytes:
         return b"".join(piece for piece in self.channel.log if isinstance(piece, bytes))
 
-    def read(self) -> tuple[Response, bytes]:
+    def read(self) -> tuple[ResponseHead, bytes]:
         """Head and body; ours is the only reader of the bytes, as a client's would be."""
         buffer = Buffer()
         buffer.feed(self.sent)
         buffer.feed_eof()
-        head = advance(parse_response(buffer, self.exchange.request.method, Limits()))
+        head = advance(parse_response(buffer, self.exchange.request.method, MessageLimits()))
         assert head is not None, "no answer"
-        body, pieces = Body(buffer, head.framing, Limits()), []
+        body, pieces = Body(buffer, head.framing, MessageLimits()), []
         while not body.done:
             pieces.append(body.pull())
         return head, b"".join(pieces)
@@ -134,7 +134,7 @@ class Run:
         self.ended = ""
         self.record = None
 
-    def announces(self, arrived: Callable[[], Awaitable[bool]]) -> None:
+    def confirm_announcements(self, arrived: Callable[[], Awaitable[bool]]) -> None:
         """Nothing is announced."""
 
     async def events(self) -> AsyncGenerator[Event, None]:

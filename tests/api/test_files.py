@@ -12,11 +12,11 @@ from typing import Any
 
 from server.api.auth import Keys
 from server.api.files import AT_ONCE, Downloads, disposition
-from server.api.router import Call
+from server.api.router import RequestContext
 from server.app import App, routes
 from server.config import load
 from server.errors import Problem
-from server.session.limits import Ceilings
+from server.session.limits import LimitCeilings
 from server.tools.file_download import Piece
 
 from ..fakes import DEFAULTS, events_of
@@ -26,7 +26,7 @@ from .fakes import run_async
 KIND = {"Content-Type": "application/json"}
 
 
-CEILINGS = Ceilings({"max_request_size": 100_000, "max_values": 1_000}, {})
+CEILINGS = LimitCeilings({"max_request_size": 100_000, "max_values": 1_000}, {})
 
 
 class Pieces:
@@ -54,7 +54,7 @@ class Pieces:
 class Case(unittest.TestCase):
     def post(self, pieces: Pieces, body: Any) -> fakes.Call:
         asked = fakes.Call("POST", "/files", KIND, json.dumps(body).encode())
-        run_async(Downloads(pieces, CEILINGS).post(Call(asked.exchange, {})))
+        run_async(Downloads(pieces, CEILINGS).post(RequestContext(asked.exchange, {})))
         return asked
 
 
@@ -84,7 +84,9 @@ class Answers(Case):
         async def all_at_once() -> None:
             body = json.dumps({"id": "s", "path": "f"}).encode()
             asked = [fakes.Call("POST", "/files", KIND, body) for _ in range(20)]
-            await asyncio.gather(*(downloads.post(Call(each.exchange, {})) for each in asked))
+            await asyncio.gather(
+                *(downloads.post(RequestContext(each.exchange, {})) for each in asked)
+            )
             self.assertEqual({each.status for each in asked}, {200})
 
         run_async(all_at_once())

@@ -6,8 +6,8 @@ import unittest
 from functools import partial
 from typing import Any
 
-from server.api.info import Health, Info
-from server.api.router import Call
+from server.api.info import HealthHandler, InfoHandler
+from server.api.router import RequestContext
 
 from . import fakes
 from .fakes import run_async
@@ -16,7 +16,7 @@ from .fakes import run_async
 class InfoCase(unittest.TestCase):
     def setUp(self) -> None:
         self.models = [{"name": "main"}]
-        self.info = Info("1.2", {"agent": "default"}, {"type": "object"}, self.facts)
+        self.info = InfoHandler("1.2", {"agent": "default"}, {"type": "object"}, self.facts)
 
     def facts(self, owner: str) -> dict[str, Any]:
         return {"models": self.models, "asked by": owner}
@@ -24,7 +24,9 @@ class InfoCase(unittest.TestCase):
     def test_health_says_only_that_it_lives(self) -> None:
         for opened, status in ((False, "starting"), (True, "ok")):
             asked = fakes.Call("GET", "/health")
-            run_async(Health("1.2", partial(bool, opened)).get(Call(asked.exchange, {})))
+            run_async(
+                HealthHandler("1.2", partial(bool, opened)).get(RequestContext(asked.exchange, {}))
+            )
             self.assertEqual(asked.status, 200)
             self.assertEqual(asked.json, {"status": status, "version": "1.2"})
 
@@ -32,7 +34,7 @@ class InfoCase(unittest.TestCase):
         for models in ([{"name": "main"}], []):
             self.models = models
             asked = fakes.Call("GET", "/info")
-            run_async(self.info.get(Call(asked.exchange, {})))
+            run_async(self.info.get(RequestContext(asked.exchange, {})))
             self.assertEqual(
                 asked.json,
                 {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.api.auth import ANYONE, Key, Keys, Rates, parse
+from server.api.auth import ANYONE, Key, Keys, RateLimiter, parse_rate
 from server.api.router import Route, Router
 from server.errors import Problem
 
@@ -15,10 +15,10 @@ class Buckets(unittest.TestCase):
     def setUp(self) -> None:
         self.now = 1000.0
 
-    def rates(self, limit: str) -> Rates:
-        return Rates(limit, clock=lambda: self.now)
+    def rates(self, limit: str) -> RateLimiter:
+        return RateLimiter(limit, clock=lambda: self.now)
 
-    def wait_of(self, rates: Rates, key: Key = ANYONE) -> int:
+    def wait_of(self, rates: RateLimiter, key: Key = ANYONE) -> int:
         """Seconds that a refusal tells to wait; 0 for a request that is taken."""
         try:
             rates.take(key)
@@ -66,10 +66,10 @@ class Buckets(unittest.TestCase):
         self.assertEqual({self.wait_of(rates) for _ in range(1000)}, {0})
 
     def test_what_is_no_rate(self) -> None:
-        self.assertEqual(parse("100/1m"), (100, 100 / 60))
+        self.assertEqual(parse_rate("100/1m"), (100, 100 / 60))
         for text in ("", "100", "100/", "/m", "1/1w", "-1/s", "1/1m "):
             with self.subTest(text=text), self.assertRaises(ValueError):
-                parse(text)
+                parse_rate(text)
 
     def test_at_the_router(self) -> None:
         """A wrong key costs the right one nothing; what needs no key is not counted."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from server.api.auth import Keys
-from server.api.router import Call, Route, Router
+from server.api.router import RequestContext, Route, Router
 from server.errors import CODES, Problem
 from server.http.cors import Origins
 from server.http.parser import ProtocolError
@@ -33,17 +33,17 @@ class Case(unittest.TestCase):
         log.setup("info", stream=self.log)
         self.addCleanup(log.setup, "error", stream=io.StringIO())
 
-    async def thing(self, call: Call) -> None:
+    async def thing(self, call: RequestContext) -> None:
         if self.raised is not None:
             raise self.raised
         await call.json({"name": call.key.name})
 
-    async def broken_stream(self, call: Call) -> None:
+    async def broken_stream(self, call: RequestContext) -> None:
         call.run = "run_9"
         call.stream({"Content-Type": "text/event-stream"})
         raise ValueError("canary-internal")
 
-    async def files(self, call: Call) -> None:
+    async def files(self, call: RequestContext) -> None:
         await call.reply(200, b"file", {"Cache-Control": "no-cache"})
 
     def router(self, **options: Any) -> Router:
@@ -74,9 +74,9 @@ class Callers(Case):
     """What tools may tell of a caller: behind the key, and only while the request lasts."""
 
     def router(self, **options: Any) -> Router:
-        async def told(call: Call) -> None:
+        async def told(call: RequestContext) -> None:
             self.held = forwarding.current.get()
-            await call.json(forwarding.forwarded(["X-User-Id", "cookie:SID"]))
+            await call.json(forwarding.headers_to_forward(["X-User-Id", "cookie:SID"]))
 
         routes = {("GET", "/closed"): Route(told), ("GET", "/open"): Route(told, open=True)}
         return Router(routes, self.files, Keys(["k" * 16]), **options)
@@ -87,7 +87,7 @@ class Callers(Case):
         asked = self.ask("GET", "/closed", sent, forward=named)
         self.assertEqual(asked.json, {"x-user-id": "anna", "cookie": "SID=1"})
         assert self.held is not None
-        self.assertRaises(forwarding.Over, self.held.forwarded, ["X-User-Id"])
+        self.assertRaises(forwarding.RequestOver, self.held.select_headers, ["X-User-Id"])
         self.assertNotIn("anna", self.log.getvalue())
         self.assertEqual(self.ask("GET", "/open", sent, forward=named).json, {})
         self.assertEqual(self.ask("GET", "/closed", sent).json, {}, "nothing is configured")
@@ -136,7 +136,7 @@ class Routes(Case):
 class Patterns(Case):
     """Paths with a part that names something."""
 
-    async def named(self, call: Call) -> None:
+    async def named(self, call: RequestContext) -> None:
         if "wrong" in call.at.values():
             raise Problem("not_found", "no such thing")
         await call.json(dict(call.at))
@@ -252,7 +252,7 @@ class WithoutKeys(Case):
     def router(self, **options: Any) -> Router:
         self.served = 0
 
-        async def thing(call: Call) -> None:
+        async def thing(call: RequestContext) -> None:
             self.served += 1
             await call.json({"name": call.key.name})
 

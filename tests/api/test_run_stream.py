@@ -7,8 +7,8 @@ import unittest
 from typing import Any
 
 from server.api.auth import Key, Keys
-from server.api.router import Call, Route, Router
-from server.api.run_stream import Pulse, Runs, Slots
+from server.api.router import RequestContext, Route, Router
+from server.api.run_stream import HeartbeatTimer, Runs, Slots
 from server.errors import Problem
 
 from .fakes import run_async
@@ -73,7 +73,7 @@ class Fronts(Case):
         self.agent.script = script
         seen: list[str] = []
 
-        async def handle(call: Call) -> None:
+        async def handle(call: RequestContext) -> None:
             runs = Runs(self.agent, LIMITS)
             async with runs.begin(call, await runs.read(call)) as run:
                 if wish == "whole":
@@ -127,7 +127,7 @@ class Heartbeat(unittest.TestCase):
 
         async def main() -> None:
             stream = self.Stream()
-            written, pulse = stream.written, Pulse(stream, 15)
+            written, pulse = stream.written, HeartbeatTimer(stream, 15)
             await pass_time(14)
             self.assertEqual(written, [])
             stream.write(b"an event")
@@ -140,7 +140,7 @@ class Heartbeat(unittest.TestCase):
             pulse.stop()
             await pass_time(100)
             self.assertEqual(len(written), 3)
-            never = Pulse(stream, 0)
+            never = HeartbeatTimer(stream, 0)
             await pass_time(100)
             never.stop()
             self.assertEqual(len(written), 3)

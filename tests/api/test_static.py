@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from server.api.router import Call
+from server.api.router import RequestContext
 from server.api.static import CSP, Files, byte_range, file_name
-from server.config import shipped
+from server.config import shipped_path
 from server.errors import Problem
 from server.http.exchange import PIECE
 
@@ -50,7 +50,7 @@ class Case(unittest.TestCase):
         self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET"
     ) -> fakes.Call:
         asked = fakes.Call(method, path, headers)
-        run_async(self.files.get(Call(asked.exchange, {})))
+        run_async(self.files.get(RequestContext(asked.exchange, {})))
         return asked
 
     def refused(self, path: str) -> None:
@@ -82,7 +82,7 @@ class Serving(Case):
                 self.assertFalse(self.files.has(f"/{quote(name)}"))
                 self.refused(f"/{quote(name)}")
         for name in ("jsconfig.json", "types.d.ts"):
-            self.assertFalse(Files(shipped("client")).has(f"/{name}"), name)
+            self.assertFalse(Files(shipped_path("client")).has(f"/{name}"), name)
 
     def test_a_folder_with_a_page(self) -> None:
         """Its address ends with a slash, so that what the page names is found beside it."""
@@ -130,14 +130,14 @@ class Serving(Case):
         self.assertTrue(policy.endswith("; sandbox allow-scripts"), policy)
         self.assertNotIn("connect-src", policy)
         self.assertNotIn("allow-same-origin", policy)
-        page = (shipped("client") / "sandbox.html").read_text()
+        page = (shipped_path("client") / "sandbox.html").read_text()
         meta = re.search(r'http-equiv="Content-Security-Policy"\s+content="([^"]+)"', page)
         assert meta is not None
         header_only = "; frame-ancestors 'self'; sandbox allow-scripts"  # a <meta> cannot say these
         self.assertEqual(meta[1] + header_only, policy)
 
     def test_the_policy_is_the_one_of_the_client(self) -> None:
-        page = shipped("client") / "index.html"
+        page = shipped_path("client") / "index.html"
         if not page.is_file():
             self.skipTest("the client is not here yet")
         pattern = r'http-equiv="Content-Security-Policy"\s+content="([^"]+)"'

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from server.context.budget import FAMILIES, Request, learned, of_message
+from server.context.budget import FAMILIES, Request, of_message, updated_calibration
 from server.context.compact import room_for
 from server.context.ops import reload
 from server.context.view import pairing_errors, view
@@ -209,7 +209,7 @@ class Yaa(Policy):
 
     def reported(self, session: Session, tokens: int) -> None:
         calib = session["context"].setdefault("calib", {})
-        if fresh := learned(calib.get("unknown", {}), self.measure, tokens):
+        if fresh := updated_calibration(calib.get("unknown", {}), self.measure, tokens):
             calib["unknown"] = fresh
 
 

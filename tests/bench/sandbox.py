@@ -24,7 +24,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from server.tools.runner import Job, Outcome, Runner
+from server.tools.runner import Job, Outcome, ToolRunner
 
 LIMITS: dict[str, float] = {
     "wall_s": 20,
@@ -47,7 +47,7 @@ BUBBLEWRAP = (
 Way = Callable[[], Awaitable[None]]
 
 
-async def called(runner: Runner, where: tuple[str, str, str], args: dict[str, str]) -> None:
+async def called(runner: ToolRunner, where: tuple[str, str, str], args: dict[str, str]) -> None:
     async for item in runner.run(Job(where, args, "bench", LIMITS)):
         if isinstance(item, Outcome) and item.status != "ok":
             raise RuntimeError(f"{where}: {item.error}")
@@ -57,14 +57,14 @@ async def ran(command: list[str]) -> None:
     await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True)
 
 
-def ways(runner: Runner) -> dict[str, Way]:
+def ways(runner: ToolRunner) -> dict[str, Way]:
     """Name → one call. What is not on this machine is left out, loudly."""
     tier = runner.sandbox["tier"]
     found: dict[str, Way] = {
         "subprocess bash -c true": lambda: ran(BASH),
         f"tier {tier} no-op": lambda: called(runner, NOTHING, {}),
         f"tier {tier} bash -c true": lambda: called(runner, SHELL, {"command": "true"}),
-        "plain child no-op": lambda: called(Runner(runner.workspaces.parent), NOTHING, {}),
+        "plain child no-op": lambda: called(ToolRunner(runner.workspaces.parent), NOTHING, {}),
     }
     if tier == "none":
         print(f"NO SANDBOX on this machine: {runner.sandbox['tried']}", file=sys.stderr)
@@ -83,7 +83,7 @@ def ways(runner: Runner) -> dict[str, Way]:
 async def measure(calls: int, pause_s: float = 0.02) -> dict[str, list[float]]:
     """Milliseconds of every call."""
     with tempfile.TemporaryDirectory(prefix="yaa-") as name:
-        runner = Runner(Path(name))
+        runner = ToolRunner(Path(name))
         await runner.open(OPTIONS)
         try:
             found: dict[str, list[float]] = {}

@@ -23,8 +23,8 @@ from server.context.budget import (
     Costs,
     Request,
     estimate,
-    learned,
-    measured,
+    measure_request,
+    updated_calibration,
 )
 
 CORPUS = Path(__file__).parent.parent / "vectors" / "tokens.json"
@@ -83,10 +83,10 @@ def conversation(family: str, seed: int, turns: int = 12) -> list[float]:
 
     def call() -> None:
         nonlocal true
-        measure = measured(Request(session), model, EXACT)
+        measure = measure_request(Request(session), model, EXACT)
         errors.append(abs(measure.total / true - 1))
         known = session["context"]["calib"].get(model, {})
-        if fresh := learned(known, measure, true):
+        if fresh := updated_calibration(known, measure, true):
             session["context"]["calib"][model] = fresh
         said = say("assistant")
         session["messages"][-1]["meta"] = {

@@ -17,7 +17,7 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
-from server.tools.runner import Runner
+from server.tools.runner import ToolRunner
 
 from ..tooling import tools
 from ..tooling.child import Child, Yaa
@@ -191,7 +191,7 @@ class Cluster:
 
     def executions(self, session_id: str) -> list[int]:
         """How often the command and each mark of a session ran, on all servers together."""
-        folders = [Runner(home).folder(session_id, NAME) for home in sorted({*self.homes})]
+        folders = [ToolRunner(home).folder(session_id, NAME) for home in sorted({*self.homes})]
         files = [[folder / name for folder in folders] for name in ("shell", "one", "two")]
         return [sum(len(f.read_text().split()) for f in each if f.exists()) for each in files]
 

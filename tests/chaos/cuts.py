@@ -29,7 +29,7 @@ from server.agent.loop import BaseAgent
 from server.agent.run_records import RunRecords, StopSignals
 from server.errors import Problem
 from server.models import Options
-from server.models.tool_call_assembler import Calls
+from server.models.tool_call_assembler import ToolCallAssembler
 from server.session.fold import Folder
 from server.types import Session
 
@@ -171,7 +171,7 @@ class CountingVendor(ScriptedModel):
     """Calls every tool `call_0`, as some vendors do, through what assembles a vendor's calls."""
 
     def call(self, options: Options, name: str, deltas: Iterable[str]) -> Iterator[Any]:
-        calls = Calls(options.message_id, options.new_id, str)
+        calls = ToolCallAssembler(options.message_id, options.new_id, str)
         for delta in ("", *deltas):
             function = {"name": name, "arguments": delta}
             yield from calls.feed({"index": 0, "id": "call_0", "function": function})

@@ -15,7 +15,7 @@ from server.api.auth import Keys
 from server.api.router import Route, Router
 from server.api.run_stream import Runs
 from server.api.sessions import Sessions
-from server.http.listener import BaseServer, Limits
+from server.http.listener import BaseServer, ServerLimits
 from server.http.sse import Decoder
 from server.session.fold import Folder
 from server.strict_json import canonical
@@ -54,7 +54,7 @@ class CutOverSockets(unittest.IsolatedAsyncioTestCase):
         )
         routes = {("POST", "/session"): Route(sessions.post)}
         router = Router(routes, sessions.post, Keys([], required=False))
-        self.server = BaseServer(router, Limits.of(LIMITS))
+        self.server = BaseServer(router, ServerLimits.of(LIMITS))
         await self.server.listen("127.0.0.1", 0)
         return self.server.port
 
@@ -166,7 +166,7 @@ class TrueStreaming(unittest.IsolatedAsyncioTestCase):
         )
         routes = {("POST", "/session"): Route(sessions.post)}
         router = Router(routes, sessions.post, Keys([], required=False))
-        server = BaseServer(router, Limits.of(LIMITS))
+        server = BaseServer(router, ServerLimits.of(LIMITS))
         await server.listen("127.0.0.1", 0)
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         body = json.dumps({"messages": [user("go")]}).encode()

@@ -19,7 +19,7 @@ from server.protocols.agui import request
 from server.session import snapshot
 from server.session.fold import Folder
 from server.strict_json import loads
-from server.tools.runner import Runner
+from server.tools.runner import ToolRunner
 
 from ..tooling.api import Api
 from ..tooling.child import Yaa
@@ -81,7 +81,7 @@ class Full(unittest.TestCase):
         self.assertEqual((events[-1]["type"], events[-1]["code"]), ("RUN_ERROR", "claim_failed"))
         self.assertIn("No space left on device", events[-1]["message"])
         self.assertNotIn(str(self.home), str(events))
-        workspace = Runner(self.home).folder("s1")
+        workspace = ToolRunner(self.home).folder("s1")
         self.assertFalse((workspace / "count").exists(), "it ran without a claim")
         self.grow(claims)
         found = api.run(session)
@@ -107,7 +107,7 @@ class Full(unittest.TestCase):
                 self.grow(claims)
                 found = api.run(failed)
                 self.assertEqual((found["status"], found["interrupts"]), ("completed", []))
-                workspace = Runner(self.home).folder(session["id"])
+                workspace = ToolRunner(self.home).folder(session["id"])
                 self.assertEqual((workspace / "count").read_text(), "ran\n")
                 self.shrink(claims)
 
@@ -149,7 +149,7 @@ class Full(unittest.TestCase):
                 "state": {"yaa": state},
             }
         self.assertEqual(session["status"], "completed")
-        self.assertEqual((Runner(self.home).folder("s21") / "count").read_text(), "ran\n")
+        self.assertEqual((ToolRunner(self.home).folder("s21") / "count").read_text(), "ran\n")
 
     def test_workspaces(self) -> None:
         """No folder for the session: the model is told, and so is the person."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from server.http.sse import Decoder
 from server.session.fold import Folder, digest
 from server.strict_json import canonical
-from server.tools.runner import Runner
+from server.tools.runner import ToolRunner
 from server.types import Event, Session
 
 from ..agent.test_loop import Client, complete
@@ -166,7 +166,7 @@ class Killed(unittest.TestCase):
     def executions(self, number: int) -> list[int]:
         """How often the command and each mark of a conversation ran, on all hosts together."""
         folders = [
-            Runner(self.folder / f"home-{home}").folder(f"conversation-{number}")
+            ToolRunner(self.folder / f"home-{home}").folder(f"conversation-{number}")
             for home in range(1, self.homes + 1)
         ]
         files = [[folder / name for folder in folders] for name in ("shell", "one", "two")]

@@ -19,7 +19,7 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
-from server.http.listener import BaseServer, Limits
+from server.http.listener import BaseServer, ServerLimits
 
 from ..fakes import DEFAULTS, user
 
@@ -106,7 +106,9 @@ class Secrets(unittest.IsolatedAsyncioTestCase):
         config = Config(server, DEFAULTS["session"], Path(holder.name))
         self.app = App(config, {})
         await self.app.open()
-        self.server = BaseServer(routes(self.app, Keys([API_KEY])), Limits.of(server["limits"]))
+        self.server = BaseServer(
+            routes(self.app, Keys([API_KEY])), ServerLimits.of(server["limits"])
+        )
         await self.server.listen("127.0.0.1", 0)
 
     async def asyncTearDown(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from server.http.sse import Decoder
 from server.session.fold import Folder
-from server.tools.runner import Runner
+from server.tools.runner import ToolRunner
 
 from ..fakes import user
 from ..tooling.child import Yaa
@@ -102,7 +102,7 @@ class Running(unittest.TestCase):
 
     @property
     def written(self) -> int:
-        file = Runner(self.home).folder("loops") / "shell"
+        file = ToolRunner(self.home).folder("loops") / "shell"
         return len(file.read_text().split()) if file.exists() else 0
 
     def begin(self) -> http.client.HTTPResponse:
@@ -142,7 +142,7 @@ class Running(unittest.TestCase):
         until = time.monotonic() + 4  # twice the grace
         while time.monotonic() < until:
             pass
-        (Runner(self.home).folder("loops") / "end").touch()
+        (ToolRunner(self.home).folder("loops") / "end").touch()
         self.fold(response)
         self.assertEqual(self.session["status"], "completed", self.session["interrupts"])
         (result,) = [m for m in self.session["messages"] if m["role"] == "tool"]

@@ -74,7 +74,7 @@ class Described(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "config.json").write_text(json.dumps(provider))
             async with App(load(Path(folder), None, {}, {"server.discover": False}), {}) as app:
-                said, found = "\n".join(describe(app)), doctor.examine(app)
+                said, found = "\n".join(describe(app)), doctor.check_all(app)
         text = "session.config.llm_api.provider: This server does not have a provider named 'nope'."
         self.assertIn(f"  problem  {text} Known: demo.", said)
         mine = [each for each in found if each.text.startswith(text)]
@@ -85,7 +85,7 @@ class Described(unittest.IsolatedAsyncioTestCase):
             with self.subTest(key), tempfile.TemporaryDirectory() as folder:
                 flags = {"server.discover": False, f"server.{key}.file": folder}
                 async with App(load(Path(folder) / "home", None, {}, flags), {}) as app:
-                    said, found = "\n".join(describe(app)), doctor.examine(app)
+                    said, found = "\n".join(describe(app)), doctor.check_all(app)
                 text = f"server.{key}.file: {folder}: Is a directory"
                 self.assertIn(f"  problem  {text}", said)
                 self.assertIn(

@@ -16,10 +16,10 @@ from server.cli.console import (
     WANTED,
     Chat,
     Terminal,
-    as_foreign,
     explain,
     read_session,
     run_once,
+    sanitize_foreign,
     write_answer,
 )
 from server.errors import Problem
@@ -213,14 +213,16 @@ class Filter(Case):
     def test_what_is_left_out_of_a_session_is_told(self) -> None:
         defaults = fakes.DEFAULTS["session"]
         plain: Any = {"messages": [fakes.user("a")], "config": {"yaa": {"stream": False}}}
-        self.assertEqual(as_foreign(plain, defaults), (plain, []))
-        session, lines = as_foreign({**plain, "a\x1b[2J": 1, "character": "é" * 200}, defaults)
+        self.assertEqual(sanitize_foreign(plain, defaults), (plain, []))
+        session, lines = sanitize_foreign(
+            {**plain, "a\x1b[2J": 1, "character": "é" * 200}, defaults
+        )
         self.assertEqual(session, plain)
         self.assertEqual(len(lines), 3)
         self.assertEqual(lines[1], f'  /character {WANTED["instructions"]}: "{"é" * 99}…')
         self.assertEqual(lines[2], "  /a\\x1b[2J is not known here")
         many = [{"tool": "t", "decision": "allow"}] * (MOST_TOLD + 2)
-        _, lines = as_foreign({**plain, "grants": many}, defaults)
+        _, lines = sanitize_foreign({**plain, "grants": many}, defaults)
         self.assertEqual((len(lines), lines[-1]), (MOST_TOLD + 2, "  and 2 more"))
 
     def test_every_kind_of_what_is_left_out_has_words(self) -> None:

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any
 
 from server.cli import doctor
-from server.cli.doctor import MISSING, NOTE, OK, Finding
+from server.cli.doctor import MISSING, NOTE, OK, CheckResult
 
 from ..http.test_tls import pair
 from ..test_main import SECONDS, Case
@@ -108,7 +108,7 @@ class Here(Case):
 
 
 class Elsewhere(unittest.TestCase):
-    def sandbox(self, setting: dict[str, str], **told: Any) -> list[Finding]:
+    def sandbox(self, setting: dict[str, str], **told: Any) -> list[CheckResult]:
         known = {"tier": "A", "require": "B", "withheld": [], "tried": {}} | told
         return list(doctor._sandbox(known, lambda name: setting.get(name, "")))
 
@@ -163,7 +163,7 @@ class Elsewhere(unittest.TestCase):
             ([OK, NOTE], "Everything works; the notes"),
             ([MISSING, NOTE, MISSING], "2 missing."),
         ):
-            found = [Finding(mark, "x", "text", "step") for mark in marks]
+            found = [CheckResult(mark, "x", "text", "step") for mark in marks]
             *_, last = doctor.lines(found)
             self.assertTrue(last.startswith(said), last)
 

@@ -6,7 +6,7 @@ import io
 import unittest
 from typing import Any
 
-from server.cli.console import Printer, Terminal, answer, ask_for, shorten, visible
+from server.cli.console import Printer, Terminal, ask_answer, ask_for, shorten, visible
 from server.session import events
 
 
@@ -128,7 +128,7 @@ class Hostile(unittest.TestCase):
         for attack in self.ATTACKS:
             screen, out = terminal("y")
             asked: Any = {"reason": "tool_call", "message": attack, "tool": attack}
-            answer(screen, asked | {"args": {"command": f"ls {attack}", attack: 1}})
+            ask_answer(screen, asked | {"args": {"command": f"ls {attack}", attack: 1}})
             with self.subTest(attack=attack):
                 self.assertNotIn(attack[0], out.getvalue())
 
@@ -136,7 +136,7 @@ class Hostile(unittest.TestCase):
 class Answering(unittest.TestCase):
     def ask(self, interrupt: Any, *lines: str) -> Any:
         screen, _ = terminal(*lines)
-        return answer(screen, {"message": "?"} | interrupt)
+        return ask_answer(screen, {"message": "?"} | interrupt)
 
     def test_approval(self) -> None:
         call = {"reason": "tool_call", "tool": "shell", "args": {"command": "ls"}}

@@ -11,7 +11,7 @@ from typing import Any
 
 from server.cli.session_files import (
     JsonSession,
-    Kept,
+    LockedSession,
     SessionManager,
     component_name,
     file_of,
@@ -34,12 +34,12 @@ class Case(unittest.TestCase):
         self.now += 1
         return self.now
 
-    def kept(self) -> Kept:
-        kept = Kept(self.file, self.clock)
+    def kept(self) -> LockedSession:
+        kept = LockedSession(self.file, self.clock)
         self.addCleanup(kept.close)
         return kept
 
-    def spoken(self, kept: Kept, session: Any, *words: str) -> None:
+    def spoken(self, kept: LockedSession, session: Any, *words: str) -> None:
         started = events.run_started("s", {"id": "r"}, 1)
         for event in (
             started,
@@ -47,7 +47,7 @@ class Case(unittest.TestCase):
             *(events.text_delta("m", w) for w in words),
         ):
             fold(session, event)
-            kept.saw(event, session)
+            kept.save_event(event, session)
 
 
 class Killed(Case):
@@ -79,9 +79,9 @@ class Killed(Case):
         kept.save(session)
         self.spoken(kept, session, "words")
         kept._journal.close()  # as a kill does
-        with Kept(self.file) as again:
+        with LockedSession(self.file) as again:
             self.assertEqual(again.load(), session)
-        with Kept(self.file) as again:
+        with LockedSession(self.file) as again:
             self.assertEqual(again.load(), session)
             again.save(session)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["s.json"])
@@ -97,7 +97,7 @@ class Killed(Case):
             kept.save({**session, "title": "x" * 10_000})
             self.assertEqual(kept.failed, "File too large")
             self.assertEqual(self.file.read_bytes(), before)
-            kept.saw(events.text_delta("m", "y" * 10_000), session)
+            kept.save_event(events.text_delta("m", "y" * 10_000), session)
             self.assertEqual(kept.failed, "File too large")
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -108,10 +108,10 @@ class Killed(Case):
     def test_two_at_once(self) -> None:
         kept = self.kept()
         with self.assertRaisesRegex(Problem, "another program has this session open"):
-            Kept(self.file)
+            LockedSession(self.file)
         kept.close()
         kept.close()
-        Kept(self.file).close()
+        LockedSession(self.file).close()
 
     def test_a_long_answer_is_not_written_whole_for_each_word(self) -> None:
         kept, session = self.kept(), Session(id="s", messages=[])
@@ -153,7 +153,7 @@ class Store(Case):
     def test_one_that_is_open_is_not_deleted(self) -> None:
         store = JsonSession(self.folder)
         store.save_session_state("s", {"messages": []})
-        with store.kept("s"), self.assertRaises(Problem):
+        with store.open_locked("s"), self.assertRaises(Problem):
             store.delete_session("s")
         self.assertTrue(store.session_exists("s"))
 

@@ -347,14 +347,14 @@ test('a run writes the active path as if there were no branches, and never what 
 /** What the server says of each session: its misfits, and the calls it would still have to settle. */
 const SERVER = `
 import json, sys
-from server.agent.call_decisions import unanswered
+from server.agent.call_decisions import unanswered_calls
 from server.schema.validate import Schemas
 from server.session.accept import _bad_answers
 from server.session.schema import check
 for line in sys.stdin:
     session = json.loads(line)
     found = check(session) + list(_bad_answers(session, Schemas()))
-    print(json.dumps([found, [call["id"] for call, _, _ in unanswered(session)]]))
+    print(json.dumps([found, [call["id"] for call, _, _ in unanswered_calls(session)]]))
 `
 
 test('the server takes every session that comes of it, and has no call to settle that has its result', (context) => {

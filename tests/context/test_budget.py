@@ -15,10 +15,10 @@ from server.context.budget import (
     anchor,
     budget_of,
     estimate,
-    learned,
-    measured,
+    measure_request,
     of_message,
     remembered,
+    updated_calibration,
 )
 
 from ..fakes import DEFAULTS
@@ -47,7 +47,7 @@ class Sizes(unittest.TestCase):
 
         def asked(length: int) -> int:
             before = remembered.cache_info().misses
-            measured(Request(session(USER), "é" * length), "m", EXACT)
+            measure_request(Request(session(USER), "é" * length), "m", EXACT)
             return remembered.cache_info().misses - before
 
         self.assertEqual([asked(KEPT), asked(KEPT + 1)], [1, 0])
@@ -75,11 +75,13 @@ class Sizes(unittest.TestCase):
     def test_without_a_report_everything_is_estimated(self) -> None:
         made = session(USER, said(), USER)
         parts = sum(map(of_message, made["messages"])) + estimate(SYSTEM)
-        self.assertEqual(measured(Request(made, SYSTEM), "m", EXACT), Measure(0, parts, UNREPORTED))
+        self.assertEqual(
+            measure_request(Request(made, SYSTEM), "m", EXACT), Measure(0, parts, UNREPORTED)
+        )
 
     def test_a_report_is_the_anchor(self) -> None:
         made = session(USER, said(prompt_tokens=1_000, completion_tokens=50), USER)
-        found = measured(Request(made, SYSTEM), "m", EXACT)
+        found = measure_request(Request(made, SYSTEM), "m", EXACT)
         self.assertEqual((found.known, found.guessed), (1_050, of_message(USER)))
 
     def test_thoughts_are_not_sent_again(self) -> None:
@@ -110,7 +112,7 @@ class Sizes(unittest.TestCase):
         ]
         for known, before, reported, expected in cases:
             with self.subTest(before=before, reported=reported):
-                self.assertEqual(learned(known, before, reported), expected)
+                self.assertEqual(updated_calibration(known, before, reported), expected)
 
     def test_the_next_request_is_foretold(self) -> None:
         """With an anchor and a ratio the error is a few percent, for a tokenizer that counts 40 %
@@ -119,10 +121,10 @@ class Sizes(unittest.TestCase):
         total, errors = 0, []
         for turn in range(60):
             made["messages"].append({**USER, "id": f"u{turn}"})
-            guess = measured(Request(made), "m", EXACT)
+            guess = measure_request(Request(made), "m", EXACT)
             true = total + round(of_message(USER) * 1.4)
             errors.append(abs(guess.total - true) / true)
-            fresh = learned(made["context"]["calib"].get("m", {}), guess, true)
+            fresh = updated_calibration(made["context"]["calib"].get("m", {}), guess, true)
             if fresh:
                 made["context"]["calib"]["m"] = fresh
             made["messages"].append(said("ok " * 30, prompt_tokens=true, completion_tokens=40))

@@ -8,12 +8,12 @@ import unittest
 from collections import Counter
 from typing import Any
 
-from server.context.budget import Budget, Measure, Request, measured
-from server.context.compact import due, planned, too_large
-from server.context.ops import applied, ops_of, reload
+from server.context.budget import Budget, Measure, Request, measure_request
+from server.context.compact import may_be_due, plan_compaction, too_large
+from server.context.ops import apply_ops, ops_of, reload
 from server.context.strategies import STRATEGIES
 from server.context.view import pairing_errors, view
-from server.session.prompts import with_notes
+from server.session.prompts import with_reminders
 
 from .sessions import Sessions, record, refusals
 
@@ -27,7 +27,7 @@ def budget(high: int, window: int | None = None) -> Budget:
 
 def measure(session: Any, high: int = 1) -> Measure:
     """An exact one: no anchor is in these sessions but compactions."""
-    return measured(Request(session), "m", budget(high))
+    return measure_request(Request(session), "m", budget(high))
 
 
 def whole(session: Any, place: int) -> str:
@@ -57,21 +57,21 @@ class Laws(unittest.TestCase):
                 if seed % 7 == 0:
                     ids = [m["id"] for m in session["messages"]]
                     session["context"]["ops"] = [{"op": "pin", "ids": maker.random.sample(ids, 1)}]
-                compaction = planned(session, budget(high), before)
+                compaction = plan_compaction(session, budget(high), before)
                 if compaction:
                     record(session, compaction)
                     made.update(op["op"] for op in compaction.ops)
                     self.done_with(session, high, compaction.record)
                 messages = view(session)
                 self.assertEqual(pairing_errors(messages), [])
-                noted = with_notes(session | {"run": {}}, messages)
+                noted = with_reminders(session | {"run": {}}, messages)
                 self.assertEqual(refusals(noted), [])
                 self.assertEqual(session["messages"], kept)
                 self.nothing_lost(session, maker.needles)
                 twice = [*ops_of(session), *ops_of(session)]
                 self.assertEqual(
-                    applied(session["messages"], twice),
-                    applied(session["messages"], ops_of(session)),
+                    apply_ops(session["messages"], twice),
+                    apply_ops(session["messages"], ops_of(session)),
                 )
                 self.stable_prefix(maker, messages)
         self.assertTrue(all(made[kind] > 100 for kind in ("stub", "preview", "args", "fold")), made)
@@ -79,14 +79,14 @@ class Laws(unittest.TestCase):
     def done_with(self, session: Any, high: int, made: Any) -> None:
         """No compaction follows at once but that of what has expired; one above the low watermark
         has left nothing to do, and if that is above the window, the largest messages are told."""
-        now = measured(Request(session), "m", budget(high))
-        if again := planned(session, budget(high), now):
+        now = measure_request(Request(session), "m", budget(high))
+        if again := plan_compaction(session, budget(high), now):
             self.assertEqual(again.record["trigger"], "retention")
             record(session, again)
-            now = measured(Request(session), "m", budget(high))
-            self.assertIsNone(planned(session, budget(high), now))
+            now = measure_request(Request(session), "m", budget(high))
+            self.assertIsNone(plan_compaction(session, budget(high), now))
         if made["trigger"] == "size" and made["after"] > high // 2:
-            self.assertIsNone(planned(session, budget(high), now, target=0.5))
+            self.assertIsNone(plan_compaction(session, budget(high), now, target=0.5))
             small = budget(high, now.total - 1)
             self.assertTrue(too_large(session, small, now))
 
@@ -112,7 +112,7 @@ class Laws(unittest.TestCase):
             before = measure(session).total
             high = before // 2
             with self.subTest(seed=seed):
-                compaction = planned(session, budget(high), measure(session))
+                compaction = plan_compaction(session, budget(high), measure(session))
                 assert compaction is not None
                 record(session, compaction)
                 session["context"].pop("events")  # measure it whole again
@@ -126,11 +126,11 @@ class Laws(unittest.TestCase):
         for seed in range(60):
             session = Sessions(seed).grow(turns=12)
             high = measure(session).total // 6
-            first = planned(session, budget(high), measure(session))
+            first = plan_compaction(session, budget(high), measure(session))
             if first is None:
                 continue
             record(session, first)
-            self.assertIsNone(planned(session, budget(high), measure(session, high)), seed)
+            self.assertIsNone(plan_compaction(session, budget(high), measure(session, high)), seed)
 
     def test_five_hundred_turns(self) -> None:
         """Prefix breaks are rare, what is recorded is true, and no request is too large."""
@@ -141,10 +141,10 @@ class Laws(unittest.TestCase):
         for turn in range(500):
             maker.turn()
             maker.say("user", "go on")
-            now = measured(Request(session), "m", plan)
-            if compaction := planned(session, plan, now):
+            now = measure_request(Request(session), "m", plan)
+            if compaction := plan_compaction(session, plan, now):
                 record(session, compaction)
-                now = measured(Request(session), "m", plan)
+                now = measure_request(Request(session), "m", plan)
                 if turn % 50 == 0:
                     anchored = session["context"].pop("events")
                     true = measure(session).total
@@ -180,7 +180,7 @@ class Cases(unittest.TestCase):
     def compact(self, maker: Sessions, high: int = 100, **more: Any) -> list[Any]:
         """The operations that are planned, ingested results apart."""
         plan = Budget(high, high // 2, more.pop("window", None), 10**9)
-        found = planned(maker.session, plan, measure(maker.session), **more)
+        found = plan_compaction(maker.session, plan, measure(maker.session), **more)
         if found is None:
             return []
         record(maker.session, found)
@@ -281,13 +281,13 @@ class Cases(unittest.TestCase):
         maker = self.session(("user", "one"), ("call", "big\n" * 20_000))
         self.assertEqual(self.compact(maker), [])
         plan = budget(1_000, 1_500)
-        found = planned(maker.session, plan, measure(maker.session))
+        found = plan_compaction(maker.session, plan, measure(maker.session))
         assert found is not None
         self.assertEqual([op["op"] for op in found.ops], ["preview"])
         self.assertEqual(found.record["trigger"], "ingest")
         record(maker.session, found)
         self.assertEqual(
-            too_large(maker.session, plan, measured(Request(maker.session), "m", plan)), []
+            too_large(maker.session, plan, measure_request(Request(maker.session), "m", plan)), []
         )
 
     def test_results_are_unseen_also_where_the_user_has_spoken_since(self) -> None:
@@ -298,7 +298,7 @@ class Cases(unittest.TestCase):
         maker.say("error", "HTTP 500")
         self.assertEqual(self.compact(maker), [])
         plan = budget(1_000, 1_500)
-        found = planned(maker.session, plan, measure(maker.session))
+        found = plan_compaction(maker.session, plan, measure(maker.session))
         assert found is not None
         self.assertEqual(([op["op"] for op in found.ops]), ["preview"])
         self.assertEqual(found.record["trigger"], "ingest")
@@ -306,16 +306,16 @@ class Cases(unittest.TestCase):
     def test_what_fits_nowhere_is_told(self) -> None:
         maker = self.session(("user", "x " * 40_000))
         plan = budget(1_000, 1_500)
-        now = measured(Request(maker.session), "m", plan)
-        self.assertIsNone(planned(maker.session, plan, now))
+        now = measure_request(Request(maker.session), "m", plan)
+        self.assertIsNone(plan_compaction(maker.session, plan, now))
         (item,) = too_large(maker.session, plan, now)
         self.assertEqual((item["id"], item["role"]), ("msg_1", "user"))
 
     def test_switched_off(self) -> None:
         maker = Sessions(3, enabled=False)
         session = maker.grow(20)
-        self.assertFalse(due(session, budget(10), measure(session)))
-        self.assertIsNone(planned(session, budget(10), measure(session)))
+        self.assertFalse(may_be_due(session, budget(10), measure(session)))
+        self.assertIsNone(plan_compaction(session, budget(10), measure(session)))
 
     def test_a_pass_that_would_free_little_is_not_made(self) -> None:
         maker = self.session(
@@ -343,7 +343,7 @@ class Cases(unittest.TestCase):
         )
         maker.session["context"]["ops"] = [{"op": "pin", "ids": ["msg_3"]}]
         plan = budget(12_000)
-        found = planned(maker.session, plan, Measure(0, 13_000, 1.0))
+        found = plan_compaction(maker.session, plan, Measure(0, 13_000, 1.0))
         assert found is not None
         record(maker.session, found)
         self.assertIn(long, [m["content"] for m in view(maker.session)])
@@ -362,7 +362,7 @@ class Cases(unittest.TestCase):
 
     def remains(self, maker: Sessions, small: Budget, size: int) -> bool:
         """Whether the result is whole in the next request; in the session it always is."""
-        if found := planned(maker.session, small, Measure(0, size, 1.0)):
+        if found := plan_compaction(maker.session, small, Measure(0, size, 1.0)):
             record(maker.session, found)
         self.assertEqual(maker.session["messages"][2]["content"], PRECIOUS)
         return PRECIOUS in [message["content"] for message in view(maker.session)]
@@ -407,7 +407,7 @@ class Cases(unittest.TestCase):
     def test_refused_by_the_provider(self) -> None:
         session = Sessions(5).grow(12)
         now = measure(session)
-        found = planned(session, budget(now.total * 2), now, target=0.2)
+        found = plan_compaction(session, budget(now.total * 2), now, target=0.2)
         assert found is not None
         self.assertEqual(found.record["trigger"], "overflow")
         self.assertLessEqual(found.record["after"], now.total * 2 * 0.2 + 500)
@@ -423,7 +423,7 @@ class Cases(unittest.TestCase):
                 session = maker.grow(6)
                 for _ in range(4):
                     maker.step()
-                made = planned(session, budget(10**6), measure(session), target=0.0001)
+                made = plan_compaction(session, budget(10**6), measure(session), target=0.0001)
                 if made and made.record["trigger"] == "overflow":
                     found.append(made.record["strategies"])
             return found
@@ -443,10 +443,10 @@ class Cases(unittest.TestCase):
             (message.get("result") or {}).pop("keep", None)
         now = measure(session).total
         exact = Measure(0, now, 1.0)
-        self.assertFalse(due(session, Budget(now + 1, now // 2, None, 10**9), exact))
-        self.assertTrue(due(session, Budget(now, now // 2, None, 10**9), exact))
+        self.assertFalse(may_be_due(session, Budget(now + 1, now // 2, None, 10**9), exact))
+        self.assertTrue(may_be_due(session, Budget(now, now // 2, None, 10**9), exact))
         count = len(view(session))
         for most, expected in ((count + 1, False), (count, True), (None, False)):
             session["config"]["context"]["max_messages"] = most
             plan = Budget(10**9, 10**8, None, 10**9)
-            self.assertEqual(due(session, plan, exact), expected, most)
+            self.assertEqual(may_be_due(session, plan, exact), expected, most)

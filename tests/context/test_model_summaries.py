@@ -5,9 +5,9 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.agent.side_calls import TASKS, request, settled
-from server.context.budget import Budget, Measure, Request, measured, of_message
-from server.context.compact import Compaction, planned
+from server.agent.side_calls import TASKS, summary_request, with_model_texts
+from server.context.budget import Budget, Measure, Request, measure_request, of_message
+from server.context.compact import Compaction, plan_compaction
 from server.context.strategies import STRATEGIES
 
 from .sessions import Sessions, record
@@ -21,9 +21,9 @@ def made(seed: int, **options: Any) -> tuple[Any, Compaction] | None:
     session = maker.grow(5)
     for _ in range(6):
         maker.step()
-    now = measured(Request(session), "m", Budget(1, 1, None, 1))
+    now = measure_request(Request(session), "m", Budget(1, 1, None, 1))
     bound = now.total // 2
-    found = planned(session, Budget(bound * 4 // 5, bound * 2 // 5, bound, 10**6), now)
+    found = plan_compaction(session, Budget(bound * 4 // 5, bound * 2 // 5, bound, 10**6), now)
     return (session, found) if found and found.drafts else None
 
 
@@ -36,7 +36,7 @@ class Summaries(unittest.TestCase):
             session, compaction = found
             for draft in compaction.drafts:
                 kinds.add(draft.kind)
-                asked = request(session, compaction, draft)
+                asked = summary_request(session, compaction, draft)
                 size = sum(of_message(each, compaction.measure.costs) for each in asked)
                 assert compaction.bound is not None
                 self.assertLessEqual(size * compaction.measure.ratio, compaction.bound + 1)
@@ -52,7 +52,7 @@ class Summaries(unittest.TestCase):
             session, compaction = found
             for text in ("", " \n", "more and more 词 " * 20_000):
                 texts = {draft.at: text for draft in compaction.drafts}
-                ops, told = settled(session, compaction, texts)
+                ops, told = with_model_texts(session, compaction, texts)
                 self.assertEqual(ops, list(compaction.ops))
                 self.assertEqual(told, {**compaction.record, "summaries": 0})
 
@@ -63,12 +63,12 @@ class Summaries(unittest.TestCase):
                 continue
             session, compaction = found
             texts = {draft.at: f"m1 called x: 词 {seed} ok" for draft in compaction.drafts}
-            ops, told = settled(session, compaction, texts)
+            ops, told = with_model_texts(session, compaction, texts)
             taken += told["summaries"]
             self.assertLessEqual(told["after"], max(compaction.record["after"], compaction.most))
             record(session, Compaction(tuple(ops), told))
             session["context"].pop("events")
-            now = measured(Request(session), "m", Budget(1, 1, None, 1))
+            now = measure_request(Request(session), "m", Budget(1, 1, None, 1))
             self.assertAlmostEqual(now.total, told["after"], delta=50 + len(ops) * 2)
         self.assertGreater(taken, 30)
 
@@ -76,7 +76,7 @@ class Summaries(unittest.TestCase):
         found = next(filter(None, map(made, range(30))))
         session, compaction = found
         tiny = Compaction(compaction.ops, {}, compaction.drafts, Measure(0, 0, 1.0), 60)
-        self.assertEqual(request(session, tiny, compaction.drafts[0]), [])
+        self.assertEqual(summary_request(session, tiny, compaction.drafts[0]), [])
 
 
 if __name__ == "__main__":

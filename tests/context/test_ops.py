@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.context.ops import applied, pinned, preview_text, shortened_call, text_of
+from server.context.ops import apply_ops, pinned_ids, preview_text, shorten_call, text_of
 from server.types import Op
 
 CALL = {"id": "c", "type": "function", "function": {"name": "w", "arguments": "{}"}}
@@ -32,13 +32,13 @@ class Operations(unittest.TestCase):
     def test_long_arguments_stay_json(self) -> None:
         value = {"path": "a", "content": "é\n" * 500, "deep": [{"x": "y" * 500}], "n": 1}
         call: Any = {"id": "c", "function": {"name": "w", "arguments": json.dumps(value)}}
-        short = json.loads(shortened_call(call, 40, 7)["function"]["arguments"])
+        short = json.loads(shorten_call(call, 40, 7)["function"]["arguments"])
         self.assertEqual((short["path"], short["n"], list(short)), ("a", 1, list(value)))
         self.assertIn("m7", short["content"])
         self.assertLess(len(short["deep"][0]["x"]), 90)
         for broken in ("{", "", "[1", '"x"'):
             same: Any = {"id": "c", "function": {"name": "w", "arguments": broken}}
-            self.assertIs(shortened_call(same, 4, 7), same)
+            self.assertIs(shorten_call(same, 4, 7), same)
 
     def test_operations_on_nothing(self) -> None:
         """A client may be on another branch, or wrong."""
@@ -52,7 +52,7 @@ class Operations(unittest.TestCase):
         ]
         for op in odd:
             with self.subTest(op=op):
-                self.assertEqual(applied(CHAT, [op]), CHAT)
+                self.assertEqual(apply_ops(CHAT, [op]), CHAT)
 
     def test_folds(self) -> None:
         inner: Op = {"op": "fold", "from": "a", "to": "t", "text": "inner"}
@@ -64,14 +64,14 @@ class Operations(unittest.TestCase):
             ([outer, across], "across"),
         ):
             with self.subTest(ops=[op["text"] for op in ops]):
-                self.assertIn(shown, str(applied(CHAT, ops)))
-                self.assertEqual(len([m for m in applied(CHAT, ops) if "id" not in m]), 1)
+                self.assertIn(shown, str(apply_ops(CHAT, ops)))
+                self.assertEqual(len([m for m in apply_ops(CHAT, ops) if "id" not in m]), 1)
 
     def test_pins_are_taken_back(self) -> None:
         pin: Op = {"op": "pin", "ids": ["a", "b"]}
         unpin: Op = {"op": "unpin", "ids": ["a"]}
-        self.assertEqual(pinned([pin, unpin]), {"b"})
-        self.assertEqual(pinned([unpin, pin]), {"a", "b"})
+        self.assertEqual(pinned_ids([pin, unpin]), {"b"})
+        self.assertEqual(pinned_ids([unpin, pin]), {"a", "b"})
 
     def test_texts_of_parts(self) -> None:
         parts = [

@@ -83,7 +83,7 @@ class AsTools(unittest.IsolatedAsyncioTestCase):
         self.toolbox = Toolbox(Config(server, DEFAULTS["session"], Path(holder.name)))
 
     def offered(self, made: Any) -> set[str]:
-        return {tool["function"]["name"] for tool in self.toolbox.declared(made)}
+        return {tool["function"]["name"] for tool in self.toolbox.declarations(made)}
 
     def test_offered_when_there_is_something_to_reload(self) -> None:
         made = session()

@@ -6,7 +6,7 @@ import unittest
 from typing import Any
 
 from server.context.budget import Measure
-from server.context.compact import calibrated
+from server.context.compact import calibration_changes
 
 WORDS = "a rule for the agent and what it may do " * 2_000  # about 18,000 tokens
 SENT: tuple[list[dict[str, Any]], list[dict[str, Any]]] = (
@@ -25,7 +25,7 @@ def session(*reports: int, warnings: Any = None) -> dict[str, Any]:
 
 
 def changes(made: Any, usage: dict[str, Any], sent: Any = SENT) -> list[Any]:
-    return calibrated(made, "m", Measure(0, 18_000, 1.0), usage, sent)
+    return calibration_changes(made, "m", Measure(0, 18_000, 1.0), usage, sent)
 
 
 def paths(found: list[Any]) -> list[Any]:

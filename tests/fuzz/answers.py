@@ -13,7 +13,7 @@ import random
 from typing import Any
 
 from server.models.anthropic import AnthropicDecoder
-from server.models.decoder import Answer, Reader
+from server.models.decoder import StreamDecoder, StreamReader
 from server.models.failure import Failure
 from server.models.responses import ResponsesDecoder
 from server.session.schema import check
@@ -61,7 +61,7 @@ def judged(found: Heard, raw: bytes) -> str:
     return failure or "read"
 
 
-def heard(reader: Reader, pieces: list[bytes]) -> Heard:
+def heard(reader: StreamReader, pieces: list[bytes]) -> Heard:
     """The events, and the code of the failure that ended them."""
     events: list[Event] = []
     try:
@@ -89,14 +89,14 @@ def told(found: Heard) -> tuple[list[Any], str]:
     return joined, found[1]
 
 
-def decoder(api: str, vector: dict[str, Any], mode: str) -> Reader:
+def decoder(api: str, vector: dict[str, Any], mode: str) -> StreamReader:
     source = provider()
-    made: Answer = decoder_of(vector, mode)
+    made: StreamDecoder = decoder_of(vector, mode)
     if api != "chat":
         scanner = SCANNERS[mode]()
         kind = ResponsesDecoder if api == "responses" else AnthropicDecoder
         made = kind(source, options(), str, scanner)
-    return Reader(made, source)
+    return StreamReader(made, source)
 
 
 def broken_frames(raw: bytes, chance: random.Random) -> bytes:

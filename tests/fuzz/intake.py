@@ -22,11 +22,11 @@ from typing import Any
 
 from server import strict_json
 from server.agent.loop import BaseAgent
-from server.agents.registry import Agents
+from server.agents.registry import AgentRegistry
 from server.config import Config
 from server.errors import Problem
 from server.http.client import Client
-from server.models.discover import Found
+from server.models.discover import DiscoveredProviders
 from server.models.registry import Models
 from server.session.fold import Folder, digest
 from server.strict_json import JSONError, canonical
@@ -128,7 +128,7 @@ def admissible(document: Any, chance: random.Random) -> None:
 # -- a host ----------------------------------------------------------------------------------------
 
 LOG = io.StringIO()
-AGENTS = Agents()
+AGENTS = AgentRegistry()
 
 
 def agent(chance: random.Random) -> BaseAgent:
@@ -199,7 +199,7 @@ def config() -> Config:
 
 @functools.cache
 def real_models() -> Models:
-    return Models(config().server, Client(), {}, Found())
+    return Models(config().server, Client(), {}, DiscoveredProviders())
 
 
 @functools.cache

@@ -26,8 +26,8 @@ from server.session import events
 from server.session.fold import fold
 from server.session.schema import check
 from server.strict_json import browser_safe, canonical
-from server.tools.base import Question
-from server.tools.mcp.servers import McpTool, Servers
+from server.tools.base import ToolQuestion
+from server.tools.mcp.servers import McpServers, McpTool
 from server.tools.result import envelope, text_for_model
 
 from ..chaos import processes
@@ -124,7 +124,7 @@ async def _trial(chance: random.Random) -> str:
         entry = await stack.enter_async_context(open_(told, chance))
         if chance.random() < 0.3:
             entry["era"] = chance.choice(("modern", "legacy"))
-        servers = Servers({"liar": {**entry, **PATIENCE}}, client)
+        servers = McpServers({"liar": {**entry, **PATIENCE}}, client)
         stack.push_async_callback(servers.close)
         outcome = await talked(servers, chance)
     left = asyncio.all_tasks() - {asyncio.current_task()}
@@ -134,7 +134,7 @@ async def _trial(chance: random.Random) -> str:
     return f"{way}: {outcome}"
 
 
-async def talked(servers: Servers, chance: random.Random) -> str:
+async def talked(servers: McpServers, chance: random.Random) -> str:
     tools: dict[str, McpTool] = {}
     await servers.load(lambda _, found: tools.update({tool.name: tool for tool in found}))
     canonical(browser_safe(servers.problems)).encode()
@@ -147,7 +147,7 @@ async def talked(servers: Servers, chance: random.Random) -> str:
         items = await call_server(servers, tool, args, question, LIMITS)
         assert all(isinstance(item, str) for item in items[:-1]), items
         outcome = judged(tool, items[-1])
-        if not isinstance(items[-1], Question):
+        if not isinstance(items[-1], ToolQuestion):
             break
         question = {**items[-1].input, "answer": {"name": "Ann"}}
     return outcome
@@ -172,7 +172,7 @@ def judged(tool: McpTool, found: Any) -> str:
     answer = {"id": "m", "role": "assistant", "content": "", "tool_calls": [call]}
     entry: Json = {"name": tool.name, "state": "started", "attempt": 1}
     session: Any = {"id": "s", "messages": [answer], "calls": {"c": entry}, "interrupts": []}
-    if isinstance(found, Question):
+    if isinstance(found, ToolQuestion):
         asked = browser_safe(found.input)
         session["calls"]["c"] = {**entry, "state": "waiting", "input": asked}
         assert not check_schema(asked["response_schema"]), asked

@@ -13,9 +13,9 @@ from typing import Any
 from server.http.parser import (
     Body,
     Buffer,
-    Limits,
+    MessageLimits,
     ProtocolError,
-    Truncated,
+    TruncatedError,
     advance,
     parse_request,
     parse_response,
@@ -49,14 +49,14 @@ def trial(chance: random.Random) -> str:
     raw = broken_bytes(chance.choice(seeds), seeds, chance)
     if kind is requests and chance.random() < 0.3:
         raw += chance.choice(seeds)
-    limits = chance.choice((SMALL, Limits()))
+    limits = chance.choice((SMALL, MessageLimits()))
     return judged(kind, raw, limits, chance)
 
 
 def judged(
-    kind: Callable[[Iterable[bytes], Limits], Outcome],
+    kind: Callable[[Iterable[bytes], MessageLimits], Outcome],
     raw: bytes,
-    limits: Limits,
+    limits: MessageLimits,
     chance: random.Random,
 ) -> str:
     """The last word on `raw`. Raises AssertionError, with the bytes, where two cuts disagree."""
@@ -73,7 +73,7 @@ def judged(
     return f"{kind.__name__}: {expected[-1] if isinstance(expected[-1], int | str) else 'read'}"
 
 
-def requests(pieces: Iterable[bytes], limits: Limits) -> Outcome:
+def requests(pieces: Iterable[bytes], limits: MessageLimits) -> Outcome:
     """Every request of a connection and what was wrong in the end."""
     buffer, rest, found = Buffer(), iter(pieces), Outcome()
     try:
@@ -83,13 +83,13 @@ def requests(pieces: Iterable[bytes], limits: Limits) -> Outcome:
                 held(buffer, max(limits.line, limits.head) + 2)
                 more(buffer, rest)
             found += [head, read(Body(buffer, head.framing, limits), buffer, rest, limits)]
-    except Truncated:
+    except TruncatedError:
         return [*found, "cut"]
     except ProtocolError as error:
         return [*found, error.status]
 
 
-def responses(pieces: Iterable[bytes], limits: Limits) -> Outcome:
+def responses(pieces: Iterable[bytes], limits: MessageLimits) -> Outcome:
     """One answer, or what was wrong with it."""
     buffer, rest = Buffer(), iter(pieces)
     steps = parse_response(buffer, "GET", limits)
@@ -98,13 +98,13 @@ def responses(pieces: Iterable[bytes], limits: Limits) -> Outcome:
             held(buffer, max(limits.line, limits.head) + 2)
             more(buffer, rest)
         return [head, read(Body(buffer, head.framing, limits), buffer, rest, limits)]
-    except Truncated:
+    except TruncatedError:
         return ["cut"]
     except ProtocolError as error:
         return [error.status]
 
 
-def read(body: Body, buffer: Buffer, rest: Iterator[bytes], limits: Limits) -> bytes:
+def read(body: Body, buffer: Buffer, rest: Iterator[bytes], limits: MessageLimits) -> bytes:
     content = body.pull()
     while not body.done:
         held(buffer, max(limits.chunk_line, limits.trailers) + 2)
@@ -114,7 +114,7 @@ def read(body: Body, buffer: Buffer, rest: Iterator[bytes], limits: Limits) -> b
     return content
 
 
-def events(pieces: Iterable[bytes], limits: Limits) -> Outcome:
+def events(pieces: Iterable[bytes], limits: MessageLimits) -> Outcome:
     """All events of a stream, also the unfinished one."""
     decoder, found = Decoder(), Outcome()
     for piece in pieces:

@@ -9,14 +9,14 @@ import struct
 from collections.abc import AsyncIterator, Awaitable, Collection
 from typing import TypeVar
 
-from server.http.connection import Limits
+from server.http.connection import ServerLimits
 from server.http.cors import Origins
 from server.http.exchange import Exchange
 from server.http.listener import BaseServer, Handler
-from server.http.parser import Body, Buffer, Response, Truncated, advance, parse_response
+from server.http.parser import Body, Buffer, ResponseHead, TruncatedError, advance, parse_response
 
 PATIENCE = 10.0  # s before a test that waits for something gives up
-QUICK = Limits(
+QUICK = ServerLimits(
     head_timeout_s=0.2,
     body_grace_s=0.2,
     idle_timeout_s=0.2,
@@ -25,7 +25,7 @@ QUICK = Limits(
     linger_s=0.5,
     body=6_000_000,
 )
-CALM = Limits(body=6_000_000)
+CALM = ServerLimits(body=6_000_000)
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ async def echo(exchange: Exchange) -> None:
 @contextlib.asynccontextmanager
 async def serving(
     handle: Handler = echo,
-    limits: Limits = CALM,
+    limits: ServerLimits = CALM,
     hosts: Collection[str] = (),
     origins: Origins | None = None,
     spared: Collection[str] = (),
@@ -85,22 +85,22 @@ class Client:
             self.writer.write(packet)
             await soon(self.writer.drain())
 
-    async def head(self, method: str = "GET") -> Response:
-        steps = parse_response(self.buffer, method, Limits(interim=0))  # no 100 unasked
+    async def head(self, method: str = "GET") -> ResponseHead:
+        steps = parse_response(self.buffer, method, ServerLimits(interim=0))  # no 100 unasked
         while (response := advance(steps)) is None:
             await self.more()
         return response
 
-    async def answer(self, method: str = "GET") -> tuple[Response, bytes]:
+    async def answer(self, method: str = "GET") -> tuple[ResponseHead, bytes]:
         response = await self.head(method)
-        body = Body(self.buffer, response.framing, Limits(body=1 << 40))
+        body = Body(self.buffer, response.framing, ServerLimits(body=1 << 40))
         content = bytearray(body.pull())
         while not body.done:
             await self.more()
             content += body.pull()
         return response, bytes(content)
 
-    async def ask(self, raw: bytes, method: str = "GET") -> tuple[Response, bytes]:
+    async def ask(self, raw: bytes, method: str = "GET") -> tuple[ResponseHead, bytes]:
         await self.send(raw)
         return await self.answer(method)
 
@@ -123,7 +123,7 @@ class Client:
         """Whether the answer under way ends before its framing says so."""
         try:
             await self.answer()
-        except Truncated:
+        except TruncatedError:
             return True
         return False
 

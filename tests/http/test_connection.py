@@ -11,7 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
-from server.http.connection import Limits
+from server.http.connection import ServerLimits
 from server.http.exchange import Exchange
 
 from .live import CALM, PATIENCE, QUICK, connected, echo, get, post, request, serving, soon
@@ -201,7 +201,7 @@ class Bodies(unittest.IsolatedAsyncioTestCase):
             await exchange.respond(200, {}, b"%d" % len(await exchange.body()))
 
         size = 64 * MEGABYTE
-        async with serving(handle, Limits(body=size)) as server, connected(server) as client:
+        async with serving(handle, ServerLimits(body=size)) as server, connected(server) as client:
             sending = asyncio.create_task(client.send(post(bytes(size))))
             await soon(busy.wait())
             # The kernel's buffers take a few MB; the rest must still be with the client.
@@ -215,7 +215,7 @@ class Bodies(unittest.IsolatedAsyncioTestCase):
 class Deadlines(unittest.IsolatedAsyncioTestCase):
     async def test_heads(self) -> None:
         """A head has one deadline however often a byte comes, and others are not held up by it."""
-        limits = Limits(head_timeout_s=0.5)
+        limits = ServerLimits(head_timeout_s=0.5)
         async with serving(limits=limits) as server, contextlib.AsyncExitStack() as stack:
             slow = []
             for _ in range(200):
@@ -246,7 +246,7 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
     async def test_between_requests_the_idle_time_counts_and_no_other(self) -> None:
         """A client is kept for as long as that, be it shorter or longer than a head may take."""
         for idle, head in ((0.2, 60.0), (1.5, 0.5)):
-            limits = Limits(idle_timeout_s=idle, head_timeout_s=head, linger_idle_s=60)
+            limits = ServerLimits(idle_timeout_s=idle, head_timeout_s=head, linger_idle_s=60)
             with self.subTest(idle=idle, head=head):
                 async with serving(limits=limits) as server, connected(server) as client:
                     began = time.monotonic()
@@ -255,7 +255,7 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
                     self.assertGreaterEqual(time.monotonic() - began, idle)
 
     async def test_bodies_must_flow(self) -> None:
-        limits = Limits(body_grace_s=0.2, body_min_rate=100_000)
+        limits = ServerLimits(body_grace_s=0.2, body_min_rate=100_000)
         for name, first in (("stalled from the start", b""), ("stalled later", bytes(500_000))):
             with self.subTest(name):
                 async with serving(limits=limits) as server, connected(server) as client:
@@ -282,7 +282,7 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
             dripping.cancel()
 
     async def test_bodies_of_all_requests_share_the_memory(self) -> None:
-        limits = Limits(max_memory=1_000_000)
+        limits = ServerLimits(max_memory=1_000_000)
         async with (
             serving(limits=limits) as server,
             connected(server) as one,
@@ -307,7 +307,7 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
         async def handle(exchange: Exchange) -> None:
             await exchange.respond(200, {}, bytes(64_000_000))
 
-        limits = Limits(write_timeout_s=0.4, body_min_rate=1e9)
+        limits = ServerLimits(write_timeout_s=0.4, body_min_rate=1e9)
         async with serving(handle, limits) as server, connected(server) as client:
             client.writer.transport.pause_reading()  # type: ignore[attr-defined]
             await client.send(get())
@@ -322,7 +322,7 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
             self.assertLess(taken, 40_000_000)
 
     async def test_without_a_rate_only_a_pause_ends_a_body(self) -> None:
-        limits = Limits(body_grace_s=0.2, body_min_rate=0)
+        limits = ServerLimits(body_grace_s=0.2, body_min_rate=0)
         async with serving(limits=limits) as server, connected(server) as client:
             await client.send(request("POST", "/", "Content-Length: 40"))
             for _ in range(40):  # four times the grace
@@ -334,7 +334,7 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
 
     async def test_no_patience_is_too_long_for_the_system(self) -> None:
         for seconds in (1e7, 1e300):
-            limits = Limits(write_timeout_s=seconds)
+            limits = ServerLimits(write_timeout_s=seconds)
             async with serving(limits=limits) as server, connected(server) as client:
                 with self.subTest(seconds=seconds):
                     self.assertEqual((await client.ask(get()))[0].status, 200)
@@ -369,7 +369,7 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
             await exchange.respond(200, {}, bytes(60_000))
 
-        limits = Limits(linger_idle_s=0.05, linger_s=0.05)
+        limits = ServerLimits(linger_idle_s=0.05, linger_s=0.05)
         async with serving(handle, limits) as server, connected(server, 4096) as client:
             client.writer.transport.pause_reading()  # type: ignore[attr-defined]
             await client.send(get("/", "Connection: close"))
@@ -503,10 +503,12 @@ class Leaving(unittest.IsolatedAsyncioTestCase):
 class Configuration(unittest.TestCase):
     def test_defaults_are_those_of_the_configuration(self) -> None:
         path = Path(__file__).parents[2] / "config.default.json"
-        self.assertEqual(Limits.of(json.loads(path.read_text())["server"]["limits"]), Limits())
+        self.assertEqual(
+            ServerLimits.of(json.loads(path.read_text())["server"]["limits"]), ServerLimits()
+        )
 
     def test_limits_are_read(self) -> None:
-        limits = Limits.of({"max_request_size": 5, "max_connections": 6, "max_runs": 7})
+        limits = ServerLimits.of({"max_request_size": 5, "max_connections": 6, "max_runs": 7})
         self.assertEqual((limits.body, limits.max_connections, limits.line), (5, 6, CALM.line))
         self.assertGreater(PATIENCE, limits.body_grace_s)
 

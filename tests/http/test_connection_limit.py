@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.http.connection import SPARE, Places, network_of
+from server.http.connection import SPARE, ConnectionLimit, network_of
 
 
 class One:
@@ -28,10 +28,10 @@ class Bounds(unittest.TestCase):
     def setUp(self) -> None:
         self.said: list[str] = []
 
-    def places(self, most: int, most_each: int = 0) -> Places:
-        return Places(most, most_each, self.said.append)
+    def places(self, most: int, most_each: int = 0) -> ConnectionLimit:
+        return ConnectionLimit(most, most_each, self.said.append)
 
-    def entered(self, places: Places, *networks: str) -> list[One]:
+    def entered(self, places: ConnectionLimit, *networks: str) -> list[One]:
         """Connections that each got a place."""
         ones = [One(network) for network in networks]
         self.assertEqual([places.take(one) for one in ones], [""] * len(ones))

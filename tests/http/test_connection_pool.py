@@ -10,8 +10,14 @@ import ssl
 import unittest
 from typing import Any
 
-from server.http.connection_pool import ClientError, Connection, Pool, Timeouts, plain
-from server.http.parser import CHUNKED, Limits
+from server.http.connection_pool import (
+    ClientConnection,
+    ClientError,
+    ConnectionPool,
+    Timeouts,
+    plain,
+)
+from server.http.parser import CHUNKED, MessageLimits
 
 
 class Transport(asyncio.Transport):
@@ -37,8 +43,8 @@ class Transport(asyncio.Transport):
         self.paused = False
 
 
-def connect(pool: Pool | None = None) -> tuple[Connection, Transport]:
-    connection = Connection("h", "h", pool or Pool(8, 60))
+def connect(pool: ConnectionPool | None = None) -> tuple[ClientConnection, Transport]:
+    connection = ClientConnection("h", "h", pool or ConnectionPool(8, 60))
     transport = Transport()
     connection.connection_made(transport)
     return connection, transport
@@ -46,7 +52,7 @@ def connect(pool: Pool | None = None) -> tuple[Connection, Transport]:
 
 class Idle(unittest.IsolatedAsyncioTestCase):
     async def test_last_in_first_out(self) -> None:
-        pool = Pool(8, 60)
+        pool = ConnectionPool(8, 60)
         first, second = connect()[0], connect()[0]
         pool.put("a", first)
         pool.put("a", second)
@@ -54,7 +60,7 @@ class Idle(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([pool.take("a"), pool.take("a"), pool.take("a")], [second, first, None])
 
     async def test_dead_ones_are_not_given_out(self) -> None:
-        pool = Pool(8, 60)
+        pool = ConnectionPool(8, 60)
         good, closed, half = connect()[0], connect()[0], connect()[0]
         for connection in (good, closed, half):
             pool.put("a", connection)
@@ -63,14 +69,14 @@ class Idle(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([pool.take("a"), pool.take("a")], [good, None])
 
     async def test_the_oldest_goes_when_there_are_too_many(self) -> None:
-        pool = Pool(2, 60)
+        pool = ConnectionPool(2, 60)
         made = [connect() for _ in range(4)]
         for connection, _ in made:
             pool.put("a", connection)
         self.assertEqual([side.aborted for _, side in made], [True, True, False, False])
 
     async def test_nobody_waits_for_ever(self) -> None:
-        pool = Pool(8, 0)
+        pool = ConnectionPool(8, 0)
         connection, side = connect()
         pool.put("a", connection)
         async with asyncio.timeout(5):
@@ -79,7 +85,7 @@ class Idle(unittest.IsolatedAsyncioTestCase):
         self.assertIsNone(pool.take("a"))
 
     async def test_close(self) -> None:
-        pool = Pool(8, 60)
+        pool = ConnectionPool(8, 60)
         connection, side = connect(pool)
         pool.put("a", connection)
         pool.close()
@@ -87,7 +93,7 @@ class Idle(unittest.IsolatedAsyncioTestCase):
         self.assertIsNone(pool.take("a"))
 
     async def test_an_answer_to_no_question(self) -> None:
-        pool = Pool(8, 60)
+        pool = ConnectionPool(8, 60)
         connection, side = connect()
         pool.put("a", connection)
         connection.data_received(b"HTTP/1.1 200 OK\r\n\r\n")
@@ -98,11 +104,11 @@ class Idle(unittest.IsolatedAsyncioTestCase):
 class Exchanges(unittest.IsolatedAsyncioTestCase):
     HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 
-    def start(self, **limits: float) -> tuple[Any, Connection, Transport, Pool]:
-        pool = Pool(8, 60)
+    def start(self, **limits: float) -> tuple[Any, ClientConnection, Transport, ConnectionPool]:
+        pool = ConnectionPool(8, 60)
         connection, side = connect(pool)
         now = connection.loop.time()
-        exchange = connection.start("GET", b"hello", Limits(), Timeouts(**limits), now)
+        exchange = connection.start("GET", b"hello", MessageLimits(), Timeouts(**limits), now)
         return exchange, connection, side, pool
 
     async def test_every_byte_alone(self) -> None:
@@ -118,7 +124,7 @@ class Exchanges(unittest.IsolatedAsyncioTestCase):
         """Not what is being read, nor what only waits for a tail; that had been forgotten."""
         reads, _, reading, pool = self.start()
         lets_go, waiting = connect(pool)
-        lets_go.start("GET", b"", Limits(), Timeouts(), 0).release()
+        lets_go.start("GET", b"", MessageLimits(), Timeouts(), 0).release()
         pool.close()
         self.assertEqual((reading.aborted, waiting.aborted), (True, True))
         reads.connection.connection_lost(None)

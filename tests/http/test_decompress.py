@@ -48,11 +48,11 @@ class Inflate(unittest.TestCase):
     def test_what_broke_off(self) -> None:
         for coding, pack in WAYS:
             inflater, packed = Inflater(coding, 1000), pack(b"some words")
-            self.assertFalse(inflater.broken_off)
+            self.assertFalse(inflater.is_broken_off)
             list(inflater.feed(packed[:-1]))
-            self.assertTrue(inflater.broken_off, coding)
+            self.assertTrue(inflater.is_broken_off, coding)
             list(inflater.feed(packed[-1:]))
-            self.assertFalse(inflater.broken_off, coding)
+            self.assertFalse(inflater.is_broken_off, coding)
 
     def test_what_follows_the_end_is_nothing(self) -> None:
         for coding, pack in WAYS:

@@ -7,7 +7,12 @@ import socket
 import sys
 import unittest
 
-from server.http.exchange import Exchange, arrived, reached, unconfirmed
+from server.http.exchange import (
+    Exchange,
+    confirm_delivery,
+    unacknowledged_bytes,
+    wait_for_acknowledgement,
+)
 
 from .live import connected, get, serving, soon
 
@@ -26,7 +31,7 @@ class Arriving(unittest.IsolatedAsyncioTestCase):
                     client.reset()
                     await asyncio.sleep(0)  # it is, and nobody here has looked
                 await exchange.respond(200, {}, bytes(size))
-                said.set_result(await arrived(exchange))
+                said.set_result(await confirm_delivery(exchange))
             except asyncio.CancelledError:
                 said.set_result(None)
                 raise
@@ -49,7 +54,7 @@ class Arriving(unittest.IsolatedAsyncioTestCase):
                 stream = exchange.stream(200)
                 stream.write(bytes(size))
                 stream.push()
-                said.set_result(await reached(exchange, within_s))
+                said.set_result(await wait_for_acknowledgement(exchange, within_s))
             except asyncio.CancelledError:
                 said.set_result(None)
                 raise
@@ -67,7 +72,7 @@ class Arriving(unittest.IsolatedAsyncioTestCase):
     def test_where_nobody_knows(self) -> None:
         closed = socket.socket()
         closed.close()
-        self.assertEqual((unconfirmed(None), unconfirmed(closed)), (1, 1))
+        self.assertEqual((unacknowledged_bytes(None), unacknowledged_bytes(closed)), (1, 1))
 
 
 if __name__ == "__main__":

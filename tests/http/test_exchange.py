@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from server.errors import Problem
 from server.http.cors import Origins
-from server.http.exchange import GATHER, PIECE, Exchange, answer, problem_of
-from server.http.parser import Buffer, Limits, ProtocolError, advance, parse_request
+from server.http.exchange import GATHER, PIECE, Exchange, problem_of, problem_response
+from server.http.parser import Buffer, MessageLimits, ProtocolError, advance, parse_request
 
 from .live import connected, get, request, serving, soon
 
@@ -171,7 +171,7 @@ class Answers(unittest.IsolatedAsyncioTestCase):
         for gone in (False, True):
             sink = Sink()
             sink.gate = asyncio.Event()
-            asked = advance(parse_request(buffered(get()), Limits()))
+            asked = advance(parse_request(buffered(get()), MessageLimits()))
             assert asked is not None
             exchange = Exchange(sink, asked, "1", "127.0.0.1")
             answering = asyncio.create_task(exchange.respond(200, {}, bytes(4 * MEGABYTE)))
@@ -368,7 +368,7 @@ class Streams(unittest.IsolatedAsyncioTestCase):
 
         buffer = Buffer()
         buffer.feed(get())
-        head = advance(parse_request(buffer, Limits()))
+        head = advance(parse_request(buffer, MessageLimits()))
         assert head is not None
         sink = Sink()
         stream = Exchange(sink, head, "id", "").stream(200)
@@ -432,7 +432,7 @@ class Streams(unittest.IsolatedAsyncioTestCase):
 
 class Problems(unittest.TestCase):
     def test_answer(self) -> None:
-        status, headers, body = answer(
+        status, headers, body = problem_response(
             Problem("busy", "Later.", headers={"Retry-After": "3"}), Origins().headers({})
         )
         self.assertEqual((status, headers["Retry-After"]), (429, "3"))

@@ -12,7 +12,7 @@ import unittest
 from collections.abc import Iterator
 
 from server.errors import Problem
-from server.http.connection import SPARE, Limits
+from server.http.connection import SPARE, ServerLimits
 from server.http.exchange import Exchange
 from server.http.listener import BaseServer, bind
 from server.http.parser import ProtocolError
@@ -134,7 +134,7 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
             await echo(exchange)
 
         async with (
-            serving(handle, Limits(max_connections=4)) as server,
+            serving(handle, ServerLimits(max_connections=4)) as server,
             contextlib.AsyncExitStack() as stack,
         ):
             busy, idle, half, silent = [
@@ -159,7 +159,7 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
     async def test_more_than_all_idle_ones(self) -> None:
         """1,024 idle connections keep nobody out."""
         async with (
-            serving(limits=Limits(max_connections=50)) as server,
+            serving(limits=ServerLimits(max_connections=50)) as server,
             contextlib.AsyncExitStack() as stack,
         ):
             with self.assertLogs("yaa.listener") as said:
@@ -169,7 +169,7 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(len(said.output), 1, said.output)
 
     async def test_too_many_connections(self) -> None:
-        limits = Limits(max_connections=3)
+        limits = ServerLimits(max_connections=3)
         release = asyncio.Event()
         started = asyncio.Semaphore(0)
 
@@ -219,7 +219,7 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
             self.assertEqual((await inside[0].answer())[0].status, 200)
 
     async def test_without_a_place_a_silent_client_is_turned_away(self) -> None:
-        limits = Limits(max_connections=1, head_timeout_s=0.2)
+        limits = ServerLimits(max_connections=1, head_timeout_s=0.2)
         release, started = asyncio.Event(), asyncio.Event()
 
         async def handle(exchange: Exchange) -> None:
@@ -249,7 +249,9 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
             await echo(exchange)
 
         async with contextlib.AsyncExitStack() as stack:
-            server = await stack.enter_async_context(serving(handle, Limits(max_connections=most)))
+            server = await stack.enter_async_context(
+                serving(handle, ServerLimits(max_connections=most))
+            )
             inside = [await stack.enter_async_context(connected(server)) for _ in range(most)]
             for client in inside:
                 await client.send(get())

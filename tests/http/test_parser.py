@@ -15,18 +15,18 @@ from server.http.parser import (
     Body,
     Buffer,
     Framing,
-    Limits,
+    MessageLimits,
     ProtocolError,
-    Request,
-    Response,
-    Truncated,
+    RequestHead,
+    ResponseHead,
+    TruncatedError,
     advance,
     parse_request,
     parse_response,
 )
 
-LIMITS = Limits()
-SMALL = Limits(line=64, head=256, fields=5, body=20, chunk_line=16, chunk_extensions=20)
+LIMITS = MessageLimits()
+SMALL = MessageLimits(line=64, head=256, fields=5, body=20, chunk_line=16, chunk_extensions=20)
 HOST = b"Host: a\r\n"
 POST = b"POST / HTTP/1.1\r\n" + HOST
 TE = POST + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -43,7 +43,9 @@ def cuts(raw: bytes, trailing: bytes = b"") -> Iterator[list[bytes]]:
         yield [raw + trailing]
 
 
-def read_body(buffer: Buffer, framing: Framing, limits: Limits, rest: Iterator[bytes]) -> bytes:
+def read_body(
+    buffer: Buffer, framing: Framing, limits: MessageLimits, rest: Iterator[bytes]
+) -> bytes:
     body = Body(buffer, framing, limits)
     out = body.pull()
     while not body.done:
@@ -56,7 +58,9 @@ def read_body(buffer: Buffer, framing: Framing, limits: Limits, rest: Iterator[b
     return out
 
 
-def read_request(pieces: Iterable[bytes], limits: Limits = LIMITS) -> tuple[Request, bytes, bytes]:
+def read_request(
+    pieces: Iterable[bytes], limits: MessageLimits = LIMITS
+) -> tuple[RequestHead, bytes, bytes]:
     """One request from pieces and then EOF: head, body, what is left over."""
     buffer, rest = Buffer(), iter(pieces)
     steps = parse_request(buffer, limits)
@@ -67,8 +71,8 @@ def read_request(pieces: Iterable[bytes], limits: Limits = LIMITS) -> tuple[Requ
 
 
 def read_response(
-    pieces: Iterable[bytes], method: str = "GET", limits: Limits = LIMITS
-) -> tuple[Response, bytes, bytes]:
+    pieces: Iterable[bytes], method: str = "GET", limits: MessageLimits = LIMITS
+) -> tuple[ResponseHead, bytes, bytes]:
     buffer, rest = Buffer(), iter(pieces)
     steps = parse_response(buffer, method, limits)
     while (response := advance(steps)) is None:
@@ -335,12 +339,12 @@ class Requests(unittest.TestCase):
                     with self.assertRaises(ProtocolError) as caught:
                         read_request(pieces)
                     self.assertEqual(caught.exception.status, status)
-                    self.assertNotIsInstance(caught.exception, Truncated)
+                    self.assertNotIsInstance(caught.exception, TruncatedError)
 
     def test_truncated(self) -> None:
         for name, raw in TRUNCATED.items():
             for pieces in cuts(raw):
-                with self.subTest(name), self.assertRaises(Truncated):
+                with self.subTest(name), self.assertRaises(TruncatedError):
                     read_request(pieces)
 
     def test_refused_before_the_peer_is_done(self) -> None:
@@ -409,7 +413,7 @@ class Mutations(unittest.TestCase):
     def outcome(self, pieces: Iterable[bytes]) -> object:
         try:
             return read_request(pieces)
-        except Truncated:
+        except TruncatedError:
             return "truncated"
         except ProtocolError as error:
             return error.status
@@ -520,7 +524,7 @@ class Responses(unittest.TestCase):
                     self.assertEqual(caught.exception.status, status)
 
     def test_nothing_at_all_is_truncated(self) -> None:
-        with self.assertRaises(Truncated):
+        with self.assertRaises(TruncatedError):
             read_response([])
 
     def test_reason(self) -> None:

@@ -13,7 +13,7 @@ import unittest
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from server.http.connection import Limits
+from server.http.connection import ServerLimits
 from server.http.exchange import Exchange
 from server.http.listener import BaseServer, bind
 from server.http.tls import SAID, TO_PLAIN_HTTP, Certificate, reason
@@ -46,7 +46,7 @@ class Https(unittest.IsolatedAsyncioTestCase):
 
     @contextlib.asynccontextmanager
     async def serving(
-        self, certificate: Certificate, handle: object = echo, limits: Limits = CALM
+        self, certificate: Certificate, handle: object = echo, limits: ServerLimits = CALM
     ) -> AsyncIterator[BaseServer]:
         server = BaseServer(handle, limits)  # type: ignore[arg-type]
         await server.serve(bind("127.0.0.1", 0), certificate.context)

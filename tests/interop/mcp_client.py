@@ -13,8 +13,8 @@ import sys
 from typing import Any
 
 from server.http.client import Client
-from server.tools.base import Question
-from server.tools.mcp.servers import McpTool, Servers
+from server.tools.base import ToolQuestion
+from server.tools.mcp.servers import McpServers, McpTool
 from server.tools.runner import Outcome
 
 LIMITS = {"wall_s": 20.0, "output_kb": 256.0}
@@ -31,7 +31,7 @@ SAMPLES: dict[str, Any] = {
 
 async def main(url: str) -> int:
     client = Client()
-    servers = Servers({"peer": {"url": url}}, client)
+    servers = McpServers({"peer": {"url": url}}, client)
     try:
         tools: list[McpTool] = []
         await servers.load(lambda _, listed: tools.extend(listed))
@@ -66,11 +66,11 @@ def sample(schema: Any) -> Any:
     return SAMPLES.get(kind if isinstance(kind, str) else "", "text")
 
 
-async def settle(servers: Servers, tool: McpTool, args: dict[str, Any]) -> Outcome | None:
+async def settle(servers: McpServers, tool: McpTool, args: dict[str, Any]) -> Outcome | None:
     question: dict[str, Any] | None = None
     for _ in range(5):
         found = await servers.call(tool, args, question, LIMITS, lambda _: None)
-        if not isinstance(found, Question):
+        if not isinstance(found, ToolQuestion):
             return found if isinstance(found, Outcome) else None
         properties = found.input["response_schema"].get("properties", {})
         answer = {name: sample(part) for name, part in properties.items()}

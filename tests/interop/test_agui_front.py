@@ -22,7 +22,7 @@ from server.protocols.agui import request, routes
 from server.session import accept
 from server.session.events import dumps
 from server.session.fold import Folder
-from server.tools.runner import Runner
+from server.tools.runner import ToolRunner
 
 from ..bench.peers import config, start
 from ..test_docs import fenced
@@ -110,7 +110,7 @@ class Case(unittest.TestCase):
 
     def marks(self, thread: Thread, name: str = "one") -> int:
         """How often `mark` ran for this name, on all servers together."""
-        files = [Runner(home).folder(thread.name) / name for home in self.folder.iterdir()]
+        files = [ToolRunner(home).folder(thread.name) / name for home in self.folder.iterdir()]
         return sum(len(file.read_text().split()) for file in files if file.exists())
 
 
@@ -493,7 +493,7 @@ class Cut(Case):
         frames, folder = list[str](), Folder(session)
         for event in first_run():
             folder.apply(event)
-            told = routes.told(event, session, given)
+            told = routes.agui_events(event, session, given)
             frames.append("".join(sse.encode(dumps(each)).decode() for each in told))
         for cut in range(1, len(frames) + 1):
             with self.subTest(cut=cut):

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
-from server.tools.runner import Runner
+from server.tools.runner import ToolRunner
 
 from ..protocols.scripted import Scripted
 from ..tooling import tools
@@ -102,7 +102,7 @@ class Stored(unittest.TestCase):
 
     def marks(self) -> int:
         """How often `mark` ran, on both servers together."""
-        files = [Runner(home).folder(self.name) / "one" for home in self.folder.iterdir()]
+        files = [ToolRunner(home).folder(self.name) / "one" for home in self.folder.iterdir()]
         return sum(len(file.read_text().split()) for file in files if file.exists())
 
     def sent_back(self) -> list[tuple[Any, Any]]:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from server.http.client import Client
-from server.tools.base import Question
-from server.tools.mcp.servers import McpTool, Servers
+from server.tools.base import ToolQuestion
+from server.tools.mcp.servers import McpServers, McpTool
 from server.tools.runner import Outcome
 
 from ..fakes import call_server
@@ -49,7 +49,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         """The tools of this server, by its own names."""
         client = Client()
         self.addAsyncCleanup(client.close)
-        self.servers = Servers({"p": {**entry, "timeout": 30}}, client)
+        self.servers = McpServers({"p": {**entry, "timeout": 30}}, client)
         self.addAsyncCleanup(self.servers.close)
         found: list[McpTool] = []
         await self.servers.load(lambda _, listed: found.extend(listed))
@@ -92,7 +92,7 @@ class Python(Case):
 
     async def check_question(self, greet: McpTool) -> None:
         [asked] = await self.call(greet)
-        self.assertIsInstance(asked, Question)
+        self.assertIsInstance(asked, ToolQuestion)
         self.assertEqual(asked.input["message"], "Your name?")
         answered = {**asked.input, "answer": {"name": "Ann"}}
         [greeted] = await self.call(greet, {}, answered)

@@ -13,8 +13,8 @@ from typing import Any
 from server.models import anthropic as messages_api
 from server.models import responses as responses_api
 from server.models.anthropic import AnthropicDecoder
-from server.models.chat_request import Names
-from server.models.decoder import Reader
+from server.models.chat_request import ToolNameMap
+from server.models.decoder import StreamReader
 from server.models.responses import ResponsesDecoder
 
 from ..models.fakes import answer, message, options, provider, serving, tool
@@ -52,7 +52,7 @@ def made_by(speaker: Speaker) -> Any:
     """Our message of that answer."""
     source = provider(api=speaker.api)
     decoder = AnthropicDecoder if speaker.api == "messages" else ResponsesDecoder
-    reader = Reader(decoder(source, options()), source)
+    reader = StreamReader(decoder(source, options()), source)
     return message([*reader.feed(speaker.stream(ANSWER)), *reader.finish(1)])
 
 
@@ -94,7 +94,7 @@ class Requests(unittest.TestCase):
                 if speaker.api == "responses" and variant == "with a budget":
                     continue  # a setting of the other API
                 source = provider(api=speaker.api, **changes)
-                body = request(source, messages, offered, options(**asked), "native", Names())
+                body = request(source, messages, offered, options(**asked), "native", ToolNameMap())
                 with self.subTest(name, variant=variant):
                     self.assertEqual(misfits(json.loads(json.dumps(body)), hint), [])
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from server.http.sse import Decoder
 from server.session.fold import Folder, digest
-from server.tools.runner import Runner
+from server.tools.runner import ToolRunner
 
 from ..agent.test_loop import Client, complete
 from ..chaos.test_kill import OWNED, PAGE_TOOL, Model
@@ -229,7 +229,9 @@ class Balanced(unittest.TestCase):
             (folder / "seen").touch()
 
     def folders(self, number: int) -> list[Path]:
-        return [Runner(self.folder / f"home-{n}").folder(f"talk-{number}", OWNER) for n in range(3)]
+        return [
+            ToolRunner(self.folder / f"home-{n}").folder(f"talk-{number}", OWNER) for n in range(3)
+        ]
 
     def said(self, index: int) -> str:
         child = self.servers[index].child

@@ -31,7 +31,7 @@ CONVENTIONS = official("opentelemetry.semconv._incubating.attributes.gen_ai_attr
 @unittest.skipUnless(SERVICE and JSON_FORMAT, "opentelemetry-proto is not installed")
 class Protocol(unittest.TestCase):
     def test_a_request_is_read_and_nothing_is_unknown(self) -> None:
-        parent = tracing.Context("4b" * 16, "0a" * 8)
+        parent = tracing.TraceContext("4b" * 16, "0a" * 8)
         made = tracing.child(
             parent, "chat m", tracing.CLIENT, n=2**40, f=0.5, b=True, s="é", a=["x"]
         )

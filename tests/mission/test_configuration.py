@@ -19,7 +19,7 @@ from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
 from server.http.client import Client
-from server.http.listener import BaseServer, Limits
+from server.http.listener import BaseServer, ServerLimits
 from server.schema.validate import validate
 
 from ..fakes import DEFAULTS
@@ -53,7 +53,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         await self.app.open()
         self.addAsyncCleanup(self.app.close)
         table = routes(self.app, Keys(server["api_keys"]))
-        listener = BaseServer(table, Limits.of(server["limits"]))
+        listener = BaseServer(table, ServerLimits.of(server["limits"]))
         await listener.listen("127.0.0.1", 0)
         self.addAsyncCleanup(listener.close)
         return Api(f"http://127.0.0.1:{listener.port}", KEY)
@@ -441,7 +441,7 @@ class Expiry(Case):
             path.write_text("")
         for path in (stale, *files):
             os.utime(path, (old, old))
-        expired = {each.name: each.expired for each in self.app.kept()}
+        expired = {each.name: each.expired for each in self.app.storage_figures()}
         self.assertEqual(
             expired, {"workspaces": 1, "claims": 0, "results": 1, "runs": 1, "stops": 1}
         )

@@ -18,7 +18,7 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
-from server.http.listener import BaseServer, Limits
+from server.http.listener import BaseServer, ServerLimits
 from server.sandbox.packages import registration
 
 from ..fakes import DEFAULTS
@@ -181,7 +181,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         await self.app.open()
         self.addAsyncCleanup(self.app.close)
         listener = BaseServer(
-            routes(self.app, Keys(server["api_keys"])), Limits.of(server["limits"])
+            routes(self.app, Keys(server["api_keys"])), ServerLimits.of(server["limits"])
         )
         await listener.listen("127.0.0.1", 0)
         self.addAsyncCleanup(listener.close)
@@ -358,7 +358,7 @@ class ExistingCode(Case):
             "def one(a: int, b: str) -> int:\n    return a\ndef two() -> None: ...",
         )
         await self.run_session()
-        await self.app.toolbox.settled()
+        await self.app.toolbox.wait_until_loaded()
         tools = await self.tools()
         self.assertIn("b", tools["one"]["parameters"]["properties"])
         self.assertIn("two", tools)

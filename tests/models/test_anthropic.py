@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from server.models.anthropic import EARLIER, MAX_TOKENS, NOTHING_SAID, request
-from server.models.chat_request import Names
+from server.models.chat_request import ToolNameMap
 
 from .fakes import options, provider, tool
 
@@ -34,7 +34,9 @@ def build(messages: list[Any], tools: Any = (), **changes: Any) -> Json:
     asked = changes.pop("options", {})
     mode = changes.pop("mode", "native")
     changes = {"preset": "anthropic", **changes}
-    return request(provider(**changes), messages, list(tools), options(**asked), mode, Names())
+    return request(
+        provider(**changes), messages, list(tools), options(**asked), mode, ToolNameMap()
+    )
 
 
 def turns(messages: list[Json], **changes: Any) -> list[tuple[str, Any]]:

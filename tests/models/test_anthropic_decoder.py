@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from server.models.anthropic import AnthropicDecoder
-from server.models.decoder import Reader
+from server.models.decoder import StreamReader
 from server.models.failure import Failure
 from server.types import Event
 
@@ -67,7 +67,7 @@ class Whole(whole.Whole):
                 return super().feed(chunk)
 
         source = provider(api="messages")
-        reader = Reader(Counting(source, options()), source)
+        reader = StreamReader(Counting(source, options()), source)
         pieces = [f"word{n} " for n in range(500)]
         found = list(reader.feed(SPEAKER.stream([("text", pieces)])))
         found += reader.finish(1)

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from server.http.client import Client
 from server.models.chat import OpenAIAPI
-from server.models.http_model import Peer, tool_mode
+from server.models.http_model import EndpointState, tool_mode
 from server.types import Event
 
 from .fakes import (
@@ -47,9 +47,9 @@ class Case(unittest.IsolatedAsyncioTestCase):
     async def asyncTearDown(self) -> None:
         await self.client.close()
 
-    def api(self, server: Server, peer: Peer | None = None, **changes: Any) -> OpenAIAPI:
+    def api(self, server: Server, peer: EndpointState | None = None, **changes: Any) -> OpenAIAPI:
         source = provider(server.url, **changes)
-        peer = peer or Peer(self.time)
+        peer = peer or EndpointState(self.time)
         return OpenAIAPI(source, self.client, peer, clock=self.time, sleep=self.time.sleep)
 
     async def collect(self, api: OpenAIAPI, **changes: Any) -> list[Event]:
@@ -305,7 +305,7 @@ class Scripted:
             self._at = at
             yield piece
 
-    def hurry(self, seconds: float) -> None:
+    def limit_time(self, seconds: float) -> None:
         self.hurried.append(self._at)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from server.models.chat_decoder import Decoder
-from server.models.decoder import Reader, Scanner
+from server.models.decoder import Scanner, StreamReader
 from server.models.failure import Failure
 from server.models.text_tools import history
 from server.models.text_tools.parser import JsonReply, TagScanner, rescue
@@ -62,7 +62,7 @@ def read(
 ) -> tuple[list[Event], Failure | None]:
     """The events of a stream in these pieces, and the failure that ended it."""
     decoder = decoder_of(vector, mode)
-    reader = Reader(decoder, PROVIDER)
+    reader = StreamReader(decoder, PROVIDER)
     events: list[Event] = []
     try:
         for piece in pieces:

@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from server.models import Options
-from server.models.chat_request import Names, object_text, plain_text, request
+from server.models.chat_request import ToolNameMap, object_text, plain_text, request
 
 from .fakes import options, provider, tool
 
@@ -32,7 +32,7 @@ def build(messages: list[Any], tools: Any = (), **changes: Any) -> dict[str, Any
     mode = changes.pop("mode", "native")
     asked = changes.pop("options", {})
     source = provider(**changes)
-    return request(source, messages, list(tools), options(**asked), mode, Names())
+    return request(source, messages, list(tools), options(**asked), mode, ToolNameMap())
 
 
 def sent(messages: list[dict[str, Any]], **changes: Any) -> list[dict[str, Any]]:
@@ -267,14 +267,14 @@ class Reasoning(unittest.TestCase):
 
 class Tools(unittest.TestCase):
     def test_names(self) -> None:
-        names = Names()
+        names = ToolNameMap()
         safe = {names.safe(name) for name in ("fs.read", "fs_read", "fs read", "读取", "x" * 80)}
         self.assertEqual(len(safe), 5)
         for name in safe:
             self.assertRegex(name, r"\A[A-Za-z0-9_-]{1,64}\Z")
         for name in ("fs.read", "读取", "x" * 80, "plain"):
             self.assertEqual(names.restore(names.safe(name)), name)
-        self.assertEqual(Names().safe("fs.read"), names.safe("fs.read"))
+        self.assertEqual(ToolNameMap().safe("fs.read"), names.safe("fs.read"))
 
     def test_names_in_the_history_too(self) -> None:
         call = {**CALL, "function": {"name": "fs.read", "arguments": "{}"}}

@@ -9,7 +9,7 @@ import unittest
 from typing import Any
 
 from server.http.client import Client
-from server.models.discover import LOCAL, Found, discover
+from server.models.discover import LOCAL, DiscoveredProviders, discover
 from server.models.http_model import RemoteAPI
 from server.models.registry import Models
 
@@ -29,7 +29,9 @@ class Discovery(unittest.IsolatedAsyncioTestCase):
     async def asyncTearDown(self) -> None:
         await self.client.close()
 
-    async def look(self, *replies: Reply, name: str = "ollama", **env: str) -> tuple[Found, Server]:
+    async def look(
+        self, *replies: Reply, name: str = "ollama", **env: str
+    ) -> tuple[DiscoveredProviders, Server]:
         async with serving(*replies) as server:
             where = {each: "http://127.0.0.1:1/v1" for each in LOCAL} | {name: server.url}
             return await discover({"discover": True}, self.client, env, where), server
@@ -73,7 +75,7 @@ class Discovery(unittest.IsolatedAsyncioTestCase):
             started = time.monotonic()
             found, _ = await self.look(reply)
             with self.subTest(reply):
-                self.assertEqual(found, Found())
+                self.assertEqual(found, DiscoveredProviders())
                 self.assertLess(time.monotonic() - started, 4)
 
     async def test_llamacpp_whose_template_has_no_tools(self) -> None:
@@ -128,7 +130,7 @@ class Discovery(unittest.IsolatedAsyncioTestCase):
             where = {name: server.url for name in LOCAL}
             env = {"OPENAI_API_KEY": KEY}
             found = await discover({"discover": False}, self.client, env, where)
-        self.assertEqual((found, server.requests), (Found(), []))
+        self.assertEqual((found, server.requests), (DiscoveredProviders(), []))
 
     async def test_all_at_once(self) -> None:
         together = asyncio.Barrier(len(LOCAL))

@@ -18,7 +18,7 @@ from typing import Any
 from server.http.client import Client
 from server.models import BaseAPI, Options
 from server.models.chat import OpenAIAPI
-from server.models.http_model import Peer, RemoteAPI
+from server.models.http_model import EndpointState, RemoteAPI
 from server.models.registry import APIS, Model
 from server.models.vendors import PATHS, Provider, endpoint
 from server.session.fold import Folder
@@ -76,7 +76,9 @@ class Case(unittest.IsolatedAsyncioTestCase):
     def api(self, speaker: Speaker, server: Server, **changes: Any) -> RemoteAPI:
         source = speaking(speaker, server, **changes)
         made = APIS[source.api]
-        return made(source, self.client, Peer(self.time), clock=self.time, sleep=self.time.sleep)
+        return made(
+            source, self.client, EndpointState(self.time), clock=self.time, sleep=self.time.sleep
+        )
 
     async def collect(self, api: RemoteAPI, **changes: Any) -> list[Event]:
         tools, messages = changes.pop("tools", []), changes.pop("messages", ASK)

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.http.client import Client
 from server.models.chat import OpenAIAPI
-from server.models.http_model import LESSONS, UNSIGNED, Peer, learnt
+from server.models.http_model import QUIRKS, UNSIGNED, EndpointState, learn_flags
 from server.models.registry import APIS
 from server.models.vendors import PATHS, PRESETS
 from server.types import Event
@@ -135,12 +135,14 @@ class Words(unittest.TestCase):
             base = old if flags == NEW else PRESETS["custom"]
             with self.subTest(words):
                 body = json.dumps({"error": {"message": words}}).encode()
-                found = learnt(body, base, {})
+                found = learn_flags(body, base, {})
                 self.assertEqual(dict(found), flags)
-                self.assertEqual(dict(learnt(body, base, found)), {}, "nothing is learnt twice")
+                self.assertEqual(
+                    dict(learn_flags(body, base, found)), {}, "nothing is learnt twice"
+                )
 
     def test_each_lesson_has_its_words(self) -> None:
-        for words, _ in LESSONS:
+        for words, _ in QUIRKS:
             self.assertTrue(any(words.search(text) for text, _ in SAID), words.pattern)
 
 
@@ -156,7 +158,9 @@ class Sent(unittest.IsolatedAsyncioTestCase):
         clock = FakeTime()
         async with serving(*refusals, answer(sse(said("yes"), STOP))) as server:
             source = provider(server.url, **changes)
-            api = OpenAIAPI(source, self.client, Peer(clock), clock=clock, sleep=clock.sleep)
+            api = OpenAIAPI(
+                source, self.client, EndpointState(clock), clock=clock, sleep=clock.sleep
+            )
             for _ in range(2):
                 events = [event async for event in api.stream(HISTORY, [], options())]
                 self.assertEqual(message(events)["content"], "yes")
@@ -223,7 +227,7 @@ class Sent(unittest.IsolatedAsyncioTestCase):
     async def test_a_second_refusal_is_told(self) -> None:
         clock = FakeTime()
         async with serving(error("400 No", SAID[13][0])) as server:
-            api = OpenAIAPI(provider(server.url), self.client, Peer(clock), clock=clock)
+            api = OpenAIAPI(provider(server.url), self.client, EndpointState(clock), clock=clock)
             events = [event async for event in api.stream(HISTORY, [], options(retry_times=3))]
         self.assertEqual(len(server.requests), 2)
         self.assertIn("unknown variant", events[-1]["message"])
@@ -237,7 +241,7 @@ class Sent(unittest.IsolatedAsyncioTestCase):
             await asker.send(error("400 No", SAID[0][0]))
 
         async with serving(refuse, refuse, good) as server:
-            api = OpenAIAPI(provider(server.url), self.client, Peer(FakeTime()))
+            api = OpenAIAPI(provider(server.url), self.client, EndpointState(FakeTime()))
 
             async def ask() -> list[Event]:
                 return [event async for event in api.stream(HISTORY, [], options())]
@@ -255,7 +259,7 @@ class Sent(unittest.IsolatedAsyncioTestCase):
         ):
             good = answer(sse(said("yes"), STOP))
             async with serving(error("400 No", words), error("400 No", "no"), good) as server:
-                api = OpenAIAPI(provider(server.url), self.client, Peer(FakeTime()))
+                api = OpenAIAPI(provider(server.url), self.client, EndpointState(FakeTime()))
                 for wanted in ("RUN_ERROR", "TEXT_MESSAGE_END"):
                     asked = options(retry_times=0, **changes)
                     found = [event async for event in api.stream(HISTORY, [tool], asked)]
@@ -267,7 +271,7 @@ class Sent(unittest.IsolatedAsyncioTestCase):
 
     async def test_what_changes_nothing_is_not_asked_again(self) -> None:
         async with serving(error("400 No", SAID[13][0])) as server:
-            api = OpenAIAPI(provider(server.url), self.client, peer := Peer(FakeTime()))
+            api = OpenAIAPI(provider(server.url), self.client, peer := EndpointState(FakeTime()))
             events = [event async for event in api.stream(HISTORY[:2], [], options())]
         self.assertEqual(len(server.requests), 1)
         self.assertIn("unknown variant", events[-1]["message"])
@@ -280,7 +284,7 @@ class Sent(unittest.IsolatedAsyncioTestCase):
             good = answer(speaker.stream([("text", ["yes"])]))
             async with serving(refusal, good) as server:
                 source = replace(provider(), url=server.url + PATHS[speaker.api])
-                api = APIS[speaker.api](source, self.client, Peer(FakeTime()))
+                api = APIS[speaker.api](source, self.client, EndpointState(FakeTime()))
                 events = [event async for event in api.stream(HISTORY, [], options())]
             first, second = (each.json for each in server.requests)
             with self.subTest(speaker.api):

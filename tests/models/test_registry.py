@@ -10,7 +10,7 @@ from server.config import ConfigError
 from server.errors import Problem
 from server.http.client import Client
 from server.models.demo import DemoAPI
-from server.models.discover import Found
+from server.models.discover import DiscoveredProviders
 from server.models.http_model import RemoteAPI
 from server.models.registry import APIS, Models
 from server.models.vendors import Provider
@@ -179,7 +179,7 @@ class Named(Case):
                 self.assertEqual((model.name, model.model), result)
 
     def test_discovered_ones_come_after_configured_ones(self) -> None:
-        found = Found(
+        found = DiscoveredProviders(
             {"ollama": {"preset": "ollama", "model_name": "l"}, "main": {"preset": "vllm"}}
         )
         self.assertEqual(models({}, found=found).resolve({}).name, "ollama")

@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.models.chat_request import Names
+from server.models.chat_request import ToolNameMap
 from server.models.responses import request
 
 from .fakes import options, provider, tool
@@ -36,7 +36,9 @@ def build(messages: list[Any], tools: Any = (), **changes: Any) -> Json:
     asked = changes.pop("options", {})
     mode = changes.pop("mode", "native")
     changes = {"preset": "openai", **changes}
-    return request(provider(**changes), messages, list(tools), options(**asked), mode, Names())
+    return request(
+        provider(**changes), messages, list(tools), options(**asked), mode, ToolNameMap()
+    )
 
 
 def items(messages: list[Json], **changes: Any) -> list[Json]:

@@ -10,8 +10,8 @@ from server.models.failure import Failure
 from server.models.http_model import (
     LEAST_PACED,
     LONGEST_PAUSE_S,
-    Pace,
-    Policy,
+    CallPacer,
+    RetryPolicy,
     attempts,
     retry_after,
 )
@@ -26,19 +26,19 @@ class Pauses(unittest.TestCase):
     def test_table(self) -> None:
         fail, final = Failure("x", "m"), Failure("x", "m", retryable=False)
         asked, too_long = Failure("x", "m", retry_after=7), Failure("x", "m", retry_after=999)
-        cases: list[tuple[Policy, Failure, int, float | None]] = [
-            (Policy(3, 2), fail, 1, 2),
-            (Policy(3, 2), fail, 2, 4),
-            (Policy(3, 2), fail, 3, 8),
-            (Policy(3, 2), fail, 4, None),
-            (Policy(0, 2), fail, 1, None),
-            (Policy(99, 2), fail, 50, LONGEST_PAUSE_S),
-            (Policy(99, 100), fail, 9, 100),
-            (Policy(3, 0), fail, 3, 0),
-            (Policy(3, 2), final, 1, None),
-            (Policy(3, 2), asked, 1, 7),
-            (Policy(3, 20), asked, 1, 20),
-            (Policy(3, 2), too_long, 1, None),
+        cases: list[tuple[RetryPolicy, Failure, int, float | None]] = [
+            (RetryPolicy(3, 2), fail, 1, 2),
+            (RetryPolicy(3, 2), fail, 2, 4),
+            (RetryPolicy(3, 2), fail, 3, 8),
+            (RetryPolicy(3, 2), fail, 4, None),
+            (RetryPolicy(0, 2), fail, 1, None),
+            (RetryPolicy(99, 2), fail, 50, LONGEST_PAUSE_S),
+            (RetryPolicy(99, 100), fail, 9, 100),
+            (RetryPolicy(3, 0), fail, 3, 0),
+            (RetryPolicy(3, 2), final, 1, None),
+            (RetryPolicy(3, 2), asked, 1, 7),
+            (RetryPolicy(3, 20), asked, 1, 20),
+            (RetryPolicy(3, 2), too_long, 1, None),
         ]
         for policy, failure, attempt, wanted in cases:
             with self.subTest(policy, attempt=attempt, asked=failure.retry_after):
@@ -65,7 +65,7 @@ class Pauses(unittest.TestCase):
 
     def test_pace(self) -> None:
         clock = FakeTime()
-        pace = Pace(clock)
+        pace = CallPacer(clock)
         self.assertEqual([pace.wait("s", 5) for _ in range(3)], [0, 5, 10])
         self.assertEqual([pace.wait("s", 0), pace.wait("s", 5)], [15, 15])
         clock.now += 100
@@ -73,7 +73,7 @@ class Pauses(unittest.TestCase):
 
     def test_a_call_that_was_not_made_is_not_waited_for(self) -> None:
         clock = FakeTime()
-        pace = Pace(clock)
+        pace = CallPacer(clock)
         pace.wait("s", 5)
         for _ in range(4):
             self.assertEqual(pace.wait("s", 5), 5)
@@ -83,13 +83,13 @@ class Pauses(unittest.TestCase):
 
     def test_no_session_waits_for_another(self) -> None:
         clock = FakeTime()
-        pace = Pace(clock)
+        pace = CallPacer(clock)
         waits = {name: [pace.wait(name, 60) for _ in range(2)] for name in ("a", "b", "")}
         self.assertEqual(waits, dict.fromkeys(waits, [0, 60]))
 
     def test_what_is_kept_of_sessions_is_bounded_by_those_that_wait(self) -> None:
         clock = FakeTime()
-        pace = Pace(clock)
+        pace = CallPacer(clock)
         for number in range(20 * LEAST_PACED):
             pace.wait(f"s{number}", 0.5)
             clock.now += 1
@@ -113,7 +113,7 @@ class Loop(unittest.IsolatedAsyncioTestCase):
                     raise item
                 yield item
 
-        policy = Policy(times, 2)
+        policy = RetryPolicy(times, 2)
         made = attempts(attempt, policy, limit=limit, clock=clock, sleep=clock.sleep)
         return [event async for event in made], clock, lefts
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from server.models.chat_decoder import Decoder
-from server.models.decoder import Reader, Template
+from server.models.decoder import ChunkTemplate, StreamReader
 from server.types import Event
 
 from .fakes import STOP, message, options, provider, said
@@ -28,7 +28,7 @@ def parsed(chunks: list[Any]) -> list[Event]:
 
 
 def read(frames: list[str]) -> list[Event]:
-    reader = Reader(Decoder(provider(), options()), provider())
+    reader = StreamReader(Decoder(provider(), options()), provider())
     events = [e for frame in frames for e in reader.feed(f"data: {frame}\n\n".encode())]
     return events + list(reader.finish(0))
 
@@ -68,7 +68,7 @@ class Same(unittest.TestCase):
         start, end = good.split("aa")
         for middle in ('x"y', "x\\", "x\ny", "\\u0041", '","role":"x', ""):
             frame = f"{start}{middle}{end}"
-            template = Template()
+            template = ChunkTemplate()
             template.learn(
                 good, said("aa"), [{"type": "", "delta": "aa"}], Decoder(provider(), options())
             )
@@ -77,7 +77,7 @@ class Same(unittest.TestCase):
                 self.assertEqual(template.text(frame), "")
 
     def test_beginning_and_end_must_not_overlap(self) -> None:
-        template = Template()
+        template = ChunkTemplate()
         chunk = {"choices": [{"delta": {"content": "a"}}]}
         template.learn(
             json.dumps(chunk), chunk, [{"type": "", "delta": "a"}], Decoder(provider(), options())
@@ -98,7 +98,7 @@ class Use(unittest.TestCase):
 
         for key in ("content", "reasoning_content", "reasoning"):
             parses = 0
-            reader = Reader(Counting(provider(), options()), provider())
+            reader = StreamReader(Counting(provider(), options()), provider())
             chunks = [{"choices": [{"delta": {key: f"t{n}"}, "index": 0}]} for n in range(100)]
             frames = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in [*chunks, STOP])
             events = [*reader.feed(frames.encode()), *reader.finish(0)]
@@ -110,7 +110,7 @@ class Use(unittest.TestCase):
                 self.assertEqual(said_or_thought, text)
 
     def test_a_stream_that_is_never_the_same_stops_learning(self) -> None:
-        template, decoder = Template(), Decoder(provider(), options())
+        template, decoder = ChunkTemplate(), Decoder(provider(), options())
         for number in range(50):
             chunk = {"id": number, **said("x")}
             self.assertEqual(template.text(json.dumps(chunk)), "")

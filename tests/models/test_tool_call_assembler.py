@@ -7,15 +7,21 @@ import unittest
 from typing import Any
 
 from server.models.failure import Failure
-from server.models.tool_call_assembler import MOST_CALLS, Call, Calls, Halves, is_object
+from server.models.tool_call_assembler import (
+    MOST_CALLS,
+    PartialCall,
+    SurrogateJoiner,
+    ToolCallAssembler,
+    is_object,
+)
 from server.session.schema import check
 
 from .fakes import check_brackets, fold, options
 
 
-def calls() -> Calls:
+def calls() -> ToolCallAssembler:
     asked = options()
-    return Calls("msg_1", asked.new_id, str)
+    return ToolCallAssembler("msg_1", asked.new_id, str)
 
 
 class Pairs(unittest.TestCase):
@@ -27,12 +33,12 @@ class Pairs(unittest.TestCase):
         ]
         wanted = "a😀b\ufffd c\ufffdd😀"
         for place in range(len(halves)):
-            joiner = Halves()
+            joiner = SurrogateJoiner()
             pieces = ["".join(halves[:place]), "".join(halves[place:])]
             with self.subTest(place):
                 joined = "".join(map(joiner.join, pieces)) + joiner.end()
                 self.assertEqual(joined, wanted)
-        joiner = Halves()
+        joiner = SurrogateJoiner()
         self.assertEqual("".join(map(joiner.join, halves)) + joiner.end(), wanted)
 
 
@@ -47,9 +53,9 @@ class Objects(unittest.TestCase):
 class News(unittest.TestCase):
     def test_what_was_told_is_not_joined_for_each_object_in_it(self) -> None:
         """A long call of many would cost quadratic time."""
-        call = Call(name="f", pieces=['{"a":[', '{"b":', "1},"], size=14)
+        call = PartialCall(name="f", pieces=['{"a":[', '{"b":', "1},"], size=14)
         for piece in ('{"b":', "{", '{"b":2},'):
-            self.assertEqual(call.news(piece), piece)
+            self.assertEqual(call.new_part(piece), piece)
         self.assertEqual(len(call.pieces), 3)
 
 

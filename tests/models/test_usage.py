@@ -79,7 +79,7 @@ class Read(unittest.TestCase):
         ]
         for raw, wanted in cases:
             with self.subTest(raw):
-                self.assertEqual(decoder.read(raw, 1, 1), wanted)
+                self.assertEqual(decoder.read_usage(raw, 1, 1), wanted)
 
     def test_sums_stay_what_a_session_may_hold(self) -> None:
         """Found by fuzzing: each number is one, their sum was none, and the session was refused."""
@@ -90,7 +90,7 @@ class Read(unittest.TestCase):
             {"prompt_tokens": most, "completion_tokens": most},
         ):
             with self.subTest(raw):
-                found: Any = decoder.read(raw, 1, 1)
+                found: Any = decoder.read_usage(raw, 1, 1)
                 self.assertLessEqual(max(found.values()), most)
                 self.assertEqual(found["total_tokens"], most)
 
@@ -100,7 +100,7 @@ class Read(unittest.TestCase):
         zeros = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
         for raw in (None, {}, {"prompt_tokens": "7"}, {"total_tokens": -1}, nan, zeros):
             with self.subTest(raw):
-                self.assertEqual(decoder.read(raw, 9, 3), wanted)
+                self.assertEqual(decoder.read_usage(raw, 9, 3), wanted)
 
 
 class Price(unittest.TestCase):

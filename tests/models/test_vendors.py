@@ -5,7 +5,15 @@ from __future__ import annotations
 import unittest
 from urllib.parse import urlsplit
 
-from server.models.vendors import ALIASES, PATHS, PRESETS, address, endpoint, find_preset, spoken
+from server.models.vendors import (
+    ALIASES,
+    PATHS,
+    PRESETS,
+    choose_api,
+    endpoint,
+    find_preset,
+    request_url,
+)
 from server.settings.schema import PROVIDER
 
 from .fakes import KEY, provider
@@ -133,7 +141,7 @@ class Endpoints(unittest.TestCase):
         }
         for (api, url), wanted in cases.items():
             with self.subTest(api=api, url=url):
-                self.assertEqual(endpoint(url, spoken(api, "", PRESETS["custom"])), wanted)
+                self.assertEqual(endpoint(url, choose_api(api, "", PRESETS["custom"])), wanted)
 
     def test_the_configuration_knows_the_same_apis(self) -> None:
         self.assertEqual(PROVIDER["api"].schema["enum"], ["", *PATHS])
@@ -152,9 +160,9 @@ class Endpoints(unittest.TestCase):
         ]
         for api, url, preset, wanted in cases:
             with self.subTest(api=api, url=url, preset=preset):
-                self.assertEqual(spoken(api, url, PRESETS[preset]), wanted)
+                self.assertEqual(choose_api(api, url, PRESETS[preset]), wanted)
         with self.assertRaises(ValueError):
-            spoken("completions", "", PRESETS["custom"])
+            choose_api("completions", "", PRESETS["custom"])
 
     def test_a_vendors_addresses_are_on_one_host(self) -> None:
         """A key from the environment goes to the vendor's host; see registry._with_key."""
@@ -165,7 +173,7 @@ class Endpoints(unittest.TestCase):
                     hosts = {urlsplit(each).hostname for each in (url, preset.base_url)}
                     self.assertEqual(len(hosts), 1)
         self.assertEqual(
-            address("messages", "", PRESETS["deepseek"]),
+            request_url("messages", "", PRESETS["deepseek"]),
             "https://api.deepseek.com/anthropic/v1/messages",
         )
 

@@ -8,7 +8,7 @@ import unittest
 from typing import Any
 
 from server.models.anthropic import AnthropicDecoder
-from server.models.decoder import Reader
+from server.models.decoder import StreamReader
 from server.models.responses import ResponsesDecoder
 from server.types import Event
 
@@ -28,7 +28,7 @@ PARTS: list[Part] = [
 def read(api: str, *chunks: bytes, **changes: Any) -> list[Event]:
     """The events of a stream that comes in these pieces."""
     source = provider(api=api, **changes)
-    reader = Reader(DECODERS[api](source, options()), source)
+    reader = StreamReader(DECODERS[api](source, options()), source)
     found: list[Event] = []
     for chunk in chunks:
         found += () if reader.ended else reader.feed(chunk)

@@ -45,6 +45,6 @@ def of_asked(read: Callable[[Json], Any]) -> Callable[[Json], None]:
         try:
             accept.accept(asked.document)
         except Problem as problem:
-            raise asked.in_body(problem) from None
+            raise asked.place_in_body(problem) from None
 
     return accepted

@@ -21,7 +21,7 @@ TOOLS |= {"finish": "read"}
 
 class Reply(Protocol):
     def frame(self, event: Event) -> bytes: ...
-    def cut(self) -> bytes: ...
+    def cut_frames(self) -> bytes: ...
     def see(self, event: Event) -> None: ...
     def answer(self) -> tuple[int, Json]: ...
 
@@ -65,7 +65,7 @@ class Front:
             made, sent = reply(run), b""
             async for event in run.events():
                 if event["type"] == until:
-                    return sent + made.cut()
+                    return sent + made.cut_frames()
                 sent += made.frame(event)
             return sent
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from server.sandbox.probe import closed_to_others
-from server.tools.runner import Job, Outcome, Runner
+from server.tools.runner import Job, Outcome, ToolRunner
 
 LIMITS: dict[str, float] = {
     "wall_s": 20,
@@ -101,7 +101,7 @@ class Victim:
     """A server's home with a secret, another session, open ports, and a word in the environment."""
 
     def __init__(self, home: Path) -> None:
-        self.home, self.runner = home, Runner(home)
+        self.home, self.runner = home, ToolRunner(home)
         self.secret = home / "secret"
         self.secret.write_text("secret")
         self.open = self.secret.open("rb")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.tools.runner import Job, Outcome, Runner
+from server.tools.runner import Job, Outcome, ToolRunner
 
 from .battery import LIMITS, SHELL
 
@@ -135,7 +135,7 @@ def talk():
 NAMES = ("spin", "grow", "ask", "fill", "hoard", "talk")
 
 
-async def breached(runner: Runner, home: Path, name: str, case: Case) -> dict[str, Any]:
+async def breached(runner: ToolRunner, home: Path, name: str, case: Case) -> dict[str, Any]:
     limits = {**LIMITS, "wall_s": 60, case.limit: case.allowed}
     file = home / "tools.py"
     file.write_text(TOOLS)
@@ -153,7 +153,7 @@ async def main(tier: str) -> dict[str, Any]:
         home = Path(name)
         home.chmod(0o711)
         (home / "workspaces").mkdir(mode=0o711)
-        runner = Runner(home)
+        runner = ToolRunner(home)
         if tier != "none":
             await runner.open({"network": "off", "run_as": 61321}, tier)
         found: dict[str, Any] = {"sandbox": runner.sandbox}

@@ -13,8 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from server.sandbox import netproxy
-from server.sandbox.netproxy import NetProxy, Refused, parse_head
-from server.sandbox.network_policy import Reach
+from server.sandbox.netproxy import NetProxy, ProxyRefusal, parse_head
+from server.sandbox.network_policy import NetworkPolicy
 from server.tools.runner import Job, Outcome
 
 from ..tools.test_runner import LIMITS, SHELL, Case
@@ -81,7 +81,7 @@ class Heads(unittest.TestCase):
             b"GET http:///x HTTP/1.1\r\n\r\n",
             b"\r\n\r\n",
         ):
-            with self.subTest(head), self.assertRaises(Refused):
+            with self.subTest(head), self.assertRaises(ProxyRefusal):
                 parse_head(head)
 
 
@@ -136,7 +136,9 @@ class Proxy(WithSite):
         self.gate = listener.getsockname()[1]
         listener.setblocking(False)
         self.resolver = Resolver({name.replace("_", "."): found for name, found in names.items()})
-        proxy = NetProxy(listener, Reach("proxy", hosts, (self.port, 80, 443)), self.resolver)
+        proxy = NetProxy(
+            listener, NetworkPolicy("proxy", hosts, (self.port, 80, 443)), self.resolver
+        )
         await proxy.open()
         try:
             yield proxy
@@ -188,7 +190,7 @@ class Proxy(WithSite):
         listener = socket.create_server(("127.0.0.1", 0))
         self.gate = listener.getsockname()[1]
         listener.setblocking(False)
-        proxy = NetProxy(listener, Reach("proxy", ("*",), (self.port,)))
+        proxy = NetProxy(listener, NetworkPolicy("proxy", ("*",), (self.port,)))
         await proxy.open()
         self.addCleanup(proxy.close)
         for host in (
@@ -265,11 +267,11 @@ class Sandboxed(WithSite, Case):
         if self.runner.sandbox["tier"] != "A":
             self.skipTest(f"no tier A here: {self.runner.sandbox['tried']}")
 
-    async def curl(self, *words: str, reach: Reach | None = None) -> Outcome:
+    async def curl(self, *words: str, reach: NetworkPolicy | None = None) -> Outcome:
         command = f"curl -sS -m 5 {' '.join(words)} http://127.0.0.1:{self.port}/x"
         return await self.call(command, reach)
 
-    async def call(self, command: str, reach: Reach | None = None) -> Outcome:
+    async def call(self, command: str, reach: NetworkPolicy | None = None) -> Outcome:
         job = Job(SHELL, {"command": command}, "s", LIMITS, reach=reach)
         async for item in self.runner.run(job):
             if isinstance(item, Outcome):
@@ -287,7 +289,7 @@ class Sandboxed(WithSite, Case):
         found = await self.curl("--noproxy '*'")
         self.assertEqual(found.result["output"], f"/x of 127.0.0.1:{self.port}")
         self.assertEqual(found.network, "full")
-        off = await self.curl(reach=Reach("off"))
+        off = await self.curl(reach=NetworkPolicy("off"))
         self.assertNotEqual(off.result["exit_code"], 0)
 
     async def test_proxy(self) -> None:
@@ -311,7 +313,7 @@ class Sandboxed(WithSite, Case):
     async def test_an_approved_host_for_one_call(self) -> None:
         await self.open("off")
         place = f"127.0.0.1:{self.port}"
-        found = await self.curl(reach=Reach("proxy", (place,)))
+        found = await self.curl(reach=NetworkPolicy("proxy", (place,)))
         self.assertEqual(found.result["output"], f"/x of {place}")
         self.assertNotEqual((await self.curl()).result["exit_code"], 0)
 

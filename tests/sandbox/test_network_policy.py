@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.sandbox.network_policy import Reach, entry_problem, narrow, widen
+from server.sandbox.network_policy import NetworkPolicy, entry_problem, narrow, widen
 from server.session.limits import NETWORKS
 
 HOSTS = (
@@ -20,7 +20,7 @@ HOSTS = (
 
 class Lets(unittest.TestCase):
     def test_entries(self) -> None:
-        reach = Reach("proxy", HOSTS)
+        reach = NetworkPolicy("proxy", HOSTS)
         for host, port, said in (
             ("packages.test", 443, "public"),
             ("packages.test", 80, "public"),
@@ -45,11 +45,15 @@ class Lets(unittest.TestCase):
             ("", 443, ""),
         ):
             with self.subTest(host=host, port=port):
-                self.assertEqual(reach.lets(host, port), said)
-        self.assertEqual(Reach("proxy", ("*",)).lets("any.net", 443), "public")
-        self.assertEqual(Reach("proxy", ("*", "a.b:443")).lets("a.b", 443), "any")
-        self.assertEqual(Reach("proxy", ("*",), (8443,)).lets("any.net", 443), "")
-        self.assertEqual(Reach("proxy").lets("packages.test", 443), "")
+                self.assertEqual(reach.addresses_allowed(host, port), said)
+        self.assertEqual(NetworkPolicy("proxy", ("*",)).addresses_allowed("any.net", 443), "public")
+        self.assertEqual(
+            NetworkPolicy("proxy", ("*", "a.b:443")).addresses_allowed("a.b", 443), "any"
+        )
+        self.assertEqual(
+            NetworkPolicy("proxy", ("*",), (8443,)).addresses_allowed("any.net", 443), ""
+        )
+        self.assertEqual(NetworkPolicy("proxy").addresses_allowed("packages.test", 443), "")
 
     def test_entries_that_nobody_can_mean(self) -> None:
         for entry in (
@@ -73,16 +77,20 @@ class Changes(unittest.TestCase):
     def test_a_session_only_narrows(self) -> None:
         for base in NETWORKS:
             for asked in (*NETWORKS, None, "everything", 7):
-                found = narrow(Reach(base, HOSTS), asked)  # type: ignore[arg-type]
+                found = narrow(NetworkPolicy(base, HOSTS), asked)  # type: ignore[arg-type]
                 rank = NETWORKS.index(found.network)
                 self.assertLessEqual(rank, NETWORKS.index(base))
                 if asked in NETWORKS:
                     self.assertLessEqual(rank, NETWORKS.index(str(asked)))
 
     def test_an_approval_widens_within_what_may_be_added(self) -> None:
-        off, some, full = Reach("off", ("a.org",)), Reach("proxy", ("a.org",)), Reach("full")
+        off, some, full = (
+            NetworkPolicy("off", ("a.org",)),
+            NetworkPolicy("proxy", ("a.org",)),
+            NetworkPolicy("full"),
+        )
         add = ("packages.test", "*.example.org", "nas.lan:445", "10.0.0.9")
-        cases: list[tuple[Reach, dict[str, Any], tuple[str, tuple[str, ...]] | None]] = [
+        cases: list[tuple[NetworkPolicy, dict[str, Any], tuple[str, tuple[str, ...]] | None]] = [
             (off, {}, ("off", ("a.org",))),
             (off, {"hosts": ["packages.test"]}, ("proxy", ("packages.test",))),
             (off, {"network": "proxy", "hosts": ["x.example.org"]}, ("proxy", ("x.example.org",))),
@@ -120,7 +128,7 @@ class Changes(unittest.TestCase):
                 if wanted is None:
                     self.assertIsInstance(found, str)
                 else:
-                    assert isinstance(found, Reach), found
+                    assert isinstance(found, NetworkPolicy), found
                     self.assertEqual((found.network, found.hosts), wanted)
 
 

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agent.call_decisions import plan
+from server.agent.call_decisions import plan_call
 from server.config import Config
 from server.session.accept import ANSWERS
 from server.session.call_actions import Ask, Execute
@@ -74,13 +74,13 @@ class Networks(WithSite):
         a real one: asked, answered, executed with the ledger entry that came of it."""
         call = self.call()
         message: Any = {"tool_calls": [call]}
-        asked = plan(self.session, toolbox, (), call, message, False)
+        asked = plan_call(self.session, toolbox, (), call, message, False)
         assert isinstance(asked, Ask), asked
         payload = {"approved": True} | ({} if policy is None else {"policy": policy})
         self.offer: dict[str, Any] = asked.interrupt.get("policy", {})
         answered = asked.interrupt | {"answer": {"status": "resolved", "payload": payload}}
         session: Any = {**self.session, "calls": {"c": asked.entry}, "interrupts": [answered]}
-        job = plan(session, toolbox, (), call, message, False)
+        job = plan_call(session, toolbox, (), call, message, False)
         assert isinstance(job, Execute), job
         events = await events_of(toolbox, session, call, job.args, job.entry)
         found: dict[str, Any] = events[-1]["metadata"]["yaa"]["result"]
@@ -171,7 +171,7 @@ class Networks(WithSite):
                 toolbox = await self.toolbox(**sandbox)
                 tool = next(t for t in toolbox.info() if t["name"] == "fetches")
                 self.assertEqual(tool.get("unavailable"), reason)
-                names = {t["function"]["name"] for t in toolbox.declared(self.session)}
+                names = {t["function"]["name"] for t in toolbox.declarations(self.session)}
                 self.assertEqual("fetches" in names, reason is None)
                 await toolbox.close()
         problems = "\n".join(toolbox.problems)

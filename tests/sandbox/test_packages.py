@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.sandbox.packages import Package, closed_to, package_of, registration
+from server.sandbox.packages import Package, closed_folder, package_of, registration
 from server.sandbox.policy import outermost_folders
 
 
@@ -72,9 +72,9 @@ class Entries(Case):
 
     def test_a_folder_closed_to_the_user_of_tools(self) -> None:
         package = self.package(paths=[str(self.code)])
-        self.assertEqual(closed_to(os.getuid() + 1, package), str(self.code))
+        self.assertEqual(closed_folder(os.getuid() + 1, package), str(self.code))
         self.code.chmod(0o755)
-        self.assertEqual(closed_to(os.getuid() + 1, package), "")
+        self.assertEqual(closed_folder(os.getuid() + 1, package), "")
 
 
 class Changes(Case):
@@ -83,16 +83,16 @@ class Changes(Case):
         file, later = self.code / "shop.py", self.code / "shop" / "__init__.py"
         file.write_text("a")
         package.watch([str(file), *package.candidates()])
-        self.assertFalse(package.changed())
+        self.assertFalse(package.has_changed())
         file.write_text("ab")
-        self.assertTrue(package.changed())
+        self.assertTrue(package.has_changed())
         package.watch(package.candidates())
         later.parent.mkdir()
         later.write_text("")
-        self.assertTrue(package.changed())
+        self.assertTrue(package.has_changed())
         package.watch(package.candidates())
         file.unlink()
-        self.assertTrue(package.changed())
+        self.assertTrue(package.has_changed())
 
     def test_only_files_of_the_entry_are_looked_at(self) -> None:
         """What a child says of its files is a stranger's word."""

@@ -17,7 +17,7 @@ from typing import Any
 from server.config import Config
 from server.sandbox.policy import TIERS
 from server.sandbox.probe import closed_to_others, user_exists, user_id_ranges, verdict
-from server.tools.runner import Runner
+from server.tools.runner import ToolRunner
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS, events_of
@@ -88,7 +88,7 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
                 about = toolbox.sandbox()
                 self.assertEqual(set(about["withheld"]), OURS)
                 self.assertLessEqual(TIERS.index(about["tier"]), TIERS.index(most))
-                names = {tool["function"]["name"] for tool in toolbox.declared(self.session)}
+                names = {tool["function"]["name"] for tool in toolbox.declarations(self.session)}
                 self.assertEqual(names & (OURS | {"mine"}), set())
                 self.assertIn("calculator", names)
                 for tool in toolbox.info():
@@ -136,7 +136,7 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
         """Whatever its id: the folder of the proof is not that of a session."""
         wanted = (await self.toolbox("A", "none")).sandbox()
         for session_id in ("describe mine.py", "canary"):
-            folder = Runner(self.home).folder(session_id)
+            folder = ToolRunner(self.home).folder(session_id)
             for obstacle in OBSTACLES:
                 with self.subTest(session_id=session_id, obstacle=obstacle):
                     obstruct(folder, obstacle)
@@ -183,8 +183,8 @@ class Hardened(unittest.TestCase):
         """The advice is not to open folders, which would not help."""
         code = (
             "import asyncio, json, sys; from pathlib import Path\n"
-            "from server.tools.runner import Runner\n"
-            "runner = Runner(Path(sys.argv[1]))\n"
+            "from server.tools.runner import ToolRunner\n"
+            "runner = ToolRunner(Path(sys.argv[1]))\n"
             "asyncio.run(runner.open(json.loads(sys.argv[2])))\n"
             "print(json.dumps(runner.sandbox))"
         )

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from server.sandbox.job import Job, Outcome
-from server.sandbox.network_policy import Reach
+from server.sandbox.network_policy import NetworkPolicy
 from server.sandbox.process import SandboxedProcess
 from server.sandbox.process_call import ProcessCall
 
@@ -40,7 +40,7 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             leaving = asyncio.ensure_future(asyncio.to_thread(supervise))
             job = Job(SHELL, {"command": "true"}, "s", LIMITS)
-            process = SandboxedProcess(job, Path(folder), None, ours, "A", Reach())
+            process = SandboxedProcess(job, Path(folder), None, ours, "A", NetworkPolicy())
             await process.start()
             await leaving  # whatever comes first on the way here, nothing of it is lost
             for _ in range(5):
@@ -77,7 +77,7 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             for turns in range(1, 9):  # what is awaited has begun
                 ours, theirs = socket.socketpair()
-                process = SandboxedProcess(job, Path(folder), None, ours, "A", Reach())
+                process = SandboxedProcess(job, Path(folder), None, ours, "A", NetworkPolicy())
                 task = asyncio.create_task(process.start())
                 for _ in range(turns):
                     await asyncio.sleep(0)

@@ -15,9 +15,9 @@ from contextlib import aclosing
 from pathlib import Path
 
 from server.sandbox import usage
-from server.sandbox.policy import Policy
+from server.sandbox.policy import SandboxPolicy
 from server.sandbox.probe import closed_to_others
-from server.sandbox.worker_pool import STOP_S, Pool
+from server.sandbox.worker_pool import STOP_S, WorkerPool
 from server.tools.runner import Job, Outcome
 
 from ..tools.test_runner import LIMITS, PATIENT, ROOT, SHELL
@@ -51,10 +51,10 @@ def none_left(*words: str) -> bool:
     return True
 
 
-class Dying(Pool):
+class Dying(WorkerPool):
     """Its workers are killed when they are ready, just before they get their call."""
 
-    def __init__(self, policy: Policy, times: int) -> None:
+    def __init__(self, policy: SandboxPolicy, times: int) -> None:
         super().__init__(policy)
         self.times = times
 
@@ -150,8 +150,8 @@ class Workers(Sandboxed):
 
 CROWDED = """
 import resource
-from server.sandbox.policy import Policy
-from server.sandbox.worker_pool import Pool
+from server.sandbox.policy import SandboxPolicy
+from server.sandbox.worker_pool import WorkerPool
 
 def allow(processes):
     resource.prlimit(pool.pid, resource.RLIMIT_NPROC, (processes, most))
@@ -159,7 +159,7 @@ def allow(processes):
 def said(worker):
     return "ready" if b"ready" in worker.recv(99) else "no worker"
 
-pool = Pool(Policy("C"))
+pool = WorkerPool(SandboxPolicy("C"))
 running = pool.take()
 first, (_, most) = pool.pid, resource.prlimit(pool.pid, resource.RLIMIT_NPROC)
 print(said(running))
@@ -213,9 +213,9 @@ class Killed(Sandboxed):
         self.home.chmod(0o711)
         script = (
             "import asyncio, sys\nfrom pathlib import Path\n"
-            "from server.tools.runner import Job, Runner\n"
+            "from server.tools.runner import Job, ToolRunner\n"
             "async def main():\n"
-            f"    runner = Runner(Path({str(self.home)!r}))\n"
+            f"    runner = ToolRunner(Path({str(self.home)!r}))\n"
             f"    await runner.open({OPTIONS!r}, {most!r})\n"
             "    async def one(name):\n"
             f"        command = 'echo x > file; setsid sleep {mark} & echo x; sleep {mark}'\n"

@@ -9,7 +9,7 @@ import unittest
 import uuid
 from typing import Any
 
-from server.schema.convert import MAX_ERROR_BYTES, Converted, convert, error_text, parse
+from server.schema.convert import MAX_ERROR_BYTES, Conversion, convert, error_text, parse
 from server.schema.generate import schema_of
 from server.schema.report import Mismatch
 
@@ -28,7 +28,7 @@ class SharedCases(unittest.TestCase):
                 with self.subTest(case["id"], form=form):
                     self.check(convert(signature, form), case)
 
-    def check(self, converted: Converted, case: dict[str, Any]) -> None:
+    def check(self, converted: Conversion, case: dict[str, Any]) -> None:
         if case["kind"] == "error":
             self.assertIn(case["error"]["path"], [error.pointer for error in converted.errors])
             for hint in case["error"]["hint"]:

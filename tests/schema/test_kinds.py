@@ -71,7 +71,7 @@ class Kinds(unittest.TestCase):
                 self.assertEqual(misfits(value, kind)[0].error()["detail"], detail)
 
     def test_texts_for_people(self) -> None:
-        kind = kinds.object_of({"x": kinds.about(TEXT, "X", "Any.", format="uri")})
+        kind = kinds.object_of({"x": kinds.with_title(TEXT, "X", "Any.", format="uri")})
         said = {"title": "X", "description": "Any.", "type": "string"}
         self.assertEqual(kinds.json_schema(kind)["properties"]["x"], said)
         form = kinds.json_schema(kind, form=True)["properties"]["x"]

@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.schema.portable import MAX_WORDS, portable, renamed
+from server.schema.portable import MAX_WORDS, original_names, portable
 from server.schema.validate import validate
 
 LOOKS_AROUND = r"^(?!\.)(?!.*\.\.)([a-z.]*)@[a-z]+$"  # as zod writes an e-mail address
@@ -165,12 +165,12 @@ class Portable(unittest.TestCase):
         self.assertEqual(
             (offered[0], offered[1], offered[3]), ("filter_id_", "filter_id", "a.b-c_1")
         )
-        back = renamed(written)
+        back = original_names(written)
         self.assertEqual([back.get(name, name) for name in offered], names)
         nested = {"type": "object", "properties": {"a": {"properties": {"$b": text}}}}
-        self.assertEqual((portable(nested)[0], renamed(nested)), (nested, {}))
+        self.assertEqual((portable(nested)[0], original_names(nested)), (nested, {}))
         choice = {"type": "object", "properties": {"$a": text}, "anyOf": [{"required": ["$a"]}]}
-        self.assertEqual(renamed(choice), {"_a": "$a"})
+        self.assertEqual(original_names(choice), {"_a": "$a"})
 
     def test_words_are_not_without_end(self) -> None:
         choice = [{"required": ["a" * 100]} for _ in range(MAX_WORDS // 100)]

@@ -5,7 +5,14 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.compile import DRAFT_7, DRAFT_2020, Library, Unresolved, join, unquote
+from server.schema.compile import (
+    DRAFT_7,
+    DRAFT_2020,
+    ResourceIndex,
+    UnresolvedReference,
+    join,
+    unquote,
+)
 
 SCHEMA: dict[str, Any] = {
     "$id": "http://x.test/root.json",
@@ -50,7 +57,7 @@ DOCUMENTS = {"http://x.test/other.json": {"type": "boolean", "$defs": {"y": {"ty
 
 class References(unittest.TestCase):
     def setUp(self) -> None:
-        self.library = Library(SCHEMA, DOCUMENTS)
+        self.library = ResourceIndex(SCHEMA, DOCUMENTS)
 
     def test_found(self) -> None:
         for reference, kind in FOUND:
@@ -60,7 +67,7 @@ class References(unittest.TestCase):
 
     def test_lost(self) -> None:
         for reference, reason in LOST:
-            with self.subTest(reference), self.assertRaises(Unresolved) as caught:
+            with self.subTest(reference), self.assertRaises(UnresolvedReference) as caught:
                 self.library.resolve(reference, self.library.root)
             self.assertIn(reason, str(caught.exception))
 
@@ -71,7 +78,7 @@ class References(unittest.TestCase):
 
     def test_a_document_without_schema_is_read_like_the_one_that_asks(self) -> None:
         old = {"$schema": DRAFT_7, "$ref": "http://y.test/#tag"}
-        library = Library(old, {"http://y.test/": {"definitions": {"x": {"$id": "#tag"}}}})
+        library = ResourceIndex(old, {"http://y.test/": {"definitions": {"x": {"$id": "#tag"}}}})
         self.assertEqual(library.resolve(old["$ref"], library.root)[0], {"$id": "#tag"})
 
 

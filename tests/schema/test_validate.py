@@ -18,8 +18,8 @@ from server.schema.validate import (
     SchemaError,
     Schemas,
     Validator,
+    cached_validator,
     check_schema,
-    remembered,
     validate,
 )
 
@@ -293,9 +293,9 @@ class Hostile(unittest.TestCase):
         """They come with sessions, so whoever has a key could fill the memory with them."""
         for size, stays in ((100, True), (MAX_REMEMBERED // 20, False)):
             first = {"description": "x" * size}
-            kept = weakref.ref(remembered(first))
+            kept = weakref.ref(cached_validator(first))
             for number in range(25):
-                remembered({"description": f"{number}" + "x" * size})
+                cached_validator({"description": f"{number}" + "x" * size})
             gc.collect()
             self.assertEqual(kept() is not None, stays, size)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from server.errors import Problem
-from server.session.accept import accept, opening, title
+from server.session.accept import accept, opening_events, title
 from server.session.fold import Folder
 from server.strict_json import LARGEST_COUNT, canonical
 
@@ -29,7 +29,7 @@ def opened(document: Any, agent: Any = None, *, checked: bool = True) -> Any:
     session = copy.deepcopy(accept(document) if checked else document)
     folder = Folder(session)
     agent = agent or {}
-    for event in opening(session, DEFAULTS["session"], agent, "r1", NOW, Ids()):
+    for event in opening_events(session, DEFAULTS["session"], agent, "r1", NOW, Ids()):
         folder.apply(event)
     return folder.session
 

@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from server.session import agent_definition, prompts
-from server.session.accept import accept, opening
+from server.session.accept import accept, opening_events
 from server.session.fold import Folder
 
 from ..fakes import DEFAULTS, Ids
@@ -38,7 +38,9 @@ class Words(unittest.TestCase):
         ]
         for agent, tool, page, wanted in cases:
             with self.subTest(agent=agent, tool=tool):
-                self.assertEqual(agent_definition.word(session(**agent), tool, page=page), wanted)
+                self.assertEqual(
+                    agent_definition.policy_word(session(**agent), tool, page=page), wanted
+                )
 
     def test_finish(self) -> None:
         for agent, strict, listed in (
@@ -81,7 +83,7 @@ class Provider(unittest.TestCase):
 class Filled(unittest.TestCase):
     def opened(self, document: Any, agent: Any) -> Any:
         folder = Folder(copy.deepcopy(accept(document)))
-        for event in opening(folder.session, DEFAULTS["session"], agent, "r", 1, Ids()):
+        for event in opening_events(folder.session, DEFAULTS["session"], agent, "r", 1, Ids()):
             folder.apply(event)
         return folder.session
 
@@ -89,7 +91,7 @@ class Filled(unittest.TestCase):
         agent, _ = agent_definition.read("coder", {"limits": {"max_steps": 60}})
         first = self.opened({"messages": []}, agent)
         self.assertEqual(first["config"]["agent"], agent)
-        self.assertEqual(agent_definition.of(first), agent)
+        self.assertEqual(agent_definition.definition_of(first), agent)
 
     def test_limits_change_with_the_agent_unless_somebody_set_them(self) -> None:
         wide, _ = agent_definition.read("coder", {"limits": {"max_steps": 60}})
@@ -133,7 +135,7 @@ class Filled(unittest.TestCase):
     def test_nothing_is_said_twice(self) -> None:
         agent, _ = agent_definition.read("coder", {"limits": {"max_steps": 60}})
         first = self.opened({"messages": []}, agent)
-        again = opening(first, DEFAULTS["session"], agent, "r", 1, Ids())
+        again = opening_events(first, DEFAULTS["session"], agent, "r", 1, Ids())
         self.assertEqual([event["type"] for event in again], ["RUN_STARTED"])
 
     def test_templates_that_mean_nothing_are_reported(self) -> None:

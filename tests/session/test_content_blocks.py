@@ -10,7 +10,7 @@ from typing import Any
 
 from server.errors import Problem
 from server.session import accept
-from server.session.content_blocks import from_blocks, settled, to_blocks
+from server.session.content_blocks import convert_document, from_blocks, to_blocks
 
 USE = {"type": "tool_use", "id": "c1", "name": "t", "input": {"a": 1}}
 
@@ -31,12 +31,12 @@ class In(unittest.TestCase):
             {"role": "assistant", "content": None, "tool_calls": []},
             {"role": "tool", "tool_call_id": "c", "content": "r"},
         ]
-        self.assertIsNone(settled({"messages": messages}))
+        self.assertIsNone(convert_document({"messages": messages}))
         self.assertEqual(from_blocks(messages), [{"role": "user", "content": "x"}, *messages[1:]])
 
     def test_what_comes_out_needs_no_more_converting(self) -> None:
         messages = from_blocks([{"role": "assistant", "content": [USE]}, self.user(result())])
-        self.assertIsNone(settled({"messages": messages}))
+        self.assertIsNone(convert_document({"messages": messages}))
 
     def user(self, *blocks: Any) -> dict[str, Any]:
         return {"role": "user", "content": list(blocks), "id": "u"}

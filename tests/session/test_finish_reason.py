@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.agent.call_decisions import cut_short
+from server.agent.call_decisions import truncation_error
 from server.session.outcome import ended_by
 
 from ..tooling.tools import ROOT
@@ -39,11 +39,11 @@ class Endings(unittest.TestCase):
         for word, how in WORDS.items():
             with self.subTest(word):
                 message: Any = {"tool_calls": [first, call], "meta": {"finish_reason": word}}
-                self.assertEqual(cut_short(message, first), "")
-                self.assertEqual("length limit" in cut_short(message, call), how == "length")
+                self.assertEqual(truncation_error(message, first), "")
+                self.assertEqual("length limit" in truncation_error(message, call), how == "length")
                 without: Any = {**call, "function": {"name": "f", "arguments": " "}}
                 self.assertEqual(
-                    bool(cut_short(message, without)), word not in ("stop", "tool_calls")
+                    bool(truncation_error(message, without)), word not in ("stop", "tool_calls")
                 )
 
 

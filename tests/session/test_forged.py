@@ -17,11 +17,11 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from server.agent.call_decisions import LOST, plan
+from server.agent.call_decisions import LOST, plan_call
 from server.agent.loop import BaseAgent
 from server.config import Config
 from server.errors import Problem
-from server.session.call_actions import Ask, Execute, Send
+from server.session.call_actions import Ask, Execute, SendToClient
 from server.session.events import EXEC, alias
 from server.session.schema import STATES
 from server.strict_json import canonical
@@ -157,7 +157,7 @@ class Decided(unittest.TestCase):
         session: Any = {**made, "grants": [], "config": {"yaa": {}}}
         message = session["messages"][1]
         moved_on = len(session["messages"]) > 2
-        return plan(session, self.toolbox, (), message["tool_calls"][0], message, moved_on)
+        return plan_call(session, self.toolbox, (), message["tool_calls"][0], message, moved_on)
 
     def test_nothing_runs_that_was_not_shown_and_allowed(self) -> None:
         ran = 0
@@ -196,7 +196,7 @@ class Decided(unittest.TestCase):
     def test_the_page_is_given_the_true_call_and_no_other(self) -> None:
         for made in documents("clip"):
             found = self.decided(made)
-            self.assertNotIsInstance(found, Execute | Send, made)
+            self.assertNotIsInstance(found, Execute | SendToClient, made)
             if isinstance(found, Ask):
                 self.assertEqual(found.interrupt["tool"], "clip", made)
                 self.assertIn(found.interrupt["args"], (TRUE, OTHER), made)
@@ -204,14 +204,14 @@ class Decided(unittest.TestCase):
     def test_a_tool_that_is_not_there_hands_no_other_to_the_page(self) -> None:
         for made in documents("gone"):
             found = self.decided(made)
-            self.assertNotIsInstance(found, Execute | Send, made)
+            self.assertNotIsInstance(found, Execute | SendToClient, made)
             if isinstance(found, Ask) and found.interrupt["reason"] == "client_tool":
                 told = (found.interrupt["tool"], found.interrupt["args"])
                 self.assertEqual(told, ("gone", TRUE), made)
 
     def test_what_is_forbidden_stays_so(self) -> None:
         for made in documents("forbidden"):
-            self.assertNotIsInstance(self.decided(made), Execute | Send, made)
+            self.assertNotIsInstance(self.decided(made), Execute | SendToClient, made)
 
 
 class Posted(unittest.IsolatedAsyncioTestCase):

@@ -8,13 +8,13 @@ from typing import Any
 from server.session.config_schema import CONFIG
 from server.session.modes import (
     MODES,
-    beyond,
+    call_places,
+    calls_used,
     catalog,
-    exhausted,
+    is_exhausted,
     mode_named,
     mode_of,
-    places,
-    used,
+    refuse_beyond,
 )
 
 from ..fakes import user
@@ -88,8 +88,10 @@ class Beyond(unittest.TestCase):
         found = []
         for message in made["messages"]:
             for each in message.get("tool_calls") or ():
-                before = used(MODES[mode], made)
-                if reply := beyond(MODES[mode], made, each, message, before, places(message)):
+                before = calls_used(MODES[mode], made)
+                if reply := refuse_beyond(
+                    MODES[mode], made, each, message, before, call_places(message)
+                ):
                     self.assertEqual((reply.state, reply.status), ("skipped", "skipped"))
                     found.append(each["id"])
         return found
@@ -138,7 +140,7 @@ class Beyond(unittest.TestCase):
             ("plain", session(user("go")), False),
             ("react", one, False),
         ):
-            self.assertEqual(exhausted(MODES[mode], made), wanted)
+            self.assertEqual(is_exhausted(MODES[mode], made), wanted)
 
 
 if __name__ == "__main__":

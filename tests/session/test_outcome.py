@@ -122,8 +122,8 @@ class Ends(unittest.TestCase):
             found = outcome.failure(after, event, first)
             assert found is not None
             self.assertEqual(found.status, status, "an earlier request's call was answered")
-        self.assertEqual(outcome.stopped(after, 0).status, 424)
-        self.assertEqual(outcome.stopped(session(), 0).status, 503)
+        self.assertEqual(outcome.stop_failure(after, 0).status, 424)
+        self.assertEqual(outcome.stop_failure(session(), 0).status, 503)
 
     def test_what_does_not_fit_the_model_is_a_failure_too(self) -> None:
         over = {"reason": "limit", "limit": "context_overflow", "message": "too large"}
@@ -168,7 +168,7 @@ class Ends(unittest.TestCase):
         after = session({"role": "user", "content": "x"}, cut, failed, whole, interrupts=[ASKED])
         brought = outcome.carrier(after, 1, "run")
         message = {"tool_calls": [{"id": "call_run_0"}], "yaa": brought}
-        self.assertEqual(common.carried(message), ("s", [whole], {"c": "call_run_0"}))
+        self.assertEqual(common.read_carrier(message), ("s", [whole], {"c": "call_run_0"}))
 
     def test_what_is_left_to_say(self) -> None:
         done = {"role": "tool", "name": "finish", "content": "all done"}

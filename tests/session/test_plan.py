@@ -28,9 +28,9 @@ class Plans(unittest.TestCase):
 
     def test_told(self) -> None:
         made: Any = {"tasks": [task("1", "a", "completed", result="b"), task("2", "c", "odd")]}
-        self.assertEqual(plan.told(made), "[x] 1. a: b\n[?] 2. c")
+        self.assertEqual(plan.plan_text(made), "[x] 1. a: b\n[?] 2. c")
         made["goal"] = "目标"
-        self.assertEqual(plan.told(made), "Goal: 目标\n[x] 1. a: b\n[?] 2. c")
+        self.assertEqual(plan.plan_text(made), "Goal: 目标\n[x] 1. a: b\n[?] 2. c")
 
     def test_the_goal_of_a_strangers_plan(self) -> None:
         plans: list[Any] = [None, {}, {"goal": 1}, {"goal": "x" * 2_001}, {"goal": ["a"]}]

@@ -7,7 +7,7 @@ import copy
 import unittest
 from typing import Any
 
-from server.session.prompts import GO_ON, progress, with_notes
+from server.session.prompts import GO_ON, progress, with_reminders
 
 from .. import fakes
 from ..fakes import user
@@ -31,17 +31,17 @@ class Between(unittest.TestCase):
         for messages, note, wanted in cases:
             with self.subTest(wanted):
                 before = [dict(message) for message in messages]
-                told = with_notes(session(), messages, note)
+                told = with_reminders(session(), messages, note)
                 self.assertEqual([m.get("content") or "" for m in told], wanted)
                 self.assertEqual(messages, before)
-                self.assertEqual(told, with_notes(session(), messages, note))
+                self.assertEqual(told, with_reminders(session(), messages, note))
 
     def test_what_is_wrong_is_named(self) -> None:
         made = session(INTEGER)
-        told = with_notes(made, [user("go"), words("3.5", "m1")])[-1]["content"]
+        told = with_reminders(made, [user("go"), words("3.5", "m1")])[-1]["content"]
         self.assertIn("expected integer", told)
         made["run"]["summary"] = "m1"
-        self.assertEqual(with_notes(made, [user("go"), words("3", "m1")])[-1]["content"], GO_ON)
+        self.assertEqual(with_reminders(made, [user("go"), words("3", "m1")])[-1]["content"], GO_ON)
 
 
 class Progress(unittest.TestCase):

@@ -69,7 +69,7 @@ class Schemas(unittest.TestCase):
             self.assertEqual(parameters["type"], "object")
             args = value if schema is RECURSIVE else {"output": value}
             self.assertEqual(validate(args, parameters), [])
-            self.assertEqual(outcome.unwrapped(schema, args), value)
+            self.assertEqual(outcome.unwrap_output(schema, args), value)
 
 
 class Words(unittest.TestCase):
@@ -83,7 +83,7 @@ class Words(unittest.TestCase):
         ]
         for text, schema, value in cases:
             with self.subTest(text):
-                self.assertEqual(outcome.read(text, schema), (value, ""))
+                self.assertEqual(outcome.read_output(text, schema), (value, ""))
         for text, said in (
             ("three", "no JSON value"),
             ("", "no JSON value"),
@@ -94,7 +94,7 @@ class Words(unittest.TestCase):
             ([{"type": "text", "text": "3"}], "no JSON value"),
         ):
             with self.subTest(text):
-                self.assertIn(said, outcome.read(text, INTEGER)[1])
+                self.assertIn(said, outcome.read_output(text, INTEGER)[1])
 
 
 class Misses(unittest.TestCase):
@@ -111,12 +111,12 @@ class Misses(unittest.TestCase):
         ]
         for name, messages, wanted in cases:
             with self.subTest(name):
-                self.assertEqual(outcome.misses(session(INTEGER, messages=messages)), wanted)
+                self.assertEqual(outcome.count_misses(session(INTEGER, messages=messages)), wanted)
 
     def test_a_sum_is_none(self) -> None:
         made = session(INTEGER, messages=[user("go"), words("so far", "m1")])
         made["run"]["summary"] = "m1"
-        self.assertEqual(outcome.misses(made), 0)
+        self.assertEqual(outcome.count_misses(made), 0)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import re
 import unittest
 
 from server.settings import forwarding
-from server.settings.forwarding import Caller, Over, secrets
+from server.settings.forwarding import ForwardedValues, RequestOver, secrets
 
 SENT = {
     "authorization": "Bearer abcdef.ghijkl",
@@ -16,36 +16,38 @@ SENT = {
 }
 
 
-def held(*wanted: str, key: str = "\0") -> Caller:
-    return Caller(SENT, wanted, lambda text: key in text)
+def held(*wanted: str, key: str = "\0") -> ForwardedValues:
+    return ForwardedValues(SENT, wanted, lambda text: key in text)
 
 
 class Forwarded(unittest.TestCase):
     def test_what_is_named(self) -> None:
         one = held("Authorization", "X-USER-ID", "x-empty", "x-absent", "cookie:SID")
         self.assertEqual(
-            one.forwarded(["X-User-Id", "x-empty", "x-absent"]), {"x-user-id": "anna-4711"}
+            one.select_headers(["X-User-Id", "x-empty", "x-absent"]), {"x-user-id": "anna-4711"}
         )
         both = {"cookie": 'SID="quoted-value"; SID=second-one'}
-        self.assertEqual(one.forwarded(["cookie:SID"]), both, "names of cookies have their case")
-        self.assertEqual(one.forwarded([]), {})
-        self.assertEqual(held("x-user-id").forwarded(["authorization"]), {}, "not held at all")
-        self.assertEqual(held("cookie:b").forwarded(["cookie:b"]), {"cookie": "b=x=y"})
+        self.assertEqual(
+            one.select_headers(["cookie:SID"]), both, "names of cookies have their case"
+        )
+        self.assertEqual(one.select_headers([]), {})
+        self.assertEqual(held("x-user-id").select_headers(["authorization"]), {}, "not held at all")
+        self.assertEqual(held("cookie:b").select_headers(["cookie:b"]), {"cookie": "b=x=y"})
 
     def test_no_key_of_the_server(self) -> None:
         one = held("authorization", "x-user-id", "cookie:SID", key="second")
-        self.assertEqual(one.forwarded(["cookie:SID"]), {"cookie": 'SID="quoted-value"'})
-        self.assertEqual(held("authorization", key="abcdef").forwarded(["authorization"]), {})
+        self.assertEqual(one.select_headers(["cookie:SID"]), {"cookie": 'SID="quoted-value"'})
+        self.assertEqual(held("authorization", key="abcdef").select_headers(["authorization"]), {})
 
     def test_nothing_is_there_after_the_request_and_nothing_is_shown(self) -> None:
         one = held("x-user-id")
         self.assertNotIn("anna", f"{one!r} {one} {[one]}")
         one.forget()
-        self.assertRaises(Over, one.forwarded, ["x-user-id"])
+        self.assertRaises(RequestOver, one.select_headers, ["x-user-id"])
         self.assertEqual((one._headers, one._cookies), ({}, []))
 
     def test_where_there_is_no_request(self) -> None:
-        self.assertEqual(forwarding.forwarded(["x-user-id"]), {})
+        self.assertEqual(forwarding.headers_to_forward(["x-user-id"]), {})
 
     def test_names(self) -> None:
         for name in ("Authorization", "X-User-Id", "accept-language", "cookie:SID", "Cookie:a.b"):

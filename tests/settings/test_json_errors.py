@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.strict_json import JSONError, loads, wrong
+from server.strict_json import JSONError, explain_error, loads
 
 COMMENT = "this looks like a comment; JSON has none"
 COMMA = "a comma before the closing {}; JSON has none there"
@@ -49,7 +49,7 @@ class Wrong(unittest.TestCase):
                 self.assertEqual(self.wrong(text)[1], COMMA.format(end))
         for at in (8, 11):
             with self.subTest(at=at):
-                found = wrong(
+                found = explain_error(
                     b'{"a": 1,\n  }', JSONError("Illegal", *((1, 8) if at == 8 else (2, 3)))
                 )
                 self.assertEqual(found[1], COMMA.format("}"))
@@ -57,7 +57,7 @@ class Wrong(unittest.TestCase):
     def wrong(self, text: str) -> tuple[str, str]:
         with self.assertRaises(JSONError) as caught:
             loads(text)
-        return wrong(text.encode(), caught.exception)
+        return explain_error(text.encode(), caught.exception)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 from types import ModuleType
 
-from server.settings.owner_code import load, untrusted
+from server.settings.owner_code import distrust_reason, load
 
 
 class Trusted(unittest.TestCase):
@@ -43,13 +43,13 @@ class Trusted(unittest.TestCase):
         self.path.write_text("VALUE = 1\n")
         for mode, said in ((0o600, ""), (0o620, "it can be written"), (0o602, "it can be written")):
             self.path.chmod(mode)
-            self.assertTrue(untrusted(self.path).startswith(said), mode)
-            self.assertEqual(bool(untrusted(self.path)), bool(said))
+            self.assertTrue(distrust_reason(self.path).startswith(said), mode)
+            self.assertEqual(bool(distrust_reason(self.path)), bool(said))
         self.path.chmod(0o600)
         self.folder.chmod(0o777)
-        self.assertIn("its folder can be written", untrusted(self.path))
-        self.assertIn("No such file", untrusted(self.folder / "none.py"))
-        self.assertEqual(untrusted(self.folder), "it is no file")
+        self.assertIn("its folder can be written", distrust_reason(self.path))
+        self.assertIn("No such file", distrust_reason(self.folder / "none.py"))
+        self.assertEqual(distrust_reason(self.folder), "it is no file")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from server.runtime.run_id import run_id
 from server.telemetry import log, redact, tracing
-from server.telemetry.log import Rotated, Rotation
+from server.telemetry.log import RotatingFile, Rotation
 
 CANARY = "Qx7canaryQx7"  # not that of the other tests: it stays registered
 
@@ -93,7 +93,7 @@ class Lines(unittest.TestCase):
             self.assertRegex(line, r"… \(\d+ characters\)$")
 
     def test_a_record_that_is_an_object(self) -> None:
-        token = tracing.current.set(tracing.Context("4b" * 16))
+        token = tracing.current.set(tracing.TraceContext("4b" * 16))
         self.log.info({"n": 1, "api_key": "hush-hush", "text": "é\n Bearer abc123def"})
         log.setup("debug", style="json", stream=self.stream)
         self.log.info({"n": 1, "api_key": "hush-hush", "text": "é\n Bearer abc123def"})
@@ -146,7 +146,7 @@ class Files(unittest.TestCase):
         self.addCleanup(log.setup, "error", stream=io.StringIO())
 
     def keep_in(self, path: Path, most: int = 10_000) -> None:
-        log.setup("info", stream=self.stream, file=Rotated(path, Rotation(most, 2)))
+        log.setup("info", stream=self.stream, file=RotatingFile(path, Rotation(most, 2)))
 
     def test_the_same_lines_as_on_the_stream(self) -> None:
         self.keep_in(self.folder / "yaa.log")

@@ -9,23 +9,23 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.telemetry.log import Rotated, Rotation
+from server.telemetry.log import RotatingFile, Rotation
 
 from ..tooling.tools import ROOT
 
 WRITER = """
 import sys
 from pathlib import Path
-from server.telemetry.log import Rotated, Rotation
-file = Rotated(Path(sys.argv[1]), Rotation(5_000, 1000))
+from server.telemetry.log import RotatingFile, Rotation
+file = RotatingFile(Path(sys.argv[1]), Rotation(5_000, 1000))
 for number in range(2_000):
     file.write(f"{sys.argv[2]} {number} {'x' * 40}\\n".encode())
 """
 FORKED = """
 import os, sys
 from pathlib import Path
-from server.telemetry.log import Rotated, Rotation
-file = Rotated(Path(sys.argv[1]), Rotation(5_000, 1000))
+from server.telemetry.log import RotatingFile, Rotation
+file = RotatingFile(Path(sys.argv[1]), Rotation(5_000, 1000))
 file.write(b"parent 0 \\n")
 for name in "ab":
     if not os.fork():
@@ -42,8 +42,8 @@ class Case(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.path = self.folder / "a.log"
 
-    def file(self, most: int, keep: int) -> Rotated:
-        made = Rotated(self.path, Rotation(most, keep))
+    def file(self, most: int, keep: int) -> RotatingFile:
+        made = RotatingFile(self.path, Rotation(most, keep))
         self.addCleanup(made.close)
         return made
 

@@ -34,12 +34,14 @@ class Counting(unittest.TestCase):
     def test_a_run(self) -> None:
         metrics = Metrics()
         row = metrics.row(0)
-        row.run_began()
+        row.count_run_start()
         self.assertEqual(numbers(metrics.text())["yaa_runs"], 1)
         ended = ["done", "denied", 'x"} 1\nevil 1']
-        row.run_ended(self.session("completed", "completed"), ended, {"prompt_tokens": 10}, 7.5)
-        row.run_began()
-        row.run_ended(self.session("in_progress", "completed"), ended, {"prompt_tokens": 99}, 900)
+        row.count_run_end(self.session("completed", "completed"), ended, {"prompt_tokens": 10}, 7.5)
+        row.count_run_start()
+        row.count_run_end(
+            self.session("in_progress", "completed"), ended, {"prompt_tokens": 99}, 900
+        )
         found = numbers(metrics.text())
         for name, value in (
             ("yaa_runs", 0),
@@ -67,8 +69,8 @@ class Counting(unittest.TestCase):
         for number in range(3):
             row = metrics.row(number)
             for status in (200, 204, 304, 401, 404, 429, 499, 500, 503):
-                row.answered(status)
-            row.connections(1)
+                row.count_response(status)
+            row.add_connections(1)
         lines = metrics.text().splitlines()
         wrong = [x for x in lines if not x.startswith("# ") and not LINE.fullmatch(x)]
         self.assertEqual(wrong, [])
@@ -80,14 +82,14 @@ class Counting(unittest.TestCase):
 
     def test_processes_count_together_and_a_replaced_one_goes_on(self) -> None:
         metrics = Metrics(2)
-        metrics.row(0).answered(200)
+        metrics.row(0).count_response(200)
         for _ in range(2):  # the second time in the place of the first
             pid = os.fork()
             if not pid:
                 row = metrics.row(1)
-                row.answered(200)
-                row.connections(1)
-                row.run_began()
+                row.count_response(200)
+                row.add_connections(1)
+                row.count_run_start()
                 os._exit(0)
             os.waitpid(pid, 0)
         metrics.row(1)

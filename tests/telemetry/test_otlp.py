@@ -74,7 +74,7 @@ def attributes(span: dict[str, Any]) -> dict[str, Any]:
 
 
 def span(name: str = "chat m", **attributes: Any) -> tracing.Span:
-    return tracing.child(tracing.Context("4b" * 16), name, **attributes)
+    return tracing.child(tracing.TraceContext("4b" * 16), name, **attributes)
 
 
 class Case(unittest.IsolatedAsyncioTestCase):

@@ -47,19 +47,19 @@ class Masking(unittest.TestCase):
         for key in VECTORS["keys"]:
             for value in (CANARY, [CANARY], {"deep": CANARY}, 12345678):
                 with self.subTest(key=key, value=value):
-                    shown = redact.masked({"a": [{key: value, "other": 1}]})
+                    shown = redact.mask_values({"a": [{key: value, "other": 1}]})
                     self.assertEqual(shown, {"a": [{key: "***", "other": 1}]})
 
     def test_a_header_as_name_and_value(self) -> None:
-        shown = redact.masked({"name": "X-Api-Key", "value": CANARY})
+        shown = redact.mask_values({"name": "X-Api-Key", "value": CANARY})
         self.assertEqual(shown, {"name": "X-Api-Key", "value": "***"})
-        self.assertEqual(redact.masked({"key": "cookie", "value": CANARY})["value"], "***")
+        self.assertEqual(redact.mask_values({"key": "cookie", "value": CANARY})["value"], "***")
         plain = {"name": "accept", "value": "text/html"}
-        self.assertEqual(redact.masked(plain), plain)
+        self.assertEqual(redact.mask_values(plain), plain)
 
     def test_every_string_of_a_structure(self) -> None:
         value = {"messages": [{"content": f"Bearer {CANARY}", "n": 1}], f"sk-{CANARY}": ("x",)}
-        shown = redact.masked_whole(value)
+        shown = redact.mask_all(value)
         self.assertEqual(shown, {"messages": [{"content": "Bearer ***", "n": 1}], "***": ["x"]})
 
     def test_what_only_looks_like_a_secret_stays(self) -> None:
@@ -68,12 +68,12 @@ class Masking(unittest.TestCase):
                 self.assertEqual(redact.mask(text), text)
         for key in VECTORS["harmless_keys"]:
             with self.subTest(key=key):
-                self.assertEqual(redact.masked({key: 5}), {key: 5})
-        self.assertEqual(redact.masked({"token": None, "key": ""}), {"token": None, "key": ""})
+                self.assertEqual(redact.mask_values({key: 5}), {key: 5})
+        self.assertEqual(redact.mask_values({"token": None, "key": ""}), {"token": None, "key": ""})
 
     def test_the_value_passed_in_is_not_changed(self) -> None:
         value = {"api_key": CANARY, "list": [{"token": CANARY}]}
-        redact.masked_whole(value)
+        redact.mask_all(value)
         self.assertEqual(value, {"api_key": CANARY, "list": [{"token": CANARY}]})
 
     def test_what_somebody_is_known_by(self) -> None:
@@ -132,7 +132,7 @@ class Masking(unittest.TestCase):
 
     def test_exact_texts_are_cleared_and_nothing_else(self) -> None:
         value = {"abc-def": ["Bearer abc-def", {"n": 1, "token": "mine"}], "x": None, "y": True}
-        shown = redact.cleared(value, ["Bearer abc-def", "abc-def"])
+        shown = redact.remove_texts(value, ["Bearer abc-def", "abc-def"])
         self.assertEqual(shown, {"***": ["***", {"n": 1, "token": "mine"}], "x": None, "y": True})
         self.assertIn("abc-def", value)
 

@@ -21,7 +21,7 @@ class TraceContext(unittest.TestCase):
                 found = tracing.parse(text)
                 assert found is not None
                 self.assertEqual((found.trace_id, found.span_id), (TRACE, SPAN))
-                self.assertEqual((found.sampled, found.told), (sampled, True))
+                self.assertEqual((found.sampled, found.shared), (sampled, True))
 
     def test_what_is_refused(self) -> None:
         for text in (
@@ -40,23 +40,26 @@ class TraceContext(unittest.TestCase):
             with self.subTest(text=text):
                 self.assertIsNone(tracing.parse(text))
                 self.assertRegex(tracing.begin(text).trace_id, "^[0-9a-f]{32}$")
-                self.assertFalse(tracing.begin(text).told)
+                self.assertFalse(tracing.begin(text).shared)
 
     def test_only_a_trace_of_others_or_ours_is_passed_on(self) -> None:
         for context, expected in (
             (None, {}),
-            (tracing.Context(TRACE, SPAN), {}),
-            (tracing.Context(TRACE, SPAN, told=True), {"traceparent": f"00-{TRACE}-{SPAN}-01"}),
+            (tracing.TraceContext(TRACE, SPAN), {}),
+            (
+                tracing.TraceContext(TRACE, SPAN, shared=True),
+                {"traceparent": f"00-{TRACE}-{SPAN}-01"},
+            ),
         ):
             token = tracing.current.set(context)
             self.addCleanup(tracing.current.reset, token)
-            self.assertEqual(tracing.outgoing(), expected)
+            self.assertEqual(tracing.trace_headers(), expected)
             self.doCleanups()
 
 
 class Otlp(unittest.TestCase):
     def test_a_request(self) -> None:
-        parent = tracing.Context(TRACE, SPAN)
+        parent = tracing.TraceContext(TRACE, SPAN)
         span = tracing.child(
             parent, "chat m", tracing.CLIENT, n=1, f=0.5, b=True, s="é", a=["x", "y"]
         )

@@ -15,7 +15,7 @@ from server.types import Session
 from ..agent.test_loop import TOOLS, collect, complete, plan
 from ..fakes import CountingToolbox, Ids, ScriptedModel, agent, answer, user
 
-THEIRS = tracing.Context("4b" * 16, "0a" * 8, told=True)
+THEIRS = tracing.TraceContext("4b" * 16, "0a" * 8, shared=True)
 
 
 class Kept:
@@ -170,7 +170,7 @@ class Runs(Case):
         self.assertEqual(self.sink.named("execute_tool"), [])
 
     async def test_nobody_wants_one(self) -> None:
-        unsampled = tracing.Context("4b" * 16, "0a" * 8, sampled=False, told=True)
+        unsampled = tracing.TraceContext("4b" * 16, "0a" * 8, sampled=False, shared=True)
         for sink, context in ((Kept(on=False), None), (Kept(), unsampled)):
             self.sink = sink
             tracing.current.set(context)

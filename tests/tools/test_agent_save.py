@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agents.registry import Agents, Folders
+from server.agents.registry import AgentFolders, AgentRegistry
 from server.config import Config
 from server.errors import Problem
 from server.session.agent_definition import MAX_FILE
@@ -27,13 +27,13 @@ class Saving(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.home = Path(holder.name)
         self.folder = self.home / "agents"
-        self.folders = Folders(self.folder)
+        self.folders = AgentFolders(self.folder)
 
     def files(self) -> list[str]:
         return sorted(str(p.relative_to(self.home)) for p in self.home.rglob("*") if p.is_file())
 
     def test_saved_is_an_agent_at_once(self) -> None:
-        agents = Agents(self.folder)
+        agents = AgentRegistry(self.folder)
         with self.assertRaises(Problem):
             agents.resolve({"agent": "pirate"})
         wanted = {"systemPrompt": "Arr. ☠\n", "mode": "RE_ACT", "tools": ["shell"]}
@@ -93,7 +93,7 @@ class Saving(unittest.TestCase):
                 self.assertFalse((folders[0] / f"{name}.json").exists())
                 found = save(folders, name, {"description": "new"}, replace=True)
                 self.assertEqual(found.result, {"agent": name, "replaced": True})
-                agents = Agents(self.folder)
+                agents = AgentRegistry(self.folder)
                 self.assertEqual(agents.resolve({"agent": name}, owner)["description"], "new")
                 told = agents.resolve({"agent": name}, "somebody")["description"]
                 self.assertEqual(told == "new", owner == "")
@@ -107,7 +107,7 @@ class Saving(unittest.TestCase):
         )
         found = save(self.folders.of("bob"), "team", {"policy": {"python": "ask"}}, replace=True)
         self.assertIn("shell: deny", found.text)
-        policy = Agents(self.folder).resolve({"agent": "team"}, "bob")["policy"]
+        policy = AgentRegistry(self.folder).resolve({"agent": "team"}, "bob")["policy"]
         self.assertEqual(policy, {"shell": "deny", "python": "ask"})
         self.assertEqual(save(self.folders.of(""), "coder", {}, replace=True).status, "ok")
 

@@ -7,7 +7,13 @@ import json
 import unittest
 from typing import Any
 
-from server.tools.arguments import LOOK_BACK, MAX_TEMPLATES, Pending, Unfilled, fill
+from server.tools.arguments import (
+    LOOK_BACK,
+    MAX_TEMPLATES,
+    Pending,
+    UnfilledTemplate,
+    fill_templates,
+)
 
 CITY = {"date": "2026-02-28", "at": "2026-02-28T23:30:00+09:00", "days": [{"high": 7}], "n": 0}
 
@@ -43,7 +49,7 @@ class Filled(unittest.TestCase):
 
     def fill(self, **args: Any) -> Any:
         before = copy.deepcopy((self.session, args))
-        filled, _ = fill(self.session, self.call, args)
+        filled, _ = fill_templates(self.session, self.call, args)
         self.assertEqual((self.session, args), before)
         return filled
 
@@ -69,9 +75,9 @@ class Filled(unittest.TestCase):
                 self.assertEqual(self.fill(value=written), {"value": found})
 
     def test_each_replacement_is_told(self) -> None:
-        _, notes = fill(self.session, self.call, {"a": ["{{city.date+1d}}"]})
+        _, notes = fill_templates(self.session, self.call, {"a": ["{{city.date+1d}}"]})
         self.assertEqual(notes, ['/a/0: {{city.date+1d}} became "2026-03-01"'])
-        self.assertEqual(fill(self.session, self.call, {"a": 1})[1], [])
+        self.assertEqual(fill_templates(self.session, self.call, {"a": 1})[1], [])
 
     def test_what_is_missing_is_named(self) -> None:
         cases = [
@@ -90,7 +96,7 @@ class Filled(unittest.TestCase):
                 if wanted is None:
                     self.assertEqual(self.fill(a=written), {"a": "4764-01-25"})
                     continue
-                with self.assertRaises(Unfilled) as caught:
+                with self.assertRaises(UnfilledTemplate) as caught:
                     self.fill(a={"b/c": written})
                 self.assertIn(wanted, str(caught.exception))
                 self.assertIn("/a/b~1c", str(caught.exception))
@@ -98,7 +104,7 @@ class Filled(unittest.TestCase):
     def test_failures_give_no_value(self) -> None:
         self.session["messages"][4]["is_error"] = True
         self.session["messages"][2]["is_error"] = True
-        with self.assertRaises(Unfilled):
+        with self.assertRaises(UnfilledTemplate):
             self.fill(a="{{city.date}}")
 
     def test_texts_that_are_json_and_results_without_envelope(self) -> None:
@@ -118,22 +124,22 @@ class Filled(unittest.TestCase):
         self.assertEqual(self.fill(a="{{city.date}}"), {"a": "1999-01-01"})
 
     def test_so_many_values_and_so_far_back(self) -> None:
-        with self.assertRaisesRegex(Unfilled, f"at most {MAX_TEMPLATES} values"):
+        with self.assertRaisesRegex(UnfilledTemplate, f"at most {MAX_TEMPLATES} values"):
             self.fill(a=["{{city.date}}"] * (MAX_TEMPLATES + 1))
         self.fill(a=["{{city.date}}"] * MAX_TEMPLATES)
-        with self.assertRaisesRegex(Unfilled, "a path has at most"):
+        with self.assertRaisesRegex(UnfilledTemplate, "a path has at most"):
             self.fill(a="{{city." + "a" * 300 + "}}")
         later = [result(f"x{number}", "city", {}) for number in range(LOOK_BACK)]
         self.session["messages"][5:5] = later[1:]
         self.assertEqual(self.fill(a="{{city.date}}"), {"a": "2026-02-28"})
         self.session["messages"][5:5] = later[:1]
-        with self.assertRaisesRegex(Unfilled, "no result of city has the field date"):
+        with self.assertRaisesRegex(UnfilledTemplate, "no result of city has the field date"):
             self.fill(a="{{city.date}}")
 
     def test_dates_of_other_forms_are_no_dates(self) -> None:
         for text in ("20260228", "2026-W09-6", "2026-02-30", "2026-02-28T99:00", "tomorrow"):
             self.session["messages"][4] = result("c3", "city", {"date": text})
-            with self.subTest(text), self.assertRaises(Unfilled):
+            with self.subTest(text), self.assertRaises(UnfilledTemplate):
                 self.fill(a="{{city.date+1d}}")
 
 

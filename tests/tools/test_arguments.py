@@ -5,8 +5,8 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.validate import remembered
-from server.tools.arguments import Unfilled, fitted
+from server.schema.validate import cached_validator
+from server.tools.arguments import UnfilledTemplate, fit_arguments
 from server.tools.result import MAX_NESTED
 
 SCHEMA = {
@@ -42,7 +42,7 @@ class Fitted(unittest.TestCase):
             ({"count": 1, "any": nested(MAX_NESTED + 1)}, {}, "nested deeper", 0),
         ):
             with self.subTest(raw=str(raw)[:60]):
-                found, error, changes = fitted(raw, remembered(SCHEMA), plain)
+                found, error, changes = fit_arguments(raw, cached_validator(SCHEMA), plain)
                 self.assertEqual(found, args)
                 self.assertIn(wrong, error)
                 self.assertEqual(bool(error), bool(wrong))
@@ -53,22 +53,22 @@ class Fitted(unittest.TestCase):
         members = {"filter[id]": {"type": "string"}, "$top": {"type": "integer"}}
         schema = {"type": "object", "properties": members, "additionalProperties": False}
         for raw in ('{"filter_id_": "a", "_top": 5}', '{"filter[id]": "a", "$top": 5}'):
-            found, error, changes = fitted(raw, remembered(schema), plain)
+            found, error, changes = fit_arguments(raw, cached_validator(schema), plain)
             self.assertEqual((found, error, changes), ({"filter[id]": "a", "$top": 5}, "", []))
 
     def test_templates_are_filled_before_anything_is_mended(self) -> None:
         def fill(args: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
             return {**args, "count": "7"}, ["count was filled"]
 
-        found, error, changes = fitted('{"count": "{{x}}"}', remembered(SCHEMA), fill)
+        found, error, changes = fit_arguments('{"count": "{{x}}"}', cached_validator(SCHEMA), fill)
         self.assertEqual((found, error), ({"count": 7}, ""))
         self.assertEqual((changes[0], len(changes)), ("count was filled", 2))
 
     def test_what_cannot_be_filled_is_said(self) -> None:
         def fill(args: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-            raise Unfilled("there is no call call_9")
+            raise UnfilledTemplate("there is no call call_9")
 
-        found = fitted({"count": 1}, remembered(SCHEMA), fill)
+        found = fit_arguments({"count": 1}, cached_validator(SCHEMA), fill)
         self.assertEqual(found, ({}, "there is no call call_9", []))
 
 

@@ -7,11 +7,11 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agents.registry import Folders
+from server.agents.registry import AgentFolders
 from server.schema.validate import SchemaError
 from server.tools.base import Tool
 from server.tools.catalog import Catalog
-from server.tools.runner import Runner
+from server.tools.runner import ToolRunner
 
 
 class Remote(Tool):
@@ -26,7 +26,7 @@ def tool(kind: type[Tool], **properties: Any) -> Tool:
 def catalog(folder: Path | None = None) -> Catalog:
     """The catalog of a server without a network."""
     folder = folder or Path()
-    return Catalog(Runner(folder), Folders(folder))
+    return Catalog(ToolRunner(folder), AgentFolders(folder))
 
 
 class Patterns(unittest.TestCase):

@@ -11,7 +11,7 @@ from typing import Any
 
 from server.config import Config
 from server.errors import Problem
-from server.session.call_actions import Given, Send
+from server.session.call_actions import ClientResult, SendToClient
 from server.tools import client_tools
 from server.tools.result import MAX_RESULT, MAX_TEXT
 from server.tools.toolbox import Toolbox
@@ -105,7 +105,7 @@ class Judged(Case):
                     verdict = self.verdict(toolbox, name, {"city": "Bern"})
                     wanted = {"run": plain, "deny": "deny", "ask": "client"}[action]
                     self.assertEqual(verdict.action, wanted, "to be confirmed is to be waited for")
-                    offered = {t["function"]["name"] for t in toolbox.declared(self.session)}
+                    offered = {t["function"]["name"] for t in toolbox.declarations(self.session)}
                     self.assertEqual(name in offered, action != "deny")
                     self.assertEqual(bool(verdict.reason) and action != "deny", confirmed)
 
@@ -129,7 +129,7 @@ class Judged(Case):
 
 class Results(Case):
     def given(self, content: Any, name: str = "weather", **more: Any) -> Any:
-        job = Given(self.call(name, {"city": "Bern"}), {"content": content, **more})
+        job = ClientResult(self.call(name, {"city": "Bern"}), {"content": content, **more})
         return client_tools.result(self.session, job, 7)
 
     def test_what_the_model_reads_and_what_is_kept(self) -> None:
@@ -169,7 +169,7 @@ class Results(Case):
         for number in range(3):
             made: Any = {**call, "id": f"f{number}"}
             failed = client_tools.result(
-                self.session, Given(made, {"content": "x", "is_error": True}), 1
+                self.session, ClientResult(made, {"content": "x", "is_error": True}), 1
             )
             ours = failed["metadata"]["yaa"]
             self.session["messages"] += [
@@ -196,14 +196,18 @@ class Results(Case):
         self.assertIn("nested deeper", json.dumps(self.given(deep)["metadata"]))
 
     def test_what_is_sent_carries_the_arguments_as_judged(self) -> None:
-        event = client_tools.result(self.session, Send(self.call("notify"), {"text": "Hi"}), 7)
+        event = client_tools.result(
+            self.session, SendToClient(self.call("notify"), {"text": "Hi"}), 7
+        )
         ours = event["metadata"]["yaa"]
         self.assertEqual(ours["state"], "done")
         self.assertEqual(
             ours["result"], {"status": "sent", "result": client_tools.SENT, "args": {"text": "Hi"}}
         )
         self.assertEqual(event["content"], client_tools.SENT)
-        event = client_tools.result(self.session, Send(self.call("notify"), {"id": 2**60}), 7)
+        event = client_tools.result(
+            self.session, SendToClient(self.call("notify"), {"id": 2**60}), 7
+        )
         self.assertEqual(event["metadata"]["yaa"]["result"]["args"], {"id": str(2**60)})
 
 

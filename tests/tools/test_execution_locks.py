@@ -39,12 +39,12 @@ class Between(unittest.TestCase):
                 asked = name if name.isascii() else "other"
                 child = self.holder(asked)
                 child.wait_for("taken True", 20)
-                self.assertEqual((self.locks.take(asked), self.locks.held(asked)), (False, True))
-                self.assertFalse(self.locks.held(f"{asked}-"))
+                self.assertEqual((self.locks.take(asked), self.locks.is_held(asked)), (False, True))
+                self.assertFalse(self.locks.is_held(f"{asked}-"))
                 child.kill()
-                self.assertFalse(self.locks.held(asked), "asking does not take it")
+                self.assertFalse(self.locks.is_held(asked), "asking does not take it")
                 self.assertTrue(self.locks.take(name))
-                self.assertFalse(self.locks.held(name), "ours is nobody else's")
+                self.assertFalse(self.locks.is_held(name), "ours is nobody else's")
                 self.locks.free(name)
 
     def test_what_is_freed_another_may_take(self) -> None:
@@ -59,7 +59,7 @@ class Between(unittest.TestCase):
         closed = Path("/sys/locks-of-mine")  # where not even root may make a file
         for locks in (Locks(), Locks(self.file / "nowhere"), Locks(closed)):
             self.assertTrue(locks.take("a"))
-            self.assertFalse(locks.held("a"))
+            self.assertFalse(locks.is_held("a"))
             locks.free("a")
             locks.close()
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from server.config import Config
 from server.http.client import Client
-from server.tools.fetch import fetch, listed
+from server.tools.fetch import fetch, is_listed
 from server.tools.tool import ToolError
 from server.tools.toolbox import Toolbox
 
@@ -92,7 +92,7 @@ class Guarded(Case):
         ]
         for url, entry, wanted in cases:
             with self.subTest(url, entry=entry):
-                self.assertEqual(listed(url, (entry,)), wanted)
+                self.assertEqual(is_listed(url, (entry,)), wanted)
 
 
 class Fetching(Case):

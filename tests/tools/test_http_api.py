@@ -9,13 +9,13 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agents.registry import Folders
+from server.agents.registry import AgentFolders
 from server.config import Config
 from server.http.client import Client
 from server.settings import forwarding
 from server.tools.catalog import Catalog
 from server.tools.http_api import HttpTool, operation, operations, request
-from server.tools.runner import Runner
+from server.tools.runner import ToolRunner
 from server.tools.tool import ToolError
 from server.tools.toolbox import Toolbox
 
@@ -268,7 +268,7 @@ class Answers(unittest.IsolatedAsyncioTestCase):
                         self.assertEqual(request.headers["host"], server.url.split("/")[2])
 
     async def test_a_call_after_its_request_is_not_sent_without_its_caller(self) -> None:
-        held = forwarding.Caller({"x-user-id": "anna"}, ["x-user-id"], lambda text: False)
+        held = forwarding.ForwardedValues({"x-user-id": "anna"}, ["x-user-id"], lambda text: False)
         token = forwarding.current.set(held)
         self.addCleanup(forwarding.current.reset, token)
         async with serving(*[answer(b"{}")] * 2) as server:
@@ -335,7 +335,7 @@ class Collected(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(upstream.requests[0].line.split()[1], "/v1/day?n=3")
 
     def test_a_document_in_yaml_is_told(self) -> None:
-        catalog = Catalog(Runner(Path()), Folders(Path()), Client())
+        catalog = Catalog(ToolRunner(Path()), AgentFolders(Path()), Client())
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "api.yaml").write_text("openapi: 3.0.0\n")
             catalog.add_rest({"x": {**ABOUT, "openapi": "api.yaml"}}, Path(folder))

@@ -17,7 +17,7 @@ from server.http.client import Client
 from server.schema.validate import SchemaError, Validator
 from server.strict_json import dumps
 from server.tools.base import declaration
-from server.tools.mcp.servers import McpTool, Servers
+from server.tools.mcp.servers import McpServers, McpTool
 from server.tools.mcp.stdio import Launch, StdioLink
 
 from ..chaos import processes
@@ -69,11 +69,11 @@ class Case(unittest.IsolatedAsyncioTestCase):
         self.client = Client()
         self.addAsyncCleanup(self.client.close)
 
-    async def start(self, manner: str = "-", **more: Any) -> Servers:
+    async def start(self, manner: str = "-", **more: Any) -> McpServers:
         """The liar, and a good server beside it."""
         entry = {"command": sys.executable, "args": [LIAR, str(self.notes), manner]}
         good = [SCRIPT, str(self.home / "good"), "modern"]
-        servers = Servers(
+        servers = McpServers(
             {
                 "liar": {**entry, "probe_timeout": 10, **more},
                 "good": {"command": sys.executable, "args": good, "allowedTools": ["echo"]},
@@ -85,19 +85,19 @@ class Case(unittest.IsolatedAsyncioTestCase):
         await servers.load(lambda _, tools: self.tools.update({t.name: t for t in tools}))
         return servers
 
-    async def ended(self, servers: Servers) -> None:
+    async def ended(self, servers: McpServers) -> None:
         """Closed, with no process left."""
         await servers.close()
         for note in self.notes.read_text().split():
             await eventually(lambda pid=int(note): gone(pid))  # type: ignore[misc]
 
-    async def call(self, servers: Servers, name: str, wall_s: float = 30, **args: Any) -> Any:
+    async def call(self, servers: McpServers, name: str, wall_s: float = 30, **args: Any) -> Any:
         found = await call_server(
             servers, self.tools[name], args, None, {**LIMITS, "wall_s": wall_s}
         )
         return found[-1]
 
-    async def do(self, servers: Servers, what: str, wall_s: float = 30, **more: Any) -> Any:
+    async def do(self, servers: McpServers, what: str, wall_s: float = 30, **more: Any) -> Any:
         return await self.call(servers, "mcp__liar__do", wall_s, what=what, **more)
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.sandbox.network_policy import Reach
+from server.sandbox.network_policy import NetworkPolicy
 from server.tools.base import Tool, hints_of
 from server.tools.policy import (
     MAX_WORK,
     Grants,
+    call_limits,
     decide,
     enforceable,
-    exceeded,
     fingerprint,
-    narrowed,
     reach_of,
+    unmet_requirements,
 )
 from server.tools.session_tools import QuestionTool
 
@@ -172,12 +172,12 @@ class Fingerprints(unittest.TestCase):
 class Limits(unittest.TestCase):
     def test_a_tool_may_need_more_and_nobody_gets_over_the_server(self) -> None:
         most = {"wall_s": 100, "memory_mb": 500}
-        self.assertEqual(narrowed({"wall_s": 10}, {}, most), {"wall_s": 10, "memory_mb": 500})
-        self.assertEqual(narrowed({"wall_s": 10}, {"wall_s": 50}, most)["wall_s"], 50)
-        self.assertEqual(narrowed({"wall_s": 10}, {"wall_s": 5}, most)["wall_s"], 10)
-        self.assertEqual(narrowed({"wall_s": 900}, {"wall_s": 800}, most)["wall_s"], 100)
-        self.assertEqual(narrowed({"wall_s": 0.5}, {}, most)["wall_s"], 0.5)
-        self.assertEqual(narrowed({"mine": 1}, {}, most), most)
+        self.assertEqual(call_limits({"wall_s": 10}, {}, most), {"wall_s": 10, "memory_mb": 500})
+        self.assertEqual(call_limits({"wall_s": 10}, {"wall_s": 50}, most)["wall_s"], 50)
+        self.assertEqual(call_limits({"wall_s": 10}, {"wall_s": 5}, most)["wall_s"], 10)
+        self.assertEqual(call_limits({"wall_s": 900}, {"wall_s": 800}, most)["wall_s"], 100)
+        self.assertEqual(call_limits({"wall_s": 0.5}, {}, most)["wall_s"], 0.5)
+        self.assertEqual(call_limits({"mine": 1}, {}, most), most)
 
     def test_what_a_tool_needs_beyond_the_server(self) -> None:
         most = {"wall_s": 100, "memory_mb": 500}
@@ -201,7 +201,7 @@ class Limits(unittest.TestCase):
         ]
         for required, allowed, said in cases:
             with self.subTest(required, network=allowed):
-                self.assertEqual(exceeded(required, most, allowed), said)
+                self.assertEqual(unmet_requirements(required, most, allowed), said)
 
 
 class Network(unittest.TestCase):
@@ -215,19 +215,21 @@ class Network(unittest.TestCase):
         for tier, networks in kept.items():
             for network in ("off", "proxy", "full"):
                 with self.subTest(tier, network=network):
-                    why = enforceable(Reach(network), tier)
+                    why = enforceable(NetworkPolicy(network), tier)
                     self.assertEqual(why == "", network in networks, why)
 
     def test_the_session_narrows_and_a_person_widens(self) -> None:
-        base, asked = Reach("proxy", ("a.org",)), {"hosts": ["c.org"]}
+        base, asked = NetworkPolicy("proxy", ("a.org",)), {"hosts": ["c.org"]}
         closed = session("rm", {"network": "off"})
         self.assertEqual(reach_of(base, session("rm"), "rm", None, ["c.org"]), base)
-        self.assertEqual(reach_of(base, closed, "rm", None, ["c.org"]), Reach("off", ("a.org",)))
+        self.assertEqual(
+            reach_of(base, closed, "rm", None, ["c.org"]), NetworkPolicy("off", ("a.org",))
+        )
         self.assertEqual(reach_of(base, closed, "look", None, []), base)
         wide = reach_of(base, session("rm"), "rm", asked, ["c.org"])
-        self.assertEqual(wide, Reach("proxy", ("a.org", "c.org")))
+        self.assertEqual(wide, NetworkPolicy("proxy", ("a.org", "c.org")))
         only = reach_of(base, closed, "rm", asked, ["c.org"])
-        self.assertEqual(only, Reach("proxy", ("c.org",)))
+        self.assertEqual(only, NetworkPolicy("proxy", ("c.org",)))
         self.assertIn("c.org", str(reach_of(base, session("rm"), "rm", asked, [])))
 
 

@@ -12,7 +12,7 @@ from server.tools.result import (
     MAX_RESULT,
     MAX_TEXT,
     envelope,
-    shortened,
+    shorten_text,
     text_for_model,
 )
 
@@ -113,8 +113,8 @@ class Envelopes(unittest.TestCase):
         self.assertEqual(len(envelope(Outcome("ok", 1, logs=("x",) * 999), [], None)["logs"]), 201)
 
     def test_shortened_keeps_both_ends(self) -> None:
-        self.assertEqual(shortened("abc", 3), "abc")
-        self.assertEqual(shortened("abcdefgh", 4), "ab\n… 4 characters left out …\ngh")
+        self.assertEqual(shorten_text("abc", 3), "abc")
+        self.assertEqual(shorten_text("abcdefgh", 4), "ab\n… 4 characters left out …\ngh")
 
 
 if __name__ == "__main__":

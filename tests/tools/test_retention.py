@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.tools.result import Kept, Workspaces, files_kept
+from server.tools.result import StorageFigures, Workspaces, storage_figures
 
 NOW = 1_700_000_000.0
 DAY = 86400
@@ -40,7 +40,7 @@ class Swept(unittest.TestCase):
         link = self.folder / ("4" * 32)
         link.symlink_to(outside)
         os.utime(link, (0, 0), follow_symlinks=False)
-        self.assertEqual(self.workspaces(1).kept(), Kept("workspaces", 3, 2 * DAY, 1))
+        self.assertEqual(self.workspaces(1).kept(), StorageFigures("workspaces", 3, 2 * DAY, 1))
         self.assertEqual(self.workspaces(1).sweep(), 1)
         self.assertEqual([path for path in (*stay, outside, link) if not path.exists()], [])
         self.assertFalse(gone.exists())
@@ -63,7 +63,7 @@ class Swept(unittest.TestCase):
         self.assertEqual(self.workspaces(0).sweep(), 0)
         self.assertEqual(self.workspaces(0).kept().expired, 0)
         self.assertEqual(Workspaces(self.folder / "none", 1, 0).sweep(), 0)
-        found = files_kept(self.folder / "none", 1, 1, 1)
+        found = storage_figures(self.folder / "none", 1, 1, 1)
         self.assertEqual([each.number for each in found], [0, 0, 0, 0])
 
 

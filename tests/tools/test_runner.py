@@ -21,7 +21,7 @@ from typing import Any
 from server.sandbox.process import CHUNK
 from server.strict_json import dumps
 from server.tools.result import envelope
-from server.tools.runner import Job, Outcome, Runner
+from server.tools.runner import Job, Outcome, ToolRunner
 
 LIMITS: dict[str, float] = {
     "wall_s": 20,
@@ -82,7 +82,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.home = Path(holder.name)
-        self.runner = Runner(self.home)
+        self.runner = ToolRunner(self.home)
 
     async def run_tool(
         self, where: tuple[str, str, str], args: dict[str, Any], **limits: float
@@ -639,11 +639,11 @@ class NothingStays(Case):
     async def test_a_server_that_is_killed_takes_its_tools_along(self) -> None:
         script = (
             "import asyncio, sys\nfrom pathlib import Path\n"
-            "from server.tools.runner import Job, Runner\n"
+            "from server.tools.runner import Job, ToolRunner\n"
             "async def main():\n"
             f"    job = Job({SHELL!r}, {{'command': 'setsid sleep 300 & echo $!; sleep 300'}},"
             f" 's', {LIMITS!r})\n"
-            f"    async for item in Runner(Path({str(self.home)!r})).run(job):\n"
+            f"    async for item in ToolRunner(Path({str(self.home)!r})).run(job):\n"
             "        print(item, flush=True)\n"
             "asyncio.run(main())\n"
         )

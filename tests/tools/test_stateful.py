@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from server.sandbox.network_policy import Reach
+from server.sandbox.network_policy import NetworkPolicy
 from server.tools.runner import Job, Outcome
 from server.tools.stateful import CallOutput, last_process
 
@@ -116,7 +116,7 @@ class Plain(Case):
         found = await self.call("up", limits={"memory_mb": 200})
         self.assertEqual(found.result, 1)
         self.assertIn("its limits", (found.process or {})["restarted"])
-        found = await self.call("up", limits={"memory_mb": 200}, reach=Reach("off", ("a",)))
+        found = await self.call("up", limits={"memory_mb": 200}, reach=NetworkPolicy("off", ("a",)))
         self.assertEqual(found.result, 1, "what one approval opened is not open for the next call")
 
     async def test_code_that_changes(self) -> None:

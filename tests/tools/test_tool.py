@@ -10,7 +10,7 @@ from typing import Any
 
 from server.tools.base import Tool, hints_of
 from server.tools.tool import MARK, Context, tool, toolkit
-from server.tools.user_tools import declared
+from server.tools.user_tools import declarations
 
 from ..tooling.tools import ROOT
 
@@ -73,7 +73,7 @@ class Decorators(unittest.TestCase):
         for thing in vars(module).values():
             if isinstance(thing, type):
                 thing.__module__ = "owned"
-        kept = {each.name: each.options["keep"] for each in declared(module)}
+        kept = {each.name: each.options["keep"] for each in declarations(module)}
         self.assertEqual(kept, {"Kit_a": 2, "Kit_b": 0, "Other_a": None})
 
 

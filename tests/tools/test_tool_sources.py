@@ -114,15 +114,15 @@ class Again(Case):
         await tools.add_file(self.file("REFRESH_S = 0\ndef tools(): return [T(n) for n in GIVEN]"))
         (source,) = tools._sources
         source.function.__globals__["GIVEN"].append("b")
-        tools.look_again()
+        tools.refresh()
         task = source.running
-        tools.look_again()
+        tools.refresh()
         self.assertIs(source.running, task)
         assert task is not None
         await task
         self.assertIn("b", tools.entries)
         source.refresh_s = 1e9
-        tools.look_again()
+        tools.refresh()
         self.assertIsNone(source.running)
         await tools.close()
 

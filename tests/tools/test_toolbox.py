@@ -15,7 +15,7 @@ from server.config import Config
 from server.errors import Problem
 from server.schema.example import NOTHING, example
 from server.tools.result import MAX_NESTED
-from server.tools.runner import Runner
+from server.tools.runner import ToolRunner
 from server.tools.toolbox import MOST_OFFERS, Toolbox
 from server.types import Event
 
@@ -118,7 +118,9 @@ class Exceeded(Case):
     async def test_never_offered_never_run(self) -> None:
         toolbox = self.toolbox()
         await toolbox.load_owner_tools()
-        self.assertNotIn("huge", [t["function"]["name"] for t in toolbox.declared(self.session)])
+        self.assertNotIn(
+            "huge", [t["function"]["name"] for t in toolbox.declarations(self.session)]
+        )
         (about,) = (tool for tool in toolbox.info() if tool["name"] == "huge")
         self.assertIn("policy_exceeded: huge needs memory_mb 900000 (this", about["unavailable"])
         self.session["config"]["limits"]["tool"]["memory_mb"] = 10**9  # a session widens nothing
@@ -131,7 +133,7 @@ class Exceeded(Case):
 
 class Offered(Case):
     def names(self, toolbox: Toolbox) -> list[str]:
-        return [tool["function"]["name"] for tool in toolbox.declared(self.session)]
+        return [tool["function"]["name"] for tool in toolbox.declarations(self.session)]
 
     def test_built_in_tools_in_a_fixed_order(self) -> None:
         builtin = [
@@ -152,8 +154,8 @@ class Offered(Case):
         """The same objects for whoever says the same, and no others."""
         toolbox = self.toolbox()
         config, whole = self.session["config"], self.names(toolbox)
-        before = toolbox.declared(self.session)
-        again = toolbox.declared(copy.deepcopy(self.session))
+        before = toolbox.declarations(self.session)
+        again = toolbox.declarations(copy.deepcopy(self.session))
         self.assertTrue(all(one is other for one, other in zip(before, again, strict=True)))
         deny = {"shell": {"deny": True}}
         for name, place, key, said in (
@@ -189,9 +191,9 @@ class Offered(Case):
             }
             for number in range(60)
         ]
-        whole = json.dumps(toolbox.declared(self.session))
+        whole = json.dumps(toolbox.declarations(self.session))
         self.session["config"]["yaa"]["tool_detail"] = True
-        in_brief = json.dumps(toolbox.declared(self.session))
+        in_brief = json.dumps(toolbox.declarations(self.session))
         self.assertLess(len(in_brief), len(whole) / 5)
         self.assertIn('"tool_detail"', in_brief)
         self.assertNotIn('"tool_detail"', whole)
@@ -390,7 +392,7 @@ class Executed(Case):
     async def test_output_is_told_while_the_tool_runs(self) -> None:
         """D12: each line leaves before the next is printed, which waits for a file that is only
         made once the line before it has arrived."""
-        folder = Runner(self.home).folder(self.session["id"])
+        folder = ToolRunner(self.home).folder(self.session["id"])
         wait = "until [ -e {0} ]; do sleep 0.01; done; echo {0}"
         command = "; ".join(["echo a", wait.format("b"), wait.format("c")])
         toolbox, told = self.toolbox(), list[Event]()
@@ -477,7 +479,7 @@ class Failing(Case):
         self.assertIn("failed 3 times now", found[-1]["content"])
         self.assertIn("withheld", found[-1]["metadata"]["yaa"]["result"]["hint"])
         self.failing("calculator", {"expression": "1/0"}, 3)
-        names = [tool["function"]["name"] for tool in toolbox.declared(self.session)]
+        names = [tool["function"]["name"] for tool in toolbox.declarations(self.session)]
         self.assertNotIn("calculator", names)
         verdict = toolbox.verdict(self.session, self.call("calculator", {"expression": "1"}))
         self.assertEqual((verdict.action, verdict.status), ("error", "not_found"))
@@ -602,7 +604,9 @@ class Owners(Case):
         self.assertIn("status", about["change"])
 
         def described() -> str:
-            offered = {t["function"]["name"]: t["function"] for t in toolbox.declared(self.session)}
+            offered = {
+                t["function"]["name"]: t["function"] for t in toolbox.declarations(self.session)
+            }
             return str(offered["add"]["description"])
 
         self.assertEqual(described(), "Add the coordinates of a point.")

@@ -48,8 +48,8 @@ def response_format(
     """
     inner = ((wanted or {}).get("json_schema") or {}).get("schema")
     variants = [
-        _variant({"tool": {"type": "string", "enum": [name]}, "arguments": _bounded(schema)})
-        for name, _, schema in _described(tools)
+        _variant({"tool": {"type": "string", "enum": [name]}, "arguments": _limit_strings(schema)})
+        for name, _, schema in _tool_descriptions(tools)
         if choice in (None, "", "auto", "required", name)
     ]
     if choice in (None, "", "auto") or not variants:
@@ -72,7 +72,7 @@ def transcript(
     for message in messages:
         role, content = message.get("role"), message.get("content")
         if role == "assistant":
-            content = _spoken(message, mode, own, with_rules=bool(tools))
+            content = _assistant_text(message, mode, own, with_rules=bool(tools))
             names |= {
                 call["id"]: call["function"]["name"] for call in message.get("tool_calls") or ()
             }
@@ -80,7 +80,7 @@ def transcript(
             name = message.get("name") or names.get(message["tool_call_id"], "tool")
             section = "error" if message.get("is_error") else "result"
             facts = {"name": name, "result": _text(content)}
-            role, content = "user", _filled(section, own, facts)
+            role, content = "user", _fill_section(section, own, facts)
         turn: Message = {**message, "role": role, "content": content}
         turn.pop("tool_calls", None)
         turn.pop("tool_call_id", None)
@@ -100,11 +100,11 @@ def prompt(tools: list[Json], mode: str, own: Templates = NOTHING) -> str:
         return f"{_JSON_RULES}\n\nTools:\n{listed}"
     parameters, arguments = _EXAMPLE
     facts = {"name": "tool_name", "parameters": parameters, "arguments": arguments}
-    return _filled("tools", own, {"tools": listed, "call": _filled("call", own, facts)})
+    return _fill_section("tools", own, {"tools": listed, "call": _fill_section("call", own, facts)})
 
 
 def _lines(tools: list[Json]) -> Iterable[str]:
-    for name, description, schema in _described(tools):
+    for name, description, schema in _tool_descriptions(tools):
         yield f"- {name}: {description}".rstrip(": ")
         required = schema.get("required") or ()
         for key, parameter in (schema.get("properties") or {}).items():
@@ -132,7 +132,7 @@ def call_text(name: str, arguments: str, mode: str, own: Templates = NOTHING) ->
             for key, value in values.items()
         ]
     facts = {"name": name, "parameters": "\n".join(lines), "arguments": arguments or "{}"}
-    return _filled("call", own, facts)
+    return _fill_section("call", own, facts)
 
 
 def remarks(own: Templates) -> list[RunWarning]:
@@ -157,7 +157,7 @@ def remarks(own: Templates) -> list[RunWarning]:
     return [{"code": UNREADABLE_CALL, "message": said, "section": "call"}]
 
 
-def _filled(section: str, own: Templates, facts: dict[str, str]) -> str:
+def _fill_section(section: str, own: Templates, facts: dict[str, str]) -> str:
     """Return a section of the prompt with its facts filled in.
 
     Placeholders inside facts are not replaced. A call without parameters has no empty line for
@@ -178,17 +178,19 @@ def _variant(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _bounded(schema: Any) -> Any:
+def _limit_strings(schema: Any) -> Any:
     """Return `schema` with a length limit on every free string."""
     if isinstance(schema, list):
-        return [_bounded(item) for item in schema]
+        return [_limit_strings(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     bounded = {
         # Names of properties are not keywords, so their schemas are one level down.
-        key: {name: _bounded(each) for name, each in value.items()}
+        key: {name: _limit_strings(each) for name, each in value.items()}
         if key in ("properties", "$defs", "definitions") and isinstance(value, dict)
-        else (_bounded(value) if key not in ("enum", "const", "default", "examples") else value)
+        else (
+            _limit_strings(value) if key not in ("enum", "const", "default", "examples") else value
+        )
         for key, value in schema.items()
     }
     free = bounded.get("type") == "string" and not bounded.keys() & {"enum", "const", "pattern"}
@@ -198,14 +200,14 @@ def _bounded(schema: Any) -> Any:
     return bounded
 
 
-def _described(tools: list[Json]) -> Iterable[tuple[str, str, dict[str, Any]]]:
+def _tool_descriptions(tools: list[Json]) -> Iterable[tuple[str, str, dict[str, Any]]]:
     for tool in tools:
         function = tool["function"]
         schema = function.get("parameters") or {"type": "object", "properties": {}}
         yield function["name"], function.get("description") or "", schema
 
 
-def _spoken(message: Message, mode: str, own: Templates, *, with_rules: bool) -> str:
+def _assistant_text(message: Message, mode: str, own: Templates, *, with_rules: bool) -> str:
     """Return an assistant message as text, calls included, in the syntax of the mode."""
     text = _text(message.get("content"))
     calls = [

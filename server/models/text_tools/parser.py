@@ -36,7 +36,7 @@ _FENCES = ("```", "~~~")
 _ENOUGH = 200  # characters of a line that are kept, to see how it begins
 
 
-class Lines:
+class LinePosition:
     """Position in a streamed text: at the beginning of a line or not, in a fenced block or not."""
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class TagScanner:
         self._opened = ""
         self._searched = 0
         self._mark = ""  # the open mark, if any
-        self._lines = Lines()
+        self._lines = LinePosition()
 
     def feed(self, text: str) -> list[Piece]:
         """Return the pieces that are certain after `text`."""
@@ -111,7 +111,7 @@ class TagScanner:
         """Read one part of the held text. Returns whether to go on."""
         if self._name:
             return self._body(out)
-        return self._prose(out) if self._kind in ("", ANSWER) else self._marked(out)
+        return self._prose(out) if self._kind in ("", ANSWER) else self._read_mark(out)
 
     @property
     def _kind(self) -> str:
@@ -127,9 +127,11 @@ class TagScanner:
         held, self._held = self._held, ""
         name, self._name = self._name, ""
         if not name:
-            return self._part(held)
+            return self._mark_pieces(held)
         if name in _JSON_TAGS:
-            call = written(held, self._schemas)  # a whole call, though its tag was never closed
+            call = read_whole_call(
+                held, self._schemas
+            )  # a whole call, though its tag was never closed
             return _call(*call) if call else [("text", self._opened + held)]
         arguments = self._arguments(name, held)
         if not arguments or self._open_parameter(name, held):
@@ -140,7 +142,7 @@ class TagScanner:
         """Pass text on up to a tag that is, or may be, a tool's. Returns whether to go on."""
         start = self._held.find("<")
         if start != 0:
-            return self._say(out, start if start > 0 else len(self._held))
+            return self._pass_text(out, start if start > 0 else len(self._held))
         close = self._held.find(">", 0, self._longest)
         head = self._held[: close + 1 if close > 0 else self._longest].lower()
         name = self._openers.get(head)
@@ -164,9 +166,9 @@ class TagScanner:
                 out.append(("call", name))
             return True
         next_tag = self._held.find("<", 1)
-        return self._say(out, next_tag if next_tag > 0 else len(self._held))
+        return self._pass_text(out, next_tag if next_tag > 0 else len(self._held))
 
-    def _say(self, out: list[Piece], end: int) -> bool:
+    def _pass_text(self, out: list[Piece], end: int) -> bool:
         """Pass text on up to `end`. Returns whether more is held."""
         text, self._held = self._held[:end], self._held[end:]
         self._lines.go(text)
@@ -180,7 +182,7 @@ class TagScanner:
         closing = {f"</{self._mark}>": ""} if self._mark else {}
         return {**self._marks, **closing} if self._lines.free else closing
 
-    def _marked(self, out: list[Piece]) -> bool:
+    def _read_mark(self, out: list[Piece]) -> bool:
         """Pass reasoning on as it comes, a question when it is whole.
 
         Returns whether to go on behind it.
@@ -190,7 +192,7 @@ class TagScanner:
         match = end.search(self._held, max(self._searched - len(closing), 0))
         if match is not None:
             body, self._held = self._held[: match.start()], self._held[match.end() :]
-            out += self._part(body)
+            out += self._mark_pieces(body)
             self._mark, self._searched = "", 0
             self._lines.restart()
             return bool(self._held)
@@ -198,12 +200,12 @@ class TagScanner:
         if self._kind == THOUGHT:
             last = self._held.rfind("<", -len(closing))
             keep = last if last >= 0 and closing.startswith(self._held[last:].lower()) else None
-            out += self._part(self._held[:keep])
+            out += self._mark_pieces(self._held[:keep])
             self._held = "" if keep is None else self._held[keep:]
             self._searched = 0
         return False
 
-    def _part(self, text: str) -> list[Piece]:
+    def _mark_pieces(self, text: str) -> list[Piece]:
         """Return the pieces of a text under the open mark."""
         if self._kind == QUESTION:
             question = text.strip()
@@ -237,7 +239,7 @@ class TagScanner:
         self._lines.restart()
         if name not in _JSON_TAGS:
             out += [("args", dumps(self._arguments(name, body))), ("end", "")]
-        elif call := written(body, self._schemas):
+        elif call := read_whole_call(body, self._schemas):
             out += _call(*call)
         else:
             out.append(("text", self._opened + body + match[0]))
@@ -273,7 +275,7 @@ class TagScanner:
         known = re.compile(rf"<({keys})>(.*?)</\1>{after}", re.DOTALL) if keys else None
         matches = known.findall(body) if known else []
         for key, text in matches or _ANY_PARAMETER.findall(body):
-            value = typed(text, schemas.get(key))
+            value = typed_value(text, schemas.get(key))
             wants_list = isinstance(schemas.get(key), dict) and schemas[key].get("type")
             if key in found and wants_list == "array":
                 before = found[key] if isinstance(found[key], list) else [found[key]]
@@ -339,7 +341,7 @@ def rescue(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[Found]:
     """
     if len(text) > _MOST or text.rstrip()[-1:] not in tuple("}]>`"):
         return []
-    if call := written(text, tools):
+    if call := read_whole_call(text, tools):
         return [call]
     passed = 0  # end of the last call: marks before it are inside of it
     for at in islice(_marks(text), _MARKS):
@@ -350,7 +352,7 @@ def rescue(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[Found]:
     return []
 
 
-def written(text: str, names: Collection[str]) -> Found | None:
+def read_whole_call(text: str, names: Collection[str]) -> Found | None:
     """Return the call of a text that is exactly one JSON call, bare or fenced, else None."""
     text = text.strip()
     if (fence := _FENCE.match(text)) and text.endswith("\n```"):
@@ -396,7 +398,7 @@ def properties(tool: Json) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def typed(text: str, schema: Any) -> Any:
+def typed_value(text: str, schema: Any) -> Any:
     """Return a parameter's text as a value of its schema's type, or as text if it does not fit."""
     if cdata := _CDATA.fullmatch(text):
         return cdata[1]
@@ -420,7 +422,7 @@ def typed(text: str, schema: Any) -> Any:
 
 def _marks(text: str) -> Iterator[int]:
     """Yield the offsets at which calls may begin."""
-    lines, seen = Lines(), 0
+    lines, seen = LinePosition(), 0
     for mark in _MARK.finditer(text):
         lines.go(text[seen : mark.start()])
         seen = mark.start()
@@ -452,7 +454,7 @@ def _tags(
     at, values = begun.end(), {}
     while parameter := _PARAMETER.match(text, at):
         key = parameter[1].strip()
-        values[key] = typed(parameter[2], tools[name].get(key))
+        values[key] = typed_value(parameter[2], tools[name].get(key))
         at = parameter.end()
     end = _TAGS_END.match(text, at)
     return ([(name, dumps(values))], end.end()) if end else None
@@ -533,10 +535,10 @@ class JsonReply:
             if self._held[0] == '"':
                 self._held = self._held[1:]
         elif match := _CALL.match(self._held):
-            out.append(("call", _unquoted(match[1])))
+            out.append(("call", _unquote(match[1])))
             self._held = self._held[match.end() :]
             self._step = self._arguments
-        elif not _undecided(self._held):
+        elif not _may_become_reply(self._held):
             self._step = self._whole if self._held.lstrip().startswith("{") else self._plain
 
     def _text(self, out: list[Piece]) -> None:
@@ -619,7 +621,7 @@ class JsonReply:
             self._step = self._begin
 
 
-def _undecided(text: str) -> bool:
+def _may_become_reply(text: str) -> bool:
     """Return whether `text` may still become the start of an answer or of a call."""
     compact = "".join(text.split())
     if '{"answer":'.startswith(compact) or '{"tool":"'.startswith(compact):
@@ -644,7 +646,7 @@ def _unescape(text: str, at: int) -> tuple[str, int]:
         return "\ufffd", 6
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     try:
         return str(loads(f'"{text}"'))
     except JSONError:

@@ -16,7 +16,7 @@ from ...errors import Problem, refuse
 from ...schema import kinds
 from ...schema.kinds import OBJECT, TEXT, Misfit, Misfits, Place
 from ...session.events import SNAPSHOT
-from ...session.fold import extra, parse_pointer
+from ...session.fold import parse_pointer, yaa_metadata
 from ...session.limits import LIMITS
 from ...session.schema import MAX_ERRORS
 from ...strict_json import JSONError, dumps, loads, pointer
@@ -156,7 +156,7 @@ def session_messages(messages: list[Json]) -> tuple[list[Json], list[int]]:
                 continue
             spoken.add(owner)  # its message was interrupted before the first text
             made = {"id": owner, "role": "assistant", "content": "", "open": True}
-            if "at" in (marks := extra(message)):
+            if "at" in (marks := yaa_metadata(message)):
                 made["at"] = marks["at"]
             made["reasoning"] = thoughts[owner]
         elif role in FOR_EYES:
@@ -189,7 +189,7 @@ def _thoughts(messages: list[Json]) -> dict[Any, Json]:
 
 
 def _owner(message: Json) -> str | None:
-    owner = extra(message).get("message_id")
+    owner = yaa_metadata(message).get("message_id")
     return owner if isinstance(owner, str) else None
 
 
@@ -199,7 +199,7 @@ def _reasoning(thoughts: list[Json]) -> Json:
     for thought in thoughts:
         if "id" in thought:
             reasoning["id"] = thought["id"]
-        if isinstance(field := extra(thought).get("field"), str):
+        if isinstance(field := yaa_metadata(thought).get("field"), str):
             reasoning["field"] = field
     return reasoning
 
@@ -262,14 +262,14 @@ def _marks(node: Json) -> Json:
 
     An `encryptedValue` that can't be read belongs to another system and is ignored.
     """
-    return {**_unsealed(node.get("encryptedValue")), **extra(node)}
+    return {**_read_encrypted_value(node.get("encryptedValue")), **yaa_metadata(node)}
 
 
-def _unsealed(value: Any) -> Json:
+def _read_encrypted_value(value: Any) -> Json:
     if not isinstance(value, str) or not value.startswith('{"yaa":'):
         return {}
     try:
-        return extra({"metadata": loads(value)})
+        return yaa_metadata({"metadata": loads(value)})
     except JSONError:
         return {}
 
@@ -284,7 +284,7 @@ ASKED_FIRST = "confirm"  # member of an interrupt: why a client tool needs an ap
 
 
 @dataclass(frozen=True)
-class Given:
+class AguiRequest:
     """The content of a RunAgentInput.
 
     session   the document to run
@@ -305,7 +305,7 @@ class Given:
     older: bool = False
 
 
-def read(body: Json, agent: str) -> Given:
+def read(body: Json, agent: str) -> AguiRequest:
     """Return the session and run that a RunAgentInput asks for. Raises Problem if it is not one.
 
     Null is the same as absent, as older clients send it.
@@ -330,10 +330,10 @@ def read(body: Json, agent: str) -> Given:
     resumed = _resume(session, body.get("resume", []))
     rest = {key: value for key, value in state.items() if key != "yaa"}
     older = "protocolVersion" not in body
-    return Given(session, body["runId"], rest, resumed, places, config, older)
+    return AguiRequest(session, body["runId"], rest, resumed, places, config, older)
 
 
-def refused(problem: Problem, given: Given) -> Problem:
+def problem_in_input(problem: Problem, given: AguiRequest) -> Problem:
     """Return the refusal of a session with the places of the RunAgentInput.
 
     An unknown agent has the status 404, because the agent is part of the URL.
@@ -476,7 +476,7 @@ def _answer(entry: Json) -> Json:
 # -- errors ---------------------------------------------------------------------------------------
 
 
-def _place(place: str, given: Given) -> str:
+def _place(place: str, given: AguiRequest) -> str:
     """Return a place in the session as one in the RunAgentInput."""
     parts = parse_pointer(place) or [""]
     first, rest = parts[0], parts[1:]

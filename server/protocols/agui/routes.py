@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...api.router import Call, Route
+from ...api.router import RequestContext, Route
 from ...api.run_stream import Runs
 from ...errors import translate_problems
 from ...http import sse
 from ...runtime.offload import offload
 from ...session.events import dumps, encrypted_value, put, state_delta, state_snapshot
-from ...session.fold import extra, find_message
+from ...session.fold import find_message, yaa_metadata
 from ...session.snapshot import opaque
 from ...types import Event, Json, Session
 from ..services import Services
 from . import request
-from .request import ASKED_FIRST, EDITED, Given
+from .request import ASKED_FIRST, EDITED, AguiRequest
 
 # -- events ---------------------------------------------------------------------------------------
 # Convert the events of a run for AG-UI clients.
 #
-# `told` is called for every event, after it is folded into the session. The events are AG-UI's
-# already; changes that this server's fold derives from an event are added as events, for the
+# `agui_events` is called for every event, after it is folded into the session. The events are AG-
+# UI's already; changes that this server's fold derives from an event are added as events, for the
 # client's state. After any event, the client's messages and state are enough to continue on another
 # server.
 
@@ -38,13 +38,13 @@ YES_OR_NO = {
 AT_THE_END = ("status", "finish_reason", "rev")
 
 
-def told(event: Event, session: Session, given: Given) -> list[Event]:
+def agui_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
     """Return the events to send for one that is folded into `session`."""
-    handler = _TOLD.get(event["type"])
+    handler = _TRANSLATORS.get(event["type"])
     return [event] if handler is None else handler(event, session, given)
 
 
-def cut() -> Event:
+def cut_event() -> Event:
     """Return the error that ends the stream when the server stops.
 
     Without it, AG-UI clients take the end of the stream for success.
@@ -56,32 +56,32 @@ def cut() -> Event:
     }
 
 
-def _started(event: Event, session: Session, given: Given) -> list[Event]:
+def _start_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
     """Return the event with the client's run id, and the whole state for later deltas."""
     snapshot = state_snapshot(session)
     snapshot["snapshot"] = {**given.state, **snapshot["snapshot"]}
     return [{**event, "runId": given.run_id}, snapshot]
 
 
-def _opened(event: Event, session: Session, given: Given) -> list[Event]:
+def _open_message_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
     """Return the event with a mark that the message is incomplete; the message's end removes it."""
-    return [_marked(event, {"open": True, **_begun(event, session)})]
+    return [_with_marks(event, {"open": True, **_begin_time(event, session)})]
 
 
-def _thinking(event: Event, session: Session, given: Given) -> list[Event]:
+def _thinking_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
     """Return the event with its time.
 
     A message that is interrupted before its first text gets its time from here.
     """
-    return [_marked(event, _time(event))]
+    return [_with_marks(event, _time(event))]
 
 
-def _closed(event: Event, session: Session, given: Given) -> list[Event]:
+def _end_message_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
     """Return the end of a message, preceded by the provider's opaque data, if there is any.
 
     In this order, because a message counts as complete after its end.
     """
-    told = _marked(event, _begun(event, session))
+    told = _with_marks(event, _begin_time(event, session))
     if told["metadata"]["yaa"].pop("reasoning_details", None) is None:
         return [told]
     message = find_message(session, event["messageId"])
@@ -89,30 +89,30 @@ def _closed(event: Event, session: Session, given: Given) -> list[Event]:
     return [encrypted_value("message", event["messageId"], **marks), told]
 
 
-def _called(event: Event, session: Session, given: Given) -> list[Event]:
-    if "extra" not in extra(event):
+def _call_end_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
+    if "extra" not in yaa_metadata(event):
         return [event]
-    sealed = encrypted_value("tool-call", event["toolCallId"], extra=extra(event)["extra"])
+    sealed = encrypted_value("tool-call", event["toolCallId"], extra=yaa_metadata(event)["extra"])
     told = event.copy()
     told.pop("metadata", None)
     return [sealed, told]
 
 
-def _begun(event: Event, session: Session) -> Json:
+def _begin_time(event: Event, session: Session) -> Json:
     """Return when the message began, {} if unknown; it may have begun with reasoning."""
     message = find_message(session, event["messageId"])
     return {"at": message["at"]} if message and "at" in message else {}
 
 
-def _result(event: Event, session: Session, given: Given) -> list[Event]:
+def _result(event: Event, session: Session, given: AguiRequest) -> list[Event]:
     call_id = event["toolCallId"]
     changes = [put("interrupts", value=session.get("interrupts", []))]
     if call_id in session.get("calls", {}):
         changes.append(put("calls", call_id, value=session["calls"][call_id]))
-    return [_marked(event, _time(event)), state_delta(*changes)]
+    return [_with_marks(event, _time(event)), state_delta(*changes)]
 
 
-def _finished(event: Event, session: Session, given: Given) -> list[Event]:
+def _finish_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
     """Return the end of the run in AG-UI's form, preceded by the session's final state.
 
     Calls of client tools are not interrupts in AG-UI. They come first, because the client cannot
@@ -128,33 +128,36 @@ def _finished(event: Event, session: Session, given: Given) -> list[Event]:
     if mine:
         outcome = {"type": "success"} | ({} if given.older else {"pendingToolCallIds": mine})
     elif outcome["type"] == "interrupt":
-        outcome = {**outcome, "interrupts": [_spelled(item) for item in outcome["interrupts"]]}
-    return [_settled(session), {**event, "runId": given.run_id, "outcome": outcome}]
+        outcome = {
+            **outcome,
+            "interrupts": [_agui_interrupt(item) for item in outcome["interrupts"]],
+        }
+    return [_final_state_event(session), {**event, "runId": given.run_id, "outcome": outcome}]
 
 
-def _failed(event: Event, session: Session, given: Given) -> list[Event]:
-    return [_settled(session), event]
+def _failure_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
+    return [_final_state_event(session), event]
 
 
-def _untold(event: Event, session: Session, given: Given) -> list[Event]:
+def _no_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
     """Return []: fields that `accept` fills in are not in the client's messages."""
     return []
 
 
-def _settled(session: Session) -> Event:
+def _final_state_event(session: Session) -> Event:
     document: Mapping[str, Any] = session
     return state_delta(*(put(key, value=document[key]) for key in AT_THE_END if key in document))
 
 
-def _spelled(interrupt: Json) -> Json:
+def _agui_interrupt(interrupt: Json) -> Json:
     """Return an interrupt in AG-UI's form.
 
     Clients recognize editable arguments by the name of a property of the answer. A question before
     a client tool runs is an approval like any other.
     """
     theirs, ours = EDITED
-    if (why := extra(interrupt).get(ASKED_FIRST)) is not None:
-        name = extra(interrupt).get("tool", "this")
+    if (why := yaa_metadata(interrupt).get(ASKED_FIRST)) is not None:
+        name = yaa_metadata(interrupt).get("tool", "this")
         asks = {
             "reason": "tool_call",
             "message": f"Allow {name}? {why}",
@@ -173,21 +176,21 @@ def _time(event: Event) -> Json:
     return {"at": event["timestamp"]} if "timestamp" in event else {}
 
 
-def _marked(event: Event, marks: Json) -> Event:
+def _with_marks(event: Event, marks: Json) -> Event:
     metadata = event.get("metadata", {})
-    return {**event, "metadata": {**metadata, "yaa": {**extra(event), **marks}}}
+    return {**event, "metadata": {**metadata, "yaa": {**yaa_metadata(event), **marks}}}
 
 
-_TOLD: dict[str, Callable[[Event, Session, Given], list[Event]]] = {
-    "RUN_STARTED": _started,
-    "RUN_FINISHED": _finished,
-    "RUN_ERROR": _failed,
-    "TEXT_MESSAGE_START": _opened,
-    "TEXT_MESSAGE_END": _closed,
-    "REASONING_MESSAGE_START": _thinking,
-    "TOOL_CALL_END": _called,
+_TRANSLATORS: dict[str, Callable[[Event, Session, AguiRequest], list[Event]]] = {
+    "RUN_STARTED": _start_events,
+    "RUN_FINISHED": _finish_events,
+    "RUN_ERROR": _failure_events,
+    "TEXT_MESSAGE_START": _open_message_events,
+    "TEXT_MESSAGE_END": _end_message_events,
+    "REASONING_MESSAGE_START": _thinking_events,
+    "TOOL_CALL_END": _call_end_events,
     "TOOL_CALL_RESULT": _result,
-    "CUSTOM": _untold,
+    "CUSTOM": _no_events,
 }
 
 
@@ -196,33 +199,35 @@ _TOLD: dict[str, Callable[[Event, Session, Given], list[Event]]] = {
 
 def routes(services: Services) -> dict[tuple[str, str], Route]:
     """Return (method, path) -> route."""
-    return {("POST", "/agui/{agent}"): Route(Agui(services.runs).post, refusal=request.refusal)}
+    return {
+        ("POST", "/agui/{agent}"): Route(AguiHandler(services.runs).post, refusal=request.refusal)
+    }
 
 
-class Agui:
+class AguiHandler:
     """The handler of AG-UI's only route."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
 
-    async def post(self, call: Call) -> None:
+    async def post(self, call: RequestContext) -> None:
         """Run a RunAgentInput and send its events.
 
         Raises Problem for errors before the run begins.
         """
         body = await self._runs.read(call, "request_invalid")
         given = await offload(call.size, request.read, body, call.at["agent"])
-        with translate_problems(lambda problem: request.refused(problem, given)):
+        with translate_problems(lambda problem: request.problem_in_input(problem, given)):
             async with self._runs.begin(call, given.session) as run:
 
                 def frame(event: Event, name: str, number: int) -> bytes:
                     """Return the frames of an event."""
                     return b"".join(
-                        sse.encode(dumps(each)) for each in told(event, run.session, given)
+                        sse.encode(dumps(each)) for each in agui_events(event, run.session, given)
                     )
 
                 await self._runs.stream(call, run, frame, _cut)
 
 
 def _cut() -> bytes:
-    return sse.encode(dumps(cut()))
+    return sse.encode(dumps(cut_event()))

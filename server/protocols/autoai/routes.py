@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...api.body import check_fields
-from ...api.router import Call, Route
+from ...api.router import RequestContext, Route
 from ...api.run_stream import Run, Runs, WaitingStream
 from ...errors import Problem, translate_problems
 from ...http import sse
 from ...runtime.offload import offload
 from ...schema.example import NOTHING, example
 from ...schema.validate import SchemaError, validate
-from ...session.fold import extra
+from ...session.fold import yaa_metadata
 from ...strict_json import dumps, pointer
 from ...types import Event, Interrupt, Json, Session
 from ..openai import chat, common
-from ..openai.common import shown
+from ..openai.common import shown_value
 from ..openai.routes import OpenAI
 from ..services import Services
 
@@ -73,7 +73,7 @@ SUBMIT: Json = {
 
 
 @dataclass
-class Asked:
+class StreamRequest:
     """The session that a body asks to run.
 
     `names`: our name of a page's tool -> the page's. `wait`: seconds that the page's results are
@@ -85,7 +85,7 @@ class Asked:
     wait: float | None
     brought: bool
 
-    def in_body(self, problem: Problem) -> Problem:
+    def place_in_body(self, problem: Problem) -> Problem:
         """Return a problem of the session with the places of the body, if the session came with it.
 
         Errors have the status 400, as everywhere in this API, and an unknown agent has 404.
@@ -103,7 +103,7 @@ def completions(body: Json) -> Json:
     return {**body, "model": body.get("model") or "auto"}
 
 
-def stream(body: Json, taken: Collection[str]) -> Asked:
+def stream(body: Json, taken: Collection[str]) -> StreamRequest:
     """Return the run that `POST /chat/stream` asks for. Raises Problem.
 
     The body has all messages, or the session and the newest message. `taken`: names of the server's
@@ -117,12 +117,12 @@ def stream(body: Json, taken: Collection[str]) -> Asked:
     if body.get("sessionId") and session is None:
         document["id"] = body["sessionId"]
     if session is not None:
-        document = _continued(session, document, new=messages[-1] is not _NOTHING)
+        document = _continue_session(session, document, new=messages[-1] is not _NOTHING)
         answer(document, *(body.get("tool_results") or ()))
-    return Asked(document, wish.names, body.get("wait"), session is not None)
+    return StreamRequest(document, wish.names, body.get("wait"), session is not None)
 
 
-def opening(body: Json) -> str | None:
+def opening_message(body: Json) -> str | None:
     """Return the user's first message as JSON if the body has a `sessionId` and only a beginning.
 
     None if it has the session or an assistant message. Raises Problem if it has no messages.
@@ -140,10 +140,10 @@ def opening(body: Json) -> str | None:
 
 def no_history(body: Json, what: str) -> Problem:
     """Return the refusal of a body that relies on a stored session."""
+    named = shown_value(body["sessionId"])
     text = (
-        f"This server keeps no sessions, and sessionId {shown(body['sessionId'])} {what}. Send all"
-        " messages so far, or as `session` what the last stream ended with. A new conversation has"
-        " another sessionId."
+        f"This server keeps no sessions, and sessionId {named} {what}. Send all messages so far, or"
+        " as `session` what the last stream ended with. A new conversation has another sessionId."
     )
     errors = [{"pointer": pointer("messages"), "detail": text}]
     return Problem("request_invalid", text, errors=errors, status=400)
@@ -164,7 +164,7 @@ def answer(session: Mapping[str, Any], *results: Json) -> bool:
     return all(result["callId"] in waiting for result in results)
 
 
-def given_up(session: Session, seconds: float) -> None:
+def give_up_waiting(session: Session, seconds: float) -> None:
     """Put an error as the answer of each client tool whose result has not come in time."""
     text = f"The page sent no result within {seconds:g} seconds. Whether it ran is not known."
     for item in session["interrupts"]:
@@ -180,7 +180,7 @@ def _nothing(call_id: str) -> None:
 _NOTHING: Json = {"role": "user", "content": ""}
 
 
-def _continued(session: Session, fresh: Json, *, new: bool) -> Json:
+def _continue_session(session: Session, fresh: Json, *, new: bool) -> Json:
     """Return the session with the body's last message, page tools and facts.
 
     A message that fits the only open question is its answer.
@@ -213,8 +213,8 @@ def _fits(content: Any, question: Json) -> bool:
 # -- events ---------------------------------------------------------------------------------------
 
 
-class Telling:
-    """The events of a stream: `{type, content}` each. `names`: see Asked."""
+class StreamTranslator:
+    """The events of a stream: `{type, content}` each. `names`: see StreamRequest."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
@@ -223,7 +223,7 @@ class Telling:
         self._calls: dict[str, tuple[str, list[str]]] = {}  # id -> name and arguments so far
         self._now_ms = self._told_ms = 0
 
-    def tell(self, event: Event, name: str, now_ms: int, session: Session) -> list[Json]:
+    def translate(self, event: Event, name: str, now_ms: int, session: Session) -> list[Json]:
         """Return the events to send for one that is folded into `session`; `name` is its alias."""
         self._now_ms = now_ms
         method = _METHODS.get(name)
@@ -234,7 +234,7 @@ class Telling:
         return [] if begun else [{"type": "TASK_INFO", "taskId": event["runId"]}]
 
     def _begin_thought(self, event: Event, session: Session) -> list[Json]:
-        self._thought = "THINKING" if extra(event).get("field") in MARKED else "REASONING"
+        self._thought = "THINKING" if yaa_metadata(event).get("field") in MARKED else "REASONING"
         return []
 
     def _thinking(self, event: Event, session: Session) -> list[Json]:
@@ -266,20 +266,20 @@ class Telling:
         return [] if page else [_piece("ACTION", dumps(call))]
 
     def _execution(self, event: Event, session: Session) -> list[Json]:
-        entry = session["calls"].get(extra(event)["exec"], {})
+        entry = session["calls"].get(yaa_metadata(event)["exec"], {})
         return [_piece("ACTION_START", entry.get("name", ""))]
 
     def _result(self, event: Event, session: Session) -> list[Json]:
-        end = "error" if extra(event).get("is_error") else "success"
+        end = "error" if yaa_metadata(event).get("is_error") else "success"
         return [_piece("ACTION_END", end), _piece("OBSERVATION", event["content"])]
 
     def _end(self, event: Event, session: Session) -> list[Json]:
-        return [self._asked(item, session) for item in session["interrupts"]]
+        return [self._interrupt_event(item, session) for item in session["interrupts"]]
 
     def _error(self, event: Event, session: Session) -> list[Json]:
         return [error(event["message"])]
 
-    def _asked(self, item: Interrupt, session: Session) -> Json:
+    def _interrupt_event(self, item: Interrupt, session: Session) -> Json:
         """Return the event for an interrupt: a call of a page's tool, or a question to the user."""
         if item["reason"] != "client_tool":
             args = f" {dumps(item['args'])}" if item["reason"] == "tool_call" else ""
@@ -291,18 +291,18 @@ class Telling:
         return _piece("ACTION", f"{FRONTEND} {dumps(told)}")
 
 
-_METHODS: dict[str, Callable[[Telling, Event, Session], list[Json]]] = {
-    "run.start": Telling._start,
-    "think.start": Telling._begin_thought,
-    "think.delta": Telling._thinking,
-    "text.delta": Telling._text,
-    "tool.start": Telling._call,
-    "tool.args": Telling._arguments,
-    "tool.end": Telling._end_arguments,
-    "tool.exec": Telling._execution,
-    "tool.result": Telling._result,
-    "run.end": Telling._end,
-    "run.error": Telling._error,
+_METHODS: dict[str, Callable[[StreamTranslator, Event, Session], list[Json]]] = {
+    "run.start": StreamTranslator._start,
+    "think.start": StreamTranslator._begin_thought,
+    "think.delta": StreamTranslator._thinking,
+    "text.delta": StreamTranslator._text,
+    "tool.start": StreamTranslator._call,
+    "tool.args": StreamTranslator._arguments,
+    "tool.end": StreamTranslator._end_arguments,
+    "tool.exec": StreamTranslator._execution,
+    "tool.result": StreamTranslator._result,
+    "run.end": StreamTranslator._end,
+    "run.error": StreamTranslator._error,
 }
 
 
@@ -312,7 +312,7 @@ def waits_for_page(session: Session) -> bool:
     return bool(waiting) and all(item["reason"] == "client_tool" for item in waiting)
 
 
-def last(session: Session) -> Json:
+def session_event(session: Session) -> Json:
     """Return the event with the session, for the next request."""
     return {"type": "SESSION", "content": "", "session": session}
 
@@ -383,38 +383,38 @@ class AutoAi:
         self.openai = OpenAI(services)
         self._runs, self._toolbox, self._clock = services.runs, services.toolbox, services.clock
         self._wait_s = services.config.server["limits"]["page_wait_s"]  # at most, for the page
-        self._known = Known()
-        self._live: dict[str, Live] = {}  # open streams by task
+        self._known = KnownOpenings()
+        self._live: dict[str, LiveStream] = {}  # open streams by task
 
-    async def health(self, call: Call) -> None:
+    async def health(self, call: RequestContext) -> None:
         """Send the status, without authentication."""
         await call.json({"status": "online", "timestamp": self._clock()})
 
-    async def tools(self, call: Call) -> None:
+    async def tools(self, call: RequestContext) -> None:
         """Send the list of usable tools."""
         await call.json([summary(tool) for tool in self._usable()])
 
-    async def tool(self, call: Call) -> None:
+    async def tool(self, call: RequestContext) -> None:
         """Send one tool. Raises Problem if there is none of that name."""
         for tool in self._usable():
             if tool["name"] == call.at["name"]:
                 await call.json(detail(tool))
                 return
-        raise Problem("not_found", f"There is no tool {shown(call.at['name'])} here")
+        raise Problem("not_found", f"There is no tool {shown_value(call.at['name'])} here")
 
     def _usable(self) -> Iterator[Json]:
         return (t for t in self._toolbox.info() if t["policy"] != "deny" and "unavailable" not in t)
 
-    async def completions(self, call: Call) -> None:
+    async def completions(self, call: RequestContext) -> None:
         """Answer Chat Completions. Raises Problem."""
-        with translate_problems(common.translated):
+        with translate_problems(common.sdk_problem):
             body = await self._runs.read(call, "request_invalid")
             opened = self._known.check(call, body)
             await self.openai.complete(call, completions(body))
             if call.status == 200:
                 self._known.add(call, body, opened)
 
-    async def stream(self, call: Call) -> None:
+    async def stream(self, call: RequestContext) -> None:
         """Run a session and send its events.
 
         When the run stops for the page's tools, the stream stays open for their results
@@ -424,10 +424,10 @@ class AutoAi:
         body = await self._runs.read(call, "request_invalid")
         opened = self._known.check(call, body)
         asked = await offload(call.size, stream, body, self._toolbox.names())
-        with translate_problems(asked.in_body):
+        with translate_problems(asked.place_in_body):
             async with self._runs.begin(call, asked.document) as run:
                 wait_s = self._wait_s if asked.wait is None else min(asked.wait, self._wait_s)
-                live = self._live[run.id] = Live(self._runs, call, run, asked, wait_s)
+                live = self._live[run.id] = LiveStream(self._runs, call, run, asked, wait_s)
                 try:
                     frame = live.frames(self._clock)
                     await self._runs.stream(call, run, frame, live.last, live.next_run)
@@ -436,7 +436,7 @@ class AutoAi:
                 finally:
                     del self._live[run.id]
 
-    async def abort(self, call: Call) -> None:
+    async def abort(self, call: RequestContext) -> None:
         """End a stream of this process. Closing its connection does the same, on any process."""
         live = self._live.get(call.at["task"])
         if live is None or live.call.key.owner != call.key.owner:
@@ -446,7 +446,7 @@ class AutoAi:
         live.abort()
         await call.json({"success": True, "message": ABORTED})
 
-    async def tool_result(self, call: Call) -> None:
+    async def tool_result(self, call: RequestContext) -> None:
         """Hand the result of a page's tool to the stream that waits for it."""
         body = await self._runs.read(call, "request_invalid")
         check_fields(body, SUBMIT)
@@ -463,7 +463,7 @@ class AutoAi:
         await call.json({"success": False, "code": code, "message": message}, status=409)
 
 
-class Known:
+class KnownOpenings:
     """The beginnings of sessions that have had an answer in this process.
 
     They serve to refuse requests that rely on a stored session, with a message that says what to
@@ -473,12 +473,12 @@ class Known:
     def __init__(self) -> None:
         self._openings: dict[bytes, bytes] = {}  # digests
 
-    def check(self, call: Call, body: Json) -> bytes | None:
+    def check(self, call: RequestContext, body: Json) -> bytes | None:
         """Return the digest of a beginning; None if the body has more than a beginning.
 
         Raises Problem if a session with that id has had an answer after another beginning.
         """
-        if (said := opening(body)) is None:
+        if (said := opening_message(body)) is None:
             return None
         digest = _digest(said)
         if self._openings.get(_session(call, body), digest) != digest:
@@ -486,7 +486,7 @@ class Known:
             raise no_history(body, what)
         return digest
 
-    def add(self, call: Call, body: Json, opened: bytes | None) -> None:
+    def add(self, call: RequestContext, body: Json, opened: bytes | None) -> None:
         """Remember the beginning `opened` of a session that has had an answer."""
         if opened is not None:
             self._openings[_session(call, body)] = opened
@@ -494,7 +494,7 @@ class Known:
                 del self._openings[next(iter(self._openings))]
 
 
-def _session(call: Call, body: Json) -> bytes:
+def _session(call: RequestContext, body: Json) -> bytes:
     return _digest(dumps([call.key.owner, body["sessionId"]]))
 
 
@@ -502,15 +502,17 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-class Live(WaitingStream):
+class LiveStream(WaitingStream):
     """An open stream: its request, its run, and the results that have come meanwhile."""
 
-    def __init__(self, runs: Runs, call: Call, run: Run, asked: Asked, wait_s: float) -> None:
+    def __init__(
+        self, runs: Runs, call: RequestContext, run: Run, asked: StreamRequest, wait_s: float
+    ) -> None:
         super().__init__(runs, call, run, wait_s)
         self.waiting = False
         self._task = asyncio.current_task()
         self._aborted = self._ended = False
-        self._telling = Telling(asked.names)
+        self._telling = StreamTranslator(asked.names)
 
     def frames(self, clock: Callable[[], int]) -> Callable[[Event, str, int], bytes]:
         """Return a function from an event to its frames."""
@@ -519,7 +521,7 @@ class Live(WaitingStream):
             """Return the frames of an event."""
             self._ended = name in ("run.end", "run.error")
             self.waiting = name == "run.end" and waits_for_page(self.run.session)
-            told = self._telling.tell(event, name, clock(), self.run.session)
+            told = self._telling.translate(event, name, clock(), self.run.session)
             return b"".join(_data(each) for each in told)
 
         return frame
@@ -534,7 +536,7 @@ class Live(WaitingStream):
             return None
         try:
             if not await self.all_answered():
-                given_up(self.run.session, self._wait_s)
+                give_up_waiting(self.run.session, self._wait_s)
         finally:
             self.waiting = False
         return await self.again()
@@ -553,7 +555,7 @@ class Live(WaitingStream):
 
     def last(self) -> bytes:
         """Return the end of the stream, in every case the session and `[DONE]`."""
-        told = [last(self.run.session)]
+        told = [session_event(self.run.session)]
         if self._aborted or not self._ended:
             told.append(error(ABORTED if self._aborted else STOPPING))
         return b"".join(map(_data, told)) + DONE

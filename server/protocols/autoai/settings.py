@@ -41,7 +41,7 @@ _PLAIN = {re.sub(r"[-_]", "", name): (name, ours) for name, ours in NAMES.items(
 def refuse(layer: Mapping[str, Any], source: str) -> tuple[dict[str, Any], list[str]]:
     """Return (the layer of a file without AutoAi's keys, an error for each of those)."""
     own, names = split(layer)
-    return own, [problem(name, source) for name in names]
+    return own, [key_problem(name, source) for name in names]
 
 
 def split(layer: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -54,7 +54,7 @@ def split(layer: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     return own, sorted({leaf for key, value in theirs.items() for leaf in _leaves(key, value)})
 
 
-def problem(name: str, source: str) -> str:
+def key_problem(name: str, source: str) -> str:
     """Return the error for one of AutoAi's keys, in any of the spellings that Spring accepts."""
     plain = re.sub(r"[-_]", "", name.removeprefix(f"{AUTOAI}.")).lower()
     said, ours = _PLAIN.get(plain, ("", ""))

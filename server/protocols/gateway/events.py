@@ -12,7 +12,7 @@ from typing import Any
 
 from ...session import outcome
 from ...session.events import run_error
-from ...session.fold import extra
+from ...session.fold import yaa_metadata
 from ...session.schema import role_of
 from ...strict_json import JSONError, loads
 from ...types import Event, Json, Message, Session, ToolCall
@@ -22,7 +22,7 @@ STOPPED = "stopped"  # finishReason of a run that the server's stop ended; it ca
 _FINISH = {"completed": "end_turn"}  # the other reasons have no name in the gateway's protocol
 
 
-class Telling:
+class QueryTranslator:
     """The events of one query.
 
     `session` is the live document, `told` the event that repeats the request, `new` whether the
@@ -42,14 +42,14 @@ class Telling:
         self._blocks: dict[str, int] = {}  # by message: how many blocks of text it has had
         self._chunks: dict[str, int] = {}  # by call: how many pieces of arguments
 
-    def tell(self, event: Event, name: str, now_ms: int) -> list[Json]:
+    def translate(self, event: Event, name: str, now_ms: int) -> list[Json]:
         """Return the events to send for one whose alias is `name`.
 
         Each has seq, type and timestamp (Unix milliseconds).
         """
-        return self._numbered(self._worded(event, name), event.get("timestamp", now_ms))
+        return self._number_events(self._translate(event, name), event.get("timestamp", now_ms))
 
-    def _numbered(self, found: list[Json], stamp_ms: int) -> list[Json]:
+    def _number_events(self, found: list[Json], stamp_ms: int) -> list[Json]:
         out = []
         for each in found:
             self._seq += 1
@@ -62,14 +62,16 @@ class Telling:
 
         The client keeps only the session that it is sent, so finished work must be in it.
         """
-        return self.tell(run_error(STOPPING, "overloaded", retryable=True), "run.error", now_ms)
+        return self.translate(
+            run_error(STOPPING, "overloaded", retryable=True), "run.error", now_ms
+        )
 
     @property
-    def waiting(self) -> bool:
+    def holds_end(self) -> bool:
         """Return whether an end is held back."""
         return self._held
 
-    def goes_on(self, told: list[Json]) -> None:
+    def continue_with(self, told: list[Json]) -> None:
         """Continue the stream with another run of the session; `told` are the submitted answers."""
         self._held, self._told, self.ended = False, told, False
 
@@ -80,10 +82,10 @@ class Telling:
         """
         if self._held:
             self._held = False
-            return self._numbered([self._end()], now_ms)
+            return self._number_events([self._end()], now_ms)
         return [] if self.ended else self.cut(now_ms)
 
-    def _worded(self, event: Event, name: str) -> list[Json]:
+    def _translate(self, event: Event, name: str) -> list[Json]:
         self.ended = self.ended or name in ("run.end", "run.error")
         method = _METHODS.get(name)
         return method(self, event) if method else []
@@ -107,7 +109,7 @@ class Telling:
         return {"requestId": told.get("requestId") or self._run}
 
     def _finish(self, event: Event) -> list[Json]:
-        waits = asked(self._session)
+        waits = awaiting_events(self._session)
         if self._holds and waits:
             self._held = True
             return waits
@@ -121,9 +123,13 @@ class Telling:
     def _error(self, event: Event) -> list[Json]:
         """Return the failure with the session, which may be sent again as it is."""
         details = {"code": event.get("code", "internal"), "message": event["message"]}
-        retriable = {"retriable": extra(event).get("retryable") is True}
+        retriable = {"retriable": yaa_metadata(event).get("retryable") is True}
         error = {"type": "run.error", "runId": self._run, **details, **retriable}
-        return [*self._end_text(event), *asked(self._session), {**error, **self._document()}]
+        return [
+            *self._end_text(event),
+            *awaiting_events(self._session),
+            {**error, **self._document()},
+        ]
 
     def _document(self) -> Json:
         return {"chatName": self._session.get("title") or "", "session": self._session}
@@ -172,7 +178,7 @@ class Telling:
         return [{"type": "tool.end", "toolId": event["toolCallId"]}]
 
     def _execution(self, event: Event) -> list[Json]:
-        return [{"type": "tool.exec", "toolId": extra(event)["exec"]}]
+        return [{"type": "tool.exec", "toolId": yaa_metadata(event)["exec"]}]
 
     def _output(self, event: Event) -> list[Json]:
         """Return the event for live output, which is not sent to a model."""
@@ -182,34 +188,34 @@ class Telling:
         return [{"type": "tool.output", "toolId": call, "delta": "".join(chunks)}]
 
     def _result(self, event: Event) -> list[Json]:
-        found = {"toolId": event["toolCallId"], "result": _parsed(event["content"])}
-        failed = {"isError": True} if extra(event).get("is_error") else {}
+        found = {"toolId": event["toolCallId"], "result": _parse_result(event["content"])}
+        failed = {"isError": True} if yaa_metadata(event).get("is_error") else {}
         return [{"type": "tool.result", **found, **failed}]
 
     def _plan(self, event: Event) -> list[Json]:
         return [{"type": "plan.update", "plan": self._session.get("plan", {})}]
 
 
-_METHODS: dict[str, Callable[[Telling, Event], list[Json]]] = {
-    "run.start": Telling._start,
-    "think.start": Telling._begin_thought,
-    "think.delta": Telling._thought,
-    "think.end": Telling._end_thought,
-    "text.delta": Telling._text,
-    "text.end": Telling._end_text,
-    "tool.start": Telling._call,
-    "tool.args": Telling._arguments,
-    "tool.end": Telling._end_arguments,
-    "tool.exec": Telling._execution,
-    "tool.output": Telling._output,
-    "tool.result": Telling._result,
-    "plan.update": Telling._plan,
-    "run.end": Telling._finish,
-    "run.error": Telling._error,
+_METHODS: dict[str, Callable[[QueryTranslator, Event], list[Json]]] = {
+    "run.start": QueryTranslator._start,
+    "think.start": QueryTranslator._begin_thought,
+    "think.delta": QueryTranslator._thought,
+    "think.end": QueryTranslator._end_thought,
+    "text.delta": QueryTranslator._text,
+    "text.end": QueryTranslator._end_text,
+    "tool.start": QueryTranslator._call,
+    "tool.args": QueryTranslator._arguments,
+    "tool.end": QueryTranslator._end_arguments,
+    "tool.exec": QueryTranslator._execution,
+    "tool.output": QueryTranslator._output,
+    "tool.result": QueryTranslator._result,
+    "plan.update": QueryTranslator._plan,
+    "run.end": QueryTranslator._finish,
+    "run.error": QueryTranslator._error,
 }
 
 
-def asked(session: Session) -> list[Json]:
+def awaiting_events(session: Session) -> list[Json]:
     """Return one `awaiting.ask` per interrupt of the session; `POST /api/submit` answers one."""
     interrupts: Iterable[Mapping[str, Any]] = session.get("interrupts", ())
     return [
@@ -218,14 +224,14 @@ def asked(session: Session) -> list[Json]:
             "awaitingId": item["id"],
             "toolId": item.get("call_id", item["id"]),
             "mode": _MODES.get(item["reason"], item["reason"]),
-            **{theirs: item[ours] for ours, theirs in _ASKED.items() if ours in item},
+            **{theirs: item[ours] for ours, theirs in _AWAITED.items() if ours in item},
         }
         for item in interrupts
     ]
 
 
 _MODES = {"tool_call": "approval", "input_required": "question", "client_tool": "frontend"}
-_ASKED = {
+_AWAITED = {
     "tool": "toolName",
     "args": "toolParams",
     "message": "message",
@@ -249,7 +255,8 @@ def reply(session: Session, run_id: str, first: int = 0) -> Json:
         "finishReason": _FINISH.get(reason, reason),
         "content": plain(said.get("content")) or outcome.last_words(session, said=False),
         "awaiting": [
-            {key: value for key, value in item.items() if key != "type"} for item in asked(session)
+            {key: value for key, value in item.items() if key != "type"}
+            for item in awaiting_events(session)
         ],
         **_failure(own),
         "session": session,
@@ -307,7 +314,11 @@ def _snapshot(session: Session, call: ToolCall, message_id: str, result: Message
     found = {"type": "tool.snapshot", "toolId": call["id"], "toolName": name}
     found |= {"contentId": message_id, "toolType": tool_type(session, name)}
     found["arguments"] = call["function"]["arguments"]
-    return found if result is None else {**found, "result": _parsed(plain(result.get("content")))}
+    return (
+        found
+        if result is None
+        else {**found, "result": _parse_result(plain(result.get("content")))}
+    )
 
 
 def tool_type(session: Session, name: str) -> str:
@@ -323,7 +334,7 @@ def plain(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _parsed(text: str) -> Any:
+def _parse_result(text: str) -> Any:
     """Return a result that is a JSON object or array as such, any other as text."""
     if not text.startswith(("{", "[")):
         return text

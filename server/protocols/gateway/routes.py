@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from ...api.body import check_fields
-from ...api.router import Call, Route
+from ...api.router import RequestContext, Route
 from ...api.run_stream import Run, Runs, WaitingStream
 from ...api.sessions import wants_stream
 from ...errors import Problem, translate_problems
@@ -25,7 +25,7 @@ from ...session.modes import mode_named
 from ...strict_json import JSONError, dumps, loads, pointer
 from ...types import AgentDefinition, Event, Interrupt, Json, Session
 from ..services import Services
-from .events import Telling, chat, reply
+from .events import QueryTranslator, chat, reply
 
 # -- request --------------------------------------------------------------------------------------
 # Convert the bodies of an agent gateway (`/api/*`) to sessions, and its envelope. Pure.
@@ -61,7 +61,7 @@ _SESSION = {
         "ext": {"type": "object"},
     },
 }
-_GIVEN = {**_SESSION, "type": ["object", "null"]}
+_BODY_FIELDS = {**_SESSION, "type": ["object", "null"]}
 QUERY: Json = {
     "type": "object",
     "properties": {
@@ -73,7 +73,7 @@ QUERY: Json = {
         "stream": {"type": ["boolean", "null"]},
         "tools": {"type": "array", "items": {"type": "object"}},
         "wait": {"type": ["number", "null"], "minimum": 0, "maximum": MAX_WAIT_S},
-        "session": _GIVEN,
+        "session": _BODY_FIELDS,
     },
 }
 SUBMIT: Json = {
@@ -83,7 +83,7 @@ SUBMIT: Json = {
         "toolId": {"type": "string", "minLength": 1},
         "payload": {"not": {"type": "null"}},
         "isError": {"type": ["boolean", "null"]},
-        "session": _GIVEN,
+        "session": _BODY_FIELDS,
     },
     "required": ["toolId", "payload"],
 }
@@ -95,7 +95,7 @@ CHAT: Json = {
 
 
 @dataclass
-class Asked:
+class ChatRequest:
     """The session that a body asks to run.
 
     `document`: the session. `told`: the event that repeats the request. `places`: (prefix of a
@@ -109,7 +109,7 @@ class Asked:
     new: bool = False  # a chat begins
     wait: float = 0
 
-    def in_body(self, problem: Problem) -> Problem:
+    def place_in_body(self, problem: Problem) -> Problem:
         """Return a problem of the document with the places of the body.
 
         A value that does not fit has the status 400, which clients of this protocol expect.
@@ -124,7 +124,7 @@ class Asked:
         return problem
 
 
-def query(body: Json, window: int | None = None) -> Asked:
+def query(body: Json, window: int | None = None) -> ChatRequest:
     """Return the run that `POST /api/query` asks for, of a new chat or of the body's `session`.
 
     Without a message the session continues where it stopped. `window`: how many runs the model gets
@@ -140,7 +140,7 @@ def query(body: Json, window: int | None = None) -> Asked:
     if not message.strip() and not session.get("messages"):
         raise _invalid("message", "must not be blank")
     if window is not None:
-        _windowed(session, window)
+        _limit_window(session, window)
     if body.get("agentKey"):
         session["agent"] = body["agentKey"]
     if "tools" in body:
@@ -163,10 +163,10 @@ def query(body: Json, window: int | None = None) -> Asked:
     wait = body.get("wait")
     if wait is None:
         wait = 0 if brought or "tools" in body else WAIT_S
-    return Asked(session, places, told, new=not index, wait=wait)
+    return ChatRequest(session, places, told, new=not index, wait=wait)
 
 
-def submit(body: Json) -> Asked:
+def submit(body: Json) -> ChatRequest:
     """Return the run that `POST /api/submit` asks for, with the answer at its interrupt.
 
     The answer is the result of a client tool, a decision or an answer to a question. Without a
@@ -177,7 +177,7 @@ def submit(body: Json) -> Asked:
     told = {"type": "request.submit", "toolId": body["toolId"], "payload": body["payload"]}
     told |= {key: body[key] for key in ("requestId", "viewId") if body.get(key)}
     if body.get("session") is None:
-        return Asked({}, [], told)
+        return ChatRequest({}, [], told)
     session: Json = {**body["session"]}
     _same_chat(body, session)
     waiting = session.get("interrupts", [])
@@ -189,7 +189,7 @@ def submit(body: Json) -> Asked:
     session["interrupts"] = [*waiting[:index], {**item, "answer": answer}, *waiting[index + 1 :]]
     at = ("interrupts", index, "answer")
     places = [(pointer(*at, "payload"), pointer("payload")), (pointer(*at), pointer("toolId"))]
-    return Asked(session, [*places, _WHOLE], told)
+    return ChatRequest(session, [*places, _WHOLE], told)
 
 
 def waits_for(session: Session, body: Json) -> Interrupt | None:
@@ -216,10 +216,10 @@ def not_waiting(body: Json) -> Problem:
     return Problem("request_invalid", detail, errors=errors, status=409)
 
 
-def chat_request(body: Json) -> Asked:
+def chat_request(body: Json) -> ChatRequest:
     """Return the session whose details `/api/chat` asks for. Raises Problem."""
     check_fields(body, CHAT)
-    return Asked(body["session"], [_WHOLE])
+    return ChatRequest(body["session"], [_WHOLE])
 
 
 def chat_in(parameters: Json) -> Json:
@@ -236,11 +236,11 @@ def chat_in(parameters: Json) -> Json:
     return {"session": session, "includeEvents": parameters.get("includeEvents") == "true"}
 
 
-def one_agent(key: str) -> Asked:
+def one_agent(key: str) -> ChatRequest:
     """Return a document that names the agent of `GET /api/agent`. Raises Problem."""
     if not key:
         raise _invalid("agentKey", "must not be blank")
-    return Asked({"agent": key}, [(pointer("agent"), pointer("agentKey"))])
+    return ChatRequest({"agent": key}, [(pointer("agent"), pointer("agentKey"))])
 
 
 def envelope(data: Any, msg: str = SUCCESS) -> Json:
@@ -290,10 +290,12 @@ def detail(about: AgentDefinition, tools: Iterable[str], named: Iterable[str] = 
 def usable(about: AgentDefinition, tools: Iterable[str]) -> list[str]:
     """Return the names of those tools that the agent may use."""
     session = {"config": {"agent": about}}
-    return [name for name in tools if agent_definition.word(session, name, page=False) != "deny"]
+    return [
+        name for name in tools if agent_definition.policy_word(session, name, page=False) != "deny"
+    ]
 
 
-def tagged(agent: Json, tag: str) -> bool:
+def has_tag(agent: Json, tag: str) -> bool:
     """Return whether the tag is in the agent's name, description or name of a tool."""
     places = (agent["key"], agent["description"], *agent["meta"]["tools"])
     return any(tag.casefold() in place.casefold() for place in places)
@@ -307,7 +309,7 @@ def _mode(about: AgentDefinition) -> str:
 
 
 _PLACES = {"agentKey": "agent", "tools": "tools", "chatId": "id"}
-_WHOLE = (pointer(), pointer("session"))  # see Asked.places
+_WHOLE = (pointer(), pointer("session"))  # see ChatRequest.places
 
 
 # -- parts of a request ---------------------------------------------------------------------------
@@ -320,7 +322,7 @@ def _same_chat(body: Json, session: Json) -> None:
         raise _invalid("chatId", "the session that came along has another id")
 
 
-def _windowed(session: Json, window: int) -> None:
+def _limit_window(session: Json, window: int) -> None:
     """Limit the model's view to the last `window` runs, unless the session says otherwise.
 
     Values of a wrong type are left as they are, for the validation of the session to report.
@@ -406,31 +408,31 @@ class Gateway:
         self._clock = services.clock
         context = services.config.session["config"]["context"]
         self._window = WINDOW if context["window_runs"] is None else None
-        self._open: set[Live] = set()  # streams of queries
+        self._open: set[LiveQuery] = set()  # streams of queries
 
-    async def agents(self, call: Call) -> None:
+    async def agents(self, call: RequestContext) -> None:
         """Send the list of agents, filtered by `tag`."""
         tag, tools = _parameter(call, "tag"), self._tools_of()
         owner = call.key.owner
         names = [each["name"] for each in self._agents.info(owner)]
         known = [self._agents.resolve({"agent": name}, owner) for name in names]
         listed = [summary(about, *tools) for about in known]
-        await call.json(envelope([agent for agent in listed if tagged(agent, tag)]))
+        await call.json(envelope([agent for agent in listed if has_tag(agent, tag)]))
 
-    async def agent(self, call: Call) -> None:
+    async def agent(self, call: RequestContext) -> None:
         """Send one agent. Raises Problem if it is unknown."""
         asked = one_agent(_parameter(call, "agentKey"))
-        with translate_problems(asked.in_body):
+        with translate_problems(asked.place_in_body):
             about = self._agents.resolve(asked.document, call.key.owner)
         await call.json(envelope(detail(about, *self._tools_of())))
 
-    async def query(self, call: Call) -> None:
+    async def query(self, call: RequestContext) -> None:
         """Run a query and send its events; with `"stream": false` one answer."""
         body = await self._runs.read(call, "request_invalid")
         asked = await offload(call.size, query, body, self._window)
         await self._run(call, asked, streams=body.get("stream") is not False)
 
-    async def submit(self, call: Call) -> None:
+    async def submit(self, call: RequestContext) -> None:
         """Continue a run with a submitted answer.
 
         With a `session` in the body, that session runs; the response is one answer unless `Accept`
@@ -441,28 +443,28 @@ class Gateway:
         asked = submit(body)
         more = {"requestId": body.get("requestId"), "accepted": True, "toolId": body["toolId"]}
         if body.get("session") is None:
-            live = await self._submitted(call, body, asked)
+            live = await self._take_submit(call, body, asked)
             await call.json(envelope({**more, "runId": live.run_id}))
             return
         streams = wants_stream(call.request.headers.get("accept", ""), False)
         await self._run(call, asked, streams=streams, more=more)
 
-    async def _submitted(self, call: Call, body: Json, asked: Asked) -> Live:
+    async def _take_submit(self, call: RequestContext, body: Json, asked: ChatRequest) -> LiveQuery:
         """Return the open query that waited for this submit and has taken it. Raises Problem."""
         for live in list(self._open):
             if live.call.key.owner == call.key.owner and live.waits_for(body):
                 full = submit({**body, "session": live.run.session})
-                with translate_problems(full.in_body):
+                with translate_problems(full.place_in_body):
                     await offload(live.call.size, accept, full.document)
                 if live.take(body, full, asked.told):  # another submit may have been faster
                     return live
         raise not_waiting(body)
 
-    async def chats(self, call: Call) -> None:
+    async def chats(self, call: RequestContext) -> None:
         """Send an empty list: chats are not kept here."""
         await call.json(envelope([], NO_CHATS))
 
-    async def chat(self, call: Call) -> None:
+    async def chat(self, call: RequestContext) -> None:
         """Send the details of the session in the body or in the query string."""
         heads = call.request.headers
         sent = heads.get("content-length", "0") != "0" or "transfer-encoding" in heads
@@ -474,19 +476,19 @@ class Gateway:
             names = ("session", "includeEvents")
             body = chat_in({name: _parameter(call, name) for name in names})
         asked = chat_request(body)
-        with translate_problems(asked.in_body):
+        with translate_problems(asked.place_in_body):
             session = await offload(call.size, accept, asked.document)
         with_events = body.get("includeEvents") is True
         found = await offload(call.size, chat, session, with_events=with_events)
         await call.json(envelope(found))
 
     async def _run(
-        self, call: Call, asked: Asked, *, streams: bool, more: Json | None = None
+        self, call: RequestContext, asked: ChatRequest, *, streams: bool, more: Json | None = None
     ) -> None:
-        with translate_problems(asked.in_body):
+        with translate_problems(asked.place_in_body):
             async with self._runs.begin(call, asked.document) as run:
                 if streams:
-                    live = Live(self._runs, call, run, asked, self._clock)
+                    live = LiveQuery(self._runs, call, run, asked, self._clock)
                     self._open.add(live)
                     try:
                         await self._runs.stream(call, run, live.frame, live.last, live.next_run)
@@ -502,21 +504,28 @@ class Gateway:
         return _usable(self._toolbox.info()), _usable(self._toolbox.info_named())
 
 
-class Live(WaitingStream):
+class LiveQuery(WaitingStream):
     """The open stream of a query: its request, its run, and the answers submitted meanwhile."""
 
     def __init__(
-        self, runs: Runs, call: Call, run: Run, asked: Asked, clock: Callable[[], int]
+        self,
+        runs: Runs,
+        call: RequestContext,
+        run: Run,
+        asked: ChatRequest,
+        clock: Callable[[], int],
     ) -> None:
         super().__init__(runs, call, run, asked.wait)
         self.run_id, self._clock = run.id, clock
-        self._telling = Telling(run.session, asked.told, new=asked.new, holds=asked.wait > 0)
+        self._telling = QueryTranslator(
+            run.session, asked.told, new=asked.new, holds=asked.wait > 0
+        )
         self._submitted: list[Json] = []
         self._late = False
 
     def frame(self, event: Event, name: str, number: int) -> bytes:
         """Return the frames of an event."""
-        return _frames(self._telling.tell(event, name, self._clock()))
+        return _frames(self._telling.translate(event, name, self._clock()))
 
     def last(self) -> bytes:
         """Return the end of the stream, in every case the session's last event and `[DONE]`."""
@@ -525,10 +534,10 @@ class Live(WaitingStream):
     def waits_for(self, body: Json) -> bool:
         """Return whether the run waits for this submit."""
         right = body.get("runId") in (None, "", self.run_id)
-        waits = right and self._telling.waiting and not self._late
+        waits = right and self._telling.holds_end and not self._late
         return waits and waits_for(self.run.session, body) is not None
 
-    def take(self, body: Json, full: Asked, told: Json) -> bool:
+    def take(self, body: Json, full: ChatRequest, told: Json) -> bool:
         """Put the answer into the session; return False if nothing waits for it any more."""
         if not self.waits_for(body) or (item := waits_for(self.run.session, body)) is None:
             return False
@@ -541,7 +550,7 @@ class Live(WaitingStream):
 
     async def next_run(self) -> Run | None:
         """Return the run that continues with the answers; None unless all came in time."""
-        if not self._telling.waiting:
+        if not self._telling.holds_end:
             return None
         try:
             in_time = await self.all_answered()
@@ -549,7 +558,7 @@ class Live(WaitingStream):
             self._late = True
         if run := await self.again() if in_time else None:
             self._late = False
-            self._telling.goes_on(self._submitted)
+            self._telling.continue_with(self._submitted)
             self._submitted = []
         return run
 
@@ -562,6 +571,6 @@ def _frames(told: list[Json]) -> bytes:
     return b"".join(sse.encode(dumps(each), each["type"]) for each in told)
 
 
-def _parameter(call: Call, name: str) -> str:
+def _parameter(call: RequestContext, name: str) -> str:
     """Return a parameter of the query string, "" if it is missing."""
     return parse_qs(call.request.query).get(name, [""])[0]

@@ -26,18 +26,18 @@ from .common import (
     Place,
     Recall,
     Tools,
-    chosen,
+    choose_tools,
     document,
     error,
     items,
     misfit,
-    needed,
     only,
     positive,
-    remembered,
+    recall_messages,
+    require,
     settings,
-    shown,
-    take,
+    shown_value,
+    take_member,
     tools,
 )
 from .reply import BREAK
@@ -74,7 +74,7 @@ SCHEMES = ("https://", "http://", "data:")
 
 
 @dataclass(frozen=True)
-class Wish:
+class ChatOptions:
     """The wanted form of the answer. `names`: our name of a tool -> the caller's."""
 
     model: str
@@ -85,33 +85,33 @@ class Wish:
     session: bool = False  # include the session
 
 
-def read(body: Json, taken: Collection[str], recall: Recall) -> tuple[Json, Wish]:
+def read(body: Json, taken: Collection[str], recall: Recall) -> tuple[Json, ChatOptions]:
     """Return (session, wish).
 
     `taken`: names of the server's own tools. Raises Problem with a pointer into the body.
     """
     only(body, ONLY)
-    model = needed(body, str, "model")
+    model = require(body, str, "model")
     offered = _tools(body, taken)
     told = {name: value for name in ("user", "metadata") if (value := body.get(name)) is not None}
     most = [n for name in ("max_completion_tokens", "max_tokens") if (n := positive(body, name))]
     session = document(
         model,
-        _history(needed(body, list, "messages"), offered, recall),
+        _history(require(body, list, "messages"), offered, recall),
         offered,
         place=("messages",),
         taken=taken,
         settings=settings(body, SETTINGS) | stop(body),
         max_tokens=min(most, default=None),
-        schema=wanted_schema(take(body, dict, "response_format"), ("response_format",)),
+        schema=wanted_schema(take_member(body, dict, "response_format"), ("response_format",)),
         ext=told,
     )
     if facts := _facts(body.get("environment_context")):
         session["environment"] = facts
-    more = take(body, dict, "yaa") or {}
-    streams = bool(take(body, bool, "stream"))
-    options = take(body, dict, "stream_options") or {}
-    return session, Wish(
+    more = take_member(body, dict, "yaa") or {}
+    streams = bool(take_member(body, bool, "stream"))
+    options = take_member(body, dict, "stream_options") or {}
+    return session, ChatOptions(
         model,
         streams,
         usage=options.get("include_usage") is True,
@@ -126,17 +126,17 @@ def read(body: Json, taken: Collection[str], recall: Recall) -> tuple[Json, Wish
 
 def _tools(body: Json, taken: Collection[str]) -> Tools:
     listed = (
-        *items(take(body, list, "tools") or [], "tools"),
-        *items(take(body, list, "frontend_tools") or [], "frontend_tools"),
+        *items(take_member(body, list, "tools") or [], "tools"),
+        *items(take_member(body, list, "frontend_tools") or [], "frontend_tools"),
     )
     offered = tools(listed, _function, taken)
-    return chosen(body, offered, _function, "allowed_tools")
+    return choose_tools(body, offered, _function, "allowed_tools")
 
 
 def _function(place: Place, tool: Json) -> tuple[Place, Json]:
     if "function" not in tool and "name" in tool:  # the flat form of other APIs
         return place, tool
-    return (*place, "function"), needed(tool, dict, *place, "function")
+    return (*place, "function"), require(tool, dict, *place, "function")
 
 
 # -- messages -------------------------------------------------------------------------------------
@@ -153,22 +153,22 @@ def _history(messages: list[Any], offered: Tools, recall: Recall) -> Iterator[tu
             yield place, _user(message, place)
         elif role == "assistant":
             found = _assistant(message, place, offered)
-            remembered(found, (call["id"] for call in found.get("tool_calls", ())), recall)
+            recall_messages(found, (call["id"] for call in found.get("tool_calls", ())), recall)
             yield place, found
         elif role == "tool":
-            call_id = needed(message, str, *place, "tool_call_id")
+            call_id = require(message, str, *place, "tool_call_id")
             content = _plain(message, place)
             yield place, {"role": "tool", "tool_call_id": call_id, "content": content}
         else:
             wanted = "system, developer, user, assistant or tool"
-            raise misfit((*place, "role"), f"expected {wanted}, got {shown(role)}")
+            raise misfit((*place, "role"), f"expected {wanted}, got {shown_value(role)}")
 
 
 def _user(message: Json, place: Place) -> Json:
     content = message.get("content")
-    name = take(message, str, *place, "name")
+    name = take_member(message, str, *place, "name")
     if not isinstance(content, str):
-        given = needed(message, list, *place, "content")
+        given = require(message, list, *place, "content")
         content = [_part(part, where) for where, part in items(given, *place, "content")]
     return {"role": "user", "content": content, **({"name": name} if name else {})}
 
@@ -177,29 +177,29 @@ def _part(part: Json, place: Place) -> Json:
     """Return a part of a content with the fields that providers accept. Raises Problem."""
     kind = part.get("type")
     if kind == "text":
-        return {"type": "text", "text": needed(part, str, *place, "text")}
+        return {"type": "text", "text": require(part, str, *place, "text")}
     if kind == "image_url":
         image = part.get("image_url")
         image = (
-            {"url": image} if isinstance(image, str) else needed(part, dict, *place, "image_url")
+            {"url": image} if isinstance(image, str) else require(part, dict, *place, "image_url")
         )
         url = address(image, *place, "image_url", "url")
-        detail = take(image, str, *place, "image_url", "detail")
+        detail = take_member(image, str, *place, "image_url", "detail")
         return {"type": kind, "image_url": {"url": url} | ({"detail": detail} if detail else {})}
     if kind == "input_audio":
-        audio = needed(part, dict, *place, kind)
-        found = {name: needed(audio, str, *place, kind, name) for name in ("data", "format")}
+        audio = require(part, dict, *place, kind)
+        found = {name: require(audio, str, *place, kind, name) for name in ("data", "format")}
         return {"type": kind, kind: found}
     if kind == "file":
-        return file(needed(part, dict, *place, kind), *place, kind)
-    raise misfit((*place, "type"), f"expected {', '.join(PARTS)}, got {shown(kind)}")
+        return file(require(part, dict, *place, kind), *place, kind)
+    raise misfit((*place, "type"), f"expected {', '.join(PARTS)}, got {shown_value(kind)}")
 
 
 def address(image: Json, *place: str | int) -> str:
     """Return the URL of an image. Raises Problem for other schemes than https, http and data."""
-    url: str = needed(image, str, *place)
+    url: str = require(image, str, *place)
     if not url.startswith(SCHEMES):
-        raise misfit(place, f"expected https:, http: or data:, got {shown(url[:30])}")
+        raise misfit(place, f"expected https:, http: or data:, got {shown_value(url[:30])}")
     return url
 
 
@@ -207,8 +207,8 @@ def file(given: Json, *place: str | int) -> Json:
     """Return a file part. Raises Problem for a `file_id`: no files are stored here."""
     if given.get("file_id") is not None:
         raise misfit((*place, "file_id"), "no files are kept here; send file_data")
-    data = needed(given, str, *place, "file_data")
-    name = take(given, str, *place, "filename")
+    data = require(given, str, *place, "file_data")
+    name = take_member(given, str, *place, "filename")
     return {"type": "file", "file": {"file_data": data} | ({"filename": name} if name else {})}
 
 
@@ -218,12 +218,12 @@ def _assistant(message: Json, place: Place, offered: Tools) -> Json:
             raise misfit((*place, name), "this is not supported here")
     content = _plain(message, place) if message.get("content") is not None else ""
     found: Json = {"role": "assistant", "content": content}
-    if not content and (refused := take(message, str, *place, "refusal")):
+    if not content and (refused := take_member(message, str, *place, "refusal")):
         found["content"] = refused
     thought = message.get("reasoning_content") or message.get("reasoning")
     if thought and isinstance(thought, str):
         found["reasoning"] = {"field": "reasoning_content", "text": thought}
-    calls = items(take(message, list, *place, "tool_calls") or [], *place, "tool_calls")
+    calls = items(take_member(message, list, *place, "tool_calls") or [], *place, "tool_calls")
     if made := [_call(call, where, offered) for where, call in calls]:
         found["tool_calls"] = made
     if CARRIER in message:
@@ -233,13 +233,13 @@ def _assistant(message: Json, place: Place, offered: Tools) -> Json:
 
 def _call(call: Json, place: Place, offered: Tools) -> Json:
     if call.get("type", "function") != "function":
-        raise misfit((*place, "type"), f"{shown(call['type'])} is not supported here")
-    function = needed(call, dict, *place, "function")
+        raise misfit((*place, "type"), f"{shown_value(call['type'])} is not supported here")
+    function = require(call, dict, *place, "function")
     call_id, name = (
-        needed(call, str, *place, "id"),
-        needed(function, str, *place, "function", "name"),
+        require(call, str, *place, "id"),
+        require(function, str, *place, "function", "name"),
     )
-    arguments = take(function, str, *place, "function", "arguments") or ""
+    arguments = take_member(function, str, *place, "function", "arguments") or ""
     places = (*place, "id"), (*place, "function", "name")
     return made_call(call_id, name, arguments, offered, places)
 
@@ -264,11 +264,11 @@ def _plain(message: Json, place: Place) -> str:
     if isinstance(content, str):
         return content
     texts = []
-    for where, part in items(needed(message, list, *place, "content"), *place, "content"):
+    for where, part in items(require(message, list, *place, "content"), *place, "content"):
         kind = part.get("type")
         if kind not in ("text", "refusal"):
-            raise misfit((*where, "type"), f"expected text, got {shown(kind)}")
-        texts.append(needed(part, str, *where, kind))
+            raise misfit((*where, "type"), f"expected text, got {shown_value(kind)}")
+        texts.append(require(part, str, *where, kind))
     return "\n".join(texts)
 
 
@@ -282,7 +282,7 @@ def stop(body: Json) -> Json:
         return {}
     given = [value] if isinstance(value, str) else value
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
-        raise misfit((STOP,), f"expected a string or several, got {shown(value)}")
+        raise misfit((STOP,), f"expected a string or several, got {shown_value(value)}")
     return {STOP: value}
 
 
@@ -297,11 +297,11 @@ def wanted_schema(wanted: Json | None, place: Place, inner: str = "json_schema")
     if kind == "json_object":
         return {"type": "object"}
     if kind != "json_schema":
-        said = f"expected text, json_object or json_schema, got {shown(kind)}"
+        said = f"expected text, json_object or json_schema, got {shown_value(kind)}"
         raise misfit((*place, "type"), said)
     where = (*place, inner) if inner else place
-    holder = needed(wanted, dict, *where) if inner else wanted
-    schema = take(holder, dict, *where, "schema")
+    holder = require(wanted, dict, *where) if inner else wanted
+    schema = take_member(holder, dict, *where, "schema")
     if schema is None:
         return {"type": "object"}
     if wrong := check_schema(schema):
@@ -324,7 +324,7 @@ THOUGHT = ("reasoning_content", "reasoning")  # clients look for one or the othe
 LAST = ""  # not the id of any message: the key of text that is sent after the run
 
 
-class Reply(reply.Reply):
+class ChatReply(reply.Reply):
     """Chunks of a stream, or one completion. `fingerprint` names this server."""
 
     METHODS: ClassVar[Mapping[str, str]] = {
@@ -338,7 +338,13 @@ class Reply(reply.Reply):
     }
 
     def __init__(
-        self, session: Session, wish: Wish, *, run_id: str, first_message: int, fingerprint: str
+        self,
+        session: Session,
+        wish: ChatOptions,
+        *,
+        run_id: str,
+        first_message: int,
+        fingerprint: str,
     ) -> None:
         super().__init__(session, wish.names, run_id=run_id, first_message=first_message)
         self._wish = wish
@@ -352,11 +358,11 @@ class Reply(reply.Reply):
     # -- a stream ---------------------------------------------------------------------------------
 
     def _text(self, event: Event) -> bytes:
-        text = "" if self._is_structured() else _added(self._texts, event)
+        text = "" if self._is_structured() else _add_delta(self._texts, event)
         return self._delta(text, "content") if text else b""
 
-    def _thought(self, event: Event) -> bytes:
-        return self._delta(_added(self._thoughts, event), *THOUGHT)
+    def _thought_to_send(self, event: Event) -> bytes:
+        return self._delta(_add_delta(self._thoughts, event), *THOUGHT)
 
     def _start(self, event: Event) -> Iterable[Json]:
         self._created = event["timestamp"] // 1000
@@ -377,12 +383,12 @@ class Reply(reply.Reply):
             yield self._chunk({"tool_calls": [opened]})
             rest = {"index": index, "function": {"arguments": call["arguments"]}}
             yield self._chunk({"tool_calls": [rest]})
-        yield self._chunk(self._brought(), self._reason, self._extra())
+        yield self._chunk(self._hidden_data(), self._reason, self._extra())
         if self._wish.usage:
             yield {**self._head(), "choices": [], "usage": self._usage()}
         yield DONE
 
-    def _failed(self, found: outcome.Failure) -> Iterable[reply.Message]:
+    def _fail(self, found: outcome.Failure) -> Iterable[reply.Message]:
         return error(found.message, found.kind, found.code), DONE
 
     def _delta(self, text: str, *names: str) -> bytes:
@@ -419,14 +425,14 @@ class Reply(reply.Reply):
         """Handle an event of a run that is not streamed; hooks may rewrite its texts."""
         super().see(event)
         if event["type"] == "CUSTOM" and not outcome.is_structured(self._session):
-            for message_id, text in outcome.rewritten(self._session, event):
+            for message_id, text in outcome.rewritten_texts(self._session, event):
                 self._texts[message_id] = [text]
 
     def _whole(self) -> Json:
-        message: Json = {"role": "assistant", "content": _joined(self._texts) or None}
+        message: Json = {"role": "assistant", "content": _join_pieces(self._texts) or None}
         message["refusal"] = None
         if self._thoughts:
-            message |= dict.fromkeys(THOUGHT, _joined(self._thoughts))
+            message |= dict.fromkeys(THOUGHT, _join_pieces(self._thoughts))
         if made := self._calls():
             message["tool_calls"] = [
                 {
@@ -438,7 +444,7 @@ class Reply(reply.Reply):
             ]
         elif message["content"] is None:
             message["content"] = ""
-        message |= self._brought()
+        message |= self._hidden_data()
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._reason}
         return {
             **self._head("chat.completion"),
@@ -449,7 +455,7 @@ class Reply(reply.Reply):
 
     # -- the pieces -------------------------------------------------------------------------------
 
-    def brought(self) -> Json | None:
+    def hidden_data(self) -> Json | None:
         """Return the data that the caller sends back with its tool results; None without calls."""
         if self._reason != "tool_calls":
             return None
@@ -458,8 +464,8 @@ class Reply(reply.Reply):
     def _calls(self) -> list[Json]:
         return outcome.calls(self._session, self._names, self._run)
 
-    def _brought(self) -> Json:
-        found = self.brought()
+    def _hidden_data(self) -> Json:
+        found = self.hidden_data()
         return {CARRIER: found} if found else {}
 
     def _extra(self) -> Json:
@@ -474,7 +480,7 @@ class Reply(reply.Reply):
         }
 
 
-def _added(pieces: dict[str, list[str]], event: Event) -> str:
+def _add_delta(pieces: dict[str, list[str]], event: Event) -> str:
     """Add a delta to `pieces` and return it, after a break if it begins another message or span."""
     source, text = event["messageId"], str(event["delta"])
     if source in pieces:
@@ -485,7 +491,7 @@ def _added(pieces: dict[str, list[str]], event: Event) -> str:
     return BREAK + text if begun else text
 
 
-def _joined(pieces: dict[str, list[str]]) -> str:
+def _join_pieces(pieces: dict[str, list[str]]) -> str:
     return BREAK.join(filter(None, map("".join, pieces.values())))
 
 

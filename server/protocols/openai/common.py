@@ -53,7 +53,7 @@ def param(where: str) -> str:
     return found
 
 
-def take(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
+def take_member(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
     """Return the member that the last of `place` names; None if it is absent or null.
 
     Raises Problem if it is not a `kind`.
@@ -63,13 +63,13 @@ def take(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
         return None
     fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
     if not fits or (isinstance(value, bool) and kind is not bool):
-        raise misfit(place, f"expected {_WORDS[kind]}, got {shown(value)}")
+        raise misfit(place, f"expected {_WORDS[kind]}, got {shown_value(value)}")
     return value
 
 
-def needed(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
+def require(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
     """Return the member that the last of `place` names. Raises Problem if it is missing."""
-    value = take(node, kind, *place)
+    value = take_member(node, kind, *place)
     if value is None:
         raise misfit(place, f"expected {_WORDS[kind]}, and it is missing")
     return value
@@ -79,7 +79,7 @@ def items(values: list[Any], *place: str | int) -> Iterable[tuple[Place, Json]]:
     """Yield (place, object) for each item of an array. Raises Problem for other items."""
     for index, value in enumerate(values):
         if not isinstance(value, dict):
-            raise misfit((*place, index), f"expected an object, got {shown(value)}")
+            raise misfit((*place, index), f"expected an object, got {shown_value(value)}")
         yield (*place, index), value
 
 
@@ -89,25 +89,25 @@ def only(body: Mapping[str, Any], allowed: Mapping[str, tuple[Any, ...]]) -> Non
         value = body.get(name)
         if value is not None and not any(value == each for each in values):
             instead = f"; only {' or '.join(map(dumps, values))} is" if values else ""
-            raise misfit((name,), f"{shown(value)} is not supported here{instead}")
+            raise misfit((name,), f"{shown_value(value)} is not supported here{instead}")
 
 
 def settings(body: Mapping[str, Any], known: Mapping[str, type]) -> Json:
     """Return the fields that are passed on to the model, as a provider's `model_settings`."""
-    found = {name: take(body, kind, name) for name, kind in known.items()}
+    found = {name: take_member(body, kind, name) for name, kind in known.items()}
     found = {name: value for name, value in found.items() if value is not None}
     return found | ({"use_custom_temp": True} if "temperature" in found else {})
 
 
 def positive(body: Mapping[str, Any], name: str) -> int | None:
     """Return a positive integer; None if it is absent. Raises Problem."""
-    value = take(body, int, name)
+    value = take_member(body, int, name)
     if value is not None and not 1 <= value <= LARGEST_COUNT:
-        raise misfit((name,), f"expected 1 to {LARGEST_COUNT}, got {shown(value)}")
+        raise misfit((name,), f"expected 1 to {LARGEST_COUNT}, got {shown_value(value)}")
     return None if value is None else int(value)
 
 
-def shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """Return a value as text for an error: the kind of a container, else at most 60 characters."""
     if isinstance(value, dict | list):
         return _WORDS[type(value)]
@@ -134,14 +134,14 @@ class Tools:
     none, required or one name of ours.
     """
 
-    declared: tuple[ClientTool, ...] = ()
+    declarations: tuple[ClientTool, ...] = ()
     inner: Mapping[str, str] = field(default_factory=dict)
     outer: Mapping[str, str] = field(default_factory=dict)
     choice: str = "auto"
 
-    def chosen(self, choice: str, allowed: Iterable[str] | None = None) -> Tools:
+    def restrict(self, choice: str, allowed: Iterable[str] | None = None) -> Tools:
         """Return the tools that `tool_choice` allows. Raises Problem."""
-        declared = self.declared if choice != "none" else ()
+        declared = self.declarations if choice != "none" else ()
         if allowed is not None:
             names = {self.inner[name] for name in allowed}
             declared = tuple(tool for tool in declared if tool["name"] in names)
@@ -159,12 +159,12 @@ def tools(listed: Iterable[tuple[Place, Json]], spelling: Spelling, taken: Conta
     outer: dict[str, str] = {}
     places = []
     for place, function in (_function(*each, spelling) for each in listed):
-        name = needed(function, str, *place, "name")
+        name = require(function, str, *place, "name")
         inside = name if name not in taken else f"{TAKEN}{name}"[:64]
         tool: ClientTool = {
             "name": inside,
-            "description": take(function, str, *place, "description") or "",
-            "parameters": take(function, dict, *place, "parameters") or {},
+            "description": take_member(function, str, *place, "description") or "",
+            "parameters": take_member(function, dict, *place, "parameters") or {},
         }
         if inside in outer:
             raise misfit((*place, "name"), f"there is a tool named {name} already")
@@ -178,21 +178,21 @@ def tools(listed: Iterable[tuple[Place, Json]], spelling: Spelling, taken: Conta
     return Tools(tuple(declared), {name: inside for inside, name in outer.items()}, outer)
 
 
-def known(name: str, offered: Tools, *place: str | int) -> str:
+def check_tool_name(name: str, offered: Tools, *place: str | int) -> str:
     """Return `name` if it is one of the request's tools. Raises Problem."""
     if name not in offered.inner:
-        raise misfit(place, f"{shown(name)} is none of the request's tools")
+        raise misfit(place, f"{shown_value(name)} is none of the request's tools")
     return name
 
 
 def _function(place: Place, tool: Json, spelling: Spelling) -> tuple[Place, Json]:
     if tool.get("type", "function") != "function":
-        said = f"{shown(tool['type'])} is not supported here; only function is"
+        said = f"{shown_value(tool['type'])} is not supported here; only function is"
         raise misfit((*place, "type"), said)
     return spelling(place, tool)
 
 
-def chosen(body: Json, offered: Tools, spelling: Spelling, *inner: str) -> Tools:
+def choose_tools(body: Json, offered: Tools, spelling: Spelling, *inner: str) -> Tools:
     """Return the tools that a body's `tool_choice` allows. Raises Problem.
 
     `inner`: the member that lists the allowed tools, if they are in one.
@@ -200,31 +200,31 @@ def chosen(body: Json, offered: Tools, spelling: Spelling, *inner: str) -> Tools
     choice = body.get("tool_choice")
     place: Place = ("tool_choice",)
     if choice is None or choice in ("auto", "none", "required"):
-        return offered.chosen(choice or "auto")
+        return offered.restrict(choice or "auto")
     kind = choice.get("type") if isinstance(choice, dict) else None
     if kind == "function":
         place, named = spelling(place, choice)
-        name = needed(named, str, *place, "name")
-        return offered.chosen(known(name, offered, *place, "name"))
+        name = require(named, str, *place, "name")
+        return offered.restrict(check_tool_name(name, offered, *place, "name"))
     if kind == "allowed_tools":
         place = (*place, *inner)
-        allowed = needed(choice, dict, *place) if inner else choice
-        mode = take(allowed, str, *place, "mode") or "auto"
+        allowed = require(choice, dict, *place) if inner else choice
+        mode = take_member(allowed, str, *place, "mode") or "auto"
         if mode not in ("auto", "required"):
-            raise misfit((*place, "mode"), f"expected auto or required, got {shown(mode)}")
+            raise misfit((*place, "mode"), f"expected auto or required, got {shown_value(mode)}")
         names = []
-        for where, tool in items(needed(allowed, list, *place, "tools"), *place, "tools"):
+        for where, tool in items(require(allowed, list, *place, "tools"), *place, "tools"):
             _, function = _function(where, tool, spelling)
-            names.append(known(str(function.get("name")), offered, *where))
-        return offered.chosen(mode, names)
-    raise misfit(place, f"{shown(kind or choice)} is not supported here; {CHOICES}")
+            names.append(check_tool_name(str(function.get("name")), offered, *where))
+        return offered.restrict(mode, names)
+    raise misfit(place, f"{shown_value(kind or choice)} is not supported here; {CHOICES}")
 
 
 # -- common ---------------------------------------------------------------------------------------
 
 Recall = Callable[[str], Json | None]  # call id -> hidden messages that this host has kept
 
-OURS = re.compile(r"call_[0-9a-f]{24}_[0-9]{1,4}")  # ids of calls that this server sent
+HIDDEN = re.compile(r"call_[0-9a-f]{24}_[0-9]{1,4}")  # ids of calls that this server sent
 CARRIER = "yaa"  # the member of a message with a run's hidden messages, sent back by the client
 CODES = {  # Problem's code -> OpenAI's
     "unauthorized": "invalid_api_key",
@@ -239,17 +239,17 @@ STATUS = {"agent_unknown": 404, "provider_unknown": 424, "provider_not_allowed":
 # -- the conversation ------------------------------------------------------------------------------
 
 
-def paired(history: Iterable[tuple[Place, Json]]) -> tuple[list[Json], str]:
+def pair_results(history: Iterable[tuple[Place, Json]]) -> tuple[list[Json], str]:
     """Return (messages, each call followed by its result; id of the continued session or "").
 
     `history` has messages in the form of a session; an assistant message with the hidden messages
     of a run (CARRIER) is replaced by those. Raises Problem for a call or a result without its
     counterpart.
     """
-    pairs = Pairs()
+    pairs = ResultPairing()
     session_id = ""
     for place, message in history:
-        if brought := carried(message):
+        if brought := read_carrier(message):
             session_id, messages, told = brought
             for each in messages:
                 pairs.add(each, place, told)
@@ -261,7 +261,7 @@ def paired(history: Iterable[tuple[Place, Json]]) -> tuple[list[Json], str]:
     return pairs.messages, session_id
 
 
-class Pairs:
+class ResultPairing:
     """Messages with each result behind its call.
 
     Ids that occur twice, as small providers produce them, are made unique.
@@ -288,7 +288,7 @@ class Pairs:
         for call in message["tool_calls"]:
             name = told.get(call["id"], call["id"])
             if name in self._waiting:
-                raise misfit(place, f"the call id {shown(name)} is used by two open calls")
+                raise misfit(place, f"the call id {shown_value(name)} is used by two open calls")
             call["id"] = self._fresh(call["id"])
             result: Json = {"tool_call_id": call["id"]}
             self._waiting[name] = place, result
@@ -297,12 +297,16 @@ class Pairs:
     def close(self) -> None:
         """Refuse calls without a result. Raises Problem."""
         for call_id, (place, _) in self._waiting.items():
-            raise misfit(place, f"the call {shown(call_id)} has no result; each call needs one")
+            raise misfit(
+                place, f"the call {shown_value(call_id)} has no result; each call needs one"
+            )
 
     def _answer(self, given: Json, place: Place) -> None:
         call_id = given["tool_call_id"]
         if call_id not in self._waiting:
-            raise misfit(place, f"the result for {shown(call_id)} follows no call with that id")
+            raise misfit(
+                place, f"the result for {shown_value(call_id)} follows no call with that id"
+            )
         _, result = self._waiting.pop(call_id)
         result |= {**given, **result}
 
@@ -315,14 +319,14 @@ class Pairs:
         return call_id
 
 
-def remembered(message: Json, call_ids: Iterable[str], recall: Recall) -> None:
+def recall_messages(message: Json, call_ids: Iterable[str], recall: Recall) -> None:
     """Add the hidden messages that a client has dropped, if this host still has them."""
     first = next(iter(call_ids), "")
-    if CARRIER not in message and OURS.fullmatch(first) and (found := recall(first)):
+    if CARRIER not in message and HIDDEN.fullmatch(first) and (found := recall(first)):
         message[CARRIER] = found
 
 
-def carried(message: Json) -> tuple[str, list[Json], dict[str, str]] | None:
+def read_carrier(message: Json) -> tuple[str, list[Json], dict[str, str]] | None:
     """Return (session id, messages, id -> caller's id of the open calls) from a message's CARRIER.
 
     None if the message has none, or if it is malformed or its open calls differ from the message's.
@@ -337,7 +341,7 @@ def carried(message: Json) -> tuple[str, list[Json], dict[str, str]] | None:
         return None
     if not isinstance(brought.get("messages"), list):
         return None
-    messages = [found for each in brought["messages"] if (found := _copied(each))]
+    messages = [found for each in brought["messages"] if (found := _copy_checked(each))]
     results = {each["tool_call_id"] for each in messages if each["role"] == "tool"}
     calls = [call["id"] for each in messages for call in each.get("tool_calls", ())]
     waiting = [call_id for call_id in calls if call_id not in results]
@@ -349,7 +353,7 @@ def carried(message: Json) -> tuple[str, list[Json], dict[str, str]] | None:
     return session_id, messages, theirs
 
 
-def _copied(message: Any) -> Json | None:
+def _copy_checked(message: Any) -> Json | None:
     """Return a copy of a message after checking the fields that pairing needs; else None."""
     if not isinstance(message, dict) or message.get("role") not in ("assistant", "tool"):
         return None
@@ -363,7 +367,7 @@ def _copied(message: Any) -> Json | None:
     return {**message, **({"tool_calls": list(calls)} if calls else {})}
 
 
-def asked(messages: list[Json], place: Place) -> list[Json]:
+def with_request_last(messages: list[Json], place: Place) -> list[Json]:
     """Return the messages with one to answer at the end. Raises Problem.
 
     A last system message becomes a user message, because the loop answers only users and results.
@@ -398,8 +402,8 @@ def document(
     With the tool choice "required" the server's own tools are denied, so that one of the caller's
     is called. `place`: of the messages in the body. `taken`: names of the server's own tools.
     """
-    messages, session_id = paired(history)
-    choice = offered.choice if offered.declared else "auto"
+    messages, session_id = pair_results(history)
+    choice = offered.choice if offered.declarations else "auto"
     llm: Json = {"model_settings": settings, "max_tokens": max_tokens}
     if choice not in ("auto", "none"):
         llm["tool_choice"] = choice
@@ -410,8 +414,8 @@ def document(
     return {
         **({"id": session_id} if session_id else {}),
         "agent": agent,
-        "messages": asked(messages, place),
-        "tools": list(offered.declared),
+        "messages": with_request_last(messages, place),
+        "tools": list(offered.declarations),
         "config": {"yaa": yaa, "llm_api": llm, "tool": denied},
         "ext": {"openai": ext},
     }
@@ -436,7 +440,7 @@ def error(message: str, kind: str, code: str, where: str | None = None) -> Json:
     return {"error": {"message": message, "type": kind, "param": where, "code": code}}
 
 
-def translated(problem: Problem) -> Problem:
+def sdk_problem(problem: Problem) -> Problem:
     """Return the problem with the status for which SDKs raise the right exception.
 
     This API has no 422: an invalid session counts as an invalid body.

@@ -42,32 +42,32 @@ class Reply(ABC):
     def frame(self, event: Event) -> bytes:
         """Return the frames of an event, b"" for most kinds."""
         found = self._messages(event)
-        return found if isinstance(found, bytes) else b"".join(map(_framed, found))
+        return found if isinstance(found, bytes) else b"".join(map(_frame, found))
 
     def see(self, event: Event) -> None:
         """Handle an event of a run that is not streamed."""
         for _ in self._messages(event):
             pass
 
-    def cut(self) -> bytes:
+    def cut_frames(self) -> bytes:
         """Return the end of the stream when the server stops."""
-        self._failure = outcome.stopped(self._session, self._first)
-        return b"".join(map(_framed, self._failed(self._failure)))
+        self._failure = outcome.stop_failure(self._session, self._first)
+        return b"".join(map(_frame, self._fail(self._failure)))
 
     def answer(self) -> tuple[int, Json]:
         """Return (status, body)."""
         if not self._ended:
-            self._failure = outcome.stopped(self._session, self._first)
+            self._failure = outcome.stop_failure(self._session, self._first)
         if found := self._failure:
             return found.status, error(found.message, found.kind, found.code)
         return 200, self._whole()
 
-    def lasting(self) -> tuple[str, Json] | None:
+    def answer_to_store(self) -> tuple[str, Json] | None:
         """Return (id, value to keep for later requests); None if nothing may be kept."""
         return None
 
     @abstractmethod
-    def brought(self) -> Json | None:
+    def hidden_data(self) -> Json | None:
         """Return the data that the caller sends back with its tool results; None without calls."""
 
     def _messages(self, event: Event) -> bytes | Iterable[Message]:
@@ -77,7 +77,7 @@ class Reply(ABC):
     def _end(self, event: Event) -> Iterable[Message]:
         self._ended = True
         self._failure = outcome.failure(self._session, event, self._first)
-        return self._failed(self._failure) if self._failure else self._completed()
+        return self._fail(self._failure) if self._failure else self._completed()
 
     def _is_structured(self) -> bool:
         """Return whether the answer is structured; its text is sent after the run then."""
@@ -86,7 +86,7 @@ class Reply(ABC):
         return self._structured
 
     @abstractmethod
-    def _failed(self, found: outcome.Failure) -> Iterable[Message]:
+    def _fail(self, found: outcome.Failure) -> Iterable[Message]:
         """Return the messages that end a stream with a failure."""
 
     @abstractmethod
@@ -98,7 +98,7 @@ class Reply(ABC):
         """Return the body of a run that did not fail."""
 
 
-def _framed(message: Message) -> bytes:
+def _frame(message: Message) -> bytes:
     if isinstance(message, bytes):
         return message
     return sse.encode(dumps(message), message.get("type"))

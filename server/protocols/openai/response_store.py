@@ -26,7 +26,7 @@ SWEEP_FILES, SWEEP_SHARE = 64, 8  # sweep a folder after 64 new files or 1/8 of 
 SWEEP_ALL_S = 3600.0  # between two sweeps of all owners' folders
 
 
-class Recent:
+class ResponseStore:
     """The store. `folder` is created on demand. A `ttl_s` of 0 keeps nothing."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Recent:
         if not self.keeps or len(data := dumps(value).encode()) * FILE_SHARE > self.max_bytes:
             return
         place = self._place(owner)
-        path = place / _hashed(name)
+        path = place / _hash_name(name)
         draft = path.with_suffix(f".{secrets.token_hex(4)}")
         with contextlib.suppress(OSError):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ class Recent:
 
         The value is empty if it is larger than `most` bytes.
         """
-        path = self._place(owner) / _hashed(name)
+        path = self._place(owner) / _hash_name(name)
         try:
             found = path.stat()
             if self._clock() - found.st_mtime > self.ttl_s:
@@ -110,7 +110,7 @@ class Recent:
             place.rmdir()  # fails unless it is empty
 
     def _place(self, owner: str) -> Path:
-        return self.folder / _hashed(owner)
+        return self.folder / _hash_name(owner)
 
 
 def _files(place: Path) -> list[tuple[Path, os.stat_result]]:
@@ -122,7 +122,7 @@ def _files(place: Path) -> list[tuple[Path, os.stat_result]]:
     return found
 
 
-def _hashed(name: str) -> str:
+def _hash_name(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 

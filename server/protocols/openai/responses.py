@@ -25,17 +25,17 @@ from .common import (
     Place,
     Recall,
     Tools,
-    chosen,
+    choose_tools,
     document,
     items,
     misfit,
-    needed,
     only,
     positive,
-    remembered,
+    recall_messages,
+    require,
     settings,
-    shown,
-    take,
+    shown_value,
+    take_member,
     tools,
 )
 from .reply import BREAK
@@ -71,9 +71,9 @@ def item_id(kind: str, run: str, number: int) -> str:
     return f"{kind}_{run}_{number}"
 
 
-def kept(body: Json, output: list[Json]) -> Json:
+def kept_answer(body: Json, output: list[Json]) -> Json:
     """Return the value that `Earlier` must return for the answer to this body."""
-    return {BY_ID: body.get(BY_ID), "input": _given(body), "output": output}
+    return {BY_ID: body.get(BY_ID), "input": _input_items(body), "output": output}
 
 
 def conversation(body: Json, earlier: Earlier) -> Iterator[tuple[Place, Json]]:
@@ -81,24 +81,26 @@ def conversation(body: Json, earlier: Earlier) -> Iterator[tuple[Place, Json]]:
 
     Raises Problem if an answer or item that is referred to is not kept.
     """
-    library = Library(earlier)
-    name = take(body, str, BY_ID)
+    library = EarlierAnswers(earlier)
+    name = take_member(body, str, BY_ID)
     for item in library.before(name) if name else ():
         yield (BY_ID,), library.whole(item, (BY_ID,))
-    for place, item in items(_given(body), "input"):
+    for place, item in items(_input_items(body), "input"):
         yield place, library.whole(item, place)
 
 
-def _given(body: Json) -> list[Any]:
+def _input_items(body: Json) -> list[Any]:
     given = body.get("input")
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
     if not isinstance(given, list) or not given:
-        raise misfit(("input",), f"expected a string or at least one item, got {shown(given)}")
+        raise misfit(
+            ("input",), f"expected a string or at least one item, got {shown_value(given)}"
+        )
     return given
 
 
-class Library:
+class EarlierAnswers:
     """The earlier answers that one request refers to. Each is fetched once."""
 
     def __init__(self, earlier: Earlier) -> None:
@@ -116,7 +118,7 @@ class Library:
         while following is not None:
             found = None if following in seen else self._answer(following, (BY_ID,))
             if found is None:
-                raise misfit((BY_ID,), f"{shown(following)} {MISSING}")
+                raise misfit((BY_ID,), f"{shown_value(following)} {MISSING}")
             seen.add(following)
             answers.append(found)
             following = found.get(BY_ID)
@@ -129,14 +131,14 @@ class Library:
         bare = item.get("type") is None and "id" in item and "role" not in item
         if not bare and item.get("type") != REFERENCE:
             return item
-        name = needed(item, str, *place, "id")
+        name = require(item, str, *place, "id")
         if name in self._used:
-            raise misfit(place, f"the item {shown(name)} is there already")
+            raise misfit(place, f"the item {shown_value(name)} is there already")
         self._used.add(name)
         named = _ITEM.fullmatch(name)
         found = self._of(response_id(named[1]), place).get(name) if named else None
         if found is None:
-            raise misfit(place, f"{shown(name)} {MISSING}")
+            raise misfit(place, f"{shown_value(name)} {MISSING}")
         return found
 
     def _of(self, answer: str, place: Place) -> dict[str, Json]:
@@ -185,7 +187,7 @@ _TEXTS = ("input_text", "output_text", "text", "refusal", "summary_text", "reaso
 
 
 @dataclass(frozen=True)
-class Wish:
+class ResponsesOptions:
     """The wanted form of the answer.
 
     `names`: our name of a tool -> the caller's. `echo`: fields of the request that the answer
@@ -202,7 +204,7 @@ class Wish:
 
 def read(
     body: Json, taken: Collection[str], recall: Recall, earlier: Earlier, *, keeps: bool = True
-) -> tuple[Json, Wish]:
+) -> tuple[Json, ResponsesOptions]:
     """Return (session, wish).
 
     `taken`: names of the server's own tools. `keeps`: answers are kept for `earlier`. Raises
@@ -212,10 +214,10 @@ def read(
         if body.get(name) is not None:
             raise misfit((name,), why)
     only(body, ONLY)
-    model = needed(body, str, "model")
+    model = require(body, str, "model")
     offered = _tools(body, taken)
     told = {name: value for name in ("user", "metadata") if (value := body.get(name)) is not None}
-    stores = keeps and take(body, bool, "store") is not False
+    stores = keeps and take_member(body, bool, "store") is not False
     session = document(
         model,
         _history(body, offered, recall, earlier),
@@ -227,10 +229,10 @@ def read(
         schema=_schema(body),
         ext=told,
     )
-    more = take(body, dict, "yaa") or {}
-    return session, Wish(
+    more = take_member(body, dict, "yaa") or {}
+    return session, ResponsesOptions(
         model,
-        bool(take(body, bool, "stream")),
+        bool(take_member(body, bool, "stream")),
         names=dict(offered.outer),
         echo=_echo(body) | {"store": stores},
         session=more.get("session") is True,
@@ -239,15 +241,15 @@ def read(
 
 
 def _effort(body: Json) -> Json:
-    reasoning = take(body, dict, "reasoning") or {}
-    effort = take(reasoning, str, "reasoning", "effort")
+    reasoning = take_member(body, dict, "reasoning") or {}
+    effort = take_member(reasoning, str, "reasoning", "effort")
     return {"reasoning_effort": effort} if effort else {}
 
 
 def _schema(body: Json) -> Json | None:
-    text = take(body, dict, "text") or {}
+    text = take_member(body, dict, "text") or {}
     place = ("text", "format")
-    return wanted_schema(take(text, dict, *place), place, inner="")
+    return wanted_schema(take_member(text, dict, *place), place, inner="")
 
 
 def _echo(body: Json) -> Json:
@@ -275,8 +277,8 @@ def _echo(body: Json) -> Json:
 
 
 def _tools(body: Json, taken: Collection[str]) -> Tools:
-    listed = items(take(body, list, "tools") or [], "tools")
-    return chosen(body, tools(listed, _flat, taken), _flat)
+    listed = items(take_member(body, list, "tools") or [], "tools")
+    return choose_tools(body, tools(listed, _flat, taken), _flat)
 
 
 def _flat(place: Place, tool: Json) -> tuple[Place, Json]:
@@ -289,9 +291,9 @@ def _flat(place: Place, tool: Json) -> tuple[Place, Json]:
 def _history(
     body: Json, offered: Tools, recall: Recall, earlier: Earlier
 ) -> Iterator[tuple[Place, Json]]:
-    if instructions := take(body, str, "instructions"):
+    if instructions := take_member(body, str, "instructions"):
         yield ("instructions",), {"role": "system", "content": instructions}
-    yield from _together(_items(conversation(body, earlier), offered, recall))
+    yield from _join_answers(_items(conversation(body, earlier), offered, recall))
 
 
 def _items(
@@ -305,17 +307,17 @@ def _items(
                 yield place, found
         elif kind == "function_call":
             found = _call(item, place, offered)
-            remembered(found, [item["call_id"]], recall)
+            recall_messages(found, [item["call_id"]], recall)
             yield place, found
         elif kind == "function_call_output":
-            call_id = needed(item, str, *place, "call_id")
+            call_id = require(item, str, *place, "call_id")
             content = _content(item, "output", place)
             if isinstance(content, list) and all(part["type"] == "text" for part in content):
                 content = _texts(content)
             yield place, {"role": "tool", "tool_call_id": call_id, "content": content}
         elif kind != "reasoning":  # reasoning comes back in the CARRIER, for the model that made it
             wanted = "message, function_call, function_call_output or reasoning"
-            raise misfit((*place, "type"), f"expected {wanted}, got {shown(kind)}")
+            raise misfit((*place, "type"), f"expected {wanted}, got {shown_value(kind)}")
 
 
 def _message(item: Json, place: Place) -> Json:
@@ -326,7 +328,7 @@ def _message(item: Json, place: Place) -> Json:
         return {"role": "assistant", "content": _texts(_content(item, "content", place))}
     if role != "user":
         wanted = "user, assistant, system or developer"
-        raise misfit((*place, "role"), f"expected {wanted}, got {shown(role)}")
+        raise misfit((*place, "role"), f"expected {wanted}, got {shown_value(role)}")
     return {"role": "user", "content": _content(item, "content", place)}
 
 
@@ -340,15 +342,15 @@ def _is_thought(message: Json) -> bool:
 
 
 def _call(item: Json, place: Place, offered: Tools) -> Json:
-    call_id, name = needed(item, str, *place, "call_id"), needed(item, str, *place, "name")
-    arguments = take(item, str, *place, "arguments") or ""
+    call_id, name = require(item, str, *place, "call_id"), require(item, str, *place, "name")
+    arguments = take_member(item, str, *place, "arguments") or ""
     places = (*place, "call_id"), (*place, "name")
     call = made_call(call_id, name, arguments, offered, places)
     found: Json = {"role": "assistant", "content": "", "tool_calls": [call]}
     return found | ({CARRIER: item[CARRIER]} if CARRIER in item else {})
 
 
-def _together(history: Iterator[tuple[Place, Json]]) -> Iterator[tuple[Place, Json]]:
+def _join_answers(history: Iterator[tuple[Place, Json]]) -> Iterator[tuple[Place, Json]]:
     """Merge text and calls of one model answer into one assistant message, followed by its results.
 
     In this API they are separate items, in any order. Texts before calls with a CARRIER are
@@ -366,16 +368,16 @@ def _together(history: Iterator[tuple[Place, Json]]) -> Iterator[tuple[Place, Js
         elif role == "tool" and answer:
             results.append((place, message))
         else:
-            yield from (*_joined(answer), *results)
+            yield from (*_join_texts(answer), *results)
             answer, results = [], []
             if role == "assistant":
                 answer.append((place, message))
             else:
                 yield place, message
-    yield from (*_joined(answer), *results)
+    yield from (*_join_texts(answer), *results)
 
 
-def _joined(answer: list[tuple[Place, Json]]) -> Iterator[tuple[Place, Json]]:
+def _join_texts(answer: list[tuple[Place, Json]]) -> Iterator[tuple[Place, Json]]:
     """Yield the messages, with the texts that `_merge` has collected joined to one."""
     for place, message in answer:
         if isinstance(texts := message["content"], list):
@@ -399,7 +401,7 @@ def _content(item: Json, name: str, place: Place) -> Any:
     value = item.get(name)
     if isinstance(value, str):
         return value
-    given = needed(item, list, *place, name)
+    given = require(item, list, *place, name)
     return [_part(part, where) for where, part in items(given, *place, name)]
 
 
@@ -407,23 +409,23 @@ def _part(part: Json, place: Place) -> Json:
     kind = part.get("type")
     if kind in _TEXTS:
         name = "refusal" if kind == "refusal" else "text"
-        return {"type": "text", "text": needed(part, str, *place, name)}
+        return {"type": "text", "text": require(part, str, *place, name)}
     if kind == "input_image":
         if part.get("file_id") is not None:
             raise misfit((*place, "file_id"), "no files are kept here; send image_url")
-        detail = take(part, str, *place, "detail")
+        detail = take_member(part, str, *place, "detail")
         image = {"url": address(part, *place, "image_url")} | ({"detail": detail} if detail else {})
         return {"type": "image_url", "image_url": image}
     if kind == "input_file":
         return file(part, *place)
     if kind == "input_audio":
-        audio = needed(part, dict, *place, kind)
-        found = {each: needed(audio, str, *place, kind, each) for each in ("data", "format")}
+        audio = require(part, dict, *place, kind)
+        found = {each: require(audio, str, *place, kind, each) for each in ("data", "format")}
         return {"type": kind, kind: found}
     wanted = ", ".join(
         f"input_{each.removesuffix('_url').removeprefix('input_')}" for each in PARTS
     )
-    raise misfit((*place, "type"), f"expected {wanted}, got {shown(kind)}")
+    raise misfit((*place, "type"), f"expected {wanted}, got {shown_value(kind)}")
 
 
 def _texts(content: Any) -> str:
@@ -459,7 +461,7 @@ ITEM_PARTS = {
 REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
-class Reply(reply.Reply):
+class ResponsesReply(reply.Reply):
     """Events of a stream, or the response at the end."""
 
     METHODS: ClassVar[Mapping[str, str]] = {
@@ -473,7 +475,9 @@ class Reply(reply.Reply):
         "RUN_ERROR": "_end",
     }
 
-    def __init__(self, session: Session, wish: Wish, *, run_id: str, first_message: int) -> None:
+    def __init__(
+        self, session: Session, wish: ResponsesOptions, *, run_id: str, first_message: int
+    ) -> None:
         super().__init__(session, wish.names, run_id=run_id, first_message=first_message)
         self._wish = wish
         self._number = 0
@@ -488,15 +492,15 @@ class Reply(reply.Reply):
 
     # -- the whole --------------------------------------------------------------------------------
 
-    def brought(self) -> Json | None:
+    def hidden_data(self) -> Json | None:
         """Return the data that the caller sends back with its tool results; None without calls."""
         return self._carrier
 
-    def lasting(self) -> tuple[str, Json] | None:
+    def answer_to_store(self) -> tuple[str, Json] | None:
         """Return (id, value to keep for later requests); None if nothing may be kept."""
         if self._wish.body is None or self._status not in ("completed", "incomplete"):
             return None
-        return response_id(self._run), kept(self._wish.body, self._output)
+        return response_id(self._run), kept_answer(self._wish.body, self._output)
 
     def _whole(self) -> Json:
         """Return the response in its current state."""
@@ -525,7 +529,9 @@ class Reply(reply.Reply):
     def _text(self, event: Event) -> bytes | Iterable[Json]:
         if event["messageId"] == self._speaker:
             return self._more(event["delta"])
-        return () if self._is_structured() else self._said(event["messageId"], event["delta"])
+        return (
+            () if self._is_structured() else self._text_to_send(event["messageId"], event["delta"])
+        )
 
     def _more(self, text: str) -> bytes:
         """Return the frame of a further delta of the open text.
@@ -542,23 +548,23 @@ class Reply(reply.Reply):
             f'"content_index":0,"delta":{quote(text)},"logprobs":[]}}\n\n'
         ).encode()
 
-    def _said(self, source: str, text: str) -> Iterator[Json]:
-        begins = self._begins(source)
-        yield from self._opened("message", source)
+    def _text_to_send(self, source: str, text: str) -> Iterator[Json]:
+        begins = self._separator_before(source)
+        yield from self._open_events("message", source)
         yield self._delta(begins + text)
 
     def _thought(self, event: Event) -> Iterator[Json]:
-        yield from self._opened("reasoning", event["messageId"])
+        yield from self._open_events("reasoning", event["messageId"])
         yield self._delta(event["delta"])
 
     def _end(self, event: Event) -> Iterator[reply.Message]:
-        yield from self._closed()
+        yield from self._close_events()
         yield from super()._end(event)
 
     def _completed(self) -> Iterator[Json]:
         if text := outcome.last_words(self._session, said=bool(self._told)):
-            yield from self._said("last", text)
-            yield from self._closed()
+            yield from self._text_to_send("last", text)
+            yield from self._close_events()
         for number, call in enumerate(outcome.calls(self._session, self._names, self._run)):
             yield from self._call(call, brings=number == 0)
         reason = outcome.reason(self._session)
@@ -566,17 +572,17 @@ class Reply(reply.Reply):
         self._incomplete = {"reason": REASONS[reason]} if reason in REASONS else None
         yield self._event(f"response.{self._status}", response=self._whole())
 
-    def _failed(self, found: outcome.Failure) -> Iterator[Json]:
+    def _fail(self, found: outcome.Failure) -> Iterator[Json]:
         self._status = "failed"
         yield self._event("response.failed", response=self._whole())
 
     # -- items ------------------------------------------------------------------------------------
 
-    def _opened(self, kind: str, source: str) -> Iterator[Json]:
+    def _open_events(self, kind: str, source: str) -> Iterator[Json]:
         """Yield the events that open an item for a message or thought; none if it is open."""
         if self._item and (self._item["type"], self._speaker) == (kind, source):
             return
-        yield from self._closed()
+        yield from self._close_events()
         self._speaker, self._pieces = source, []
         prefix = "msg" if kind == "message" else "rs"
         item: Json = {"id": self._id(prefix), "type": kind, "status": "in_progress"}
@@ -591,7 +597,7 @@ class Reply(reply.Reply):
         )
         yield self._of_part(f"response.{ITEM_PARTS[kind].name}.added", part=self._part(""))
 
-    def _closed(self, event: Event | None = None) -> Iterator[Json]:
+    def _close_events(self, event: Event | None = None) -> Iterator[Json]:
         """Yield the events that close the open item and its part, if there is one."""
         if self._item is None:
             return
@@ -608,14 +614,14 @@ class Reply(reply.Reply):
 
     def _rewrite(self, event: Event) -> Iterable[Json]:
         """Replace the texts of closed items, for the response at the end."""
-        for message_id, text in outcome.rewritten(self._session, event):
+        for message_id, text in outcome.rewritten_texts(self._session, event):
             begins = "" if message_id == next(iter(self._told), "") else BREAK
             for item in self._told.get(message_id, ()):
                 item["content"] = [{**item["content"][0], "text": begins + text}]
                 begins = text = ""  # a message interrupted by reasoning has several items
         return ()
 
-    def _begins(self, source: str) -> str:
+    def _separator_before(self, source: str) -> str:
         """Return the separator before a message: the SDKs' `output_text` joins all messages."""
         return BREAK if self._told and source not in self._told else ""
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import VERSION
-from ...api.router import Call, Route
+from ...api.router import RequestContext, Route
 from ...api.run_stream import TERMINAL, Run
 from ...errors import Problem, translate_problems
-from ...http.exchange import arrived
+from ...http.exchange import confirm_delivery
 from ...runtime.offload import offload
 from ...session import events
 from ...session.events import EXEC, alias
@@ -26,9 +26,9 @@ from ...tools.execution_claims import Claims
 from ...types import Event, Json, Session
 from ..services import Services
 from . import chat, common, responses
-from .common import shown
+from .common import shown_value
 from .reply import Reply
-from .response_store import Recent
+from .response_store import ResponseStore
 from .responses import Earlier
 
 # -- idempotency ----------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ OF_THE_REQUEST = ("agent", "config", "environment", "ext", "messages", "tools")
 
 
 @dataclass(frozen=True)
-class Again:
+class RepeatableRequest:
     """A request that can be recognized when it is repeated.
 
     name       the key under which its run is stored
@@ -58,9 +58,9 @@ class Again:
     repeated: bool
 
 
-def named(
+def request_name(
     headers: Mapping[str, str], who: str, path: str, body: bytes, *, streams: bool
-) -> Again | None:
+) -> RepeatableRequest | None:
     """Return the name of a request; None if a repetition could not be recognized.
 
     `who`: the owner of the API key.
@@ -70,16 +70,16 @@ def named(
         return None
     told = "\0".join((who, path, key, "")).encode("utf-8", "surrogatepass")
     name = hashlib.sha256(told + body).hexdigest()
-    return Again(name, bool(key), bool(key) or count.strip("0") != "")
+    return RepeatableRequest(name, bool(key), bool(key) or count.strip("0") != "")
 
 
-def kept(session: Session, first: int) -> Json:
+def kept_part(session: Session, first: int) -> Json:
     """Return the part of a session that a repetition needs; the request has `first` messages."""
     found = {key: value for key, value in session.items() if key not in OF_THE_REQUEST}
     return found | {"messages": session["messages"][first:]}
 
 
-def resumed(document: Json, found: Json) -> Json:
+def resume_document(document: Json, found: Json) -> Json:
     """Return the session of a repetition: the request's own part and what earlier runs added."""
     asked = document["messages"]
     last: Json = next((each for each in reversed(asked) if each["role"] == "user"), {})
@@ -89,7 +89,7 @@ def resumed(document: Json, found: Json) -> Json:
     return {**document, **own, "messages": [*asked, *found["messages"]]}
 
 
-def retold(messages: Iterable[Json]) -> Iterator[Event]:
+def replay_events(messages: Iterable[Json]) -> Iterator[Event]:
     """Yield the events of the texts and thoughts that earlier runs of the request produced."""
     for message in messages:
         if message["role"] != "assistant" or message.get("open"):
@@ -106,7 +106,7 @@ def retold(messages: Iterable[Json]) -> Iterator[Event]:
 # -- routes ---------------------------------------------------------------------------------------
 
 OWNER = "yaa"
-NOTED = ("RUN_STARTED", "STATE_DELTA", *TERMINAL)
+KEPT_EVENTS = ("RUN_STARTED", "STATE_DELTA", *TERMINAL)
 
 
 def routes(services: Services) -> dict[tuple[str, str], Route]:
@@ -135,14 +135,14 @@ class OpenAI:
         self._kept = services.claims
         limits = services.config.server["limits"]
         folder = services.config.home / "responses"
-        self._recent = Recent(folder, limits["response_ttl_s"], limits["max_request_size"])
+        self._recent = ResponseStore(folder, limits["response_ttl_s"], limits["max_request_size"])
         self._fingerprint = f"yaa-{VERSION}"
 
-    async def models(self, call: Call) -> None:
+    async def models(self, call: RequestContext) -> None:
         """Send the list of agents as models."""
         await call.json({"object": "list", "data": self._models(call)})
 
-    async def model(self, call: Call) -> None:
+    async def model(self, call: RequestContext) -> None:
         """Send one agent as a model. Raises Problem if there is none of that name."""
         name = call.at["model"]
         for model in self._models(call):
@@ -150,11 +150,11 @@ class OpenAI:
                 await call.json(model)
                 return
         known = ", ".join(model["id"] for model in self._models(call))
-        detail = f"This server has no agent {shown(name)}. Known: {known}."
+        detail = f"This server has no agent {shown_value(name)}. Known: {known}."
         raise Problem("agent_unknown", detail, status=404)
 
-    def _models(self, call: Call) -> list[dict[str, Any]]:
-        written = self._agents.written(call.key.owner)
+    def _models(self, call: RequestContext) -> list[dict[str, Any]]:
+        written = self._agents.write_times(call.key.owner)
         return [
             {
                 "id": agent["name"],
@@ -165,19 +165,19 @@ class OpenAI:
             for agent in self._agents.info(call.key.owner)
         ]
 
-    async def chat(self, call: Call) -> None:
+    async def chat(self, call: RequestContext) -> None:
         """Answer `POST /v1/chat/completions`. Raises Problem for errors before the run begins."""
-        with translate_problems(common.translated):
+        with translate_problems(common.sdk_problem):
             await self.complete(call, await self._runs.read(call, "request_invalid"))
 
-    async def complete(self, call: Call, body: dict[str, Any]) -> None:
+    async def complete(self, call: RequestContext, body: dict[str, Any]) -> None:
         """Answer a body of Chat Completions. Raises Problem."""
         document, wish = await offload(
             call.size, chat.read, body, self._names(), self._recall(call)
         )
-        turn = await self._turn(call, document, streams=wish.stream)
-        async with self._begun(call, turn) as run:
-            reply = chat.Reply(
+        turn = await self._attempt_of(call, document, streams=wish.stream)
+        async with self._begin_run(call, turn) as run:
+            reply = chat.ChatReply(
                 run.session,
                 wish,
                 run_id=run.id,
@@ -186,9 +186,9 @@ class OpenAI:
             )
             await self._answer(call, run, reply, turn, streams=wish.stream)
 
-    async def responses(self, call: Call) -> None:
+    async def responses(self, call: RequestContext) -> None:
         """Answer `POST /v1/responses`. Raises Problem for errors before the run begins."""
-        with translate_problems(common.translated):
+        with translate_problems(common.sdk_problem):
             body = await self._runs.read(call, "request_invalid")
             document, wish = await offload(
                 call.size,
@@ -199,85 +199,95 @@ class OpenAI:
                 self._earlier(call),
                 keeps=self._recent.keeps,
             )
-            turn = await self._turn(call, document, streams=wish.stream)
-            async with self._begun(call, turn) as run:
+            turn = await self._attempt_of(call, document, streams=wish.stream)
+            async with self._begin_run(call, turn) as run:
                 first = turn.first
-                reply = responses.Reply(run.session, wish, run_id=run.id, first_message=first)
+                reply = responses.ResponsesReply(
+                    run.session, wish, run_id=run.id, first_message=first
+                )
                 await self._answer(call, run, reply, turn, streams=wish.stream)
 
-    async def _turn(self, call: Call, document: dict[str, Any], *, streams: bool) -> Turn:
+    async def _attempt_of(
+        self, call: RequestContext, document: dict[str, Any], *, streams: bool
+    ) -> RequestAttempt:
         body, request = await call.exchange.body(), call.request
         who = call.key.owner
-        found = named(request.headers, who, request.path, body, streams=streams)
-        return Turn(self._kept, place(call.key.owner), document, found)
+        found = request_name(request.headers, who, request.path, body, streams=streams)
+        return RequestAttempt(self._kept, place(call.key.owner), document, found)
 
     @asynccontextmanager
-    async def _begun(self, call: Call, turn: Turn) -> AsyncGenerator[Run, None]:
+    async def _begin_run(
+        self, call: RequestContext, turn: RequestAttempt
+    ) -> AsyncGenerator[Run, None]:
         try:
             async with self._runs.begin(call, turn.document) as run:
                 yield run
         except Problem as problem:
-            turn.refused(problem)
+            turn.ask_for_retry(problem)
             raise
 
     async def _answer(
-        self, call: Call, run: Run, reply: Reply, turn: Turn, *, streams: bool
+        self, call: RequestContext, run: Run, reply: Reply, turn: RequestAttempt, *, streams: bool
     ) -> None:
         if streams:
 
             def frame(event: Event, *_: Any) -> bytes:
                 """Return the frames of an event, and note the run."""
                 data = reply.frame(event)
-                if event["type"] in NOTED:  # before sending: the next request may follow at once
-                    data += b"".join(map(reply.frame, turn.retold(event)))
+                if (
+                    event["type"] in KEPT_EVENTS
+                ):  # before sending: the next request may follow at once
+                    data += b"".join(map(reply.frame, turn.replay_after(event)))
                     self._note(call, run, event, reply, turn)
                 return data
 
-            await self._runs.stream(call, run, frame, reply.cut)
+            await self._runs.stream(call, run, frame, reply.cut_frames)
             return
 
         def see(event: Event) -> None:
             """Handle an event, and note the run."""
             reply.see(event)
-            if event["type"] in NOTED:
-                for each in turn.retold(event):
+            if event["type"] in KEPT_EVENTS:
+                for each in turn.replay_after(event):
                     reply.see(each)
                 self._note(call, run, event, reply, turn)
 
         await self._runs.collect(call, run, see)
         status, body = reply.answer()
         await call.json(body, status=status, headers={"x-should-retry": "false"})
-        if turn.nameless and await arrived(call.exchange):
+        if turn.has_no_key and await confirm_delivery(call.exchange):
             turn.forget()
 
-    def _note(self, call: Call, run: Run, event: Event, reply: Reply, turn: Turn) -> None:
+    def _note(
+        self, call: RequestContext, run: Run, event: Event, reply: Reply, turn: RequestAttempt
+    ) -> None:
         turn.note(event, run.session)
         self._keep(call, event, reply)
 
     # Some clients (openai-node's runTools) drop fields that OpenAI does not define. The dropped
     # data is kept for a while on this host, in the store of results of interrupted calls.
 
-    def _keep(self, call: Call, event: Event, reply: Reply) -> None:
-        if event["type"] == "RUN_FINISHED" and (brought := reply.brought()):
-            self._kept.store(place(call.key.owner), next(iter(brought["calls"])), 0, brought)
-        if event["type"] == "RUN_FINISHED" and (lasting := reply.lasting()):
-            self._recent.store(call.key.owner, *lasting)
+    def _keep(self, call: RequestContext, event: Event, reply: Reply) -> None:
+        if event["type"] == "RUN_FINISHED" and (hidden := reply.hidden_data()):
+            self._kept.store(place(call.key.owner), next(iter(hidden["calls"])), 0, hidden)
+        if event["type"] == "RUN_FINISHED" and (stored := reply.answer_to_store()):
+            self._recent.store(call.key.owner, *stored)
 
-    def _recall(self, call: Call) -> Callable[[str], dict[str, Any] | None]:
+    def _recall(self, call: RequestContext) -> Callable[[str], dict[str, Any] | None]:
         return lambda call_id: self._kept.fetch(place(call.key.owner), call_id, 0)
 
-    def _earlier(self, call: Call) -> Earlier:
+    def _earlier(self, call: RequestContext) -> Earlier:
         return lambda name, most: self._recent.fetch(call.key.owner, name, most)
 
 
-class Turn:
+class RequestAttempt:
     """A request and its session: a new one, or for a repetition the session of the first attempt.
 
     `first`: how many messages the request itself has.
     """
 
     def __init__(
-        self, kept: Claims, owner: str, document: dict[str, Any], name: Again | None
+        self, kept: Claims, owner: str, document: dict[str, Any], name: RepeatableRequest | None
     ) -> None:
         self._kept, self._owner, self._again = kept, owner, name
         self.document, self.first = document, len(document["messages"])
@@ -285,12 +295,12 @@ class Turn:
         self._is_kept = found is not None
         self._retold: list[Event] = []
         if found:
-            self.document = resumed(document, found)
-            self._retold = list(retold(found["messages"]))
+            self.document = resume_document(document, found)
+            self._retold = list(replay_events(found["messages"]))
         elif name and name.keyed:  # so that a concurrent repetition is refused as run_active
             self.document.setdefault("id", f"ses_{name.name[:24]}")
 
-    def retold(self, event: Event) -> list[Event]:
+    def replay_after(self, event: Event) -> list[Event]:
         """Return the events of earlier runs of the request, for `RUN_STARTED`; else [].
 
         They are sent after the event.
@@ -308,10 +318,10 @@ class Turn:
         ended = event["type"] in TERMINAL and (self._is_kept or self._again.keyed)
         if ended or alias(event) == EXEC:
             self._is_kept = True
-            self._kept.store(self._owner, self._again.name, 0, kept(session, self.first))
+            self._kept.store(self._owner, self._again.name, 0, kept_part(session, self.first))
 
     @property
-    def nameless(self) -> bool:
+    def has_no_key(self) -> bool:
         """Return whether a kept request has no Idempotency-Key.
 
         It is forgotten when its answer has arrived: from then on an equal body is a new request.
@@ -323,7 +333,7 @@ class Turn:
         if self._again:
             self._kept.forget(self._owner, self._again.name, 0)
 
-    def refused(self, problem: Problem) -> None:
+    def ask_for_retry(self, problem: Problem) -> None:
         """Ask for a retry if the first attempt of a repetition is still running."""
         if problem.code == "run_active" and self._again and self._again.repeated:
             problem.headers["x-should-retry"] = "true"

@@ -14,7 +14,7 @@ MAX_LENGTH = 1_000
 MAX_BITS = 20_000  # of every intermediate result; 2**20000 has 6,000 digits
 
 
-def rounded(value: Any, digits: Any = None) -> Any:
+def round_value(value: Any, digits: Any = None) -> Any:
     """Round like round(), which would first compute 10**-digits, however large.
 
     Raises OverflowError for too many digits.
@@ -42,7 +42,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(math, name) for name in ("ceil", "sin", "cos", "tan", "asin", "acos")},
     **{name: getattr(math, name) for name in ("atan", "atan2", "degrees", "radians", "gcd")},
     "abs": abs,
-    "round": rounded,
+    "round": round_value,
     "min": min,
     "max": max,
 }
@@ -78,17 +78,17 @@ def compute(node: ast.expr) -> Any:
     """
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            return bounded(value)
+            return check_size(value)
         case ast.Name(id=name) if name in NAMES:
             return NAMES[name]
         case ast.BinOp(left, ast.Pow(), right):
             return power(compute(left), compute(right))
         case ast.BinOp(left, op, right) if type(op) in BINARY:
-            return bounded(BINARY[type(op)](compute(left), compute(right)))
+            return check_size(BINARY[type(op)](compute(left), compute(right)))
         case ast.UnaryOp(op, operand) if type(op) in UNARY:
             return UNARY[type(op)](compute(operand))
         case ast.Call(ast.Name(id=name), arguments, []) if name in FUNCTIONS:
-            return bounded(FUNCTIONS[name](*map(compute, arguments)))
+            return check_size(FUNCTIONS[name](*map(compute, arguments)))
         case ast.Name(id=name) | ast.Call(ast.Name(id=name)):
             raise ValueError(f"{name} is not known here")
     raise ValueError(f"{type(node).__name__} is not arithmetic")
@@ -102,10 +102,10 @@ def power(base: Any, exponent: Any) -> Any:
     value = base**exponent
     if isinstance(value, complex):
         raise ValueError("the result is not a real number")
-    return bounded(value)
+    return check_size(value)
 
 
-def bounded(value: Any) -> Any:
+def check_size(value: Any) -> Any:
     """Return the value. Raises OverflowError for an integer of more than MAX_BITS."""
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise OverflowError

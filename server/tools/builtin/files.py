@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 from ...schema.regex import MAX_STEPS, Pattern, PatternError
 from ..tool import Context, ToolError, tool
-from ..workspace import files_below, inside, media_type, opened, prefix_of
+from ..workspace import files_below, inside, media_type, open_for_reading, prefix_of
 
 MAX_READ = 10 * 1024 * 1024
 MAX_LINES = 2_000
@@ -49,7 +49,7 @@ def read_file(
     shown: list[str] = []
     room = MAX_SHOWN
     for number, line in enumerate(lines[offset - 1 : offset - 1 + limit], offset):
-        text = f"{number:>6}\t{shortened(line)}"
+        text = f"{number:>6}\t{shorten_line(line)}"
         room -= len(json.dumps(text, ensure_ascii=False))
         if room < 0:
             break
@@ -82,10 +82,10 @@ def edit_file(
 ) -> dict[str, Any]:
     """Replace a text that occurs exactly once in a file (or everywhere with replace_all)."""
     target = inside(path)
-    with alone(target.parent):
+    with folder_lock(target.parent):
         errors = "surrogateescape"  # bytes that are not text stay unchanged
         text, encoding = read_text(target, path, errors)
-        changed, count = edited(text, old, new, path)
+        changed, count = replace_text(text, old, new, path)
         if count > 1 and not replace_all:
             often = f"the text occurs {count} times in {path}"
             raise ToolError(f"{often}; give more of it, or replace_all")
@@ -95,7 +95,7 @@ def edit_file(
     lines = lines_of(text)
     if count * len(lines) <= MOST_STEPS:
         diff = difflib.unified_diff(lines, lines_of(changed), path, path, lineterm="", n=2)
-        found["diff"] = "\n".join(map(shortened, islice(diff, MAX_DIFF)))
+        found["diff"] = "\n".join(map(shorten_line, islice(diff, MAX_DIFF)))
     return found
 
 
@@ -121,7 +121,7 @@ def list_files(
     return {"files": found, "complete": len(found) < MAX_LISTED and not closed}
 
 
-def edited(text: str, old: str, new: str, path: str) -> tuple[str, int]:
+def replace_text(text: str, old: str, new: str, path: str) -> tuple[str, int]:
     """Return (the text with `old` replaced by `new`, number of occurrences).
 
     Raises ToolError if there is none.
@@ -134,7 +134,7 @@ def edited(text: str, old: str, new: str, path: str) -> tuple[str, int]:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def folder_lock(folder: Path) -> Iterator[None]:
     """Hold a lock on a folder, so that concurrent edits do not overwrite each other.
 
     Without effect if the folder cannot be locked.
@@ -198,7 +198,7 @@ def read_text(target: Path, path: str, errors: str = "replace") -> tuple[str, st
 
     The mark stays in the text, so that it is written again. Raises ToolError.
     """
-    with opened(target, path) as file:
+    with open_for_reading(target, path) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ToolError(f"{path} is not a file")
         try:
@@ -255,7 +255,7 @@ def lines_of(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def shortened(line: str, most: int = MAX_LINE) -> str:
+def shorten_line(line: str, most: int = MAX_LINE) -> str:
     """Return a line, cut after `most` characters."""
     return line if len(line) <= most else line[:most] + " …"
 
@@ -275,7 +275,7 @@ def nearest(text: str, old: str) -> str:
     if not (close := difflib.get_close_matches(wanted, like, 1) if wanted else []):
         return ""
     number = like[close[0]]
-    return f"; the nearest line is {number + 1}: {shortened(lines[number], COMPARED)!r}"
+    return f"; the nearest line is {number + 1}: {shorten_line(lines[number], COMPARED)!r}"
 
 
 # -- search ---------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ Finds = Callable[[str], bool]
 
 
 @dataclass
-class Count:
+class SearchCount:
     """Numbers of files searched, and of files and lines skipped."""
 
     searched: int = 0
@@ -319,7 +319,7 @@ def search_files(
     """
     root = inside(path)
     finds = finder(query, regex, ignore_case)
-    count, shown, found = Count(), list[str](), 0
+    count, shown, found = SearchCount(), list[str](), 0
     for name, text in texts(root, path, glob, count):
         lines = lines_of(text)
         hits = [number for number, line in enumerate(lines) if found_in(finds, line, count)]
@@ -367,7 +367,7 @@ class TooCostly(Exception):
     """Raised for a line that is too long for the pattern."""
 
 
-def found_in(finds: Finds, line: str, count: Count) -> bool:
+def found_in(finds: Finds, line: str, count: SearchCount) -> bool:
     """Return whether a line matches; a line that costs too much is counted as skipped."""
     try:
         return finds(line)
@@ -376,7 +376,7 @@ def found_in(finds: Finds, line: str, count: Count) -> bool:
         return False
 
 
-def texts(root: Path, path: str, glob: str, count: Count) -> Iterator[tuple[str, str]]:
+def texts(root: Path, path: str, glob: str, count: SearchCount) -> Iterator[tuple[str, str]]:
     """Yield (name, content) of every text file below `root` that fits `glob`, in order.
 
     Raises ToolError if `root` does not exist.
@@ -414,5 +414,5 @@ def around(name: str, lines: list[str], hits: list[int], context: int) -> Iterat
             if context and last >= 0 and number > last + 1:
                 yield "--"
             mark = ":" if number in wanted else "-"
-            yield f"{name}{mark}{number + 1}{mark} {shortened(lines[number], MAX_MATCH_LINE)}"
+            yield f"{name}{mark}{number + 1}{mark} {shorten_line(lines[number], MAX_MATCH_LINE)}"
             last = number

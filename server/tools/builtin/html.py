@@ -38,10 +38,10 @@ def readable(
 
     `body`: its bytes, decoded as latin-1. `chars`: length of the whole text.
     """
-    text = decoded(body.encode("latin-1"), content_type)
+    text = decode_document(body.encode("latin-1"), content_type)
     found: dict[str, Any] = {}
     if "html" in content_type.lower() or text.lstrip()[:15].lower().startswith("<!doctype html"):
-        page = Page(url)
+        page = TextCollector(url)
         page.feed(text)
         page.close()
         text = page.text()
@@ -54,7 +54,7 @@ def readable(
     return found
 
 
-def decoded(data: bytes, content_type: str) -> str:
+def decode_document(data: bytes, content_type: str) -> str:
     """Return a document as text. Raises ToolError for binary data.
 
     The encoding is that of the byte order mark, the header or the <meta> element, else UTF-8.
@@ -75,7 +75,7 @@ def decoded(data: bytes, content_type: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-class Page(HTMLParser):
+class TextCollector(HTMLParser):
     """A parser that collects text.
 
     Blocks become lines, headings and items are marked, links are written as in Markdown.

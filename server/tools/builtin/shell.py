@@ -50,7 +50,7 @@ def shell(
     """
     # Models write bash, whatever shell the description names.
     program = BASH if os.path.exists(BASH) else "/bin/sh"  # noqa: PTH110
-    return ended(ctx, [program, "-c", command], subprocess.DEVNULL)
+    return run_program(ctx, [program, "-c", command], subprocess.DEVNULL)
 
 
 @tool(destructive=True)
@@ -66,10 +66,10 @@ def python(
         source.write(code.encode("utf-8", "surrogatepass"))
         source.seek(0)
         # -u keeps output from before a crash or limit. -X utf8 ignores the locale.
-        return ended(ctx, [sys.executable, "-u", "-X", "utf8", "-"], source)
+        return run_program(ctx, [sys.executable, "-u", "-X", "utf8", "-"], source)
 
 
-def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str, Any]:
+def run_program(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str, Any]:
     """Run a program and return {exit_code, output, signal?, limit?}; attach the files that it made.
 
     `output`: beginning and end, KEEP bytes. `limit`: a limit that the output of a failed program
@@ -104,7 +104,7 @@ def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str
     }
     if code < 0:
         result["signal"] = -code
-    if code and (spoken := spoken_of(bytes(head + b"\n" + tail), ctx.limits)):
+    if code and (spoken := limit_in_output(bytes(head + b"\n" + tail), ctx.limits)):
         result["limit"] = spoken
     for path in made_since(began):
         with suppress(ToolError):  # a background program may have removed it
@@ -112,7 +112,7 @@ def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str
     return result
 
 
-def spoken_of(output: bytes, limits: Mapping[str, float]) -> dict[str, Any] | None:
+def limit_in_output(output: bytes, limits: Mapping[str, float]) -> dict[str, Any] | None:
     """Return {limit, allowed, observed} of the first limit that the output names; None if none."""
     for words, name in SAYINGS:
         if words in output and name in limits:

@@ -23,11 +23,11 @@ from .peer import (
     MAX_MESSAGE,
     Hear,
     LinkError,
-    answers,
-    cancelled,
+    answered_id,
+    cancel_notification,
     header_value,
     is_progress,
-    parsed,
+    parse_messages,
     reply_to,
 )
 
@@ -88,7 +88,7 @@ class HttpLink:
                 if answer := await self._refusal(response):
                     return answer
                 if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-                    return await self._streamed(response, message["id"], hear)
+                    return await self._read_stream(response, message["id"], hear)
                 return self._whole(await response.read(MAX_MESSAGE), message["id"])
         except (ClientError, EventTooLarge) as error:
             raise LinkError(str(error)) from None
@@ -110,7 +110,7 @@ class HttpLink:
     async def _leave(self, request_id: Any) -> None:
         with contextlib.suppress(LinkError, TimeoutError):
             async with asyncio.timeout(BYE_S):
-                await self.send(cancelled(request_id))
+                await self.send(cancel_notification(request_id))
 
     async def _post(self, message: Json, more: Mapping[str, str]) -> Response:
         fields = {"Content-Type": "application/json", "Accept": ACCEPT, **more}
@@ -134,12 +134,12 @@ class HttpLink:
             response = await self._client.request(
                 method, self._url, fields, body, timeouts=wait, resendable=False
             )
-            if response.status not in (307, 308) or not self._moved(response):
+            if response.status not in (307, 308) or not self._follow_redirect(response):
                 break
             await response.close()
         return response
 
-    def _moved(self, response: Response) -> bool:
+    def _follow_redirect(self, response: Response) -> bool:
         """Follow a redirect within the host and return whether there was one.
 
         Many servers redirect to the same URL with a trailing slash. Requests never go to another
@@ -161,8 +161,8 @@ class HttpLink:
         if 200 <= response.status < 300:
             return None
         said = await response.read(MAX_ERROR) if response.status >= 400 else b""
-        expired = bool(self._session) and _forgotten(response.status, said)
-        for message in () if expired else parsed(said):
+        expired = bool(self._session) and _is_session_unknown(response.status, said)
+        for message in () if expired else parse_messages(said):
             if isinstance(message.get("error"), dict):
                 return message
         text = f"{self.host} answered {response.status}"
@@ -170,7 +170,7 @@ class HttpLink:
             text += f" ({why})"
         raise LinkError(text, expired=expired)
 
-    async def _streamed(self, response: Response, request_id: Any, hear: Hear | None) -> Json:
+    async def _read_stream(self, response: Response, request_id: Any, hear: Hear | None) -> Json:
         """Return the answer from a stream of events, resumed if a legacy server allows it.
 
         Raises LinkError.
@@ -183,7 +183,7 @@ class HttpLink:
                     async for data in chunks:
                         for event in decoder.feed(data):
                             last_id = event.id or last_id
-                            if answer := await self._taken(event.data, request_id, hear):
+                            if answer := await self._handle_event(event.data, request_id, hear):
                                 response.release()
                                 return answer
             retry = retry if decoder.retry is None else min(decoder.retry, MAX_RETRY_MS)
@@ -198,12 +198,12 @@ class HttpLink:
                 break
         raise LinkError(f"{self.host} ended its stream without an answer")
 
-    async def _taken(self, data: str, request_id: Any, hear: Hear | None) -> Json | None:
+    async def _handle_event(self, data: str, request_id: Any, hear: Hear | None) -> Json | None:
         """Handle the messages of one event and return the answer, if it is among them."""
         answer = None
-        for message in parsed(data):
+        for message in parse_messages(data):
             if "method" not in message:
-                answer = message if answers(message) == request_id else answer
+                answer = message if answered_id(message) == request_id else answer
             elif "id" in message:
                 await self.send(reply_to(message))
             elif message["method"] == LIST_CHANGED:
@@ -213,15 +213,15 @@ class HttpLink:
         return answer
 
     def _whole(self, body: bytes, request_id: Any) -> Json:
-        if not (messages := parsed(body)):
+        if not (messages := parse_messages(body)):
             raise LinkError(f"{self.host} sent an answer that is not a JSON object")
         for message in messages:
-            if answers(message) == request_id or "error" in message:
+            if answered_id(message) == request_id or "error" in message:
                 return message
         raise LinkError(f"{self.host} answered a request that was not made")
 
 
-def _forgotten(status: int, said: bytes) -> bool:
+def _is_session_unknown(status: int, said: bytes) -> bool:
     """Return whether a response means that the server does not know our session id.
 
     That is 404 by the specification. Early examples, and servers copied from them, send 400 with a

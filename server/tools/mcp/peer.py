@@ -71,7 +71,7 @@ class LinkError(Exception):
         self.expired = expired
 
 
-def parsed(text: str | bytes) -> list[Json]:
+def parse_messages(text: str | bytes) -> list[Json]:
     """Return the messages in a text: one, or those of a batch; empty if it is not JSON objects.
 
     Batches are part of 2025-03-26, and some servers still send them (Effect issue 6274). Half
@@ -100,7 +100,7 @@ def _shallow(message: Json) -> Json:
     return message
 
 
-def answers(message: Json) -> int | None:
+def answered_id(message: Json) -> int | None:
     """Return the id of our request that a message answers; None if it is not an answer.
 
     Some servers send the number as text or as a float (neuro-san issue 526).
@@ -130,7 +130,7 @@ def reply_to(message: Json) -> Json:
     return {"jsonrpc": "2.0", "id": message["id"], "error": error}
 
 
-def cancelled(request_id: Any) -> Json:
+def cancel_notification(request_id: Any) -> Json:
     """Return the notification that we no longer wait for an answer."""
     params = {"requestId": request_id, "reason": "the client does not wait any longer"}
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
@@ -189,17 +189,17 @@ def header_places(schema: Any) -> dict[tuple[str, ...], str]:
             if key == "properties" and isinstance(inner, dict):
                 for name, part in inner.items():
                     walk(part, (*path, name))
-            elif key not in ("default", "const", "enum", "examples") and _annotated(inner):
+            elif key not in ("default", "const", "enum", "examples") and _has_header(inner):
                 raise ValueError(f"an x-mcp-header below {key!r} is out of reach")
 
     walk(schema, ())
     return found
 
 
-def _annotated(value: Any) -> bool:
+def _has_header(value: Any) -> bool:
     if isinstance(value, dict):
-        return "x-mcp-header" in value or any(map(_annotated, value.values()))
-    return isinstance(value, list) and any(map(_annotated, value))
+        return "x-mcp-header" in value or any(map(_has_header, value.values()))
+    return isinstance(value, list) and any(map(_has_header, value))
 
 
 def header_params(places: Mapping[tuple[str, ...], str], args: Json) -> dict[str, str]:
@@ -276,7 +276,7 @@ class Peer:
         self._stale_at = 0.0
 
     @property
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Return whether the list of tools should be fetched: missing, changed, or too old."""
         now = self._clock()
         return now >= self._again_at and (self.link.changed or now >= self._stale_at)
@@ -307,10 +307,10 @@ class Peer:
                 raise LinkError("its list of tools goes in a circle")
             seen.add(cursor)
             params = {"cursor": cursor}
-        self._stale_at = self._clock() + self._good_for(page.get("ttlMs"))
+        self._stale_at = self._clock() + self._fresh_seconds(page.get("ttlMs"))
         return found[: MAX_TOOLS + 1]
 
-    def _good_for(self, ttl_ms: Any) -> float:
+    def _fresh_seconds(self, ttl_ms: Any) -> float:
         """Return the seconds until the list is fetched again.
 
         Infinite in the legacy era, where servers announce changes.
@@ -349,7 +349,7 @@ class Peer:
     ) -> Json:
         async with self._opening:
             if not (self._opened and self.link.alive):
-                await self._open_patiently()
+                await self._open_with_backoff()
                 if method != "tools/list":  # after a restart its tools may differ
                     self.link.changed = True
         message = self._message(method, params, progress=hear is not None)
@@ -359,12 +359,12 @@ class Peer:
             if error.expired:
                 self._opened = False
             elif self._opened and not self.link.alive:  # count a failure once, not per request
-                self._failed()
+                self._note_failure()
             raise
         self._failures = 0
         return result_of(answer)
 
-    async def _open_patiently(self) -> None:
+    async def _open_with_backoff(self) -> None:
         """Open the connection, unless it failed recently. Raises LinkError, RpcError."""
         if (left := self._again_at - self._clock()) > 0:
             times = f"{self._failures} times in a row"
@@ -372,10 +372,10 @@ class Peer:
         try:
             await self._open()
         except (LinkError, RpcError, asyncio.CancelledError):
-            self._failed()
+            self._note_failure()
             raise
 
-    def _failed(self) -> None:
+    def _note_failure(self) -> None:
         delay = BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
         self._failures, self._again_at = self._failures + 1, self._clock() + delay
         self._opened = False
@@ -388,7 +388,7 @@ class Peer:
         asks, self._mute = self.era != "legacy" and not self._mute, False
         if asks:
             self.link.modern, self.link.version = True, MODERN
-            if self.era == "modern" or await self._turns_out_modern():
+            if self.era == "modern" or await self._probe_modern():
                 self.link.modern, self.link.version = True, MODERN
                 self.era, self._opened, self._mute = "modern", True, False
             elif not self._opened:
@@ -396,7 +396,7 @@ class Peer:
         if not self._opened:
             await self._shake_hands()
 
-    async def _turns_out_modern(self) -> bool:
+    async def _probe_modern(self) -> bool:
         """Probe for the modern era and return whether the server supports it.
 
         After a timeout the legacy handshake runs concurrently, and may be done on return.
@@ -441,10 +441,10 @@ class Peer:
         except RpcError as error:
             told = error.data if isinstance(error.data, dict) else {}
             supported = told.get("supported")
-            return error.code == UNSUPPORTED_VERSION and MODERN in _listed(supported)
+            return error.code == UNSUPPORTED_VERSION and MODERN in _list(supported)
         except LinkError:
             return False
-        return MODERN in _listed(found.get("supportedVersions"))
+        return MODERN in _list(found.get("supportedVersions"))
 
     def _message(self, method: str, params: Json, *, progress: bool = False) -> Json:
         request_id = next(self._ids)
@@ -452,11 +452,11 @@ class Peer:
         if progress:
             about["progressToken"] = request_id
         if method == "tools/call":
-            about |= tracing.outgoing()  # W3C trace context, under the same names in `_meta`
+            about |= tracing.trace_headers()  # W3C trace context, under the same names in `_meta`
         full = {**params, "_meta": about} if about else params
         message = {"jsonrpc": "2.0", "id": request_id, "method": method}
         return {**message, "params": full} if full else message
 
 
-def _listed(value: Any) -> list[Any]:
+def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []

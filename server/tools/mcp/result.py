@@ -11,7 +11,7 @@ from typing import Any
 
 from ...schema.validate import check_schema
 from ...types import Json
-from ..result import shortened
+from ..result import shorten_text
 from ..runner import Outcome
 from ..tool import ToolError
 
@@ -38,7 +38,7 @@ def outcome_of(result: Json) -> Outcome:
         raw["structuredContent"] = structured
     if result.get("isError") is True:
         told = text or (json.dumps(structured, ensure_ascii=False) if structured else "")
-        message = shortened(told or "the tool failed and did not say why", MAX_TEXT)
+        message = shorten_text(told or "the tool failed and did not say why", MAX_TEXT)
         return Outcome("error", error={"type": "error", "message": message})
     if not text and structured is not None:
         return Outcome("ok", structured)
@@ -92,7 +92,7 @@ def question_of(result: Json) -> Json:
     requests = result.get("inputRequests") or {}
     if not isinstance(requests, dict) or len(requests) > MAX_QUESTIONS:
         raise ToolError("it asks more than a person can answer")
-    asked = {str(key): _asked(request) for key, request in requests.items()}
+    asked = {str(key): _parse_question(request) for key, request in requests.items()}
     keys = list(asked)
     question: Json = {"keys": keys}
     if len(keys) == 1:
@@ -110,7 +110,7 @@ def question_of(result: Json) -> Json:
     return question
 
 
-def _asked(request: Any) -> tuple[str, Json]:
+def _parse_question(request: Any) -> tuple[str, Json]:
     method = request.get("method") if isinstance(request, dict) else None
     params = request.get("params") if isinstance(request, dict) else None
     if method != "elicitation/create" or not isinstance(params, dict):
@@ -119,10 +119,10 @@ def _asked(request: Any) -> tuple[str, Json]:
         raise ToolError("it asks to open a page, which is not offered here")
     schema = params.get("requestedSchema")
     usable: Json = schema if isinstance(schema, dict) else {"type": "object"}
-    return shortened(str(params.get("message", "")), 4_000), usable
+    return shorten_text(str(params.get("message", "")), 4_000), usable
 
 
-def answered(question: Json) -> Json:
+def answer_params(question: Json) -> Json:
     """Return the params with which a call is repeated, from an answered question of the call log.
 
     `refused` replaces `answer` if the person declined ("decline") or went away ("cancel"). The

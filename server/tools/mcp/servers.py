@@ -28,20 +28,20 @@ from ...settings.schema import POSITIVE, problems
 from ...strict_json import canonical
 from ...telemetry import log, redact
 from ...types import Json
-from ..base import Emit, Invocation, Question, Tool, failure, hints_of
-from ..result import shortened
+from ..base import Emit, Invocation, Tool, ToolQuestion, failure, hints_of
+from ..result import shorten_text
 from ..tool import ToolError
 from .http import HttpLink
 from .peer import MAX_TOOLS, Link, LinkError, Peer, RpcError, header_params, header_places
-from .result import answered, outcome_of, question_of
+from .result import answer_params, outcome_of, question_of
 from .stdio import Launch, StdioLink
 
 # -- entry ----------------------------------------------------------------------------------------
 # Reader of one entry of `server.mcpServers`, in the spelling of yaa or of other programs.
 #
-# mcp/servers.py passes every entry through `usable` before it starts anything. Keys of other
-# programs with the same meaning are translated. Keys without effect on security or function are
-# ignored. Any other key is an error that says what to write instead. Pure.
+# mcp/servers.py passes every entry through `normalize_entry` before it starts anything. Keys of
+# other programs with the same meaning are translated. Keys without effect on security or function
+# are ignored. Any other key is an error that says what to write instead. Pure.
 
 KINDS = {
     **dict.fromkeys(("stdio", "local"), "command"),
@@ -85,7 +85,7 @@ INSTEAD = {
 FOREIGN = re.compile(r"\$\{(?:(?:input|command|config):[^}]*|workspaceFolder[^}]*|userHome)\}")
 
 
-def usable(written: Json) -> Json:
+def normalize_entry(written: Json) -> Json:
     """Return the entry with yaa's own keys. Raises ToolError if it cannot be used."""
     entry: Json = {}
     for key, value in written.items():
@@ -106,7 +106,7 @@ def usable(written: Json) -> Json:
     return entry
 
 
-def allowed(name: str, entry: Json) -> bool:
+def is_allowed(name: str, entry: Json) -> bool:
     """Return whether the entry allows a tool, by shell patterns; `disabledTools` wins."""
     wanted, unwanted = entry.get("allowedTools"), entry.get("disabledTools", ())
     if any(fnmatchcase(name, pattern) for pattern in unwanted):
@@ -155,14 +155,14 @@ _MARKED = re.compile(r"_[0-9a-f]{8}\Z")  # the hash that `legal_name` appends
 class McpTool(Tool):
     """A tool of an MCP server. `server`: its name; `listed_name`: the tool's name there."""
 
-    servers: Servers = field(compare=False)
+    servers: McpServers = field(compare=False)
     server: str
     listed_name: str
 
     remote = True
     may_ask = True
 
-    async def run(self, call: Invocation, emit: Emit) -> Outcome | Question:
+    async def run(self, call: Invocation, emit: Emit) -> Outcome | ToolQuestion:
         """Send the call, or the answer to the question that it asked."""
         question = call.ledger.get("input")
         return await self.servers.call(self, call.args, question, call.limits, emit)
@@ -184,7 +184,7 @@ def legal_name(server: str, tool: str) -> str:
 
 
 def tool_of(
-    servers: Servers, server: str, listed: Json, timeout_s: float, *, trusted: bool
+    servers: McpServers, server: str, listed: Json, timeout_s: float, *, trusted: bool
 ) -> McpTool:
     """Return the record of a listed tool. Raises ToolError for a tool that cannot be called.
 
@@ -213,7 +213,7 @@ def tool_of(
     about = listed.get("description") or listed.get("title") or ""
     return McpTool(
         legal_name(server, name),
-        shortened(str(about), MAX_DESCRIPTION),
+        shorten_text(str(about), MAX_DESCRIPTION),
         schema,
         origin=f"mcp {server}",
         hints=hints_of(hints),
@@ -241,7 +241,7 @@ logger = log.get("mcp")
 
 
 @dataclass
-class Server:
+class McpServer:
     """One entry of the configuration with the state of its server."""
 
     name: str
@@ -272,12 +272,12 @@ class Server:
     def problem(self, text: str) -> None:
         """Report a problem, with the server's credentials removed from the text."""
         if len(self.problems) < MAX_PROBLEMS:
-            text = redact.cleared(text, self.credentials())
+            text = redact.remove_texts(text, self.credentials())
             self.problems.append(f"mcpServers.{self.name}: {text}")
             logger.warning("%s", self.problems[-1])
 
 
-class Servers:
+class McpServers:
     """All configured MCP servers: create, `load` the tools, `call` them, `close`.
 
     `configured`: server.mcpServers. `most_s`: longest time of a call. `patience_s`: how long `load`
@@ -293,7 +293,7 @@ class Servers:
     ) -> None:
         self._client, self._most_s, self._patience_s = client, most_s, patience_s
         self._peers: dict[str, Peer] = {}  # by entry.identity
-        self._servers: dict[str, Server] = {}
+        self._servers: dict[str, McpServer] = {}
         self._unusable: list[str] = []
         self._found: Found = lambda name, tools: None
         for name, written in configured.items():
@@ -316,7 +316,7 @@ class Servers:
         Returns after `patience_s` even if some servers are still starting.
         """
         self._found = found
-        self.look_again()
+        self.refresh()
         listings = {server.listing: server for server in self._servers.values() if server.listing}
         if not listings:
             return
@@ -326,10 +326,10 @@ class Servers:
         for listing in others:
             listings[listing].problem("it takes long to start; its tools come when it is ready")
 
-    def look_again(self) -> None:
+    def refresh(self) -> None:
         """Begin to list the tools of servers that are due, without waiting."""
         for server in self._servers.values():
-            if server.peer.due and (server.listing is None or server.listing.done()):
+            if server.peer.is_due and (server.listing is None or server.listing.done()):
                 server.listing = asyncio.create_task(self._list(server))
 
     async def call(
@@ -339,8 +339,8 @@ class Servers:
         question: Json | None,
         limits: Mapping[str, float],
         emit: Emit,
-    ) -> Outcome | Question:
-        """Pass progress lines to `emit`, and return an Outcome or a Question.
+    ) -> Outcome | ToolQuestion:
+        """Pass progress lines to `emit`, and return an Outcome or a ToolQuestion.
 
         `question`: the one that a person has answered since the last request. Cancelling it cancels
         the call.
@@ -352,23 +352,23 @@ class Servers:
         def hear(params: Json) -> None:
             """Emit a progress line, within the call's budget for output."""
             nonlocal budget
-            line = redact.cleared(progress_line(params), secrets)
+            line = redact.remove_texts(progress_line(params), secrets)
             budget -= len(line)
             if budget > 0:
                 emit(line)
 
         try:
             async with asyncio.timeout(wall_s) as patience:
-                found = await self._settled(tool, args, question, hear)
+                found = await self._call_until_done(tool, args, question, hear)
         except TimeoutError:
             if not patience.expired():
                 raise
             spent = round(time.monotonic() - started, 1)
             breach = {"limit": "wall_s", "allowed": wall_s, "observed": spent}
-            return Outcome(*limit_error(breach), usage=_spent(started))
-        if isinstance(found, Question):
-            return _asked(found, secrets)
-        return _told(found, secrets, started)
+            return Outcome(*limit_error(breach), usage=_usage(started))
+        if isinstance(found, ToolQuestion):
+            return _clean_question(found, secrets)
+        return _clean_outcome(found, secrets, started)
 
     async def close(self) -> None:
         """End every process and connection."""
@@ -382,7 +382,7 @@ class Servers:
 
     def _add(self, name: str, written: Json) -> None:
         try:
-            entry = usable(written)
+            entry = normalize_entry(written)
         except ToolError as error:
             self._unusable.append(f"mcpServers.{name}: {error}")
             logger.warning("%s", self._unusable[-1])
@@ -391,7 +391,7 @@ class Servers:
             key = identity(entry)
             peer = self._peers.get(key) or self._peer(name, entry)
             self._peers[key] = peer
-            self._servers[name] = Server(name, entry, peer)
+            self._servers[name] = McpServer(name, entry, peer)
 
     def _peer(self, name: str, entry: Json) -> Peer:
         link: Link
@@ -403,7 +403,7 @@ class Servers:
             link = HttpLink(self._client, entry["url"], entry.get("headers", {}))
         return Peer(link, entry.get("era", ""), entry.get("probe_timeout", PROBE_S))
 
-    async def _list(self, server: Server) -> None:
+    async def _list(self, server: McpServer) -> None:
         server.problems.clear()
         try:
             usual = FETCH_S if "command" in server.entry else START_S
@@ -419,7 +419,7 @@ class Servers:
             server.problems.clear()
             self._found(server.name, self._usable(server, listed))
 
-    def _usable(self, server: Server, listed: list[Json]) -> list[McpTool]:
+    def _usable(self, server: McpServer, listed: list[Json]) -> list[McpTool]:
         """Return the allowed and usable tools, sorted by name; problems of others are reported."""
         entry = server.entry
         timeout_s = min(entry.get("timeout", TIMEOUT_S), self._most_s)
@@ -428,7 +428,7 @@ class Servers:
         if len(listed) > MAX_TOOLS:
             server.problem(f"it lists more than {MAX_TOOLS} tools; the first of them are taken")
         for about in listed[:MAX_TOOLS]:
-            if not allowed(str(about.get("name")), entry):
+            if not is_allowed(str(about.get("name")), entry):
                 continue
             try:
                 trusted = entry.get("trust") is True
@@ -448,15 +448,15 @@ class Servers:
 
     # -- one call ---------------------------------------------------------------------------------
 
-    async def _settled(
+    async def _call_until_done(
         self, tool: McpTool, args: Json, question: Json | None, hear: Any
-    ) -> Outcome | Question:
-        """Send the call, repeat it as the server asks, and return its Outcome or a Question."""
+    ) -> Outcome | ToolQuestion:
+        """Send the call, repeat it as the server asks, and return its Outcome or a ToolQuestion."""
         name = tool.server
         server = self._servers[name]
         headers = header_params(server.headers.get(tool.name, {}), args)
         params: Json = {"name": tool.listed_name, "arguments": args}
-        more = answered(question) if question else {}
+        more = answer_params(question) if question else {}
         try:
             for _ in range(MAX_ROUNDS):
                 result = await server.peer.call({**params, **more}, hear, headers)
@@ -467,8 +467,8 @@ class Servers:
                     return failure(f"the MCP server {name} sent a result of an unknown kind")
                 asked = question_of(result)
                 if asked["keys"]:
-                    return Question(asked)
-                more = answered(asked)
+                    return ToolQuestion(asked)
+                more = answer_params(asked)
             return failure(f"the MCP server {name} asked for the same call {MAX_ROUNDS} times")
         except RpcError as error:
             if question and question.get("state") is not None:
@@ -498,20 +498,20 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _spent(started: float) -> Json:
+def _usage(started: float) -> Json:
     return {"wall_ms": round((time.monotonic() - started) * 1000)}
 
 
-def _asked(found: Question, secrets: list[str]) -> Question:
+def _clean_question(found: ToolQuestion, secrets: list[str]) -> ToolQuestion:
     """Return the question with credentials removed from what the person sees.
 
     The server's own state goes back unchanged.
     """
     shown = {key: found.input[key] for key in ("message", "response_schema")}
-    return Question({**found.input, **redact.cleared(shown, secrets)})
+    return ToolQuestion({**found.input, **redact.remove_texts(shown, secrets)})
 
 
-def _told(found: Outcome, secrets: list[str], started: float) -> Outcome:
+def _clean_outcome(found: Outcome, secrets: list[str], started: float) -> Outcome:
     said = (found.result, found.error, found.text)
-    result, error, text = (redact.cleared(each, secrets) for each in said)
-    return Outcome(found.status, result, error, text=text, usage=_spent(started))
+    result, error, text = (redact.remove_texts(each, secrets) for each in said)
+    return Outcome(found.status, result, error, text=text, usage=_usage(started))

@@ -23,10 +23,10 @@ from .peer import (
     MAX_MESSAGE,
     Hear,
     LinkError,
-    answers,
-    cancelled,
+    answered_id,
+    cancel_notification,
     is_progress,
-    parsed,
+    parse_messages,
     reply_to,
 )
 
@@ -104,7 +104,7 @@ class StdioLink:
         self._end = self._last_words = ""
         self._readers = [
             asyncio.create_task(self._read(self._process, output)),
-            asyncio.create_task(self._overhear(words)),
+            asyncio.create_task(self._read_stderr(words)),
         ]
 
     async def request(
@@ -120,7 +120,7 @@ class StdioLink:
             await self.send(message)
             return await answer
         except asyncio.CancelledError:
-            self._write(cancelled(request_id))
+            self._write(cancel_notification(request_id))
             raise
         finally:
             self._waiting.pop(request_id, None)
@@ -160,9 +160,9 @@ class StdioLink:
         try:
             if process.stdin is not None:
                 process.stdin.close()
-            if not await _ended(process):
+            if not await _has_ended(process):
                 _signal(process, signal.SIGTERM)
-                await _ended(process)
+                await _has_ended(process)
         finally:
             _signal(process, signal.SIGKILL)  # also ends children that the process left running
             for reader in self._readers:
@@ -188,7 +188,7 @@ class StdioLink:
                 line += head
                 for following in others:
                     try:
-                        noise = 0 if self._heard(bytes(line)) else noise
+                        noise = 0 if self._handle_line(bytes(line)) else noise
                     except LinkError as error:
                         return self._end_it(process, str(error))
                     line = bytearray(following)
@@ -198,8 +198,8 @@ class StdioLink:
                 if noise > MAX_NOISE:
                     return self._end_it(process, "it sent too much that answers nothing")
             with contextlib.suppress(LinkError):
-                self._heard(bytes(line))  # the last line may lack its line feed
-        ended = await _ended(process)
+                self._handle_line(bytes(line))  # the last line may lack its line feed
+        ended = await _has_ended(process)
         code = f"exit {process.returncode}" if ended else "its output ended"
         words = f": {self._last_words}" if self._last_words else ""
         return self._end_it(process, f"its process ended ({code}){words}")
@@ -208,9 +208,9 @@ class StdioLink:
         self._fail(why)
         _signal(process, signal.SIGKILL)
 
-    def _heard(self, line: bytes) -> bool:
+    def _handle_line(self, line: bytes) -> bool:
         """Handle a line and return whether it answers a request of ours. Raises LinkError."""
-        if messages := parsed(line):
+        if messages := parse_messages(line):
             return any([self._take(message) for message in messages])
         if line.strip():
             self._last_words = self._last_words or _words(line)
@@ -219,7 +219,7 @@ class StdioLink:
 
     def _take(self, message: Json) -> bool:
         if "method" not in message:
-            request_id = answers(message)
+            request_id = answered_id(message)
             answer = None if request_id is None else self._waiting.get(request_id)
             if answer is None or answer.done():
                 return False
@@ -235,7 +235,7 @@ class StdioLink:
                     hear(message["params"])
         return False
 
-    async def _overhear(self, words: asyncio.StreamReader) -> None:
+    async def _read_stderr(self, words: asyncio.StreamReader) -> None:
         """Log the process's standard error and keep its last line for error messages."""
         rest = b""
         with contextlib.suppress(OSError):
@@ -254,7 +254,7 @@ class StdioLink:
                 answer.set_exception(LinkError(self._end))
 
 
-async def _ended(process: asyncio.subprocess.Process) -> bool:
+async def _has_ended(process: asyncio.subprocess.Process) -> bool:
     try:
         await asyncio.wait_for(process.wait(), GRACE_S)
     except TimeoutError:

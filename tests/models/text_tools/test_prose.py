@@ -7,7 +7,7 @@ import time
 import unittest
 from typing import Any
 
-from server.models.text_tools.parser import properties, rescue, written
+from server.models.text_tools.parser import properties, read_whole_call, rescue
 
 from ..fakes import tool
 
@@ -32,7 +32,7 @@ class Rescue(unittest.TestCase):
         ):
             with self.subTest(text):
                 self.assertEqual(rescue(text, TOOLS), ONE)
-                self.assertEqual(written(text, TOOLS), ONE[0])
+                self.assertEqual(read_whole_call(text, TOOLS), ONE[0])
         self.assertEqual(rescue('{"tool": "time"}', TOOLS), [("time", "{}")])
 
     def test_behind_the_mark_of_a_model(self) -> None:

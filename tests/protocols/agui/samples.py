@@ -32,7 +32,7 @@ def of_agui(body: Json) -> None:
     try:
         accept.accept(given.session)
     except Problem as problem:
-        raise request.refused(problem, given) from None
+        raise request.problem_in_input(problem, given) from None
 
 
 HOSTILE: dict[str, tuple[Callable[[Json], None], Json]] = {

@@ -7,8 +7,8 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from server.protocols.agui.request import Given
-from server.protocols.agui.routes import cut, told
+from server.protocols.agui.request import AguiRequest
+from server.protocols.agui.routes import agui_events, cut_event
 from server.session import events
 from server.session.fold import fold
 from server.strict_json import loads
@@ -16,7 +16,7 @@ from server.types import Event
 
 Json = Any
 
-GIVEN = Given({}, "their-run", {"mine": 1}, {}, [], {})
+GIVEN = AguiRequest({}, "their-run", {"mine": 1}, {}, [], {})
 SESSION: Json = {"id": "t", "messages": [], "calls": {}, "interrupts": [], "rev": 0, "title": "T"}
 RUN: Any = {"id": "run_1"}
 
@@ -28,7 +28,7 @@ class Telling(unittest.TestCase):
     def told(self, event: Event) -> list[Json]:
         before = copy.deepcopy(event)
         fold(self.session, event)
-        found = told(event, self.session, GIVEN)
+        found = agui_events(event, self.session, GIVEN)
         self.assertEqual(event, before)  # it is the run's own
         return copy.deepcopy(found)
 
@@ -41,7 +41,7 @@ class Telling(unittest.TestCase):
 
     def test_a_thought_brings_the_time_of_its_message(self) -> None:
         start = events.think_start("r", "m", "reasoning", 7)[1]
-        (event,) = told(start, self.session, GIVEN)
+        (event,) = agui_events(start, self.session, GIVEN)
         self.assertEqual(event["metadata"]["yaa"].pop("at"), 7)
         self.assertEqual(event, start)
 
@@ -55,11 +55,11 @@ class Telling(unittest.TestCase):
             events.think_start("r", "m", "reasoning", 1)[0],
         ):
             with self.subTest(event["type"]):
-                self.assertEqual(told(event, self.session, GIVEN), [event])
+                self.assertEqual(agui_events(event, self.session, GIVEN), [event])
 
     def test_what_intake_filled_in_is_about_our_list(self) -> None:
         filled = events.messages_filled([{"op": "add", "path": "/0/id", "value": "x"}])
-        self.assertEqual(told(filled, self.session, GIVEN), [])
+        self.assertEqual(agui_events(filled, self.session, GIVEN), [])
 
     def test_a_message_is_marked_open_until_its_end(self) -> None:
         (start,) = self.told(events.text_start("m", 5))
@@ -116,7 +116,7 @@ class Telling(unittest.TestCase):
             (True, {"type": "success"}),
             (False, {"type": "success", "pendingToolCallIds": ["b"]}),
         ):
-            *_, found = told(end, self.session, replace(GIVEN, older=older))
+            *_, found = agui_events(end, self.session, replace(GIVEN, older=older))
             self.assertEqual(found["outcome"], outcome)
 
     def test_approvals_and_calls_of_the_application(self) -> None:
@@ -178,10 +178,10 @@ class Telling(unittest.TestCase):
             with self.subTest(outcome["type"]):
                 session: Any = {**self.session, "run": RUN, "interrupts": asked}
                 event = events.run_finished(session, "interrupted", "awaiting", [], 1)
-                self.assertEqual(told(event, session, GIVEN)[-1]["outcome"], outcome)
+                self.assertEqual(agui_events(event, session, GIVEN)[-1]["outcome"], outcome)
 
     def test_a_server_that_stops_says_so(self) -> None:
-        self.assertEqual(cut()["type"], "RUN_ERROR")
+        self.assertEqual(cut_event()["type"], "RUN_ERROR")
 
 
 if __name__ == "__main__":

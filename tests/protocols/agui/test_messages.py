@@ -189,7 +189,7 @@ class Ours(unittest.TestCase):
         answer = {"id": "1", "role": "assistant", "content": "Hi"}
         marks = {"meta": {"model": "m"}, "reasoning_details": [1]}
         found = {**answer, "meta": {"model": "m"}, "reasoning": {"text": "", "details": [1]}}
-        sealed = events.sealed(**marks)
+        sealed = events.encrypted_text(**marks)
         for value, metadata, wanted in (
             (sealed, {}, found),
             (
@@ -206,7 +206,7 @@ class Ours(unittest.TestCase):
             with self.subTest(str(value)[:60]):
                 self.assertEqual(made({**answer, "encryptedValue": value, **metadata}), [wanted])
         for extra in ({"s": "é"}, 5):
-            asked = call("c", encryptedValue=events.sealed(extra=extra))
+            asked = call("c", encryptedValue=events.encrypted_text(extra=extra))
             self.assertEqual(
                 made({**answer, "toolCalls": [asked]}),
                 [{**answer, "tool_calls": [call("c", extra=extra)]}],

@@ -48,7 +48,7 @@ WAITING: Json = {
 }
 
 
-def read(**changes: Any) -> request.Given:
+def read(**changes: Any) -> request.AguiRequest:
     return request.read(copy.deepcopy(WAITING | changes), "default")
 
 
@@ -159,7 +159,7 @@ class Reading(unittest.TestCase):
                 try:
                     accept.accept(given.session)
                 except Problem as problem:
-                    request.refusal(request.refused(problem, given))
+                    request.refusal(request.problem_in_input(problem, given))
         self.assertGreater(tried, 400)
 
 
@@ -293,16 +293,16 @@ class Refusing(unittest.TestCase):
                 told = Problem(
                     "session_invalid", f"{ours}: no", errors=[{"pointer": ours, "detail": "no"}]
                 )
-                found = request.refused(told, given)
+                found = request.problem_in_input(told, given)
                 self.assertEqual(found.errors, [{"pointer": theirs, "detail": "no"}])
                 self.assertEqual(found.detail, f"{theirs}: no")
 
     def test_an_agent_that_there_is_not_is_not_found(self) -> None:
-        problem = request.refused(Problem("agent_unknown", "no agent 'x'"), read())
+        problem = request.problem_in_input(Problem("agent_unknown", "no agent 'x'"), read())
         self.assertEqual((problem.status, problem.code), (404, "agent_unknown"))
         busy = Problem("busy", "later", headers={"Retry-After": "2"})
-        self.assertEqual(request.refused(busy, read()).status, 429)
-        self.assertEqual(request.refused(busy, read()).headers, {"Retry-After": "2"})
+        self.assertEqual(request.problem_in_input(busy, read()).status, 429)
+        self.assertEqual(request.problem_in_input(busy, read()).headers, {"Retry-After": "2"})
 
     def test_the_body_has_the_words_of_a_run_error(self) -> None:
         body = request.refusal(Problem("busy", "Later."))

@@ -14,7 +14,7 @@ from server.api.run_stream import Runs
 from server.errors import Problem
 from server.http import sse
 from server.protocols.agui.request import refusal
-from server.protocols.agui.routes import Agui
+from server.protocols.agui.routes import AguiHandler
 from server.session import events
 from server.telemetry import log
 
@@ -46,7 +46,7 @@ class Case(unittest.TestCase):
     def post(
         self, body: Any = INPUT, headers: Any = HEADERS, path: str = "/agui/coder"
     ) -> fakes.Call:
-        front = Agui(Runs(self.agent, LIMITS))
+        front = AguiHandler(Runs(self.agent, LIMITS))
         table = {("POST", "/agui/{agent}"): Route(front.post, refusal=refusal)}
         router = Router(table, front.post, Keys([{"name": "me", "key": "k"}]))
         call = fakes.Call("POST", path, headers, json.dumps(body).encode())

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.errors import Problem
 from server.protocols.autoai import routes
-from server.protocols.autoai.routes import Telling
+from server.protocols.autoai.routes import StreamTranslator
 from server.session import events as e
 from server.session.events import alias
 
@@ -89,18 +89,18 @@ class Bodies(unittest.TestCase):
         )
         for body, wanted in cases:
             with self.subTest(body):
-                self.assertEqual(routes.opening(body), wanted)
+                self.assertEqual(routes.opening_message(body), wanted)
         nothing: tuple[Json, ...] = ({}, {"messages": []})
         for more in nothing:
             with self.subTest(more), self.assertRaises(Problem) as caught:
-                routes.opening({"sessionId": "w", **more})
+                routes.opening_message({"sessionId": "w", **more})
             self.assertIn("Send all messages so far", caught.exception.detail)
             self.assertEqual(caught.exception.status, 400)
 
     def test_what_has_not_come_is_an_error(self) -> None:
         came = {"status": "resolved", "payload": {"content": 1}}
         session: Any = {"interrupts": [{**PENDING, "answer": came}, {**PENDING}, {**QUESTION}]}
-        routes.given_up(session, 30)
+        routes.give_up_waiting(session, 30)
         first, second, question = session["interrupts"]
         self.assertEqual(first["answer"], came)
         self.assertNotIn("answer", question)
@@ -129,16 +129,16 @@ class Bodies(unittest.TestCase):
             ({"messages": [HI]}, "/messages/0/role"),
         ):
             problem = Problem("session_invalid", "no", errors=errors)
-            told = routes.stream(body, []).in_body(problem)
+            told = routes.stream(body, []).place_in_body(problem)
             self.assertEqual(told.errors[0]["pointer"], place)
 
 
 class Told(unittest.TestCase):
     def told(self, run: list[Json], session: Any, step_ms: int = 1) -> list[Json]:
-        telling = Telling({"caller_shell": "shell"})
+        telling = StreamTranslator({"caller_shell": "shell"})
         found = []
         for number, event in enumerate(run):
-            found += telling.tell(event, alias(event), number * step_ms, session)
+            found += telling.translate(event, alias(event), number * step_ms, session)
         return found
 
     def test_a_run(self) -> None:

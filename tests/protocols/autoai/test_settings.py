@@ -27,15 +27,15 @@ class Renamed(unittest.TestCase):
                 self.assertEqual(own, {"server": {}})
                 (name,) = names
                 wanted = "f: autoai.react.max-steps is session.config.limits.max_steps here"
-                self.assertTrue(settings.problem(name, "f").startswith(wanted))
+                self.assertTrue(settings.key_problem(name, "f").startswith(wanted))
 
     def test_others(self) -> None:
         own, names = settings.split({"autoaix": 1, "autoai": {"web": {"enabled": True, "x": []}}})
         self.assertEqual((own, names), ({"autoaix": 1}, ["autoai.web.enabled", "autoai.web.x"]))
         for name in names:
-            self.assertIn(f"{name} is no setting here", settings.problem(name, "f"))
+            self.assertIn(f"{name} is no setting here", settings.key_problem(name, "f"))
         self.assertEqual(settings.split({"autoai": 5})[1], ["autoai"])
-        long = settings.problem("autoai." + "x" * 5000, "f")
+        long = settings.key_problem("autoai." + "x" * 5000, "f")
         self.assertLess(len(long), 250)
 
     def test_the_table_of_the_docs(self) -> None:

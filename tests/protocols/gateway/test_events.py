@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.protocols.gateway.events import Telling, asked, chat, reply
+from server.protocols.gateway.events import QueryTranslator, awaiting_events, chat, reply
 from server.session import events as e
 from server.session.events import alias
 from server.types import Event
@@ -39,8 +39,10 @@ def session(**more: Any) -> Any:
 
 
 def told(run: list[Event], at: Any, **more: Any) -> list[Json]:
-    telling = Telling(at, {"type": "request.query", "message": "hi"}, **{"new": False} | more)
-    return [each for event in run for each in telling.tell(event, alias(event), NOW)]
+    telling = QueryTranslator(
+        at, {"type": "request.query", "message": "hi"}, **{"new": False} | more
+    )
+    return [each for event in run for each in telling.translate(event, alias(event), NOW)]
 
 
 class Wording(unittest.TestCase):
@@ -135,9 +137,9 @@ class Wording(unittest.TestCase):
         other = {"messageId": "m", "toolCallId": "c", "toolCallName": "n", "delta": "x"}
         for name in set(e.ALIASES.values()) - silent:
             event = samples.get(name, other)
-            telling = Telling(session(), {"type": "request.query"}, new=False)
-            telling.tell(e.text_delta("m", "x"), "text.delta", NOW)
-            self.assertTrue(telling.tell(event, name, NOW), name)
+            telling = QueryTranslator(session(), {"type": "request.query"}, new=False)
+            telling.translate(e.text_delta("m", "x"), "text.delta", NOW)
+            self.assertTrue(telling.translate(event, name, NOW), name)
 
     def test_what_is_waited_for_is_asked_before_the_end(self) -> None:
         at = session(finish_reason="awaiting", interrupts=[INTERRUPT])
@@ -202,7 +204,7 @@ class Wording(unittest.TestCase):
         self.assertEqual(found["content"], "Hi")
         self.assertEqual([each["toolId"] for each in found["awaiting"]], ["c2"])
         self.assertEqual(found["session"], at)
-        self.assertEqual(asked(session()), [])
+        self.assertEqual(awaiting_events(session()), [])
 
     def test_one_answer_that_was_given_to_finish(self) -> None:
         silent = {"role": "assistant", "content": ""}

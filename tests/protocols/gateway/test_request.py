@@ -137,7 +137,7 @@ class Query(unittest.TestCase):
             ("/id", "/session/id"),
         ):
             problem = Problem("session_invalid", "no", errors=[{"pointer": ours, "detail": "d"}])
-            told = asked.in_body(problem)
+            told = asked.place_in_body(problem)
             self.assertEqual((told.errors[0]["pointer"], told.status), (theirs, 400), ours)
 
 
@@ -178,7 +178,7 @@ class Submit(unittest.TestCase):
         asked = routes.submit({"toolId": "c2", "payload": {}, "session": WAITING})
         at = "/interrupts/1/answer/payload/approved"
         problem = Problem("answer_invalid", "no", errors=[{"pointer": at, "detail": "d"}])
-        self.assertEqual(asked.in_body(problem).errors[0]["pointer"], "/payload/approved")
+        self.assertEqual(asked.place_in_body(problem).errors[0]["pointer"], "/payload/approved")
 
 
 class Waits(unittest.TestCase):
@@ -267,7 +267,7 @@ class Agents(unittest.TestCase):
             ("write_file", False),
             ("kind", False),
         ):
-            self.assertEqual(routes.tagged(listed, tag), found, tag)
+            self.assertEqual(routes.has_tag(listed, tag), found, tag)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def body(**fields: Any) -> Json:
     return {"model": "default", "messages": [USER]} | copy.deepcopy(fields)
 
 
-def read(**fields: Any) -> tuple[Json, chat.Wish]:
+def read(**fields: Any) -> tuple[Json, chat.ChatOptions]:
     return chat.read(body(**fields), TAKEN, lambda _: None)
 
 

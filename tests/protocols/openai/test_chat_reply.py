@@ -30,11 +30,11 @@ def last(messages: list[Json]) -> str:
 
 
 class Case(unittest.TestCase):
-    def read(self, fields: Json) -> tuple[Json, Callable[[Run], chat.Reply]]:
+    def read(self, fields: Json) -> tuple[Json, Callable[[Run], chat.ChatReply]]:
         document, wish = chat.read(body(**fields), SERVERS, lambda _: None)
 
-        def reply(run: Run) -> chat.Reply:
-            return chat.Reply(
+        def reply(run: Run) -> chat.ChatReply:
+            return chat.ChatReply(
                 run.session,
                 wish,
                 run_id=run.id,

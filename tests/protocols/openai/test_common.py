@@ -30,7 +30,7 @@ USER = {"role": "user", "content": "hi"}
 
 
 def paired(*messages: Json) -> tuple[list[Json], str]:
-    return common.paired(
+    return common.pair_results(
         (("messages", index), copy.deepcopy(each)) for index, each in enumerate(messages)
     )
 
@@ -140,7 +140,7 @@ class Carrier(unittest.TestCase):
         ):
             with self.subTest(call_id, own=own):
                 message = says(call(call_id), **({"yaa": own} if own else {}))
-                common.remembered(message, [call_id], kept.get)
+                common.recall_messages(message, [call_id], kept.get)
                 self.assertEqual(message.get("yaa"), found)
 
 
@@ -174,15 +174,15 @@ class Errors(unittest.TestCase):
             ("overloaded", 503),
         ):
             with self.subTest(code):
-                self.assertEqual(common.translated(Problem(code, "x")).status, status)
+                self.assertEqual(common.sdk_problem(Problem(code, "x")).status, status)
 
     def test_what_would_be_the_same_again_is_not_to_be_repeated(self) -> None:
         again = {"Retry-After": "1"}
         self.assertEqual(
-            common.translated(Problem("overloaded", "x", headers=again)).headers, again
+            common.sdk_problem(Problem("overloaded", "x", headers=again)).headers, again
         )
         self.assertEqual(
-            common.translated(Problem("sandbox_unavailable", "x")).headers,
+            common.sdk_problem(Problem("sandbox_unavailable", "x")).headers,
             {"x-should-retry": "false"},
         )
 

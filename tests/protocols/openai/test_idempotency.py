@@ -17,7 +17,7 @@ def named(
 ) -> Any:
     headers = {"idempotency-key": h["key"]} if "key" in h else {}
     headers |= {"x-stainless-retry-count": h["count"]} if "count" in h else {}
-    return routes.named(headers, who, path, body, streams=streams)
+    return routes.request_name(headers, who, path, body, streams=streams)
 
 
 class Naming(unittest.TestCase):
@@ -87,7 +87,7 @@ class GoingOn(unittest.TestCase):
         return found
 
     def test_what_is_kept_is_what_the_request_has_not(self) -> None:
-        kept = routes.kept(self.session(), 2)
+        kept = routes.kept_part(self.session(), 2)
         self.assertEqual([each["role"] for each in kept["messages"]], ["assistant"])
         self.assertLessEqual({"id", "calls", "run", "interrupts"}, kept.keys())
         self.assertEqual(kept.keys() & {"config", "tools", "agent", "ext"}, set())
@@ -95,13 +95,13 @@ class GoingOn(unittest.TestCase):
     def test_a_repetition_is_the_session_as_it_was(self) -> None:
         session = self.session()
         asked = {**self.REQUEST, "messages": [{**each} for each in self.REQUEST["messages"]]}
-        found = routes.resumed(asked, routes.kept(session, 2))
+        found = routes.resume_document(asked, routes.kept_part(session, 2))
         self.assertEqual(found["messages"][1].pop("id"), "u")  # what was spent on it stays spent
         self.assertEqual(found, session)
 
     def test_nothing_kept_is_nothing_lost(self) -> None:
         asked = {**self.REQUEST, "messages": [{"role": "tool", "content": "r"}]}
-        self.assertEqual(routes.resumed(asked, {"messages": []}), asked)
+        self.assertEqual(routes.resume_document(asked, {"messages": []}), asked)
 
     def test_what_was_said_is_told_again(self) -> None:
         session = self.session()
@@ -111,7 +111,7 @@ class GoingOn(unittest.TestCase):
             {"id": "e", "role": "error", "content": "oops"},
             {"id": "n", "role": "assistant", "content": "好"},
         ]
-        told = [(e["type"], e.get("delta")) for e in routes.retold(session["messages"][2:])]
+        told = [(e["type"], e.get("delta")) for e in routes.replay_events(session["messages"][2:])]
         self.assertEqual(
             told,
             [

@@ -34,7 +34,7 @@ class Case(unittest.TestCase):
         for run in RUNS:
             body = {"previous_response_id": before, "input": f"to {run}"}
             before = responses.response_id(run)
-            self.there[before] = responses.kept(body, [says(run), says(run, 1)])
+            self.there[before] = responses.kept_answer(body, [says(run), says(run, 1)])
 
     def earlier(self, name: str, most: int) -> tuple[Json, int] | None:
         self.fetched.append(name)
@@ -76,7 +76,7 @@ class Conversation(Case):
     def test_a_kept_input_may_name_items_itself(self) -> None:
         """So that what clients name is not kept again with each answer."""
         body = {"input": [user("x"), named(says("a1")), user("y")]}
-        self.there["resp_d4"] = responses.kept(body, [says("d4")])
+        self.there["resp_d4"] = responses.kept_answer(body, [says("d4")])
         found = self.texts(previous_response_id="resp_d4", input="now")
         self.assertEqual(found, ["x", "a1", "y", "d4", "now"])
 

@@ -15,7 +15,7 @@ from server.protocols.openai import response_store
 Json = dict[str, Any]
 
 
-def got(kept: response_store.Recent, owner: str, name: str) -> Json | None:
+def got(kept: response_store.ResponseStore, owner: str, name: str) -> Json | None:
     found = kept.fetch(owner, name, 1 << 30)
     return found[0] if found else None
 
@@ -25,14 +25,16 @@ class Case(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory())) / "responses"
         self.now = 1_000_000.0
 
-    def made(self, ttl_s: float = 60, max_bytes: int = 100_000) -> response_store.Recent:
-        return response_store.Recent(self.folder, ttl_s, max_bytes, clock=lambda: self.now)
+    def made(self, ttl_s: float = 60, max_bytes: int = 100_000) -> response_store.ResponseStore:
+        return response_store.ResponseStore(self.folder, ttl_s, max_bytes, clock=lambda: self.now)
 
-    def stored(self, kept: response_store.Recent, owner: str, name: str, value: Json) -> None:
+    def stored(
+        self, kept: response_store.ResponseStore, owner: str, name: str, value: Json
+    ) -> None:
         """Stored now, by the clock of the test; each a moment after the one before."""
         kept.store(owner, name, value)
         with contextlib.suppress(FileNotFoundError):
-            os.utime(kept._place(owner) / response_store._hashed(name), (self.now, self.now))
+            os.utime(kept._place(owner) / response_store._hash_name(name), (self.now, self.now))
         self.now += 0.001
 
     def files(self) -> list[Path]:

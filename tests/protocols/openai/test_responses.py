@@ -19,7 +19,7 @@ def nothing(name: str, most: int) -> None:
     """No answer is kept."""
 
 
-def read(**fields: Any) -> tuple[Json, responses.Wish]:
+def read(**fields: Any) -> tuple[Json, responses.ResponsesOptions]:
     body = {"model": "default", "input": "hi"} | copy.deepcopy(fields)
     return responses.read(body, TAKEN, {RECALLED: CARRIER}.get, nothing)
 

@@ -34,15 +34,17 @@ class Case(unittest.TestCase):
     def earlier(self, name: str, most: int) -> tuple[Json, int] | None:
         return (self.kept[name], 1) if name in self.kept else None
 
-    def read(self, fields: Json) -> tuple[Json, Callable[[Run], responses.Reply]]:
+    def read(self, fields: Json) -> tuple[Json, Callable[[Run], responses.ResponsesReply]]:
         body = {"model": "default", "input": "hi"} | fields
         document, wish = responses.read(
             body, frozenset(TOOLS) - {"weather"}, lambda _: None, self.earlier
         )
 
-        def reply(run: Run) -> responses.Reply:
+        def reply(run: Run) -> responses.ResponsesReply:
             first = run.first_message
-            self.reply = responses.Reply(run.session, wish, run_id=run.id, first_message=first)
+            self.reply = responses.ResponsesReply(
+                run.session, wish, run_id=run.id, first_message=first
+            )
             return self.reply
 
         return document, reply
@@ -199,7 +201,7 @@ class Mixed(Case):
             with self.subTest(name):
                 self.setUp()
                 _, first = self.whole(tools=[WEATHER])
-                assert (lasting := self.reply.lasting())
+                assert (lasting := self.reply.answer_to_store())
                 self.kept = dict([json.loads(json.dumps(lasting))])
                 self.assertEqual(list(self.kept), [first["id"]])
                 answer = result | {"call_id": first["output"][-1]["call_id"]}
@@ -215,16 +217,16 @@ class Mixed(Case):
                 self.assertEqual(sum(self.front.counts.values()), 1)
                 said = [each["content"] for each in self.front.model.requests[-1]]
                 self.assertEqual(said.count("One moment."), 1)
-                assert (lasting := self.reply.lasting())
+                assert (lasting := self.reply.answer_to_store())
                 self.assertEqual(lasting[1]["input"], asked["input"])
 
     def test_what_failed_or_must_not_be_kept_is_not(self) -> None:
         self.whole(lambda _: [("error", "no")])
-        self.assertIsNone(self.reply.lasting())
+        self.assertIsNone(self.reply.answer_to_store())
         self.whole(lambda _: [("text", "a")], store=False)
-        self.assertIsNone(self.reply.lasting())
+        self.assertIsNone(self.reply.answer_to_store())
         self.whole(lambda _: [("text", "a")])
-        self.assertIsNotNone(self.reply.lasting())
+        self.assertIsNotNone(self.reply.answer_to_store())
 
     def test_the_session_for_those_who_ask(self) -> None:
         _, found = self.whole(yaa={"session": True})

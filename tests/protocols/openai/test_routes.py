@@ -445,7 +445,7 @@ class Owners(unittest.TestCase):
             api._recent = files
             api._recall(call)("call")
             api._earlier(call)("resp", 1)
-            asyncio.run(api._turn(call, {"messages": []}, streams=False))
+            asyncio.run(api._attempt_of(call, {"messages": []}, streams=False))
             where = [place for place, _ in asked]
             self.assertEqual(where, [place(owner), owner, place(owner)])
             names.add(asked[-1][1])

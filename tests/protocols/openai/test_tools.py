@@ -19,11 +19,11 @@ class Offered(unittest.TestCase):
     def test_a_name_the_server_has_is_spelled_otherwise(self) -> None:
         place = ("tools", 0, "function")
         offered = offer([(place, {"name": "shell"}), (place, {"name": "mine"})], {"shell"})
-        self.assertEqual([each["name"] for each in offered.declared], ["caller_shell", "mine"])
+        self.assertEqual([each["name"] for each in offered.declarations], ["caller_shell", "mine"])
         self.assertEqual(offered.outer["caller_shell"], "shell")
-        self.assertEqual(offered.chosen("shell").choice, "caller_shell")
-        self.assertEqual(len(offered.chosen("auto", ["mine"]).declared), 1)
-        self.assertEqual(offered.chosen("none").declared, ())
+        self.assertEqual(offered.restrict("shell").choice, "caller_shell")
+        self.assertEqual(len(offered.restrict("auto", ["mine"]).declarations), 1)
+        self.assertEqual(offered.restrict("none").declarations, ())
 
     def test_what_no_model_could_be_offered(self) -> None:
         place = ("tools", 0, "function")

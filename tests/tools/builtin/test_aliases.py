@@ -57,7 +57,7 @@ class Bash(Case):
         return box.verdict(self.session, self.call("bash", {"command": command}))
 
     def offered(self, box: Toolbox) -> set[str]:
-        return {tool["function"]["name"] for tool in box.declared(self.session)}
+        return {tool["function"]["name"] for tool in box.declarations(self.session)}
 
     def test_only_for_an_agent_that_names_it(self) -> None:
         box = self.toolbox()

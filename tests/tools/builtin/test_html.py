@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import unittest
 
-from server.tools.builtin.html import decoded, readable
+from server.tools.builtin.html import decode_document, readable
 from server.tools.tool import Context
 
 CTX = Context({}, lambda _: None)
@@ -58,7 +58,7 @@ class Pages(unittest.TestCase):
         ]
         for data, kind, found in cases:
             with self.subTest(kind):
-                self.assertTrue(decoded(data, kind).endswith(found))
+                self.assertTrue(decode_document(data, kind).endswith(found))
 
 
 if __name__ == "__main__":

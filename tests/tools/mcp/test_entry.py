@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from server.config import ConfigError, load
-from server.tools.mcp.servers import allowed, identity, usable
+from server.tools.mcp.servers import identity, is_allowed, normalize_entry
 from server.tools.tool import ToolError
 
 Json = dict[str, Any]
@@ -88,7 +88,7 @@ class Pasted(unittest.TestCase):
     def test_what_people_paste_is_usable(self) -> None:
         for entry in pasted():
             with self.subTest(entry):
-                found = usable(entry)
+                found = normalize_entry(entry)
                 self.assertEqual("command" in found, "command" in entry)
                 self.assertEqual(found.get("args"), entry.get("args"))
                 self.assertEqual(found.get("env"), entry.get("env"))
@@ -105,12 +105,12 @@ class Pasted(unittest.TestCase):
             ({"command": "x", "alwaysAllow": ["a"], "autoApprove": ["*"]}, {"command": "x"}),
         ):
             with self.subTest(written):
-                self.assertEqual(usable(written), wanted)
+                self.assertEqual(normalize_entry(written), wanted)
 
     def test_what_cannot_be_used_is_said(self) -> None:
         for entry, part in REFUSED:
             with self.subTest(entry), self.assertRaises(ToolError) as caught:
-                usable(entry)
+                normalize_entry(entry)
             self.assertIn(part, str(caught.exception))
 
 
@@ -165,7 +165,7 @@ class Words(unittest.TestCase):
         ]
         for entry, name, wanted in cases:
             with self.subTest(entry):
-                self.assertEqual(allowed(name, entry), wanted)
+                self.assertEqual(is_allowed(name, entry), wanted)
 
     def test_which_entries_share_a_process(self) -> None:
         one: Json = {"command": "x", "args": ["a"], "env": {"K": "v"}}

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from server.http.client import Client
-from server.tools.base import Question
-from server.tools.mcp.servers import Servers
+from server.tools.base import ToolQuestion
+from server.tools.mcp.servers import McpServers
 from server.tools.runner import Outcome
 
 from ...fakes import call_server
@@ -98,10 +98,10 @@ class Case(unittest.IsolatedAsyncioTestCase):
         self.client = Client()
         self.addAsyncCleanup(self.client.close)
 
-    async def servers(self, peer: Peer, **more: Any) -> tuple[Servers, list[Any]]:
+    async def servers(self, peer: Peer, **more: Any) -> tuple[McpServers, list[Any]]:
         url = await peer.start()
         self.addCleanup(peer.server.close)
-        servers = Servers({"s": {"url": url, "headers": {"X-Key": "k"}, **more}}, self.client)
+        servers = McpServers({"s": {"url": url, "headers": {"X-Key": "k"}, **more}}, self.client)
         tools: list[Any] = []
         await servers.load(lambda _, listed: tools.extend(listed))
         self.addAsyncCleanup(servers.close)
@@ -229,7 +229,7 @@ class Modern(Case):
         asked = {"q": {"method": "elicitation/create", "params": form}}
         result = {"resultType": "input_required", "inputRequests": asked, "requestState": "s"}
         found, _ = await self.call(lambda m: whole(m, result))
-        self.assertIsInstance(found[-1], Question)
+        self.assertIsInstance(found[-1], ToolQuestion)
         self.assertEqual(found[-1].input["state"], "s")
 
     async def test_streams_that_never_end(self) -> None:

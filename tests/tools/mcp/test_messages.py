@@ -9,12 +9,12 @@ from server.tools.mcp.peer import (
     MAX_BATCH,
     LinkError,
     RpcError,
-    answers,
+    answered_id,
     header_params,
     header_places,
     header_value,
     is_progress,
-    parsed,
+    parse_messages,
     reply_to,
     result_of,
 )
@@ -24,12 +24,12 @@ class Messages(unittest.TestCase):
     def test_what_is_none(self) -> None:
         for text in ("", "5", "[1]", "{", "null", "[" * 100_000, b"\xff\xfe", b'{"a":"\xff"}'):
             with self.subTest(text[:20]):
-                self.assertEqual(parsed(text), [])
+                self.assertEqual(parse_messages(text), [])
 
     def test_batches(self) -> None:
-        self.assertEqual(parsed('[{"id":1},5,{"id":2}]'), [{"id": 1}, {"id": 2}])
-        self.assertEqual(len(parsed("[" + "{}," * (MAX_BATCH - 1) + "{}]")), MAX_BATCH)
-        self.assertEqual(parsed("[" + "{}," * MAX_BATCH + "{}]"), [], "a flood")
+        self.assertEqual(parse_messages('[{"id":1},5,{"id":2}]'), [{"id": 1}, {"id": 2}])
+        self.assertEqual(len(parse_messages("[" + "{}," * (MAX_BATCH - 1) + "{}]")), MAX_BATCH)
+        self.assertEqual(parse_messages("[" + "{}," * MAX_BATCH + "{}]"), [], "a flood")
 
     def test_what_answers_a_request(self) -> None:
         cases: list[tuple[Any, int | None]] = [(3, 3), ("3", 3), (3.0, 3), (3.5, None)]
@@ -37,16 +37,16 @@ class Messages(unittest.TestCase):
         cases += [(float("nan"), None), (float("inf"), None), ("", None)]
         for told, wanted in cases:
             with self.subTest(told):
-                self.assertEqual(answers({"id": told}), wanted)
-        self.assertIsNone(answers({"id": 3, "method": "ping"}))
+                self.assertEqual(answered_id({"id": told}), wanted)
+        self.assertIsNone(answered_id({"id": 3, "method": "ping"}))
 
     def test_lenient_where_others_are(self) -> None:
         for text in (b'{"a":"\\ud83d"}', b'{"a":1,"a":2}', '{"a":NaN}'):
             with self.subTest(text):
-                self.assertEqual(len(parsed(text)), 1)
+                self.assertEqual(len(parse_messages(text)), 1)
 
     def test_too_deep_is_an_error_answer(self) -> None:
-        (message,) = parsed('{"id":3,"result":' + '{"a":' * 200 + "1" + "}" * 201)
+        (message,) = parse_messages('{"id":3,"result":' + '{"a":' * 200 + "1" + "}" * 201)
         self.assertEqual(message["id"], 3)
         with self.assertRaisesRegex(RpcError, "deeper"):
             result_of(message)

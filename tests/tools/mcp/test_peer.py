@@ -163,16 +163,16 @@ class Listed(Case):
             with self.subTest(era=era, ttl_ms=ttl_ms):
                 link = Link(tools_list={"tools": [], "ttlMs": ttl_ms})
                 peer = self.peer(link, era)
-                self.assertTrue(peer.due, "never listed")
+                self.assertTrue(peer.is_due, "never listed")
                 await peer.tools()
-                self.assertFalse(peer.due)
+                self.assertFalse(peer.is_due)
                 link.changed = True
-                self.assertTrue(peer.due, "it said so")
+                self.assertTrue(peer.is_due, "it said so")
                 await peer.tools()
                 self.now += (seconds or 1e9) - 1
-                self.assertFalse(peer.due)
+                self.assertFalse(peer.is_due)
                 self.now += 1
-                self.assertEqual(peer.due, seconds is not None)
+                self.assertEqual(peer.is_due, seconds is not None)
 
     async def test_not_while_it_is_left_alone(self) -> None:
         link = Link(tools_list=LinkError("no"))
@@ -182,11 +182,11 @@ class Listed(Case):
                 await peer.tools()
             self.now += FRESH_S
         link.changed = True
-        self.assertTrue(peer.due)
+        self.assertTrue(peer.is_due)
         with self.assertRaises(LinkError):
             await peer.tools()
         link.changed = True
-        self.assertFalse(peer.due)
+        self.assertFalse(peer.is_due)
 
     async def test_pages(self) -> None:
         def page(params: Json) -> Json:

@@ -8,12 +8,12 @@ from typing import Any
 
 from server.http.client import Client
 from server.schema.validate import check_schema
-from server.tools.mcp.result import answered, outcome_of, question_of
-from server.tools.mcp.servers import Servers, legal_name, tool_of
+from server.tools.mcp.result import answer_params, outcome_of, question_of
+from server.tools.mcp.servers import McpServers, legal_name, tool_of
 from server.tools.tool import ToolError
 
 OBJECT: dict[str, Any] = {"type": "object"}
-SERVERS = Servers({}, Client())
+SERVERS = McpServers({}, Client())
 
 
 class Tools(unittest.TestCase):
@@ -140,7 +140,7 @@ class Questions(unittest.TestCase):
         question = question_of(self.ask(a=self.form("A?")))
         self.assertEqual(question["message"], "A?")
         self.assertEqual(
-            answered({**question, "answer": {"n": 1}}),
+            answer_params({**question, "answer": {"n": 1}}),
             {
                 "inputResponses": {"a": {"action": "accept", "content": {"n": 1}}},
                 "requestState": "s",
@@ -150,23 +150,23 @@ class Questions(unittest.TestCase):
     def test_a_refusal(self) -> None:
         question = question_of(self.ask(a=self.form("A?"), b=self.form("B?")))
         for how in ("decline", "cancel"):
-            told = answered({**question, "refused": how, "answer": {"a": 1}})
+            told = answer_params({**question, "refused": how, "answer": {"a": 1}})
             wanted = {"a": {"action": how}, "b": {"action": how}}
             self.assertEqual(told, {"inputResponses": wanted, "requestState": "s"})
-        odd = answered({**question, "refused": "accept"})["inputResponses"]["a"]
+        odd = answer_params({**question, "refused": "accept"})["inputResponses"]["a"]
         self.assertEqual(odd, {"action": "accept", "content": {}})
 
     def test_several_become_one(self) -> None:
         question = question_of(self.ask(a=self.form("A?"), b=self.form("B?")))
         self.assertEqual(question["message"], "A?\nB?")
         self.assertEqual(question["response_schema"]["required"], ["a", "b"])
-        told = answered({**question, "answer": {"a": {"n": 1}, "b": {}}})["inputResponses"]
+        told = answer_params({**question, "answer": {"a": {"n": 1}, "b": {}}})["inputResponses"]
         self.assertEqual(told["a"]["content"], {"n": 1})
         self.assertEqual(told["b"]["content"], {})
 
     def test_none_is_asking_again(self) -> None:
         question = question_of({"requestState": "s"})
-        self.assertEqual((question["keys"], answered(question)), ([], {"requestState": "s"}))
+        self.assertEqual((question["keys"], answer_params(question)), ([], {"requestState": "s"}))
 
     def test_what_no_person_can_answer(self) -> None:
         for result in (

@@ -15,13 +15,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from server.agent.call_decisions import plan
+from server.agent.call_decisions import plan_call
 from server.config import Config
 from server.http.client import Client
 from server.session.call_actions import Ask, Execute, Reply
 from server.session.fold import fold
 from server.tools.mcp.peer import Peer
-from server.tools.mcp.servers import Server, Servers, progress_line
+from server.tools.mcp.servers import McpServer, McpServers, progress_line
 from server.tools.mcp.stdio import INHERITED, Launch, StdioLink
 from server.tools.toolbox import Toolbox
 
@@ -61,7 +61,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         return toolbox
 
     def names(self, toolbox: Toolbox) -> list[str]:
-        offered = [tool["function"]["name"] for tool in toolbox.declared(self.session)]
+        offered = [tool["function"]["name"] for tool in toolbox.declarations(self.session)]
         return [name for name in offered if name.startswith("mcp__")]
 
     async def call(self, toolbox: Toolbox, name: str, entry: Any = None, **args: Any) -> Any:
@@ -131,7 +131,7 @@ class Listed(Case):
 
     async def test_one_that_is_fetched_first_costs_a_start_no_more_than_that(self) -> None:
         listed: list[str] = []
-        servers = Servers({"s": self.entry("legacy", "late")}, Client(), patience_s=0.1)
+        servers = McpServers({"s": self.entry("legacy", "late")}, Client(), patience_s=0.1)
         self.addAsyncCleanup(servers.close)
         await servers.load(lambda name, tools: listed.append(name))
         self.assertEqual(listed, [])
@@ -264,7 +264,7 @@ class Asked(Case):
     def planned(self, toolbox: Toolbox, call: Any) -> Any:
         """What is done about the call by a host that has begun whatever it is asked about."""
         message: Any = {"tool_calls": [call]}
-        return plan(self.session, toolbox, (), call, message, False, lambda *_: True)
+        return plan_call(self.session, toolbox, (), call, message, False, lambda *_: True)
 
     async def waiting(self, toolbox: Toolbox) -> tuple[Any, Ask]:
         """The call, approved and run, and what it asks."""
@@ -490,7 +490,7 @@ class Words(unittest.TestCase):
         ):
             with self.subTest(entry):
                 peer = Peer(StdioLink("s", Launch("x")))
-                self.assertEqual(Server("s", entry, peer).credentials(), found)
+                self.assertEqual(McpServer("s", entry, peer).credentials(), found)
 
     def test_progress(self) -> None:
         for params, line in (
@@ -506,7 +506,7 @@ class Words(unittest.TestCase):
                 self.assertEqual(progress_line(params), line)
 
     def test_no_servers(self) -> None:
-        asyncio.run(Servers({}, Client()).load(lambda name, tools: self.fail(name)))
+        asyncio.run(McpServers({}, Client()).load(lambda name, tools: self.fail(name)))
 
 
 if __name__ == "__main__":
