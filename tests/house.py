@@ -32,7 +32,7 @@ NOUNS = set(
     " intent comment environment down own known field child world build hold old bold cold word"
     " record standard board guard card third discard keyword forward need feed seed speed"
     " attachment fingerprint traceparent complement component constant count endpoint framing"
-    " finding anything forwarding tracing opening fold mount harden shorten widen"
+    " grant reasoning finding anything forwarding tracing opening fold mount harden shorten widen"
     " required unevaluated".split()  # keywords of JSON Schema
 )
 
@@ -54,7 +54,7 @@ def first_word(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
 
 
 def is_imperative(word: str) -> bool:
-    return bool(word) and word not in NO_VERBS and not re.search(r"(s|ed|ing)$", word)
+    return bool(word) and word not in NO_VERBS and not re.search(r"((?<!s)s|ed|ing)$", word)
 
 
 def lines() -> list[str]:

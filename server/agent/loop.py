@@ -74,7 +74,7 @@ def monotonic_ms() -> int:
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedSession:
     """A session that may run, the definition of its agent, and the opening events of its run."""
 
     session: Session
@@ -129,7 +129,7 @@ class BaseAgent:
         """Return a run of this document. Raises Problem if it is refused."""
         return self.begin(self.accept(document, owner), key, owner, resumed)
 
-    def accept(self, document: Any, owner: str = "") -> Accepted:
+    def accept(self, document: Any, owner: str = "") -> AcceptedSession:
         """Return a checked document, which belongs to the run from now on. Raises Problem.
 
         Without other side effects, and slow for a large document: may run in a thread. `owner` as
@@ -146,10 +146,15 @@ class BaseAgent:
             session, self.defaults, agent, run_id, now, ids, host, remarks
         )
         opening[1:1] = told
-        return Accepted(session, agent, opening)
+        return AcceptedSession(session, agent, opening)
 
     def begin(
-        self, accepted: Accepted, key: str = "", owner: str = "", resumed: str = "", size: int = 0
+        self,
+        accepted: AcceptedSession,
+        key: str = "",
+        owner: str = "",
+        resumed: str = "",
+        size: int = 0,
     ) -> Run:
         """Return the run of an accepted document. Raises Problem.
 

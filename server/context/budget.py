@@ -210,11 +210,11 @@ def estimator(texts: Sequence[str], costs: Costs = ANY) -> Estimate:
         script: sum(few) / len(few) for script, few in found.items() if len(few) >= LEAST_WINDOWS
     }
 
-    def scaled(text: str) -> int:
+    def scale(text: str) -> int:
         size = _bytes(text)
         return round(size * rates.get(round(size / (len(text) or 1)), every))
 
-    return scaled
+    return scale
 
 
 def _bytes(text: str) -> int:

@@ -80,11 +80,11 @@ class Process(ABC):
 
     @property
     @abstractmethod
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Return whether it is there for further calls."""
 
     @property
-    def refused(self) -> tuple[str, ...]:
+    def refused_hosts(self) -> tuple[str, ...]:
         """Return the hosts that its network refused."""
         return ()
 
@@ -159,7 +159,7 @@ class PlainProcess(Process):
         await asyncio.shield(asyncio.to_thread(write_all, pipe, data, last=last))
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Return whether it is there for further calls."""
         return self._process is not None and self._process.poll() is None
 
@@ -249,12 +249,12 @@ class SandboxedProcess(Process):
             await self._proxy.open()
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Return whether it is there for further calls."""
         return not self._messages.ended.done()
 
     @property
-    def refused(self) -> tuple[str, ...]:
+    def refused_hosts(self) -> tuple[str, ...]:
         """Return the hosts that the proxy refused."""
         return tuple(self._proxy.refused) if self._proxy else ()
 

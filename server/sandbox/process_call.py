@@ -180,7 +180,7 @@ class ProcessCall:
                 "max_rss_kb": end.get("max_rss_kb", 0),
             },
             network=process.network,
-            refused=process.refused,
+            refused=process.refused_hosts,
         )
         if breach := self._breach or end.get("breach"):
             return self._at_limit(ended, breach)

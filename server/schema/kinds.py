@@ -40,7 +40,7 @@ class Misfit(NamedTuple):
         """Return it as an error of a response: {"pointer", "detail"}."""
         detail = self.wanted
         if self.value is not NOTHING:
-            detail = f"expected {self.wanted}, got {shown(self.value)}"
+            detail = f"expected {self.wanted}, got {show_value(self.value)}"
         return {"pointer": pointer(*self.place), "detail": detail}
 
 
@@ -132,7 +132,7 @@ def collect(value: Any, kind: Kind, place: Place, found: Misfits) -> None:
         kind.more(value, place, found)
 
 
-def shown(value: Any) -> str:
+def show_value(value: Any) -> str:
     """Return a value as shown in an error: short scalars as they are, else kind or beginning."""
     if isinstance(value, str):
         return f'"{value[:MAX_SHOWN]}…"' if len(value) > MAX_SHOWN else f'"{value}"'
@@ -221,7 +221,7 @@ def number(
     return leaf(_optional(fits, none), words, schema)
 
 
-def matching(form: str, words: str) -> Kind:
+def text_like(form: str, words: str) -> Kind:
     """Return the strings that match a regular expression as a whole."""
     whole = re.compile(form)
     schema = {"type": "string", "pattern": f"^(?:{form})$"}
@@ -310,7 +310,7 @@ def as_one(kind: Kind, words: str) -> Kind:
     return replace(kind, fits=kind.holds, words=words)
 
 
-def limited(kind: Kind, most: int) -> Kind:
+def with_limit(kind: Kind, most: int) -> Kind:
     """Return the same kind with so many members or items at most."""
 
     def holds(value: Any) -> bool:

@@ -267,7 +267,7 @@ _LIMITS = _object(
         "At a limit", "summarize: the model says how far it came; stop: nothing.", ON_LIMIT
     ),
     tool=replace(
-        kinds.limited(NUMBERS, MOST["config/limits/tool"]),
+        kinds.with_limit(NUMBERS, MOST["config/limits/tool"]),
         form=_TOOL_LIMITS.form,
         fields=_TOOL_LIMITS.fields,  # the same kind of numbers
     ),
@@ -340,7 +340,7 @@ CONFIG = _object(
     yaa=_YAA,
     limits=_LIMITS,
     context=_CONTEXT,
-    prompt=kinds.limited(_PROMPT, MOST["config/prompt"]),
+    prompt=kinds.with_limit(_PROMPT, MOST["config/prompt"]),
     tool=with_title(
         kinds.object_of(each=_TOOL), "Tools", "Rules of this session for single tools, by name."
     ),
@@ -348,7 +348,7 @@ CONFIG = _object(
         kinds.object_of(
             {
                 "limits": kinds.OBJECT,
-                "tools": kinds.limited(ANY, MOST["config/agent/tools"]),
+                "tools": kinds.with_limit(ANY, MOST["config/agent/tools"]),
             }
         ),
         "Agent of the session",

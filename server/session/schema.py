@@ -22,9 +22,9 @@ from ..schema.kinds import (
     Misfit,
     Misfits,
     Place,
-    limited,
     misfits,
-    shown,
+    show_value,
+    with_limit,
 )
 from .config_schema import CONFIG, COUNT, LIMIT, NUMBER, NUMBERS, POSITIVE, TEXT_OR_NONE, TEXTS
 from .limits import MOST
@@ -131,7 +131,7 @@ MESSAGE = {
     "content": replace(
         _CONTENT, holds=lambda value: isinstance(value, str) or _CONTENT.holds(value)
     ),
-    "tool_calls": limited(kinds.list_of(_TOOL_CALL, none=True), MOST["messages/*/tool_calls"]),
+    "tool_calls": with_limit(kinds.list_of(_TOOL_CALL, none=True), MOST["messages/*/tool_calls"]),
     "tool_call_id": _ID,
     "name": TEXT_OR_NONE,
     "reasoning": kinds.as_one(kinds.object_of({"text": TEXT}), "an object with a text"),
@@ -178,7 +178,7 @@ INTERRUPT = {
 _INTERRUPT = kinds.object_of(INTERRUPT, ("id", "reason"))
 GRANT = {
     "tool": _TOOL_NAME,
-    "match": limited(
+    "match": with_limit(
         kinds.as_one(
             kinds.object_of(each=kinds.text(most=MAX_PATTERN)),
             f"an object of patterns of at most {MAX_PATTERN} characters",
@@ -237,19 +237,19 @@ TOP = {
     "startTime": TEXT_OR_NONE,
     "character": TEXT_OR_NONE,
     "status": kinds.one_of(*STATUSES, aliases=STATUS_ALIASES, none=True),
-    "messages": limited(kinds.list_of(_MESSAGE), MOST["messages"]),
+    "messages": with_limit(kinds.list_of(_MESSAGE), MOST["messages"]),
     "config": CONFIG,
     "version": POSITIVE,
     "rev": COUNT,
     "agent": TEXT,
     "finish_reason": TEXT_OR_NONE,
     "calls": kinds.object_of(each=kinds.object_of(CALL, ("state",))),
-    "interrupts": limited(kinds.list_of(_INTERRUPT), MOST["interrupts"]),
-    "grants": limited(kinds.list_of(_GRANT), MOST["grants"]),
+    "interrupts": with_limit(kinds.list_of(_INTERRUPT), MOST["interrupts"]),
+    "grants": with_limit(kinds.list_of(_GRANT), MOST["grants"]),
     "context": kinds.object_of(CONTEXT),
-    "tools": limited(kinds.list_of(kinds.object_of(CLIENT_TOOL, ("name",))), MOST["tools"]),
+    "tools": with_limit(kinds.list_of(kinds.object_of(CLIENT_TOOL, ("name",))), MOST["tools"]),
     "environment": TEXTS,
-    "plan": kinds.object_of({"tasks": limited(ANY, MOST["plan/tasks"])}),
+    "plan": kinds.object_of({"tasks": with_limit(ANY, MOST["plan/tasks"])}),
     "usage": kinds.object_of(USAGE),
     "run": OBJECT,
     "ext": OBJECT,
@@ -282,7 +282,7 @@ def _repeated(document: Mapping[str, Any]) -> Iterator[Misfit]:
         for index, item in enumerate(items):
             if (own := item.get("id")) is not None:
                 if own in seen:
-                    said = f"the id {shown(own)} was used before; ids are unique in {name}"
+                    said = f"the id {show_value(own)} was used before; ids are unique in {name}"
                     yield Misfit((name, index, "id"), said)
                 seen.add(own)
     call_ids: set[str] = set()
@@ -295,7 +295,7 @@ def _repeated(document: Mapping[str, Any]) -> Iterator[Misfit]:
         for number, call in enumerate(message.get("tool_calls") or ()):
             if call["id"] in call_ids:
                 place = ("messages", index, "tool_calls", number, "id")
-                said = f"the call id {shown(call['id'])} was used before; call ids are unique"
+                said = f"the call id {show_value(call['id'])} was used before; call ids are unique"
                 yield Misfit(place, f"{said} in a session")
             call_ids.add(call["id"])
     if (left := len(call_ids - results)) > MAX_OPEN_CALLS:

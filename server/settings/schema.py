@@ -24,11 +24,11 @@ from ..schema.kinds import (
     either,
     leaf,
     list_of,
-    matching,
     misfits,
     number,
     object_of,
     one_of,
+    text_like,
 )
 from ..session.limits import APIS, LIMITS, NETWORKS, TOOL_MODES, TOOL_SECONDS, TOOL_SIZES
 from ..telemetry import log, redact
@@ -85,7 +85,7 @@ MODEL: dict[str, Kind] = {
 }
 PROVIDER = MODEL | {"models": _list(either(TEXT, object_of(MODEL, each=ANY)))}
 
-FORWARD = matching(
+FORWARD = text_like(
     forwarding.NAME,
     "a header that callers send, such as X-User-Id, or cookie:NAME; none that belongs to the"
     " message, its way, or this server",
@@ -116,12 +116,12 @@ MODULES = {
     "stateful": FLAG,
 }
 
-RATE = matching("|[1-9][0-9]{0,8}/([1-9][0-9]*)?[smhd]", 'a rate such as "100/1m", or "" for none')
+RATE = text_like("|[1-9][0-9]{0,8}/([1-9][0-9]*)?[smhd]", 'a rate such as "100/1m", or "" for none')
 # As browsers send it (RFC 6454 section 7): no slash after the port.
-ORIGIN = matching(
+ORIGIN = text_like(
     r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+", "an origin such as https://example.org, or *"
 )
-HOST = matching(
+HOST = text_like(
     r"[A-Za-z0-9._-]*[A-Za-z0-9_-]|[0-9a-fA-F:.]+",
     "a name such as me.lan, without scheme and port",
 )

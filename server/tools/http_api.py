@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote, urlencode
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..schema.inline import inline
-from ..schema.kinds import FLAG, TEXT, matching, object_of, one_of, text
+from ..schema.kinds import FLAG, TEXT, object_of, one_of, text, text_like
 from ..settings import forwarding
 from ..settings.schema import problems
 from ..strict_json import JSONError, dumps, loads
@@ -312,7 +312,7 @@ ENTRY = object_of(  # of `tools`
     {
         **dict.fromkeys(("name", "method"), TEXT),
         "description": text("a string or null", none=True),
-        "path": matching(r"/[\s\S]*", "a path that begins with /"),
+        "path": text_like(r"/[\s\S]*", "a path that begins with /"),
         "parameters": object_of(each=_PARAMETER, none=True),
         **dict.fromkeys(HINTS, FLAG),
     },

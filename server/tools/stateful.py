@@ -131,7 +131,7 @@ class KeptProcesses:
                 self._end(key, "the session went on from another place")
             elif held.stamp != stamp:
                 self._end(key, "its code, its limits or its network have changed")
-            elif not held.process.running:
+            elif not held.process.is_running:
                 self._end(key, "its process ended between two calls")
             else:
                 return held, ""

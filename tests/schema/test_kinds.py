@@ -26,14 +26,14 @@ KINDS: dict[str, Kind] = {
     "number": kinds.number("", most=math.inf, none=True),
     "flag": FLAG,
     "choice": kinds.one_of("a", aliases=("abc",), none=True),
-    "pattern": kinds.matching("a|[0-9]+", ""),
+    "pattern": kinds.text_like("a|[0-9]+", ""),
     "object": OBJECT,
     "point": POINT,
     "tree": TREE,
     "list": kinds.list_of(TEXT, none=True),
     "either": kinds.either(TEXT, POINT),
     "as one": kinds.as_one(kinds.list_of(COUNT), ""),
-    "limited": kinds.limited(ANY, 2),
+    "limited": kinds.with_limit(ANY, 2),
 }
 
 
