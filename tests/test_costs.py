@@ -22,10 +22,9 @@ from server.api.body import inflate
 from server.errors import Problem
 from server.http import parser, sse
 from server.http.parser import Framing
-from server.schema.compile import UnresolvedReference
+from server.schema.compile import UnresolvedReference, inline
 from server.schema.convert import parse
-from server.schema.example import example
-from server.schema.inline import inline
+from server.schema.generate import example
 from server.schema.portable import portable
 from server.schema.regex import Pattern, PatternError
 from server.schema.repair import repair
@@ -321,7 +320,9 @@ class Masking(unittest.TestCase):
 
 
 def is_late(value: Any) -> bool:
-    return hasattr(value, "cache_info") and value.__module__ == "server.telemetry.redact"
+    if not hasattr(value, "cache_parameters") or value.__module__ != "server.telemetry.redact":
+        return False
+    return value.cache_parameters()["maxsize"] is None
 
 
 def beginnings(pattern: str, flags: int) -> set[str]:

@@ -290,6 +290,8 @@ def finish_text(messages: Sequence[Message], *, said: bool) -> str:
 def rewritten_texts(session: Session, event: Event) -> Iterator[tuple[str, str]]:
     """Yield (id, text) of the messages whose text a hook replaced, from a CUSTOM event."""
     for change in event["value"] if event["name"] == FILLED else ():
+        if not change["path"].endswith("/content"):
+            continue  # most are ids
         match parse_pointer(change["path"]):
             case [index, "content"]:
                 message = session["messages"][int(index)]

@@ -57,10 +57,10 @@ def mask_all(value: Any) -> Any:
 
 def mask(text: str) -> str:
     """Replace everything in `text` that is registered or looks like a secret by MASK."""
-    return _mask_short(text) if len(text) <= SHORT else _mask(text)
+    return _mask_short(text) if len(text) <= SHORT else _mask_escaped(text)
 
 
-def _mask(text: str) -> str:
+def _mask_escaped(text: str) -> str:
     shown = _mask_text(text)
     if "\\u" not in shown:
         return shown
@@ -69,7 +69,9 @@ def _mask(text: str) -> str:
     return shown if again == plain else again
 
 
-_mask_short = lru_cache(maxsize=2_048)(_mask)  # ids, names and states come again in many lines
+_mask_short = lru_cache(maxsize=2_048)(
+    _mask_escaped
+)  # ids, names and states come again in many lines
 
 
 def _mask_text(text: str) -> str:

@@ -171,8 +171,8 @@ class BeforeTheAgent(Case):
         loaded = set(said.split())
         self.assertIn("server.cli.serve", loaded)
         for name in (
-            *("app", "agent", "cli.commands", "session", "context", "models", "tools", "schema"),
-            "protocols.services",
+            *("app", "agent", "cli.commands", "context", "models", "tools", "protocols.services"),
+            *("session.schema", "session.accept", "session.fold", "schema.validate"),
         ):
             self.assertNotIn(f"server.{name}", loaded)
 
