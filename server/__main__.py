@@ -24,8 +24,15 @@ if not __package__:  # `python3 server`: as a folder, which cannot find its own 
 
 from . import VERSION, later, protocols
 from .api.auth import KEY_FILE, Keys, home_key
-from .cli.serve import BoundServer, allow_files, certificate, links, sign_in
-from .cli.workers import BAD_CONFIGURATION, Workers
+from .cli.serve import (
+    BAD_CONFIGURATION,
+    BoundServer,
+    Workers,
+    allow_files,
+    certificate,
+    links,
+    sign_in,
+)
 from .config import Config, ConfigError, Unavailable, expand_path, home_folder, load, make_home
 from .http.listener import bind
 from .telemetry import log

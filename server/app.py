@@ -20,16 +20,15 @@ from .api.auth import Keys, RateLimiter, own_limits, owners
 from .api.files import Downloads
 from .api.info import HealthHandler, InfoHandler, MetricsHandler
 from .api.router import Route, Router
-from .api.run_stream import Runs
-from .api.sessions import Sessions
+from .api.sessions import Runs, Sessions
 from .api.static import Files
 from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
 from .http.client import Client
 from .http.cors import Origins
 from .models.adapter import BaseAPI, adapters
-from .models.discover import DiscoveredProviders, discover
 from .models.registry import Models
+from .models.vendors import DiscoveredProviders, discover
 from .protocols.services import Services
 from .sandbox.policy import TIERS
 from .session.config_schema import config_schema

@@ -270,7 +270,7 @@ _Span = TypedDict("_Span", {"from": str}, total=False)  # the key is a keyword
 
 
 class Op(_Span, total=False):
-    """An operation on the view; context/ops.py says which keys each kind has."""
+    """An operation on the view; context/view.py says which keys each kind has."""
 
     op: Required[str]
     ids: list[str]

@@ -19,8 +19,7 @@ from urllib.parse import urlsplit
 
 from server.api.auth import Keys
 from server.api.router import Route, Router
-from server.api.run_stream import Runs
-from server.api.sessions import Sessions
+from server.api.sessions import Runs, Sessions
 from server.app import App, routes
 from server.config import ConfigError, load
 from server.errors import Problem

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from ..context import compact as context
 from ..context.budget import Costs, Request, estimate, of_message, of_messages
 from ..context.compact import Compaction
-from ..context.ops import apply_op, fold_message, text_of
-from ..context.strategies import Draft
-from ..context.summarize import transcript
-from ..context.view import view
+from ..context.strategies import Draft, transcript
+from ..context.view import apply_op, fold_message, text_of, view
 from ..models import BaseAPI, Options
 from ..session import accept, prompts
 from ..session import run_record as account

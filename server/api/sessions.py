@@ -1,8 +1,8 @@
 """The handlers of `POST /session`, `POST /session/events` and `POST /session/stop`.
 
-`POST /session` runs a session document (run_stream.py). `Accept` decides whether the answer is the
-stream of events or the updated document. `POST /session/events` returns the events that rebuild a
-stored session, without a run.
+`POST /session` runs a session document. `Accept` decides whether the answer is the stream of events
+or the updated document. `POST /session/events` returns the events that rebuild a stored session,
+without a run.
 """
 
 from __future__ import annotations
@@ -10,19 +10,325 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from typing import Any, Protocol
 
 from ..errors import Problem
 from ..http import sse
+from ..http.exchange import wait_for_acknowledgement
 from ..runtime.offload import offload
+from ..runtime.run_id import run_id
 from ..session import snapshot
 from ..session.accept import accept
-from ..session.events import alias, dumps
-from ..types import Event
-from .body import misfit
-from .router import RequestContext
-from .run_stream import EVENT_STREAM, Runs
+from ..session.events import EXEC, alias, dumps
+from ..session.limits import LimitCeilings
+from ..types import Event, Session
+from .auth import Key
+from .body import BodyLimits, misfit, read_object
+from .router import Record, RequestContext
+
+# -- run stream -----------------------------------------------------------------------------------
+# Run an agent inside a request, for `POST /session` and the handlers of `protocols`.
+#
+# A handler converts its request into a session document. `Runs.begin` takes a slot and lets the
+# agent accept the document. Then `stream` sends the run's events as frames that the handler makes,
+# or `collect` returns the session after the run. Status and headers are sent only after the
+# document has been accepted. A run ends with its request.
+
+EVENT_STREAM = "text/event-stream; charset=utf-8"
+STREAM_HEADERS = {
+    "Content-Type": EVENT_STREAM,
+    "X-Accel-Buffering": "no",  # nginx would otherwise collect the stream
+    "x-should-retry": "false",
+}
+RETRY_AFTER_S = 2  # a run lasts seconds to minutes; an earlier retry only adds load
+PING = sse.comment("ping")
+
+Frame = Callable[[Event, str, int], bytes]
+NextRun = Callable[[], Awaitable["Run | None"]]
+TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
+
+
+class Run(Protocol):
+    """The interface of an accepted run (agent.Run)."""
+
+    @property
+    def id(self) -> str:
+        """Return the id of the run."""
+        ...
+
+    @property
+    def session(self) -> Session:
+        """Return the session with all events so far applied."""
+        ...
+
+    @property
+    def first_message(self) -> int:
+        """Return the number of messages that the document brought."""
+        ...
+
+    @property
+    def record(self) -> Record | None:
+        """Return the stored result of the run; None if nothing is stored."""
+        ...
+
+    def events(self) -> AsyncGenerator[Event, None]:
+        """Yield the events of the run."""
+        ...
+
+    def confirm_announcements(self, arrived: Callable[[], Awaitable[bool]]) -> None:
+        """Make tool calls that may not run twice wait for `arrived` after their announcement."""
+        ...
+
+
+class HeartbeatStream(Protocol):
+    """The interface of a stream that `HeartbeatTimer` uses (http.exchange.Stream)."""
+
+    sent_at: float  # time of the last send, in loop time
+
+    def write(self, data: bytes) -> None:
+        """Send bytes."""
+        ...
+
+
+class Agent(Protocol):
+    """The interface of the agent that `Runs` uses."""
+
+    def prepare(self, document: Mapping[str, Any], key: str = "", owner: str = "") -> Run:
+        """Return the run of a session document: `accept` and `begin`. Raises Problem."""
+        ...
+
+    def accept(self, document: Mapping[str, Any], owner: str = "") -> Any:
+        """Return a checked session document for `begin`. Raises Problem. May run in a thread."""
+        ...
+
+    def begin(
+        self, accepted: Any, key: str = "", owner: str = "", resumed: str = "", size: int = 0
+    ) -> Run:
+        """Return the run of an accepted document. Raises Problem.
+
+        `key` and `owner`: name and owner of the key. `resumed`: id of the run that the client
+        continues (`Last-Event-ID`). `size`: size of the document's JSON.
+        """
+        ...
+
+    async def stop_session(self, owner: str, session_id: str) -> bool:
+        """Stop the runs of a session. Return False if one still runs after a while."""
+        ...
+
+
+class Runs:
+    """The runs of all handlers, which share the slots.
+
+    `limits` is `server.limits`, `ceilings` the limits of individual keys.
+    """
+
+    def __init__(
+        self, agent: Agent, limits: Mapping[str, Any], ceilings: LimitCeilings | None = None
+    ) -> None:
+        self._agent = agent
+        self._slots = Slots(limits["max_runs"])
+        self._ceilings = ceilings or LimitCeilings(limits, {})
+        self._heartbeat_s: float = limits["heartbeat_s"]
+        self._announce_s: float = limits["announce_s"]
+
+    async def read(self, call: RequestContext, code: str = "session_invalid") -> dict[str, Any]:
+        """Return the body as a JSON object. Raises Problem, JSONError or ProtocolError.
+
+        `code`: error code for a body that is not an object.
+        """
+        return await read_object(call, BodyLimits.of(self._ceilings.of(call.key.owner)), code)
+
+    @asynccontextmanager
+    async def begin(
+        self, call: RequestContext, document: Mapping[str, Any]
+    ) -> AsyncGenerator[Run, None]:
+        """Take a slot and prepare a run of `document`, which now belongs to the run.
+
+        Raises Problem if there is no slot or the document is invalid.
+        """
+        self._slots.take(call.key)
+        try:
+            headers = call.request.headers
+            resumed = headers.get("last-event-id", "").rpartition("/")[0]
+            run = await self.next_run(call, document, resumed)
+            call.run = run.id
+            token = run_id.set(run.id)
+            try:
+                yield run
+                if "idempotency-key" not in headers:
+                    call.record = run.record
+            finally:
+                run_id.reset(token)
+        finally:
+            self._slots.give(call.key)
+
+    async def next_run(
+        self, call: RequestContext, document: Mapping[str, Any], resumed: str = ""
+    ) -> Run:
+        """Return a run for the request and its slot, when no other has begun or it has ended.
+
+        `resumed`: as for `Agent.begin`. Raises Problem.
+        """
+        accepted = await offload(call.size, self._agent.accept, document, call.key.owner)
+        return self._agent.begin(accepted, call.key.name, call.key.owner, resumed, call.size)
+
+    async def stop(self, call: RequestContext, session_id: str) -> bool:
+        """Stop the runs of a session of this key. Return False if one still runs after a while."""
+        return await self._agent.stop_session(call.key.owner, session_id)
+
+    async def stream(
+        self,
+        call: RequestContext,
+        run: Run,
+        frame: Frame,
+        cut: Callable[[], bytes] = bytes,
+        go_on: NextRun | None = None,
+    ) -> None:
+        """Send each event as the SSE frames that `frame(event, alias, number)` returns.
+
+        A frame b"" is not sent. If the server stops, the stream ends without a terminal event, and
+        the bytes that `cut` returns are sent last, for clients that would take this as a regular
+        end. `go_on` may return another run, whose events follow; then `cut` always ends the stream.
+        """
+        beat = {"X-Heartbeat": f"{self._heartbeat_s:g}"} if self._heartbeat_s else {}
+        stream = call.stream(STREAM_HEADERS | beat)
+        pulse = HeartbeatTimer(stream, self._heartbeat_s)
+        number, ended = 0, False
+        following: Run | None = run
+        try:
+            while following is not None:
+                following.confirm_announcements(
+                    partial(wait_for_acknowledgement, call.exchange, self._announce_s)
+                )
+                async with aclosing(following.events()) as events:
+                    async for event in events:
+                        number += 1
+                        ended = event["type"] in TERMINAL
+                        name = alias(event)
+                        if data := frame(event, name, number):
+                            stream.write(data)
+                            call.sent += len(data)
+                        # Back-pressure. `tool.exec` must be sent before its tool starts; the run
+                        # starts the tool when the next event is requested.
+                        if name == EXEC:
+                            await stream.flush()
+                        elif stream.full:
+                            await stream.drain()
+                ended = ended and go_on is None  # with `go_on`, `cut` sends the last bytes
+                following = await go_on() if go_on else None
+        except asyncio.CancelledError:
+            if call.exchange.gone:
+                raise
+        finally:
+            pulse.stop()
+        if not ended and (data := cut()):
+            stream.write(data)
+        await stream.close()
+
+    async def collect(
+        self, call: RequestContext, run: Run, see: Callable[[Event], object] = lambda event: None
+    ) -> Session:
+        """Run to the end and return the session; call `see` with each event.
+
+        If the server stops, the session is returned as it is, with status `in_progress`.
+        """
+        try:
+            async with aclosing(run.events()) as events:
+                async for event in events:
+                    see(event)
+        except asyncio.CancelledError:
+            if call.exchange.gone:
+                raise
+        return run.session
+
+
+class WaitingStream:
+    """An open stream that waits, when its run has stopped, for answers to the interrupts.
+
+    Whoever puts an answer into the session sets `arrived`.
+    """
+
+    def __init__(self, runs: Runs, call: RequestContext, run: Run, wait_s: float) -> None:
+        self.call, self.run = call, run
+        self.arrived = asyncio.Event()
+        self._runs, self._wait_s = runs, wait_s
+
+    async def all_answered(self) -> bool:
+        """Wait until all interrupts have answers; return False if they do not in time."""
+        try:
+            async with asyncio.timeout(self._wait_s):
+                while any("answer" not in item for item in self.run.session["interrupts"]):
+                    self.arrived.clear()
+                    await self.arrived.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def again(self) -> Run | None:
+        """Return the run that continues with the answers.
+
+        None if the server stops: the session that is sent to the client has the answers.
+        """
+        try:
+            self.run = await self._runs.next_run(self.call, self.run.session)
+        except Problem:
+            return None
+        return self.run
+
+
+class Slots:
+    """The number of concurrent runs, limited per process and per owner of keys."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._taken: Counter[str] = Counter()
+
+    def take(self, key: Key) -> None:
+        """Take a slot for a key. Raises Problem("busy") if there is none."""
+        mine = self._most if key.max_runs is None else key.max_runs
+        if self._taken.total() >= self._most or self._taken[key.owner] >= mine:
+            raise Problem(
+                "busy",
+                "Too many runs at once; try again in a moment",
+                headers={"Retry-After": str(RETRY_AFTER_S)},
+            )
+        self._taken[key.owner] += 1
+
+    def give(self, key: Key) -> None:
+        """Return a slot."""
+        self._taken[key.owner] -= 1
+
+
+class HeartbeatTimer:
+    """A heartbeat: a comment whenever nothing was sent for `every` seconds (0: never).
+
+    One timer per stream, rescheduled when it fires, so that events cost nothing.
+    """
+
+    def __init__(self, stream: HeartbeatStream, every: float) -> None:
+        self._stream = stream
+        self._every = every
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(every, self._beat) if every else None
+
+    def stop(self) -> None:
+        """Stop the heartbeat."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _beat(self) -> None:
+        now, last = self._loop.time(), self._stream.sent_at
+        if now - last >= self._every:
+            self._stream.write(PING)
+            last = now
+        self._timer = self._loop.call_at(last + self._every, self._beat)
+
+
+# -- sessions -------------------------------------------------------------------------------------
 
 MAX_ID = 128  # characters of a session's id
 

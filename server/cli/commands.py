@@ -25,7 +25,7 @@ from ..app import App
 from ..config import Config, ConfigError, expand_path, make_home
 from ..errors import Problem
 from ..runtime.event_loop import Loop, run
-from ..schema.inline import inline
+from ..schema.compile import inline
 from ..telemetry import log
 from ..tools.base import Tool
 from ..tools.result import DAY_S, Workspaces
@@ -47,8 +47,7 @@ from .console import (
     with_message,
     write_session,
 )
-from .serve import certificate, describe
-from .workers import hears_hangup
+from .serve import certificate, describe, hears_hangup
 
 # Errors of writing to standard output.
 NOT_WRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

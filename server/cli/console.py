@@ -18,7 +18,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..api.run_stream import Agent, Run
+from ..api.sessions import Agent, Run
 from ..errors import Problem
 from ..session.content_blocks import to_blocks
 from ..session.events import alias

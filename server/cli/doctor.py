@@ -26,7 +26,7 @@ from ..app import App
 from ..config import shipped_path
 from ..http.listener import bind
 from ..http.parser import is_loopback
-from ..sandbox.usage import MOST_FILES
+from ..sandbox.supervisor import MOST_FILES
 from ..strict_json import JSONError, loads
 from .serve import files_wanted
 

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 from ..session.prompts import with_reminders
 from ..strict_json import LARGEST_COUNT, dumps
 from ..types import Calibration, Json, Message, Session, Usage
-from .ops import apply_op, changes_of, ops_of, text_of
-from .view import pairing_errors, view
+from .view import apply_op, changes_of, ops_of, pairing_errors, text_of, view
 
 # -- tokens ---------------------------------------------------------------------------------------
 # Estimate the number of tokens of a text, without a tokenizer.

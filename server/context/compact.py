@@ -46,9 +46,18 @@ from .budget import (
     reported_usage,
     updated_calibration,
 )
-from .ops import apply_op, changes_of, fold_message, folded_ids, ids_of, ops_of, pinned_ids, text_of
 from .strategies import CHARS, STRATEGIES, Draft, Item, Work
-from .view import view
+from .view import (
+    apply_op,
+    changes_of,
+    fold_message,
+    folded_ids,
+    ids_of,
+    ops_of,
+    pinned_ids,
+    text_of,
+    view,
+)
 
 PIN_SHARE = 4  # pins hold at most a quarter of the budget
 LOOK_BACK = 24  # messages at the end that are searched for results larger than `ingest`

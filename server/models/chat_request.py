@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..schema.inline import inline
+from ..schema.compile import inline
 from ..strict_json import Constant, text_of
 from ..types import Json, Message, ToolCall
 from . import Options

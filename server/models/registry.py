@@ -15,9 +15,8 @@ from urllib.parse import urlsplit
 
 from ..config import ConfigError
 from ..errors import Problem
-from ..http.client import Client
+from ..http.client import Client, address_of, is_public
 from ..http.parser import is_loopback
-from ..http.ssrf import address_of, is_public
 from ..schema.kinds import Misfit, misfits, object_of
 from ..session.config_schema import LIMIT, NUMBER, TEXT_OR_NONE
 from ..settings.owner_code import run_in_thread
@@ -28,10 +27,21 @@ from .adapter import BaseAPI as Adapter
 from .anthropic import AnthropicAPI
 from .chat import OpenAIAPI
 from .demo import DemoAPI
-from .discover import DiscoveredProviders, host_of, host_of_keys
 from .http_model import CallPacer, EndpointState, RemoteAPI
 from .responses import ResponsesAPI
-from .vendors import PATHS, PRESETS, Api, Preset, Provider, choose_api, find_preset, request_url
+from .vendors import (
+    PATHS,
+    PRESETS,
+    Api,
+    DiscoveredProviders,
+    Preset,
+    Provider,
+    choose_api,
+    find_preset,
+    host_of,
+    host_of_keys,
+    request_url,
+)
 
 logger = log.get("llm")
 

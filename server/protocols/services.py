@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..agents.registry import AgentRegistry
-from ..api.run_stream import Runs
+from ..api.sessions import Runs
 from ..config import Config
 from ..tools.execution_claims import Claims
 from ..tools.toolbox import Toolbox

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..http.ssrf import is_public, resolve
+from ..http.client import is_public, resolve
 from .network_policy import NetworkPolicy
 
 PORT = 3128  # in the call's own network, where no other port is in use

@@ -15,8 +15,7 @@ from typing import Any, Protocol
 from ..telemetry import log
 from ..telemetry.redact import SecretFilter
 from .child import MAX_RESULT
-from .job import Job, Outcome, limit_error, parse_message
-from .process import CHUNK, STOP_S, Process
+from .process import CHUNK, STOP_S, Job, Outcome, Process, limit_error, parse_message
 
 QUOTED = 2_000  # characters of the output quoted in the error of a breach
 

@@ -37,7 +37,7 @@ REFUSED = """ptrace process_vm_readv process_vm_writev process_madvise kcmp pidf
     quotactl quotactl_fd lookup_dcookie name_to_handle_at open_by_handle_at vhangup syslog
     modify_ldt migrate_pages move_pages process_mrelease memfd_secret lsm_set_self_attr mq_open
     mq_unlink shmget shmat shmctl semget semop semctl msgget msgsnd msgrcv msgctl""".split()
-# Memory in a memfd belongs to no process, so usage.py could not count it.
+# Memory in a memfd belongs to no process, so supervisor.py could not count it.
 ABSENT = ("clone3", "openat2", "memfd_create")
 # Fail as on a system without them, which programs can handle. Landlock restricts neither: a watch
 # reports events of files that a tool may not open, attributes are read and written without opening.
@@ -168,7 +168,7 @@ def _none_of(index: int, values: tuple[int, ...], error: int) -> list[Instructio
 def _no_effect(index: int, first: int, second: int) -> list[Instruction]:
     """Succeed without running if arguments `index` and `index + 1` are `first` and `second`.
 
-    Used for SO_SNDBUF: data waiting in a socket is memory that usage.py cannot count, so buffers
+    Used for SO_SNDBUF: data waiting in a socket is memory that nothing counts, so buffers
     keep the system's default size.
     """
     return [

@@ -11,8 +11,280 @@ import resource
 import select
 import signal
 import time
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from . import usage
+# -- usage ----------------------------------------------------------------------------------------
+# Measure what the processes of a call use together, and the size of its folder.
+#
+# Used by supervisor.py. A process that ends while it is measured counts as 0 and causes
+# no error. In a pid namespace everything but the supervisor belongs to the call.
+
+TICKS = os.sysconf("SC_CLK_TCK")
+MOST_FILES = 200_000  # counted for one sum; more are over any limit
+TOO_MANY = 1 << 62  # the size that stands for more than MOST_FILES
+TABLES = b"VmPTE:"  # page tables: they also grow for mapped memory that is only read
+COUNTED = 20  # checks between two sums of a folder that does not seem to grow
+LITTLE = 1 << 20  # bytes that a call may add without a sum at its end
+PER_FILE = 4096  # bytes that an empty file counts as
+
+
+class Use(NamedTuple):
+    """The use of all living processes of a call: their number, processor seconds, memory in KiB."""
+
+    processes: int
+    cpu_s: float
+    memory_kb: int
+
+    def peak(self, other: Use) -> Use:
+        """Return the larger of each value."""
+        return Use(
+            max(self.processes, other.processes),
+            max(self.cpu_s, other.cpu_s),
+            max(self.memory_kb, other.memory_kb),
+        )
+
+
+def measure(root: int, scratch: Iterable[str] = ()) -> Use:
+    """Return the use of all processes below `root`, with the processor time of those it reaped.
+
+    Files in the folders `scratch` are in memory and count as memory.
+    """
+    below = descendants(root)
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ticks = own = shared = alive = 0
+    for pid in below:
+        fields = stat_of(pid)
+        if not fields or fields[0] == b"Z":
+            continue
+        alive += 1
+        ticks += sum(map(int, fields[11:15]))  # utime stime cutime cstime
+        mine, ours = resident_kb(pid)
+        own, shared = own + mine, shared + ours
+    cpu_s = spent.ru_utime + spent.ru_stime + ticks / TICKS
+    return Use(alive, cpu_s, own + max(shared, scratch_kb(scratch)))
+
+
+def shared_fairly(root: int, scratch: Iterable[str] = ()) -> int:
+    """Return memory in KiB, with each shared page divided among its users.
+
+    Slower than `measure`, but decisive: there the pages that forks share count many times.
+    """
+    own = shared = 0
+    for pid in descendants(root):
+        rollup = f"/proc/{pid}/smaps_rollup"
+        mine, ours = sum_fields(rollup, (b"Pss_Anon:", b"SwapPss:"), (b"Pss_Shmem:",))
+        if mine + ours:
+            mine += sum_fields(f"/proc/{pid}/status", (TABLES,))[0]
+        else:  # a process may deny access to that: then nothing is divided
+            mine, ours = resident_kb(pid)
+        own, shared = own + mine, shared + ours
+    return own + max(shared, scratch_kb(scratch))
+
+
+def resident_kb(pid: int) -> list[int]:
+    """Return KiB of [the process's own memory, memory that it may share].
+
+    A process cannot hide these numbers.
+    """
+    return sum_fields(f"/proc/{pid}/status", (b"RssAnon:", b"VmSwap:", TABLES), (b"RssShmem:",))
+
+
+def scratch_kb(scratch: Iterable[str]) -> int:
+    """Return KiB of files in memory.
+
+    Some may be mapped and so be among the shared memory of processes. The callers use the larger of
+    both numbers, so that nothing counts twice.
+    """
+    total = 0
+    for folder in scratch:
+        found = os.statvfs(folder)
+        total += (found.f_blocks - found.f_bfree) * found.f_frsize
+    return total // 1024
+
+
+def sum_fields(path: str, *groups: tuple[bytes, ...]) -> list[int]:
+    """Return, for each group of names, the sum of the numbers on the lines that begin with them."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            lines = [line.split(None, 2) for line in file.read().splitlines()]
+    except OSError:
+        return [0] * len(groups)
+    return [sum(int(line[1]) for line in lines if line[0] in names) for names in groups]
+
+
+def descendants(root: int) -> list[int]:
+    """Return the pids of all processes below `root`, parents first; [] without /proc."""
+    children: dict[int, list[int]] = {}
+    try:
+        names = os.listdir("/proc")  # noqa: PTH208
+    except OSError:
+        return []
+    for name in names:
+        if name.isdigit() and (fields := stat_of(int(name))):
+            children.setdefault(int(fields[1]), []).append(int(name))
+    found = list(children.get(root, ()))
+    for pid in found:
+        found += children.get(pid, ())
+    return found
+
+
+def stat_of(pid: int) -> list[bytes]:
+    """Return the fields of /proc/<pid>/stat from the state on; [] if the process is gone.
+
+    The name before the state is cut off, because it may contain any character.
+    """
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+            return file.read().rpartition(b")")[2].split()
+    except OSError:
+        return []
+
+
+def free_space(folder: str) -> int:
+    """Return the free bytes of a folder's file system, plus PER_FILE for each free inode.
+
+    This is cheap; a smaller value suggests that the folder has grown.
+    """
+    found = os.statvfs(folder)
+    return found.f_bfree * found.f_frsize + found.f_ffree * PER_FILE
+
+
+def size_of(folder: str) -> int:
+    """Return the bytes on disk of all files below a folder; TOO_MANY above MOST_FILES files.
+
+    Links are not followed. A file with several names counts once.
+    """
+    total = seen = 0
+    several: set[int] = set()
+    waiting = [folder]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    seen += 1
+                    about = entry.stat(follow_symlinks=False)
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    elif about.st_nlink > 1:
+                        if about.st_ino in several:
+                            continue
+                        several.add(about.st_ino)
+                    total += about.st_blocks * 512
+        except OSError:
+            continue
+        if seen > MOST_FILES:
+            return TOO_MANY
+    return total
+
+
+def deleted_size(root: int, folder: str) -> int:
+    """Return the bytes of a folder's deleted files that processes below `root` still hold.
+
+    Open and mapped files count. They take space until they are closed, and no listing shows them.
+    """
+    opened: dict[int, int] = {}
+    mapped: dict[int, int] = {}
+    for pid in descendants(root):
+        for place in descriptors(pid):
+            try:
+                if is_deleted(os.readlink(place), folder):  # noqa: PTH115
+                    found = os.stat(place)  # noqa: PTH116
+                    opened[found.st_ino] = found.st_blocks * 512
+            except OSError:
+                continue
+        for inode, size in deleted_maps(pid, folder).items():
+            mapped[inode] = max(size, mapped.get(inode, 0))
+    return sum(opened.values()) + sum(mapped[inode] for inode in mapped.keys() - opened.keys())
+
+
+def descriptors(pid: int) -> list[str]:
+    """Return the paths in /proc of a process's open descriptors; [] if they cannot be read."""
+    try:
+        return [f"/proc/{pid}/fd/{number}" for number in os.listdir(f"/proc/{pid}/fd")]  # noqa: PTH208
+    except OSError:
+        return []
+
+
+def deleted_maps(pid: int, folder: str) -> dict[int, int]:
+    """Return inode → mapped bytes of a folder's deleted files in one process (proc_pid_maps(5))."""
+    found: dict[int, int] = {}
+    try:
+        with open(f"/proc/{pid}/maps", errors="replace") as file:  # noqa: PTH123
+            lines = [line.rstrip("\n").split(None, 5) for line in file]
+    except OSError:
+        return found
+    for line in lines:
+        if len(line) == 6 and is_deleted(line[5], folder):
+            first, _, end = line[0].partition("-")
+            found[int(line[4])] = found.get(int(line[4]), 0) + int(end, 16) - int(first, 16)
+    return found
+
+
+def is_deleted(path: str, folder: str) -> bool:
+    """Return whether a path is that of a deleted file of the folder, as d_path marks it."""
+    return path.endswith(" (deleted)") and path.startswith(f"{folder}/")
+
+
+def process_count() -> int:
+    """Return about how many processes the system has; 0 without /proc."""
+    try:
+        return len(os.listdir("/proc"))  # noqa: PTH208
+    except OSError:
+        return 0
+
+
+def user_task_count(uid: int) -> int:
+    """Return the number of a user's tasks: RLIMIT_NPROC counts by user, not by call."""
+    total = 0
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        try:
+            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == uid:  # noqa: PTH116
+                total += int(stat_of(int(name))[17])
+        except (OSError, IndexError):
+            continue
+    return total
+
+
+class Disk:
+    """The size of the workspace.
+
+    Its file system's free space is checked often, because that is cheap. The exact sum is taken
+    when that shrinks, and now and then in case something else frees space meanwhile. Deleted files
+    count as long as a process below this one holds them.
+    """
+
+    def __init__(self, folder: str, limit_mb: float) -> None:
+        self.folder, self.looks = os.path.realpath(folder), 0
+        self.limit = int(limit_mb * 1024 * 1024)
+        self.room = self.left()
+        self.size = TOO_MANY  # of the last sum
+
+    def left(self) -> int:
+        """Return the free space, see `room_left`."""
+        return free_space(self.folder)
+
+    def sum(self) -> int:
+        """Return the exact size in bytes, deleted files included."""
+        return size_of(self.folder) + deleted_size(os.getpid(), self.folder)
+
+    def over(self, *, ended: bool = False) -> int | None:
+        """Return the bytes used, if over the limit and growing; else None.
+
+        A call that only shrinks an over-full workspace is not ended. `ended`: this is the last
+        check.
+        """
+        self.looks += 1
+        shrunk = self.room - self.left()
+        grows = shrunk >= (LITTLE if ended else self.limit // 8)
+        if not grows and (ended or self.looks % COUNTED):
+            return None
+        self.room -= max(0, shrunk)
+        before, self.size = self.size, self.sum()
+        return self.size if self.size > self.limit and (grows or self.size > before) else None
+
+
+# -- supervisor -----------------------------------------------------------------------------------
 
 # Between two measurements of the call (1 ms of work each). The first comes when a short call has
 # ended, then they become rarer, but stay frequent while memory is near its limit.
@@ -37,7 +309,7 @@ class Supervisor:
         tool: int,
         lifeline: int,
         limits: dict[str, float],
-        disk: usage.Disk | None,
+        disk: Disk | None,
         scratch: tuple[str, ...] = (),
     ) -> None:
         self._tool, self._lifeline = tool, lifeline
@@ -47,11 +319,11 @@ class Supervisor:
         self._group = -1 if self._me == 1 else -tool
         self._poll = select.poll()
         self._pause = FIRST_LOOK_S
-        self._crowd = usage.process_count() + limits["processes"]
+        self._crowd = process_count() + limits["processes"]
         self._kill_at: float | None = None  # set when the server has ended the call
         self._status: int | None = None  # the wait status of the tool
         self._breach: Breach | None = None
-        self._peak = usage.Use(0, 0, 0)
+        self._peak = Use(0, 0, 0)
 
     def run(self) -> dict[str, object]:
         """Wait for the tool within its limits, end what is left, return how it ended.
@@ -72,13 +344,13 @@ class Supervisor:
         self._end_all()
         return self._report()
 
-    def breach_of(self, use: usage.Use) -> Breach | None:
+    def breach_of(self, use: Use) -> Breach | None:
         """Return the first limit that the call has passed, None if none; cheap checks first."""
         limits = self._limits
         if use.processes > limits["processes"]:
             return self._breach_at("processes", use.processes)
         if use.memory_kb // 1024 > limits["memory_mb"]:
-            fair = usage.shared_fairly(self._me, self._scratch) // 1024
+            fair = shared_fairly(self._me, self._scratch) // 1024
             if fair > limits["memory_mb"]:
                 return self._breach_at("memory_mb", fair)
         if use.cpu_s > limits["cpu_s"] + 0.5:  # a single process gets SIGXCPU before
@@ -92,8 +364,8 @@ class Supervisor:
     def _full_disk(self, *, ended: bool = False) -> Breach | None:
         if self._disk is None or (size := self._disk.over(ended=ended)) is None:
             return None
-        many = f"more than {usage.MOST_FILES} files"
-        return self._breach_at("disk_mb", many if size >= usage.TOO_MANY else size >> 20)
+        many = f"more than {MOST_FILES} files"
+        return self._breach_at("disk_mb", many if size >= TOO_MANY else size >> 20)
 
     def _breach_at(self, limit: str, observed: float | str) -> Breach:
         return {"limit": limit, "allowed": self._limits[limit], "observed": observed}
@@ -113,10 +385,10 @@ class Supervisor:
         """Measure the call, and store a breach if it has passed a limit."""
         # Beside a hundred forking processes a measurement takes seconds, a count does not: stop
         # them while measuring.
-        count = usage.process_count()
+        count = process_count()
         if crowded := count > self._crowd:
             send_signal(self._group, signal.SIGSTOP)
-        use = usage.measure(self._me, self._scratch)
+        use = measure(self._me, self._scratch)
         self._peak = self._peak.peak(use)
         self._breach = self.breach_of(use)
         if self._breach is None and crowded:  # by zombies, or by processes of others
@@ -155,7 +427,7 @@ class Supervisor:
                 continue
             # Stopped processes cannot fork during the search for the others.
             for number in (signal.SIGSTOP, signal.SIGKILL):
-                for pid in usage.descendants(self._me):
+                for pid in descendants(self._me):
                     send_signal(pid, number)
 
     def _report(self) -> dict[str, object]:

@@ -28,7 +28,7 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import child, netproxy, syscalls, usage
+from . import child, netproxy, supervisor, syscalls
 from .policy import (
     DEVICES,
     SCRATCH,
@@ -181,7 +181,7 @@ def serve(control: int, policy: SandboxPolicy, filter: bytes) -> NoReturn:
     with door, contextlib.suppress(OSError):
         door.sendall(GO)
     limits = request["limits"]
-    disk = usage.Disk(request["folder"], limits["disk_mb"]) if "disk_mb" in limits else None
+    disk = supervisor.Disk(request["folder"], limits["disk_mb"]) if "disk_mb" in limits else None
     scratch = SCRATCH if policy.tier == "A" else ()
     send_message(control, {"end": Supervisor(tool, control, limits, disk, scratch).run()})
     os._exit(0)
@@ -359,7 +359,7 @@ def confine(request: dict[str, Any], *, policy: SandboxPolicy) -> None:
     """
     gc.enable()
     limits = request["limits"]
-    crowd = 0 if policy.tier == "A" else usage.user_task_count(os.getuid())
+    crowd = 0 if policy.tier == "A" else supervisor.user_task_count(os.getuid())
     child.set_limits(request)
     lower_limit(resource.RLIMIT_DATA, round((limits["memory_mb"] + SPARE_MB) * 1024 * 1024))
     # Twice the limit and room for threads: measurement finds a breach, this stops a fork bomb.

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
-from . import formats
+from . import keywords
 from .compile import Format
 
 NUMBER_TEXT = r"^[+-]?[0-9]+(\.[0-9]+)?$"
@@ -141,7 +141,7 @@ def _accepts(build: Callable[[str], Any]) -> Format:
 
 # The formats of arguments: as lenient as the Python types, without guessing.
 FORMATS: Mapping[str, Format] = {
-    **formats.FORMATS,
+    **keywords.FORMATS,
     "date-time": _accepts(date_time),
     "time": _accepts(time_of_day),
     "duration": _accepts(span),

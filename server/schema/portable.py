@@ -14,8 +14,7 @@ import re
 from typing import Any
 
 from ..strict_json import dumps
-from .compile import IN_LIST, IN_MAP, IN_ONE
-from .inline import inline
+from .compile import IN_LIST, IN_MAP, IN_ONE, inline
 
 MAX_WORDS = 8_000  # characters of a choice that a description repeats
 MAX_PATTERN = 200

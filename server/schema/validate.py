@@ -17,8 +17,7 @@ from typing import Any
 from ..strict_json import depth_exceeds, dumps
 from . import keywords
 from .compile import Compiler, Format, Keywords, Shape, UnresolvedReference
-from .formats import FORMATS
-from .keywords import TYPES, bound, is_number, size
+from .keywords import FORMATS, TYPES, bound, is_number, size
 from .regex import MAX_COST
 from .report import MAX_STEPS, Mismatch, Run
 

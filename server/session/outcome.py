@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..schema.compile import inline
 from ..schema.convert import error_text
-from ..schema.inline import inline
 from ..schema.validate import validate
 from ..strict_json import JSONError, browser_safe, dumps, loads
 from ..types import Event, Interrupt, Json, Message, Session, ToolCall

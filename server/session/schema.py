@@ -223,7 +223,7 @@ _OP = Kind(
 )
 RECORD = {"id": TEXT, "trigger": TEXT, "at": COUNT, "after": COUNT, "before": COUNT}
 _CALIBRATION = kinds.object_of({"ratio": NUMBER, "n": COUNT}, ("ratio", "n"))
-# The view of the messages that a model gets; see context/ops.py.
+# The view of the messages that a model gets; see context/view.py.
 CONTEXT = {
     "ops": kinds.list_of(_OP),
     "events": kinds.list_of(kinds.object_of(RECORD, ("at", "after"))),

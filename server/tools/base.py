@@ -2,7 +2,7 @@
 
 A kind of tool is a subclass, beside the code that it needs: functions (function_tools.py), objects
 (program_tools.py), HTTP requests (http_api.py), MCP servers (mcp/servers.py), the page
-(client_tools.py), and the session (session_tools.py, agent_save.py). The catalog creates them.
+(client_tools.py), and the session (session_tools.py). The catalog creates them.
 
 With `config.yaa.tool_detail` tools are declared by `brief`, and the tool `tool_detail` answers with
 `detail`. A model that calls without asking gets an error that names every problem.
@@ -15,9 +15,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-from ..schema.example import NOTHING, example
-from ..schema.generate import response_schema, schema_of
-from ..schema.inline import inline
+from ..schema.compile import inline
+from ..schema.generate import NOTHING, example, response_schema, schema_of
 from ..schema.portable import portable
 from ..session.limits import NETWORKS
 from ..strict_json import dumps

@@ -27,7 +27,6 @@ from ..session.fold import parse_pointer
 from ..strict_json import JSONError, loads
 from ..telemetry import log
 from . import builtin
-from .agent_save import AgentSaveTool, agent_save
 from .base import Tool, drain
 from .fetch import FetchTool, fetch_url
 from .function_tools import ChildTool, builtin_tool, owner_tool
@@ -35,7 +34,7 @@ from .http_api import operations
 from .mcp.servers import McpServers, McpTool
 from .program_tools import BaseTool, Objects, ToolSource, as_object, is_source, load_source, record
 from .runner import Job, ToolRunner
-from .session_tools import session_tools
+from .session_tools import AgentSaveTool, agent_save, session_tools
 from .tool import ToolError
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # accepted by every provider; OpenAI's rule

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 from urllib.parse import urljoin, urlsplit
 
-from ..http.client import Client, ClientError, Response, Timeouts
-from ..http.ssrf import address_of
+from ..http.client import Client, ClientError, Response, Timeouts, address_of
 from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure
 from .runner import Job, Outcome, ToolRunner

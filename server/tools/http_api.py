@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
 from ..http.client import Client, ClientError, Response, Timeouts
-from ..schema.inline import inline
+from ..schema.compile import inline
 from ..schema.kinds import FLAG, TEXT, object_of, one_of, text, text_like
 from ..settings import forwarding
 from ..settings.schema import problems

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..sandbox import network_policy
 from ..sandbox.network_policy import NetworkPolicy
-from ..session import agent_definition, patterns
+from ..session import agent_definition
 from ..session.call_actions import is_unattended
 from ..session.limits import NETWORKS
 from ..strict_json import JSONError, canonical, loads
@@ -208,10 +208,10 @@ class Grants:
             text = args.get(key)
             if not isinstance(text, str):  # patterns match strings only
                 return False
-            self._left -= patterns.work(text, pattern)
+            self._left -= agent_definition.work(text, pattern)
             if self._left < 0:
                 return bool(grant["decision"] == "deny")
-            if not patterns.fits(text, pattern):
+            if not agent_definition.fits(text, pattern):
                 return False
         return True
 

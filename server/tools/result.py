@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..sandbox.job import Outcome
+from ..sandbox.process import Outcome
 from ..strict_json import browser_safe, depth_exceeds, dumps
 from ..telemetry import log
 from ..types import Json, ToolResult

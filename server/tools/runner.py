@@ -24,12 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from ..sandbox import selftest
-from ..sandbox.job import Job, Outcome
 from ..sandbox.network_policy import NetworkPolicy
 from ..sandbox.packages import Package, closed_folder
 from ..sandbox.policy import outermost_folders
 from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
-from ..sandbox.process import PlainProcess, Process, SandboxedProcess
+from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
 from ..sandbox.worker_pool import WorkerPool
 from ..types import Json

@@ -17,8 +17,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..sandbox.job import Job, Outcome, parse_message
-from ..sandbox.process import Process, write_all
+from ..sandbox.process import Job, Outcome, Process, parse_message, write_all
 from ..sandbox.process_call import ProcessCall
 from ..types import Session
 

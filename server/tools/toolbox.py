@@ -22,7 +22,7 @@ from ..config import Config
 from ..errors import Problem
 from ..http.client import Client
 from ..sandbox.policy import TIERS
-from ..schema.inline import inline
+from ..schema.compile import inline
 from ..schema.validate import Validator, cached_validator
 from ..session import agent_definition, events
 from ..session.call_actions import Verdict

@@ -8,7 +8,7 @@ from typing import Any
 
 from server.api.auth import Key, Keys
 from server.api.router import RequestContext, Route, Router
-from server.api.run_stream import HeartbeatTimer, Runs, Slots
+from server.api.sessions import HeartbeatTimer, Runs, Slots
 from server.errors import Problem
 
 from .fakes import run_async

@@ -11,8 +11,7 @@ from typing import Any
 
 from server.api.auth import Keys
 from server.api.router import Route, Router
-from server.api.run_stream import Runs
-from server.api.sessions import Sessions, delta_reply, wants_stream
+from server.api.sessions import Runs, Sessions, delta_reply, wants_stream
 from server.errors import Problem
 from server.http import sse
 from server.http.parser import ProtocolError

@@ -23,8 +23,7 @@ from typing import Any
 
 from server.context.budget import FAMILIES, Request, of_message, updated_calibration
 from server.context.compact import room_for
-from server.context.ops import reload
-from server.context.view import pairing_errors, view
+from server.context.view import pairing_errors, reload, view
 from server.types import Session
 
 Message = Any

@@ -13,8 +13,7 @@ from typing import Any
 
 from server.api.auth import Keys
 from server.api.router import Route, Router
-from server.api.run_stream import Runs
-from server.api.sessions import Sessions
+from server.api.sessions import Runs, Sessions
 from server.http.listener import BaseServer, ServerLimits
 from server.http.sse import Decoder
 from server.session.fold import Folder

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from server.cli.workers import _Place
+from server.cli.serve import _Place
 from server.session.fold import Folder
 
 from ..test_main import Case
@@ -24,7 +24,7 @@ from ..tooling.child import Child, Yaa
 ALONE = """
 import os, resource
 from server.telemetry import log
-from server.cli.workers import Workers
+from server.cli.serve import Workers
 log.setup("warning")
 if not os.geteuid():
     os.setuid(64123)

@@ -10,9 +10,8 @@ from typing import Any
 
 from server.context.budget import Budget, Measure, Request, measure_request
 from server.context.compact import may_be_due, plan_compaction, too_large
-from server.context.ops import apply_ops, ops_of, reload
 from server.context.strategies import STRATEGIES
-from server.context.view import pairing_errors, view
+from server.context.view import apply_ops, ops_of, pairing_errors, reload, view
 from server.session.prompts import with_reminders
 
 from .sessions import Sessions, record, refusals

@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.context.ops import apply_ops, pinned_ids, preview_text, shorten_call, text_of
+from server.context.view import apply_ops, pinned_ids, preview_text, shorten_call, text_of
 from server.types import Op
 
 CALL = {"id": "c", "type": "function", "function": {"name": "w", "arguments": "{}"}}

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
-from server.context.ops import PAGE, NoSuchMessage, reload, retain
-from server.context.view import view
+from server.context.view import PAGE, NoSuchMessage, reload, retain, view
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS, events_of

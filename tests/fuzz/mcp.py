@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from server.http.client import Client
-from server.sandbox.job import Outcome
+from server.sandbox.process import Outcome
 from server.schema.validate import SchemaError, Validator, check_schema
 from server.session import events
 from server.session.fold import fold

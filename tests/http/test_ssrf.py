@@ -10,8 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.http.client import Client, ClientError, Timeouts
-from server.http.ssrf import is_public, resolve, resolve_public
+from server.http.client import Client, ClientError, Timeouts, is_public, resolve, resolve_public
 from server.tools.fetch import fetch
 from server.tools.tool import ToolError
 

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from server.http.connection import ServerLimits
 from server.http.exchange import Exchange
-from server.http.listener import BaseServer, bind
-from server.http.tls import SAID, TO_PLAIN_HTTP, Certificate, reason
+from server.http.listener import SAID, TO_PLAIN_HTTP, BaseServer, Certificate, bind, reason
 
 from .live import CALM, QUICK, Client, echo, get, post, soon
 

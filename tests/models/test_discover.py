@@ -9,9 +9,9 @@ import unittest
 from typing import Any
 
 from server.http.client import Client
-from server.models.discover import LOCAL, DiscoveredProviders, discover
 from server.models.http_model import RemoteAPI
 from server.models.registry import Models
+from server.models.vendors import LOCAL, DiscoveredProviders, discover
 
 from .fakes import KEY, Peer, Reply, Server, answer, serving
 

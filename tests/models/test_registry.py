@@ -10,10 +10,9 @@ from server.config import ConfigError
 from server.errors import Problem
 from server.http.client import Client
 from server.models.demo import DemoAPI
-from server.models.discover import DiscoveredProviders
 from server.models.http_model import RemoteAPI
 from server.models.registry import APIS, Models
-from server.models.vendors import Provider
+from server.models.vendors import DiscoveredProviders, Provider
 
 from .fakes import KEY, STOP, answer, options, said, serving, sse
 

@@ -10,9 +10,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.sandbox.job import Job, Outcome
 from server.sandbox.network_policy import NetworkPolicy
-from server.sandbox.process import SandboxedProcess
+from server.sandbox.process import Job, Outcome, SandboxedProcess
 from server.sandbox.process_call import ProcessCall
 
 from ..tools.test_runner import LIMITS, SHELL, WAIT_S, open_files

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.sandbox import usage
+from server.sandbox import supervisor
 from server.sandbox.supervisor import Supervisor
 
 LIMITS: dict[str, float] = {
@@ -20,7 +20,7 @@ LIMITS: dict[str, float] = {
 MB = 1 << 20
 
 
-class Weighed(usage.Disk):
+class Weighed(supervisor.Disk):
     """A folder that weighs what it is told to, on a file system with the room it is told of."""
 
     def __init__(self, weight: int = 0) -> None:
@@ -47,41 +47,41 @@ class Folder(unittest.TestCase):
         (self.folder / "sub").mkdir()
         one = self.folder / "one"
         one.write_bytes(os.urandom(1 << 20))
-        weight = usage.size_of(str(self.folder))
+        weight = supervisor.size_of(str(self.folder))
         self.assertGreaterEqual(weight, 1 << 20)
         for name in ("two", "sub/three"):
             (self.folder / name).hardlink_to(one)
-        self.assertEqual(usage.size_of(str(self.folder)), weight)
+        self.assertEqual(supervisor.size_of(str(self.folder)), weight)
         (self.folder / "another").write_bytes(os.urandom(1 << 20))
-        self.assertGreaterEqual(usage.size_of(str(self.folder)), weight + (1 << 20))
+        self.assertGreaterEqual(supervisor.size_of(str(self.folder)), weight + (1 << 20))
 
     def test_what_is_soon_judged_comes_first(self) -> None:
         """Of many that fork, the memory that each has by itself takes long to tell."""
         disk = Weighed(3 << 20).grown(1 << 20)
-        found = Supervisor(0, -1, LIMITS, disk).breach_of(usage.Use(25, 0, 1 << 30))
+        found = Supervisor(0, -1, LIMITS, disk).breach_of(supervisor.Use(25, 0, 1 << 30))
         self.assertEqual(found, {"limit": "processes", "allowed": 24, "observed": 25})
 
     def test_what_is_told_of_too_much(self) -> None:
         for size, observed in (
             (3 << 20, 3),
-            (usage.TOO_MANY, "more than 200000 files"),
-            (usage.TOO_MANY + 4096, "more than 200000 files"),
+            (supervisor.TOO_MANY, "more than 200000 files"),
+            (supervisor.TOO_MANY + 4096, "more than 200000 files"),
         ):
             with self.subTest(size=size):
                 disk = Weighed(size - MB).grown(MB)
-                found = Supervisor(0, -1, LIMITS, disk).breach_of(usage.Use(1, 0, 0))
+                found = Supervisor(0, -1, LIMITS, disk).breach_of(supervisor.Use(1, 0, 0))
                 self.assertEqual(found, {"limit": "disk_mb", "allowed": 1, "observed": observed})
 
     def test_what_was_too_much_before_ends_no_call_that_adds_nothing(self) -> None:
         """Else nothing could be deleted that takes longer than a moment."""
-        for size in (3 * MB, usage.TOO_MANY):
+        for size in (3 * MB, supervisor.TOO_MANY):
             disk = Weighed(size)
-            looked = [disk.over() for _ in range(3 * usage.COUNTED)]
+            looked = [disk.over() for _ in range(3 * supervisor.COUNTED)]
             self.assertEqual({*looked, disk.over(ended=True)}, {None})
         disk.weight = 3 * MB  # something else freed as much as this added
-        looked = [disk.over() for _ in range(usage.COUNTED)]
+        looked = [disk.over() for _ in range(supervisor.COUNTED)]
         disk.weight += 1
-        looked += [disk.over() for _ in range(usage.COUNTED)]
+        looked += [disk.over() for _ in range(supervisor.COUNTED)]
         self.assertEqual([each for each in looked if each], [3 * MB + 1])
 
     def test_many_calls_that_add_little_each(self) -> None:

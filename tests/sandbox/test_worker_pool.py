@@ -14,7 +14,7 @@ import unittest
 from contextlib import aclosing
 from pathlib import Path
 
-from server.sandbox import usage
+from server.sandbox import supervisor
 from server.sandbox.policy import SandboxPolicy
 from server.sandbox.probe import closed_to_others
 from server.sandbox.worker_pool import STOP_S, WorkerPool
@@ -64,7 +64,7 @@ class Dying(WorkerPool):
             self.times -= 1
             worker.recv(1, socket.MSG_PEEK)  # it says that it is ready
             deadline = time.monotonic() + WAIT_S
-            while (left := usage.descendants(self.pid)) and time.monotonic() < deadline:
+            while (left := supervisor.descendants(self.pid)) and time.monotonic() < deadline:
                 for pid in left:  # more of them may still be coming
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.example import NOTHING, example
+from server.schema.generate import NOTHING, example
 from server.schema.validate import validate
 
 

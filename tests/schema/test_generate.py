@@ -7,8 +7,8 @@ import json
 import unittest
 from typing import Any
 
+from server.schema.compile import inline
 from server.schema.generate import STATUSES, SignatureError, response_schema, schema_of
-from server.schema.inline import inline
 from server.schema.validate import check_schema, validate
 
 from .vectors import cases, function

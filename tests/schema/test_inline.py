@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.schema.inline import MAX_INLINED, inline
+from server.schema.compile import MAX_INLINED, inline
 from server.schema.validate import check_schema
 
 NODE = {

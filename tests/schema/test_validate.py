@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from server.schema.compile import Format
-from server.schema.formats import FORMATS
+from server.schema.keywords import FORMATS
 from server.schema.validate import (
     MAX_REMEMBERED,
     NO_FORMATS,

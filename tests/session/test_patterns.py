@@ -6,7 +6,7 @@ import random
 import unittest
 from fnmatch import fnmatchcase
 
-from server.session.patterns import fits, is_compiled, names, work
+from server.session.agent_definition import fits, is_compiled, matching_names, work
 
 PATTERNS = (
     *("", "*", "**", "a", "a*", "*a", "*a*", "a*b", "a*b*c", "*a*a*a", "?", "a?", "[ab]", "[!ab]"),
@@ -49,14 +49,14 @@ class Fits(unittest.TestCase):
 
 class Names(unittest.TestCase):
     def test_in_whatever_case(self) -> None:
-        fit = names(["Shell", "read_*", "x[ab]"])
+        fit = matching_names(["Shell", "read_*", "x[ab]"])
         for name, wanted in {"shell": 1, "READ_file": 1, "xA": 1, "xc": 0, "shells": 0}.items():
             self.assertEqual(fit(name), bool(wanted), name)
-        self.assertFalse(names([])("a"))
+        self.assertFalse(matching_names([])("a"))
 
     def test_a_list_is_read_once(self) -> None:
         listed = [f"tool_{number}*" for number in range(256)]
-        self.assertIs(names(listed), names(list(listed)))
+        self.assertIs(matching_names(listed), matching_names(list(listed)))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.sandbox.job import Outcome, limit_error
+from server.sandbox.process import Outcome, limit_error
 from server.schema.validate import validate
 from server.tools.base import MAX_LINE, Tool, brief, declaration, detail, one_line, result_schema
 from server.tools.client_tools import ClientTool

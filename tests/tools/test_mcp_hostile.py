@@ -17,8 +17,8 @@ from server.http.client import Client
 from server.schema.validate import SchemaError, Validator
 from server.strict_json import dumps
 from server.tools.base import declaration
+from server.tools.mcp.links import Launch, StdioLink
 from server.tools.mcp.servers import McpServers, McpTool
-from server.tools.mcp.stdio import Launch, StdioLink
 
 from ..chaos import processes
 from ..fakes import call_server

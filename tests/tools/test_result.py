@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.sandbox.job import Outcome, limit_error
+from server.sandbox.process import Outcome, limit_error
 from server.strict_json import dumps, loads
 from server.tools.result import (
     MAX_NESTED,

@@ -13,7 +13,7 @@ from typing import Any
 from server.agent.call_decisions import execute
 from server.config import Config
 from server.errors import Problem
-from server.schema.example import NOTHING, example
+from server.schema.generate import NOTHING, example
 from server.tools.result import MAX_NESTED
 from server.tools.runner import ToolRunner
 from server.tools.toolbox import MOST_OFFERS, Toolbox

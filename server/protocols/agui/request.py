@@ -149,7 +149,7 @@ def session_messages(messages: list[Json]) -> tuple[list[Json], list[int]]:
             if message["toolCallId"] in answered:
                 continue
             answered.add(message["toolCallId"])
-            made = _result(message, names)
+            made = _result_message(message, names)
         elif role == "reasoning":
             owner = _owner(message)
             if owner is None or owner in spoken:
@@ -225,7 +225,7 @@ def _call(call: Json) -> Json:
     return {**_marks(call), **made}
 
 
-def _result(message: Json, names: dict[Any, str]) -> Json:
+def _result_message(message: Json, names: dict[Any, str]) -> Json:
     """Return a tool result: one of this server's restored, or one of the application's tools."""
     call_id = message["toolCallId"]
     content, error = content_of(message.get("content")), message.get("error")

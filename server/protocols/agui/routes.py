@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...api.router import RequestContext, Route
-from ...api.run_stream import Runs
+from ...api.sessions import Runs
 from ...errors import translate_problems
 from ...http import sse
 from ...runtime.offload import offload

@@ -16,11 +16,11 @@ from typing import Any
 
 from ...api.body import check_fields
 from ...api.router import RequestContext, Route
-from ...api.run_stream import Run, Runs, WaitingStream
+from ...api.sessions import Run, Runs, WaitingStream
 from ...errors import Problem, translate_problems
 from ...http import sse
 from ...runtime.offload import offload
-from ...schema.example import NOTHING, example
+from ...schema.generate import NOTHING, example
 from ...schema.validate import SchemaError, validate
 from ...session.fold import yaa_metadata
 from ...strict_json import dumps, pointer

@@ -14,8 +14,7 @@ from urllib.parse import parse_qs
 
 from ...api.body import check_fields
 from ...api.router import RequestContext, Route
-from ...api.run_stream import Run, Runs, WaitingStream
-from ...api.sessions import wants_stream
+from ...api.sessions import Run, Runs, WaitingStream, wants_stream
 from ...errors import Problem, translate_problems
 from ...http import sse
 from ...runtime.offload import offload

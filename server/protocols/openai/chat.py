@@ -20,8 +20,9 @@ from ...session.events import EXEC, alias
 from ...session.schema import MAX_ID
 from ...strict_json import dumps, quote
 from ...types import Event, Json, Session
-from . import reply
+from . import common
 from .common import (
+    BREAK,
     CARRIER,
     Place,
     Recall,
@@ -40,7 +41,6 @@ from .common import (
     take_member,
     tools,
 )
-from .reply import BREAK
 
 READ = frozenset(
     ("model", "messages", "stream", "stream_options", "tools", "tool_choice", "response_format")
@@ -324,7 +324,7 @@ THOUGHT = ("reasoning_content", "reasoning")  # clients look for one or the othe
 LAST = ""  # not the id of any message: the key of text that is sent after the run
 
 
-class ChatReply(reply.Reply):
+class ChatReply(common.Reply):
     """Chunks of a stream, or one completion. `fingerprint` names this server."""
 
     METHODS: ClassVar[Mapping[str, str]] = {
@@ -372,7 +372,7 @@ class ChatReply(reply.Reply):
         step = step_of(event) if self._wish.steps else None
         return (self._chunk({}, more={CARRIER: step}),) if step else ()
 
-    def _completed(self) -> Iterator[reply.Message]:
+    def _completed(self) -> Iterator[common.Message]:
         self._reason = outcome.reason(self._session)
         if text := outcome.last_words(self._session, said=bool(self._texts)):
             self._texts[LAST] = [text]
@@ -388,7 +388,7 @@ class ChatReply(reply.Reply):
             yield {**self._head(), "choices": [], "usage": self._usage()}
         yield DONE
 
-    def _fail(self, found: outcome.Failure) -> Iterable[reply.Message]:
+    def _fail(self, found: outcome.Failure) -> Iterable[common.Message]:
         return error(found.message, found.kind, found.code), DONE
 
     def _delta(self, text: str, *names: str) -> bytes:

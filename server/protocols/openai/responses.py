@@ -18,9 +18,10 @@ from typing import Any, ClassVar, NamedTuple
 from ...session import outcome
 from ...strict_json import quote
 from ...types import Event, Json, Session
-from . import reply
+from . import common
 from .chat import PARTS, address, file, made_call, wanted_schema
 from .common import (
+    BREAK,
     CARRIER,
     Place,
     Recall,
@@ -38,7 +39,6 @@ from .common import (
     take_member,
     tools,
 )
-from .reply import BREAK
 
 # -- previous responses ---------------------------------------------------------------------------
 # Expand Responses requests that refer to earlier answers.
@@ -461,7 +461,7 @@ ITEM_PARTS = {
 REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
-class ResponsesReply(reply.Reply):
+class ResponsesReply(common.Reply):
     """Events of a stream, or the response at the end."""
 
     METHODS: ClassVar[Mapping[str, str]] = {
@@ -557,7 +557,7 @@ class ResponsesReply(reply.Reply):
         yield from self._open_events("reasoning", event["messageId"])
         yield self._delta(event["delta"])
 
-    def _end(self, event: Event) -> Iterator[reply.Message]:
+    def _end(self, event: Event) -> Iterator[common.Message]:
         yield from self._close_events()
         yield from super()._end(event)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.api.auth import Keys
 from server.api.router import Route, Router
-from server.api.run_stream import Runs
+from server.api.sessions import Runs
 from server.errors import Problem
 from server.http import sse
 from server.protocols.agui.request import refusal

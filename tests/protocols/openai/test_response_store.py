@@ -10,12 +10,12 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.protocols.openai import response_store
+from server.protocols.openai import routes
 
 Json = dict[str, Any]
 
 
-def got(kept: response_store.ResponseStore, owner: str, name: str) -> Json | None:
+def got(kept: routes.ResponseStore, owner: str, name: str) -> Json | None:
     found = kept.fetch(owner, name, 1 << 30)
     return found[0] if found else None
 
@@ -25,16 +25,14 @@ class Case(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory())) / "responses"
         self.now = 1_000_000.0
 
-    def made(self, ttl_s: float = 60, max_bytes: int = 100_000) -> response_store.ResponseStore:
-        return response_store.ResponseStore(self.folder, ttl_s, max_bytes, clock=lambda: self.now)
+    def made(self, ttl_s: float = 60, max_bytes: int = 100_000) -> routes.ResponseStore:
+        return routes.ResponseStore(self.folder, ttl_s, max_bytes, clock=lambda: self.now)
 
-    def stored(
-        self, kept: response_store.ResponseStore, owner: str, name: str, value: Json
-    ) -> None:
+    def stored(self, kept: routes.ResponseStore, owner: str, name: str, value: Json) -> None:
         """Stored now, by the clock of the test; each a moment after the one before."""
         kept.store(owner, name, value)
         with contextlib.suppress(FileNotFoundError):
-            os.utime(kept._place(owner) / response_store._hash_name(name), (self.now, self.now))
+            os.utime(kept._place(owner) / routes._hash_name(name), (self.now, self.now))
         self.now += 0.001
 
     def files(self) -> list[Path]:
@@ -96,7 +94,7 @@ class Bounds(Case):
         for number in range(100):
             self.stored(kept, "a", f"n{number}", value)
             if number % 10 == 9:
-                self.assertLess(self.size(), 100_000 * (1 + 2 / response_store.SWEEP_SHARE))
+                self.assertLess(self.size(), 100_000 * (1 + 2 / routes.SWEEP_SHARE))
         self.stored(kept, "b", "other", {})
         self.assertIsNone(got(kept, "a", "n0"))
         self.assertEqual(got(kept, "a", "n99"), value)
@@ -104,11 +102,9 @@ class Bounds(Case):
 
     def test_an_owner_has_so_many_files(self) -> None:
         kept = self.made(max_bytes=1 << 30)
-        for number in range(response_store.MAX_FILES + 3 * response_store.SWEEP_FILES):
+        for number in range(routes.MAX_FILES + 3 * routes.SWEEP_FILES):
             self.stored(kept, "a", f"n{number}", {})
-        self.assertLessEqual(
-            len(self.files()), response_store.MAX_FILES + response_store.SWEEP_FILES
-        )
+        self.assertLessEqual(len(self.files()), routes.MAX_FILES + routes.SWEEP_FILES)
         self.assertIsNone(got(kept, "a", "n0"))
 
     def test_one_that_is_too_large_is_not_kept(self) -> None:
@@ -135,7 +131,7 @@ class Bounds(Case):
         kept = self.made(ttl_s=60)
         self.stored(kept, "a", "first", {})
         self.assertEqual(len(self.files()), 1, "a process that starts looks at all")
-        self.now += response_store.SWEEP_ALL_S + 60
+        self.now += routes.SWEEP_ALL_S + 60
         self.stored(kept, "b", "n", {})
         self.assertEqual(len(self.files()), 1, "and from time to time")
         self.assertEqual(len(list(self.folder.iterdir())), 1)

@@ -8,8 +8,14 @@ from typing import Any
 
 from server.http.client import Client
 from server.schema.validate import check_schema
-from server.tools.mcp.result import answer_params, outcome_of, question_of
-from server.tools.mcp.servers import McpServers, legal_name, tool_of
+from server.tools.mcp.servers import (
+    McpServers,
+    answer_params,
+    legal_name,
+    outcome_of,
+    question_of,
+    tool_of,
+)
 from server.tools.tool import ToolError
 
 OBJECT: dict[str, Any] = {"type": "object"}
