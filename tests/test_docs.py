@@ -33,6 +33,7 @@ from server.context import compact
 from server.models import vendors
 from server.protocols.openai import chat, responses
 from server.session import agent_definition, config_schema, events, prompts, run_record, schema
+from server.session.limits import API_PATHS
 from server.session.modes import MODES
 from server.settings import schema as kinds
 from server.telemetry import metrics
@@ -179,7 +180,7 @@ class Reference(unittest.TestCase):
 
     def test_providers(self) -> None:
         self.assert_rows("providers.md", "Provider key", set(kinds.PROVIDER))
-        self.assert_rows("providers.md", "API", set(vendors.PATHS))
+        self.assert_rows("providers.md", "API", set(API_PATHS))
         self.assert_rows("providers.md", "Preset", set(vendors.PRESETS))
         of_the_entry = {"name", "base_url", "key_env", "model_name", "api", "urls"}
         flags = {each.name for each in dataclasses.fields(vendors.Preset)} - of_the_entry

@@ -19,6 +19,7 @@ from ..http.client import Client, address_of, is_public
 from ..http.parser import is_loopback
 from ..schema.kinds import Misfit, misfits, object_of
 from ..session.config_schema import LIMIT, NUMBER, TEXT_OR_NONE
+from ..session.limits import API_PATHS
 from ..settings.owner_code import run_in_thread
 from ..telemetry import log
 from . import BaseAPI
@@ -30,9 +31,7 @@ from .demo import DemoAPI
 from .http_model import CallPacer, EndpointState, RemoteAPI
 from .responses import ResponsesAPI
 from .vendors import (
-    PATHS,
     PRESETS,
-    Api,
     DiscoveredProviders,
     Preset,
     Provider,
@@ -57,7 +56,7 @@ WANTED = object_of(
     }
 )
 DEMO = "demo"
-APIS: dict[Api, type[RemoteAPI]] = {
+APIS: dict[str, type[RemoteAPI]] = {
     "chat": OpenAIAPI,
     "responses": ResponsesAPI,
     "messages": AnthropicAPI,
@@ -288,8 +287,8 @@ class Models:
             name = _text(wanted, "preset")
             raise _unknown(f"There is no preset {name!r}.", name, list(PRESETS))
         given = _text(wanted, "api_url")
-        if _text(wanted, "api") not in ("", *PATHS):
-            raise _invalid("api", f"api must be one of {', '.join(PATHS)}")
+        if _text(wanted, "api") not in ("", *API_PATHS):
+            raise _invalid("api", f"api must be one of {', '.join(API_PATHS)}")
         api = choose_api(_text(wanted, "api"), given, preset)
         try:
             url = request_url(api, given, preset)

@@ -16,15 +16,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from ..http.client import Client, ClientError, Timeouts
 from ..http.parser import is_loopback
+from ..session.limits import API_PATHS
 from ..strict_json import JSONError, loads
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-Api = Literal["chat", "responses", "messages"]
-PATHS: dict[Api, str] = {
-    "chat": "/chat/completions",
-    "responses": "/responses",
-    "messages": "/messages",
-}
 EVERY_CHOICE = frozenset({"auto", "none", "required", "named"})
 NOT_FORCED = frozenset({"auto", "none"})
 
@@ -64,7 +59,7 @@ class Preset:
     base_url: str = ""
     key_env: tuple[str, ...] = ()
     model_name: str = ""
-    api: Api = "chat"
+    api: str = "chat"
     urls: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     max_tokens_field: Literal["", "max_tokens", "max_completion_tokens"] = ""
     reasoning_field: str = "reasoning_content"
@@ -266,7 +261,7 @@ def find_preset(name: str) -> Preset | None:
 _VERSION = re.compile(r"/v[0-9]+[a-z0-9]*(?:/|$)")
 
 
-def endpoint(url: str, api: Api = "chat") -> str:
+def endpoint(url: str, api: str = "chat") -> str:
     """Return the URL to POST to, from a base URL or a full one.
 
     Raises ValueError for an invalid one.
@@ -286,26 +281,26 @@ def endpoint(url: str, api: Api = "chat") -> str:
     if not text.isascii() or re.search(r"[\x00-\x20\x7f]", text) or parts.port == 0:
         raise ValueError("an API address is plain ASCII without spaces")
     path = parts.path.rstrip("/")
-    if not path.endswith(PATHS[api]):
-        path += PATHS[api] if _VERSION.search(path) else f"/v1{PATHS[api]}"
+    if not path.endswith(API_PATHS[api]):
+        path += API_PATHS[api] if _VERSION.search(path) else f"/v1{API_PATHS[api]}"
     return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), path, parts.query, ""))
 
 
-def choose_api(api: str, url: str, preset: Preset) -> Api:
+def choose_api(api: str, url: str, preset: Preset) -> str:
     """Return the API: a provider's `api`, else by the end of its address, else the preset's.
 
     Raises ValueError for an unknown `api`.
     """
-    if api and api not in PATHS:
-        raise ValueError(f"{api!r:.40} is not known: chat, responses or messages")
+    if api and api not in API_PATHS:
+        raise ValueError(f"{api!r:.40} is not known: {', '.join(API_PATHS)}")
     path = urlsplit(url.strip()).path.rstrip("/")
-    for each, end in PATHS.items():
+    for each, end in API_PATHS.items():
         if api == each or (not api and path.endswith(end)):
             return each
     return preset.api
 
 
-def request_url(api: Api, url: str, preset: Preset) -> str:
+def request_url(api: str, url: str, preset: Preset) -> str:
     """Return the URL to POST to: from the given one, else from the vendor's. Raises ValueError."""
     return endpoint(url or preset.urls.get(api) or preset.base_url, api)
 
@@ -321,7 +316,7 @@ class Provider:
     url: str
     model: str
     preset: Preset
-    api: Api = "chat"
+    api: str = "chat"
     key: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=lambda: NOTHING, repr=False)
     is_function_call: bool = True

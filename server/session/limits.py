@@ -31,7 +31,9 @@ TOOL_SECONDS = ("wall_s", "cpu_s")
 TOOL_SIZES = ("memory_mb", "file_mb", "disk_mb", "output_kb", "processes", "open_files")
 TOOL_MODES = ("auto", "native", "json_schema", "text")
 NETWORKS = ("off", "proxy", "full")  # narrowest first
-APIS = ("", "chat", "responses", "messages")  # of a provider; "" is the one of its vendor
+# The APIS of providers -> the path of their requests; "" stands for the API of the vendor.
+API_PATHS = {"chat": "/chat/completions", "responses": "/responses", "messages": "/messages"}
+APIS = ("", *API_PATHS)
 
 ALONE = ("max_parallel_calls", "max_request_size", "max_values")
 GROUPS = ("session", "tool")  # objects of limits

@@ -11,8 +11,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from server.models.vendors import Api
-
 Part = tuple[Any, ...]
 Json = dict[str, Any]
 Heard = list[tuple[str, Any]]
@@ -26,7 +24,7 @@ def frame(event: Json, named: bool = True) -> bytes:
 
 
 class Speaker:
-    api: Api = "chat"
+    api: str = "chat"
     sealed = False  # thoughts come with something that must go back
 
     def stream(self, parts: list[Part], stop: str = "") -> bytes:
@@ -82,7 +80,7 @@ class Chat(Speaker):
 
 
 class Messages(Speaker):
-    api: Api = "messages"
+    api: str = "messages"
     sealed = True
 
     def frames(self, parts: list[Part], stop: str = "") -> list[bytes]:
@@ -136,7 +134,7 @@ class Messages(Speaker):
 
 
 class Responses(Speaker):
-    api: Api = "responses"
+    api: str = "responses"
     sealed = True
 
     def frames(self, parts: list[Part], stop: str = "") -> list[bytes]:

@@ -20,7 +20,7 @@ from server.models import BaseAPI, Options
 from server.models.chat import OpenAIAPI
 from server.models.http_model import EndpointState, RemoteAPI
 from server.models.registry import APIS, Model
-from server.models.vendors import PATHS, Provider, endpoint
+from server.models.vendors import API_PATHS, Provider, endpoint
 from server.session.fold import Folder
 from server.strict_json import Constant
 from server.types import Event
@@ -293,7 +293,7 @@ class Alike(Case):
                     await self.collect(api)
                 (request,) = server.requests
                 with self.subTest(speaker.api, preset=preset):
-                    path = PATHS[api.provider.api]
+                    path = API_PATHS[api.provider.api]
                     self.assertEqual(request.line, f"POST /v1{path} HTTP/1.1")
                     bearer, key = (
                         request.headers.get(name) for name in ("authorization", "x-api-key")

@@ -12,7 +12,7 @@ from server.http.client import Client
 from server.models.chat import OpenAIAPI
 from server.models.http_model import QUIRKS, UNSIGNED, EndpointState, learn_flags
 from server.models.registry import APIS
-from server.models.vendors import PATHS, PRESETS
+from server.models.vendors import API_PATHS, PRESETS
 from server.types import Event
 
 from .fakes import (
@@ -283,7 +283,7 @@ class Sent(unittest.IsolatedAsyncioTestCase):
         for speaker in SPEAKERS:
             good = answer(speaker.stream([("text", ["yes"])]))
             async with serving(refusal, good) as server:
-                source = replace(provider(), url=server.url + PATHS[speaker.api])
+                source = replace(provider(), url=server.url + API_PATHS[speaker.api])
                 api = APIS[speaker.api](source, self.client, EndpointState(FakeTime()))
                 events = [event async for event in api.stream(HISTORY, [], options())]
             first, second = (each.json for each in server.requests)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from server.models.vendors import (
     ALIASES,
-    PATHS,
+    API_PATHS,
     PRESETS,
     choose_api,
     endpoint,
@@ -144,7 +144,7 @@ class Endpoints(unittest.TestCase):
                 self.assertEqual(endpoint(url, choose_api(api, "", PRESETS["custom"])), wanted)
 
     def test_the_configuration_knows_the_same_apis(self) -> None:
-        self.assertEqual(PROVIDER["api"].schema["enum"], ["", *PATHS])
+        self.assertEqual(PROVIDER["api"].schema["enum"], ["", *API_PATHS])
 
     def test_which_api_is_meant(self) -> None:
         cases = [
@@ -169,7 +169,7 @@ class Endpoints(unittest.TestCase):
         for preset in PRESETS.values():
             for api, url in preset.urls.items():
                 with self.subTest(preset.name, api=api):
-                    self.assertIn(api, PATHS)
+                    self.assertIn(api, API_PATHS)
                     hosts = {urlsplit(each).hostname for each in (url, preset.base_url)}
                     self.assertEqual(len(hosts), 1)
         self.assertEqual(
