@@ -1,8 +1,8 @@
 """The view of a session: the messages that a model is sent, and the operations that shorten them.
 
-Operations are data in `session.context.ops`, so a client can show, undo or pin; the messages themselves
-are never changed. Targets are message ids. A placeholder in the view has a handle, `m12`, which is
-the message's index in the session; `context_reload` returns its full text (context/view.py).
+Operations are data in `session.context.ops`, so a client can show, undo or pin; the messages
+themselves are never changed. Targets are message ids. A placeholder in the view has a handle,
+`m12`, which is the message's index in the session; `context_reload` returns its full text.
 
     stub     {ids, why}            results → one line
     preview  {id, head, tail}      a long text → its beginning and end, in characters

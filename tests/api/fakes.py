@@ -180,13 +180,13 @@ class Agent:
 
     def begin(
         self,
-        document: dict[str, Any],
+        accepted: Any,
         key: str = "",
         owner: str = "",
         resumed: str = "",
         size: int = 0,
     ) -> Run:
-        run = Run(document, list(self.script))
+        run = Run(accepted, list(self.script))
         run.wait = self.wait
         self.runs.append(run)
         self.keys.append(key)

@@ -20,8 +20,9 @@ from server.models import BaseAPI, Options
 from server.models.chat import OpenAIAPI
 from server.models.http_model import EndpointState, RemoteAPI
 from server.models.registry import APIS, Model
-from server.models.vendors import API_PATHS, Provider, endpoint
+from server.models.vendors import Provider, endpoint
 from server.session.fold import Folder
+from server.session.limits import API_PATHS
 from server.strict_json import Constant
 from server.types import Event
 

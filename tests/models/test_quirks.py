@@ -12,7 +12,8 @@ from server.http.client import Client
 from server.models.chat import OpenAIAPI
 from server.models.http_model import QUIRKS, UNSIGNED, EndpointState, learn_flags
 from server.models.registry import APIS
-from server.models.vendors import API_PATHS, PRESETS
+from server.models.vendors import PRESETS
+from server.session.limits import API_PATHS
 from server.types import Event
 
 from .fakes import (

@@ -82,7 +82,7 @@ class Apis(unittest.TestCase):
             for wanted in ({}, {"name": "main", "api": "chat"}, {"api": "messages"}):
                 with self.subTest(entry, wanted=wanted):
                     found = made.resolve(wanted).api
-                    self.assertIs(type(found), APIS[api])  # type: ignore[index]
+                    self.assertIs(type(found), APIS[api])
                     asked = provider(made, **wanted)
                     self.assertEqual((asked.url, asked.key), (url, KEY))
 

@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 
 from server.models.vendors import (
     ALIASES,
-    API_PATHS,
     PRESETS,
     choose_api,
     endpoint,
     find_preset,
     request_url,
 )
+from server.session.limits import API_PATHS
 from server.settings.schema import PROVIDER
 
 from .fakes import KEY, provider

@@ -8,7 +8,7 @@ from typing import Any
 from server.errors import Problem
 from server.protocols.agui import request
 from server.session import accept
-from server.session.schema import MOST
+from server.session.limits import MOST
 
 from ...growing import Growing, call, user
 from ..bodies import CALL, PARAMETERS, SESSION

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from server.protocols.autoai import routes
-from server.session.schema import MOST
+from server.session.limits import MOST
 
 from ...growing import Growing, brought, entry, superseded, together, turns
 from ..bodies import SESSION, of_asked

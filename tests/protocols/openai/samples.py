@@ -8,7 +8,7 @@ from typing import Any
 from server.errors import Problem
 from server.protocols.openai import chat, responses
 from server.session import accept
-from server.session.schema import MOST
+from server.session.limits import MOST
 
 from ...growing import Growing, call
 from ..bodies import CALL, PARAMETERS
