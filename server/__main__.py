@@ -201,7 +201,7 @@ def _serve(config: Config, env: Mapping[str, str], *, opens: bool, prints_link: 
         if server["workers"] == 1:
             return door.serve(None)
         app = later("app")  # imported before the fork, so that workers share its memory
-        door = door._replace(proof=asyncio.run(app.proven(config, env)))
+        door = door._replace(proof=asyncio.run(app.prove_sandbox(config, env)))
         return Workers(server["workers"], sockets, patience_s).run(door.serve)
 
 

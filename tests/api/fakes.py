@@ -168,6 +168,9 @@ class Agent:
         self.stopped.append((owner, session_id))
         return True
 
+    def prepare(self, document: Any, key: str = "", owner: str = "") -> Run:
+        return self.begin(self.accept(document, owner), key, owner)
+
     def accept(self, document: Any, owner: str = "") -> Any:
         if self.problem is not None:
             raise self.problem

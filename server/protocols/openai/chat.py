@@ -361,7 +361,7 @@ class ChatReply(common.Reply):
         text = "" if self._is_structured() else _add_delta(self._texts, event)
         return self._delta(text, "content") if text else b""
 
-    def _thought_to_send(self, event: Event) -> bytes:
+    def _thought(self, event: Event) -> bytes:
         return self._delta(_add_delta(self._thoughts, event), *THOUGHT)
 
     def _start(self, event: Event) -> Iterable[Json]:

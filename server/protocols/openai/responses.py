@@ -466,9 +466,9 @@ class ResponsesReply(common.Reply):
 
     METHODS: ClassVar[Mapping[str, str]] = {
         "TEXT_MESSAGE_CONTENT": "_text",
-        "TEXT_MESSAGE_END": "_closed",
+        "TEXT_MESSAGE_END": "_close_events",
         "REASONING_MESSAGE_CONTENT": "_thought",
-        "REASONING_MESSAGE_END": "_closed",
+        "REASONING_MESSAGE_END": "_close_events",
         "RUN_STARTED": "_start",
         "CUSTOM": "_rewrite",
         "RUN_FINISHED": "_end",
