@@ -304,9 +304,8 @@ class Run:
         self._size = size  # bytes of JSON of the document
         self._alone_since = 0.0  # since when no other task has run; 0: others run
         self._refused = False  # the provider refused the last request as too large
-        self._consumer_task: asyncio.Task[Any] | None = (
-            None  # the consumer, while a model is called
-        )
+        # The consumer, while a model is called
+        self._consumer_task: asyncio.Task[Any] | None = None
         self.release: Callable[[], object] = lambda: None  # allows another run of this session
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -453,9 +452,8 @@ class Run:
             async with aclosing(source) as performed:
                 async for event in performed:
                     if event["type"] == "TEXT_MESSAGE_END":
-                        self._consumer_task = (
-                            None  # the message is complete: do not cancel any more
-                        )
+                        # The message is complete: do not cancel any more
+                        self._consumer_task = None
                     yield event
                     if event["type"] == "RUN_ERROR":
                         return

@@ -26,9 +26,8 @@ from typing import Any
 ORDER = re.compile(rb"bench tokens=(\d+) delay_us=(\d+)(?: turns=(\d+))?(?: tool=(\w+))?")
 LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
 CLOSE = re.compile(rb"(?i)connection: *close")
-BURST = (
-    64  # deltas per write when there is no delay between them: the harness is to be the slow one
-)
+# Deltas per write when there is no delay between them: the harness is to be the slow one
+BURST = 64
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 CHUNK = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import xllamacpp
 
-THREADS = (
-    1  # its threads spin while they wait: two models with two each on two processors stand still
-)
+# Its threads spin while they wait: two models with two each on two processors stand still
+THREADS = 1
 
 
 def serve(model: str, template: str, context: int) -> None:
