@@ -22,7 +22,7 @@ if sys.platform == "win32":
     sys.exit(2)
 
 _FOR_AUTHORS = {
-    **dict.fromkeys(("Context", "ToolError", "tool", "toolkit"), "tools.tool"),
+    **dict.fromkeys(("Context", "ToolError", "tool", "toolkit"), "tools.decorators"),
     "hook": "agent.hooks",
     **dict.fromkeys(
         ("BaseAgent", "BaseServer", "OpenAIAPI", "OpenAI_API", "run"), "library.program"

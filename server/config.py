@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from . import strict_json
 from .http.parser import is_loopback
 from .sandbox import network_policy
-from .schema.kinds import ANY, Kind
+from .schema.field_types import ANY, Kind
 from .settings import schema
 from .telemetry import redact
 from .types import Session

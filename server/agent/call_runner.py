@@ -20,7 +20,7 @@ from ..session.call_actions import ClientResult, Execute, Job, Recover, Reply, S
 from ..session.events import drop, put, state_delta
 from ..session.schema import is_id
 from ..tools import client_tools
-from ..tools.executions import Batch, Executions, Key, SessionKey
+from ..tools.running_calls import Batch, Executions, Key, SessionKey
 from ..tools.toolbox import Toolbox
 from ..types import Event, Session, ToolCall, ToolResult
 from .call_decisions import MAYBE_EXECUTED, unanswered_calls, with_args

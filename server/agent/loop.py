@@ -37,7 +37,7 @@ from ..session.limits import LimitCeilings, cap_limits
 from ..telemetry import log, tracing
 from ..telemetry.metrics import Metrics, Row
 from ..tools.execution_claims import Claims, Locks
-from ..tools.executions import Executions, SessionKey, session_lock
+from ..tools.running_calls import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
 from ..types import AgentDefinition, Event, Interrupt, Json, RunInfo, Session
 from .call_runner import CallRunner, ClaimError
@@ -312,9 +312,9 @@ class Run:
         """Yield every event of the run, after folding it into `session`.
 
         Exactly one terminal event ends the stream, unless the server stops or the consumer closes
-        the stream. Closing cancels the model call at once, and running tools as tools/executions.py
-        describes. A stopping server cancels the consumer while it waits for a model
-        (`BaseAgent.stop`).
+        the stream. Closing cancels the model call at once, and running tools as
+        tools/running_calls.py describes. A stopping server cancels the consumer while it waits for
+        a model (`BaseAgent.stop`).
         """
         metrics = self._agent.metrics
         metrics.count_run_start()

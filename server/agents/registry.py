@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Problem, refuse
-from ..schema.kinds import Misfit
+from ..schema.field_types import Misfit
 from ..session import agent_definition as definitions
 from ..session.agent_definition import DEFAULT, MAX_FILE, files_named
 from ..session.fold import copy_json

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..http.client import Client
-from ..schema.plain import plain
+from ..schema.to_json import plain
 from ..settings.owner_code import ErrorCapture, load
 from ..strict_json import browser_safe, dumps, loads
 from ..telemetry import log, redact

@@ -17,7 +17,7 @@ from ..config import ConfigError
 from ..errors import Problem
 from ..http.client import Client, address_of, is_public
 from ..http.parser import is_loopback
-from ..schema.kinds import Misfit, misfits, object_of
+from ..schema.field_types import Misfit, misfits, object_of
 from ..session.config_schema import LIMIT, NUMBER, TEXT_OR_NONE
 from ..session.limits import API_PATHS
 from ..settings.owner_code import run_in_thread

@@ -218,7 +218,7 @@ def call_function(request: dict[str, Any], context: Context) -> Any:
     if kind == "module":
         return getattr(importlib.import_module(place), name)(context, **request["args"])
     if kind in ("import", "survey"):
-        imported = importlib.import_module("..tools.package_code", __package__)
+        imported = importlib.import_module("..tools.package_tools", __package__)
         imported.enter(tuple(request["paths"] or ()))
         if kind == "survey":
             return getattr(imported, place)(**request["args"])

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 from .child import MAX_RESULT
 from .netproxy import ENV, NetProxy
 from .network_policy import NetworkPolicy
-from .packages import Package
+from .python_packages import Package
 
 # -- job ------------------------------------------------------------------------------------------
 # One tool call as values: the job, its outcome, and the messages of the process that runs it.
@@ -73,7 +73,7 @@ class Outcome:
 
     `status`: ok, error, timeout, limit, sandbox_unavailable, or broken if the child died. `text`:
     shown to the model in place of the result. `refused`: the hosts that the sandbox's network
-    refused. `process`: state of a stateful toolkit's process, see tools/stateful.py.
+    refused. `process`: state of a stateful toolkit's process, see tools/stateful_tools.py.
     """
 
     status: str

@@ -1,6 +1,6 @@
 """The context that a tool's function gets, and the exceptions with which it fails.
 
-A tool's process imports this instead of tools/tool.py, which takes longer.
+A tool's process imports this instead of tools/decorators.py, which takes longer.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from .supervisor import ENDING_S
 
 # Loaded here once (100 ms) and not in every call.
 PRELOADED = (
-    *("..tools.user_tools", "..tools.package_code", "..tools.builtin", "..tools.builtin.html"),
+    *("..tools.user_tools", "..tools.package_tools", "..tools.builtin", "..tools.builtin.html"),
     *(".selftest", "traceback", "ctypes.util"),
 )
 

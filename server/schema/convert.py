@@ -13,9 +13,9 @@ from typing import Any
 
 from ..strict_json import JSONError, loads
 from .generate import Signature
+from .python_types import UnfitValue
 from .repair import repair
 from .report import Mismatch, describe, pointer_at
-from .shapes import UnfitValue
 
 __all__ = ["Conversion", "convert", "error_text", "parse", "repair"]
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, get_args, get_origin
 
-from .plain import FORMATS, plain
+from .python_types import Build, Shape, Shapes, SignatureError, UnfitValue, array_builder, constants
 from .report import Place
-from .shapes import Build, Shape, Shapes, SignatureError, UnfitValue, array_builder, constants
+from .to_json import FORMATS, plain
 from .validate import SchemaError, Validator
 
 # -- docstrings -----------------------------------------------------------------------------------

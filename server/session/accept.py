@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, cast
 
 from ..errors import Problem, refuse
-from ..schema.kinds import Misfit
+from ..schema.field_types import Misfit
 from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT, pointer
 from ..types import (

@@ -14,7 +14,7 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import Any
 
-from ..schema.kinds import Misfit
+from ..schema.field_types import Misfit
 from ..schema.validate import check_schema, validate
 from ..strict_json import LARGEST_COUNT, pointer
 from ..types import AgentDefinition, Json, RunWarning, Session

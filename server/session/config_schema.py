@@ -14,9 +14,9 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-from ..schema import kinds
+from ..schema import field_types
 from ..schema.compile import DRAFT_2020
-from ..schema.kinds import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, with_title
+from ..schema.field_types import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, with_title
 from ..schema.validate import check_schema
 from ..strict_json import pointer
 from ..types import Json, RunWarning
@@ -42,26 +42,28 @@ ON_LIMIT = ("summarize", "stop", "auto")  # auto equals summarize: older documen
 
 _NONE = "null is none."
 _BELOW = "0 or more and below 2^53"
-TEXT_OR_NONE = kinds.text("a string or null", none=True)
-TEXTS = kinds.as_one(kinds.list_of(TEXT), "an array of strings")
-COUNT = kinds.number(f"a whole number, {_BELOW}", whole=True)
-LIMIT = kinds.number(f"a number, {_BELOW}, or null for none", none=True)
-NUMBER = kinds.number(f"a number, {_BELOW}")
-NUMBERS = kinds.as_one(kinds.object_of(each=NUMBER), f"an object of numbers, {_BELOW}")
-POSITIVE = kinds.number("a whole number, 1 or more", least=1, whole=True)
-_COUNT_OR_NONE = kinds.number(f"a whole number, {_BELOW}, or null for none", whole=True, none=True)
-_SHARE = kinds.number("a number from 0 to 1", most=1)
-_SECONDS = kinds.number(f"a number of seconds, {_BELOW}")
-_PAUSE = kinds.number(f"a number of seconds, 0 to {MAX_PAUSE_S}", most=MAX_PAUSE_S)
+TEXT_OR_NONE = field_types.text("a string or null", none=True)
+TEXTS = field_types.as_one(field_types.list_of(TEXT), "an array of strings")
+COUNT = field_types.number(f"a whole number, {_BELOW}", whole=True)
+LIMIT = field_types.number(f"a number, {_BELOW}, or null for none", none=True)
+NUMBER = field_types.number(f"a number, {_BELOW}")
+NUMBERS = field_types.as_one(field_types.object_of(each=NUMBER), f"an object of numbers, {_BELOW}")
+POSITIVE = field_types.number("a whole number, 1 or more", least=1, whole=True)
+_COUNT_OR_NONE = field_types.number(
+    f"a whole number, {_BELOW}, or null for none", whole=True, none=True
+)
+_SHARE = field_types.number("a number from 0 to 1", most=1)
+_SECONDS = field_types.number(f"a number of seconds, {_BELOW}")
+_PAUSE = field_types.number(f"a number of seconds, 0 to {MAX_PAUSE_S}", most=MAX_PAUSE_S)
 
 
 def _choice(title: str, text: str, names: tuple[str, ...]) -> Kind:
-    return with_title(kinds.one_of(*names), title, text)
+    return with_title(field_types.one_of(*names), title, text)
 
 
 def _object(title: str, text: str, is_open: bool = False, /, **fields: Kind) -> Kind:
     """Return objects. `is_open`: unknown members have a meaning; the others are kept as well."""
-    kind = kinds.object_of(fields)
+    kind = field_types.object_of(fields)
     return with_title(kind, title, text, properties={}, additionalProperties=is_open)
 
 
@@ -96,7 +98,7 @@ _MODEL_SETTINGS = _object(
     **_hints(
         use_custom_temp=with_title(FLAG, "Use the temperature below", "Without it none is sent."),
         temperature=with_title(
-            kinds.number("", most=2),
+            field_types.number("", most=2),
             "Temperature",
             "How freely the model chooses its words; 0 is least.",
         ),
@@ -185,13 +187,15 @@ _YAA = _object(
     ),
     auto_title=with_title(FLAG, "Title by the model", "One extra model call names the session."),
     mode=with_title(
-        kinds.leaf(_mode_or_none, f"one of {', '.join(MODES)}", {"type": ["string", "null"]}),
+        field_types.leaf(_mode_or_none, f"one of {', '.join(MODES)}", {"type": ["string", "null"]}),
         "Mode",
         "How tools are used. Empty: as the agent says.",
         examples=list(MODES),
     ),
     output_schema=with_title(
-        kinds.object_of(words="a JSON Schema, or null for none", none=True, more=_usable_schema),
+        field_types.object_of(
+            words="a JSON Schema, or null for none", none=True, more=_usable_schema
+        ),
         "Structure of the answer",
         "A JSON Schema. " + _NONE,
     ),
@@ -215,7 +219,7 @@ _RETRY = _object(
     "Retry",
     "When a call of the model fails before its answer began.",
     times=with_title(
-        kinds.number(f"a whole number, 0 to {MAX_RETRIES}", most=MAX_RETRIES, whole=True),
+        field_types.number(f"a whole number, 0 to {MAX_RETRIES}", most=MAX_RETRIES, whole=True),
         "Times",
         "Extra attempts.",
     ),
@@ -227,7 +231,7 @@ _LLM_API = _object(
     provider=_PROVIDER,
     model_settings=_MODEL_SETTINGS,
     max_tokens=with_title(_COUNT_OR_NONE, "Longest answer", f"Tokens. {_NONE}"),
-    retry=kinds.as_one(
+    retry=field_types.as_one(
         _RETRY, f"times (0 to {MAX_RETRIES}) and delay (0 to {MAX_PAUSE_S} seconds)"
     ),
     request_timeout=with_title(_SECONDS, "Time for an answer", "Seconds, all attempts together."),
@@ -267,7 +271,7 @@ _LIMITS = _object(
         "At a limit", "summarize: the model says how far it came; stop: nothing.", ON_LIMIT
     ),
     tool=replace(
-        kinds.with_limit(NUMBERS, MOST["config/limits/tool"]),
+        field_types.with_limit(NUMBERS, MOST["config/limits/tool"]),
         form=_TOOL_LIMITS.form,
         fields=_TOOL_LIMITS.fields,  # the same kind of numbers
     ),
@@ -297,8 +301,8 @@ _CONTEXT = _object(
     summary_ratio=with_title(_SHARE, "Length of a summary", "Share of what it stands for."),
     summary_timeout_s=with_title(_SECONDS, "Time for a summary", "Seconds."),
     strategies=with_title(
-        kinds.as_one(
-            kinds.list_of(kinds.one_of(*STRATEGIES)),
+        field_types.as_one(
+            field_types.list_of(field_types.one_of(*STRATEGIES)),
             f"an array of names: {', '.join(STRATEGIES)}",
         ),
         "Strategies",
@@ -313,7 +317,7 @@ _TOOL = _object(
     auto_approve=with_title(FLAG, "Run without asking", "As far as the server allows."),
     deny=with_title(FLAG, "Never run", "In this session."),
     network=with_title(
-        replace(kinds.one_of(*NETWORKS), words="off, proxy or full"),
+        replace(field_types.one_of(*NETWORKS), words="off, proxy or full"),
         "Network",
         "Only less than the server allows.",
     ),
@@ -340,15 +344,17 @@ CONFIG = _object(
     yaa=_YAA,
     limits=_LIMITS,
     context=_CONTEXT,
-    prompt=kinds.with_limit(_PROMPT, MOST["config/prompt"]),
+    prompt=field_types.with_limit(_PROMPT, MOST["config/prompt"]),
     tool=with_title(
-        kinds.object_of(each=_TOOL), "Tools", "Rules of this session for single tools, by name."
+        field_types.object_of(each=_TOOL),
+        "Tools",
+        "Rules of this session for single tools, by name.",
     ),
     agent=with_title(
-        kinds.object_of(
+        field_types.object_of(
             {
-                "limits": kinds.OBJECT,
-                "tools": kinds.with_limit(ANY, MOST["config/agent/tools"]),
+                "limits": field_types.OBJECT,
+                "tools": field_types.with_limit(ANY, MOST["config/agent/tools"]),
             }
         ),
         "Agent of the session",
@@ -374,7 +380,7 @@ _FIRST = (
 @cache
 def config_schema() -> Json:
     """Return the schema for forms. The same object each time: do not change it."""
-    whole = kinds.json_schema(CONFIG, form=True)
+    whole = field_types.json_schema(CONFIG, form=True)
     leaves = _leaves(whole, ())
     order = dict.fromkeys(
         leaf

@@ -11,9 +11,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from ..schema import kinds
+from ..schema import field_types
 from ..schema.compile import DRAFT_2020
-from ..schema.kinds import (
+from ..schema.field_types import (
     ANY,
     FLAG,
     OBJECT,
@@ -90,7 +90,7 @@ def role_of(message: Mapping[str, Any]) -> str:
 
 def _look_into_op(op: Any, place: Place, found: Misfits) -> None:
     if (kind := OPS.get(op["op"])) is not None:
-        kinds.collect(op, kind, place, found)
+        field_types.collect(op, kind, place, found)
 
 
 def _is_op(value: Any) -> bool:
@@ -102,15 +102,15 @@ def _is_interrupt_id(value: Any) -> bool:
 
 
 def _op(**fields: Kind) -> Kind:
-    return kinds.object_of(fields, tuple(fields))
+    return field_types.object_of(fields, tuple(fields))
 
 
 _ID_WORDS = f"a string of 1 to {MAX_ID} characters"
-_ID = kinds.text(_ID_WORDS, 1, MAX_ID)
+_ID = field_types.text(_ID_WORDS, 1, MAX_ID)
 _TOOL_NAME = replace(_ID, words="a tool's name")
-_PART = kinds.object_of({"type": TEXT}, ("type",))
-_CONTENT = kinds.as_one(
-    kinds.either(TEXT_OR_NONE, kinds.list_of(_PART)),
+_PART = field_types.object_of({"type": TEXT}, ("type",))
+_CONTENT = field_types.as_one(
+    field_types.either(TEXT_OR_NONE, field_types.list_of(_PART)),
     "a string, null, or an array of parts with a type",
 )
 USAGE = {
@@ -122,27 +122,29 @@ FUNCTION = {
     "name": _TOOL_NAME,
     "arguments": replace(TEXT, words="the arguments as a JSON string"),
 }
-TOOL_CALL = {"id": _ID, "function": kinds.object_of(FUNCTION, ("name", "arguments"))}
-_TOOL_CALL = kinds.object_of(TOOL_CALL, ("id", "function"))
+TOOL_CALL = {"id": _ID, "function": field_types.object_of(FUNCTION, ("name", "arguments"))}
+_TOOL_CALL = field_types.object_of(TOOL_CALL, ("id", "function"))
 MESSAGE = {
     "id": _ID,
-    "role": kinds.one_of(*ROLES, aliases=ROLE_ALIASES),
+    "role": field_types.one_of(*ROLES, aliases=ROLE_ALIASES),
     # Nearly always a string, and looked at for each message.
     "content": replace(
         _CONTENT, holds=lambda value: isinstance(value, str) or _CONTENT.holds(value)
     ),
-    "tool_calls": with_limit(kinds.list_of(_TOOL_CALL, none=True), MOST["messages/*/tool_calls"]),
+    "tool_calls": with_limit(
+        field_types.list_of(_TOOL_CALL, none=True), MOST["messages/*/tool_calls"]
+    ),
     "tool_call_id": _ID,
     "name": TEXT_OR_NONE,
-    "reasoning": kinds.as_one(kinds.object_of({"text": TEXT}), "an object with a text"),
+    "reasoning": field_types.as_one(field_types.object_of({"text": TEXT}), "an object with a text"),
     "open": FLAG,
     "is_error": FLAG,
     # The size of the next request is computed from the reported token counts.
-    "meta": kinds.object_of({"usage": kinds.object_of(USAGE, none=True)}),
-    "result": kinds.object_of(none=True),
+    "meta": field_types.object_of({"usage": field_types.object_of(USAGE, none=True)}),
+    "result": field_types.object_of(none=True),
 }
 _MESSAGE = replace(
-    kinds.object_of(MESSAGE, ("role",)),
+    field_types.object_of(MESSAGE, ("role",)),
     schema={
         "type": "object",
         "if": {"properties": {"role": {"enum": _RESULTS}}, "required": ["role"]},
@@ -152,42 +154,42 @@ _MESSAGE = replace(
 CALL = {
     "name": TEXT,
     "fingerprint": TEXT,
-    "state": kinds.one_of(*STATES),
+    "state": field_types.one_of(*STATES),
     "attempt": COUNT,
     "args": OBJECT,
     "input": OBJECT,
 }
 INTERRUPT = {
-    "id": kinds.leaf(
+    "id": field_types.leaf(
         _is_interrupt_id,
         f"{_ID_WORDS}, {ASKED} in front of them not counted",
         {"type": "string", "minLength": 1, "maxLength": MAX_ID + len(ASKED)},
     ),
-    "reason": kinds.one_of(*REASONS),
+    "reason": field_types.one_of(*REASONS),
     "call_id": _ID,
     "message": TEXT,
     "response_schema": OBJECT,
     "limit": TEXT,
     "allowed": LIMIT,
     "observed": LIMIT,
-    "answer": kinds.as_one(
-        kinds.object_of({"status": kinds.one_of("resolved", "cancelled")}, ("status",)),
+    "answer": field_types.as_one(
+        field_types.object_of({"status": field_types.one_of("resolved", "cancelled")}, ("status",)),
         'an object with status "resolved" or "cancelled"',
     ),
 }
-_INTERRUPT = kinds.object_of(INTERRUPT, ("id", "reason"))
+_INTERRUPT = field_types.object_of(INTERRUPT, ("id", "reason"))
 GRANT = {
     "tool": _TOOL_NAME,
     "match": with_limit(
-        kinds.as_one(
-            kinds.object_of(each=kinds.text(most=MAX_PATTERN)),
+        field_types.as_one(
+            field_types.object_of(each=field_types.text(most=MAX_PATTERN)),
             f"an object of patterns of at most {MAX_PATTERN} characters",
         ),
         MOST["grants/*/match"],
     ),
-    "decision": kinds.one_of("allow", "deny"),
+    "decision": field_types.one_of("allow", "deny"),
 }
-_GRANT = kinds.object_of(GRANT, ("tool", "decision"))
+_GRANT = field_types.object_of(GRANT, ("tool", "decision"))
 CLIENT_TOOL = {
     "name": _TOOL_NAME,
     "description": TEXT_OR_NONE,
@@ -215,46 +217,50 @@ _OP = Kind(
         "properties": {"op": TEXT.schema},
         "required": ["op"],
         "allOf": [
-            {"if": {"properties": {"op": {"const": name}}}, "then": kinds.json_schema(kind)}
+            {"if": {"properties": {"op": {"const": name}}}, "then": field_types.json_schema(kind)}
             for name, kind in OPS.items()
         ],
     },
     more=_look_into_op,
 )
 RECORD = {"id": TEXT, "trigger": TEXT, "at": COUNT, "after": COUNT, "before": COUNT}
-_CALIBRATION = kinds.object_of({"ratio": NUMBER, "n": COUNT}, ("ratio", "n"))
+_CALIBRATION = field_types.object_of({"ratio": NUMBER, "n": COUNT}, ("ratio", "n"))
 # The view of the messages that a model gets; see context/view.py.
 CONTEXT = {
-    "ops": kinds.list_of(_OP),
-    "events": kinds.list_of(kinds.object_of(RECORD, ("at", "after"))),
+    "ops": field_types.list_of(_OP),
+    "events": field_types.list_of(field_types.object_of(RECORD, ("at", "after"))),
     "windows": NUMBERS,
-    "calib": kinds.as_one(kinds.object_of(each=_CALIBRATION), "an object of {ratio, n}"),
+    "calib": field_types.as_one(
+        field_types.object_of(each=_CALIBRATION), "an object of {ratio, n}"
+    ),
 }
 TOP = {
-    "id": kinds.text(f"a string of 1 to {MAX_SESSION_ID} characters", 1, MAX_SESSION_ID),
+    "id": field_types.text(f"a string of 1 to {MAX_SESSION_ID} characters", 1, MAX_SESSION_ID),
     "title": TEXT_OR_NONE,
     "start_time": TEXT_OR_NONE,
     "startTime": TEXT_OR_NONE,
     "character": TEXT_OR_NONE,
-    "status": kinds.one_of(*STATUSES, aliases=STATUS_ALIASES, none=True),
-    "messages": with_limit(kinds.list_of(_MESSAGE), MOST["messages"]),
+    "status": field_types.one_of(*STATUSES, aliases=STATUS_ALIASES, none=True),
+    "messages": with_limit(field_types.list_of(_MESSAGE), MOST["messages"]),
     "config": CONFIG,
     "version": POSITIVE,
     "rev": COUNT,
     "agent": TEXT,
     "finish_reason": TEXT_OR_NONE,
-    "calls": kinds.object_of(each=kinds.object_of(CALL, ("state",))),
-    "interrupts": with_limit(kinds.list_of(_INTERRUPT), MOST["interrupts"]),
-    "grants": with_limit(kinds.list_of(_GRANT), MOST["grants"]),
-    "context": kinds.object_of(CONTEXT),
-    "tools": with_limit(kinds.list_of(kinds.object_of(CLIENT_TOOL, ("name",))), MOST["tools"]),
+    "calls": field_types.object_of(each=field_types.object_of(CALL, ("state",))),
+    "interrupts": with_limit(field_types.list_of(_INTERRUPT), MOST["interrupts"]),
+    "grants": with_limit(field_types.list_of(_GRANT), MOST["grants"]),
+    "context": field_types.object_of(CONTEXT),
+    "tools": with_limit(
+        field_types.list_of(field_types.object_of(CLIENT_TOOL, ("name",))), MOST["tools"]
+    ),
     "environment": TEXTS,
-    "plan": kinds.object_of({"tasks": with_limit(ANY, MOST["plan/tasks"])}),
-    "usage": kinds.object_of(USAGE),
+    "plan": field_types.object_of({"tasks": with_limit(ANY, MOST["plan/tasks"])}),
+    "usage": field_types.object_of(USAGE),
     "run": OBJECT,
     "ext": OBJECT,
 }
-SESSION = kinds.object_of(TOP)
+SESSION = field_types.object_of(TOP)
 
 
 # -- check ----------------------------------------------------------------------------------------
@@ -312,4 +318,4 @@ def session_schema() -> dict[str, Any]:
     It accepts what `check` does, and also what a schema cannot refuse: ids used twice, too many
     calls without a result, an unusable `output_schema` and the name of an unknown mode.
     """
-    return {"$schema": DRAFT_2020, "title": "A session", **kinds.json_schema(SESSION)}
+    return {"$schema": DRAFT_2020, "title": "A session", **field_types.json_schema(SESSION)}

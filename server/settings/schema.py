@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import strict_json
-from ..schema.kinds import (
+from ..schema.field_types import (
     ANY,
     FLAG,
     TEXT,
@@ -104,7 +104,7 @@ REST = {
     "tools": _list(OPEN),
 }
 
-# Modules of the owner's own packages, whose functions are tools (sandbox/packages.py).
+# Modules of the owner's own packages, whose functions are tools (sandbox/python_packages.py).
 MODULES = {
     "modules": TEXTS,
     "functions": _list(either(TEXT, OPEN)),

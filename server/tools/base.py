@@ -21,8 +21,8 @@ from ..schema.portable import portable
 from ..session.limits import NETWORKS
 from ..strict_json import dumps
 from ..types import Event, Json, LedgerEntry, Session
+from .decorators import MARK, Context, ToolError
 from .runner import Outcome
-from .tool import MARK, Context, ToolError
 
 Emit = Callable[[str | Event], None]  # is called with live output as text, and with events
 
@@ -72,7 +72,7 @@ class Tool:
     may_ask: they may ask the person a question during a call.
     asks: their result is the person's answer.
     of_page: they are declared by the page and run there.
-    stateful: their calls of one session share a process (stateful.py).
+    stateful: their calls of one session share a process (stateful_tools.py).
     """
 
     name: str

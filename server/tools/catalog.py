@@ -1,7 +1,7 @@
 """The catalog of tools: built-in, from the owner's files and packages, REST APIs and MCP servers.
 
 Filled when the server starts and refreshed later; the toolbox reads `entries`. The owner's files
-and packages are described by child processes (user_tools.py, package_code.py), so that the server
+and packages are described by child processes (user_tools.py, package_tools.py), so that the server
 runs none of their code; tool sources (program_tools.py) are the exception. A broken tool is left
 out and reported in `problems`; the others are loaded.
 """
@@ -20,7 +20,7 @@ from typing import Any
 
 from ..agents.registry import AgentFolders
 from ..http.client import Client
-from ..sandbox.packages import Package, package_of
+from ..sandbox.python_packages import Package, package_of
 from ..schema.compile import member
 from ..schema.validate import Mismatch, SchemaError, Schemas, Validator
 from ..session.fold import parse_pointer
@@ -28,6 +28,7 @@ from ..strict_json import JSONError, loads
 from ..telemetry import log
 from . import builtin
 from .base import Tool, drain
+from .decorators import ToolError
 from .fetch import FetchTool, fetch_url
 from .function_tools import ChildTool, builtin_tool, owner_tool
 from .http_api import operations
@@ -35,7 +36,6 @@ from .mcp.servers import McpServers, McpTool
 from .program_tools import BaseTool, Objects, ToolSource, as_object, is_source, load_source, record
 from .runner import Job, ToolRunner
 from .session_tools import AgentSaveTool, agent_save, session_tools
-from .tool import ToolError
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # accepted by every provider; OpenAI's rule
 DESCRIBE_LIMITS: dict[str, float] = {
@@ -48,7 +48,7 @@ DESCRIBE_LIMITS: dict[str, float] = {
     "open_files": 256,
 }
 
-EMPTY = "it has no @tool"  # beginning of the error that package_code.py raises
+EMPTY = "it has no @tool"  # beginning of the error that package_tools.py raises
 MAX_API_COST = 2_000_000  # of the schemas of one API, in units of about 1 µs
 MAX_PROBLEMS = 500  # an MCP server could cause an unlimited number
 

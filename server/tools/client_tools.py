@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Problem
-from ..schema.kinds import Misfit
+from ..schema.field_types import Misfit
 from ..session import events
 from ..session.call_actions import ClientResult, SendToClient
 from ..strict_json import browser_safe

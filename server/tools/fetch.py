@@ -16,8 +16,8 @@ from urllib.parse import urljoin, urlsplit
 from ..http.client import Client, ClientError, Response, Timeouts, address_of
 from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure
+from .decorators import Context, ToolError, tool
 from .runner import Job, Outcome, ToolRunner
-from .tool import Context, ToolError, tool
 
 READER = ("module", f"{builtin.__name__}.html", "readable")  # reads the page in the child
 MAX_CHARS = 20_000

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.packages import Package
+from ..sandbox.python_packages import Package
 from ..types import Session
 from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure, hints_of, resources_of
+from .decorators import Context, ToolError
 from .policy import enforceable, reach_of
 from .runner import Job, Outcome, ToolRunner
-from .stateful import last_process
-from .tool import Context, ToolError
+from .stateful_tools import last_process
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class ChildTool(Tool):
     """A function that runs in a child process.
 
     where: ("module", name, function), ("file", path, function) or ("import", target, name), the
-    last for functions of a `package` (sandbox/packages.py).
+    last for functions of a `package` (sandbox/python_packages.py).
     """
 
     where: tuple[str, str, str]

@@ -18,14 +18,14 @@ from urllib.parse import quote, unquote, urlencode
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..schema.compile import inline
-from ..schema.kinds import FLAG, TEXT, object_of, one_of, text, text_like
+from ..schema.field_types import FLAG, TEXT, object_of, one_of, text, text_like
 from ..settings import forwarding
 from ..settings.schema import problems
 from ..strict_json import JSONError, dumps, loads
 from ..telemetry import redact, tracing
 from .base import Emit, Invocation, Tool, failure, hints_of
+from .decorators import HINTS, ToolError
 from .runner import Outcome
-from .tool import HINTS, ToolError
 
 # -- openapi --------------------------------------------------------------------------------------
 # Conversion of OpenAPI 3 documents to the tools of an API, one for each operation.

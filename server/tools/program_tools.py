@@ -19,13 +19,13 @@ from typing import Any
 
 from ..schema.convert import convert
 from ..schema.generate import SignatureError, schema_of
-from ..schema.plain import plain
+from ..schema.to_json import plain
 from ..settings.owner_code import ErrorCapture as Called
 from ..settings.owner_code import load, run_async, run_in_thread
 from ..telemetry import log
 from .base import Emit, Invocation, Tool, failure, hints_of, resources_of
+from .decorators import MARK, Context, ToolError, check_setting
 from .runner import Outcome
-from .tool import MARK, Context, ToolError, check_setting
 
 MOST_STUCK = 4  # timed-out calls of one object that may still occupy a thread
 MAX_TOLD = 2_000  # characters of an exception that the model reads

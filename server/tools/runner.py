@@ -25,14 +25,14 @@ from typing import Any
 
 from ..sandbox import selftest
 from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.packages import Package, closed_folder
 from ..sandbox.policy import outermost_folders
 from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
+from ..sandbox.python_packages import Package, closed_folder
 from ..sandbox.worker_pool import WorkerPool
 from ..types import Json
-from .stateful import KeptProcesses
+from .stateful_tools import KeptProcesses
 
 __all__ = ["Job", "Outcome", "ToolRunner"]
 
@@ -56,7 +56,7 @@ class ToolRunner:
 
     `home`: parent of the `workspaces` folder. `pool`: sandbox workers; None for plain children.
     `host`: the operating system. `most`, `idle_s`: number and idle time of the processes of
-    stateful toolkits (stateful.py).
+    stateful toolkits (stateful_tools.py).
     """
 
     def __init__(

@@ -24,8 +24,8 @@ from ..session.modes import mode_of
 from ..strict_json import JSONError
 from ..types import AgentDefinition, Plan, Session
 from .base import Emit, Invocation, Tool, detail, failure
+from .decorators import Context, ToolError, tool
 from .runner import Outcome
-from .tool import Context, ToolError, tool
 
 
 @tool(read_only=True)

@@ -45,12 +45,12 @@ from .base import (
     toolkit,
 )
 from .catalog import Catalog, Entry
+from .decorators import ToolError
 from .file_download import Piece, read_piece
 from .mcp.servers import McpServers
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, text_for_model
 from .runner import Outcome, ToolRunner
-from .tool import ToolError
 
 MOST_HINTS = 5  # unknown tool names per decision for which similar names are suggested
 MOST_OFFERS = 64  # cached lists of declarations; few sessions differ in their tool settings
@@ -180,8 +180,9 @@ class Toolbox:
     async def register(self, name: str, about: Json) -> None:
         """Add tools of importable modules.
 
-        `about`: an entry of `server.tool_modules`, such as sandbox/packages.py `registration` makes
-        of classes and functions. Load errors are added to `problems`.
+        `about`: an entry of `server.tool_modules`, such as `registration` in
+        sandbox/python_packages.py makes of classes and functions. Load errors are added to
+        `problems`.
         """
         await self._catalog.add_package(name, about, self._home)
 

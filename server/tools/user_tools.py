@@ -1,7 +1,7 @@
 """Tools in the owner's files, in the worker: load the file, convert arguments, call, return JSON.
 
 The server never runs an owner's code: a child runs `describe`, and the server keeps the JSON.
-package_code.py does the same for modules of packages, and shares the functions here.
+package_tools.py does the same for modules of packages, and shares the functions here.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from ..schema.convert import convert
 from ..schema.generate import SignatureError, schema_of
-from ..schema.plain import plain
+from ..schema.to_json import plain
 from ..schema.validate import validate
-from .tool import KIT, MARK, Context, ToolError, tool, toolkit
+from .decorators import KIT, MARK, Context, ToolError, tool, toolkit
 
 
 class ToolDeclaration(NamedTuple):

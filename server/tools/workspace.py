@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from .tool import Context, ToolError
+from .decorators import Context, ToolError
 
 PIECE = 1536 * 1024  # bytes per call, 2 MiB as base64; each costs a process and 10 ms of parsing
 MOST_MADE = 10  # files of one call that are attached; more are taken for a build or checkout

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from server.http.client import Client, ClientError, Timeouts, is_public, resolve, resolve_public
+from server.tools.decorators import ToolError
 from server.tools.fetch import fetch
-from server.tools.tool import ToolError
 
 TABLE: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "vectors" / "ssrf.json").read_text("utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.tools.tool import tool
+from server.tools.decorators import tool
 
 STOCK = {"tea": 3}
 

@@ -19,7 +19,7 @@ from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
 from server.http.listener import BaseServer, ServerLimits
-from server.sandbox.packages import registration
+from server.sandbox.python_packages import registration
 
 from ..fakes import DEFAULTS
 from ..models.fakes import STOP, Server, answer, said, serving, sse

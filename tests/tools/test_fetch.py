@@ -12,8 +12,8 @@ from typing import Any
 
 from server.config import Config
 from server.http.client import Client
+from server.tools.decorators import ToolError
 from server.tools.fetch import fetch, is_listed
-from server.tools.tool import ToolError
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS, events_of

@@ -14,9 +14,9 @@ from server.config import Config
 from server.http.client import Client
 from server.settings import forwarding
 from server.tools.catalog import Catalog
+from server.tools.decorators import ToolError
 from server.tools.http_api import HttpTool, operation, operations, request
 from server.tools.runner import ToolRunner
-from server.tools.tool import ToolError
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS, events_of

@@ -10,8 +10,8 @@ from typing import Any
 
 from server.http.client import Client
 from server.schema.validate import Validator, check_schema
+from server.tools.decorators import ToolError
 from server.tools.http_api import MAX_SCHEMA, HttpTool, operations, request, tools_in
-from server.tools.tool import ToolError
 
 BASE = "https://api.example.org/v1"
 CLIENT = Client()

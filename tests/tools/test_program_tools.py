@@ -9,10 +9,10 @@ from typing import Any
 
 from server.schema.validate import SchemaError
 from server.telemetry import log
+from server.tools.decorators import Context, ToolError, tool
 from server.tools.function_tools import ChildTool
 from server.tools.program_tools import MOST_STUCK, BaseTool, Objects, as_object, record
 from server.tools.runner import Outcome
-from server.tools.tool import Context, ToolError, tool
 
 from .test_catalog import catalog
 

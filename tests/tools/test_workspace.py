@@ -9,7 +9,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from server.tools.tool import Context, ToolError
+from server.tools.decorators import Context, ToolError
 from server.tools.workspace import (
     MOST_MADE,
     MOST_SEEN,

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import Problem, refuse
-from ...schema import kinds
-from ...schema.kinds import OBJECT, TEXT, Misfit, Misfits, Place
+from ...schema import field_types
+from ...schema.field_types import OBJECT, TEXT, Misfit, Misfits, Place
 from ...session.events import SNAPSHOT
 from ...session.fold import parse_pointer, yaa_metadata
 from ...session.limits import LIMITS
@@ -98,28 +98,30 @@ ITS_OWN = ("id", "role", "tool_calls", "tool_call_id")  # always taken from AG-U
 def _look_into_role(message: Any, place: Place, found: Misfits) -> None:
     role = message.get("role")
     if isinstance(role, str) and role in _OF_ROLE:
-        kinds.collect(message, _OF_ROLE[role], place, found)
+        field_types.collect(message, _OF_ROLE[role], place, found)
 
 
-_ID = {"id": kinds.text("a string", none=True)}
-_PART = kinds.as_one(kinds.object_of({"type": TEXT}, ("type",)), "a part with a type")
-_CONTENT = replace(kinds.either(TEXT, kinds.list_of(_PART)), words="a string or parts")
+_ID = {"id": field_types.text("a string", none=True)}
+_PART = field_types.as_one(field_types.object_of({"type": TEXT}, ("type",)), "a part with a type")
+_CONTENT = replace(field_types.either(TEXT, field_types.list_of(_PART)), words="a string or parts")
 _CONTENT_OR_NONE = replace(
-    kinds.either(kinds.text(none=True), kinds.list_of(_PART)), words=_CONTENT.words
+    field_types.either(field_types.text(none=True), field_types.list_of(_PART)),
+    words=_CONTENT.words,
 )
-_CALL = kinds.as_one(
-    kinds.object_of({"id": TEXT, "function": OBJECT}, ("id", "function")),
+_CALL = field_types.as_one(
+    field_types.object_of({"id": TEXT, "function": OBJECT}, ("id", "function")),
     "an object with id and function",
 )
 _OF_ROLE = {
     **dict.fromkeys(
-        ("developer", "system", "user"), kinds.object_of({**_ID, "content": _CONTENT}, ("content",))
+        ("developer", "system", "user"),
+        field_types.object_of({**_ID, "content": _CONTENT}, ("content",)),
     ),
-    "reasoning": kinds.object_of({**_ID, "content": TEXT}, ("content",)),
-    "assistant": kinds.object_of(
-        {**_ID, "content": _CONTENT_OR_NONE, "toolCalls": kinds.list_of(_CALL, none=True)}
+    "reasoning": field_types.object_of({**_ID, "content": TEXT}, ("content",)),
+    "assistant": field_types.object_of(
+        {**_ID, "content": _CONTENT_OR_NONE, "toolCalls": field_types.list_of(_CALL, none=True)}
     ),
-    "tool": kinds.object_of(
+    "tool": field_types.object_of(
         {
             **_ID,
             "content": _CONTENT_OR_NONE,
@@ -128,8 +130,8 @@ _OF_ROLE = {
         ("toolCallId",),
     ),
 }
-MESSAGES = kinds.list_of(
-    kinds.object_of({"role": kinds.one_of(*ROLES)}, ("role",), more=_look_into_role)
+MESSAGES = field_types.list_of(
+    field_types.object_of({"role": field_types.one_of(*ROLES)}, ("role",), more=_look_into_role)
 )
 
 
@@ -311,7 +313,7 @@ def read(body: Json, agent: str) -> AguiRequest:
     Null is the same as absent, as older clients send it.
     """
     body = {key: value for key, value in body.items() if value is not None}
-    wrong = [misfit.error() for misfit in kinds.misfits(body, BODY, MAX_ERRORS)]
+    wrong = [misfit.error() for misfit in field_types.misfits(body, BODY, MAX_ERRORS)]
     refuse("request_invalid", wrong[:MAX_ERRORS])
     messages = body["messages"]
     state = body.get("state", {})
@@ -356,18 +358,18 @@ def refusal(problem: Problem) -> Json:
 # -- the body -------------------------------------------------------------------------------------
 
 
-_NAME = kinds.text("a string that is not empty", least=1)
-_OBJECTS = kinds.list_of(OBJECT)
-BODY = kinds.object_of(
+_NAME = field_types.text("a string that is not empty", least=1)
+_OBJECTS = field_types.list_of(OBJECT)
+BODY = field_types.object_of(
     {
         **dict.fromkeys(("threadId", "runId"), _NAME),
         "messages": MESSAGES,
         **dict.fromkeys(("tools", "context", "resume"), _OBJECTS),
-        "state": kinds.object_of(
+        "state": field_types.object_of(
             {"yaa": OBJECT},
             words="an object: this server keeps what is its own under its member yaa",
         ),
-        "forwardedProps": kinds.object_of({"yaa": kinds.object_of({"config": OBJECT})}),
+        "forwardedProps": field_types.object_of({"yaa": field_types.object_of({"config": OBJECT})}),
     },
     ("threadId", "runId", "messages"),
 )

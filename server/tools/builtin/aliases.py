@@ -10,7 +10,7 @@ import hashlib
 import re
 from typing import Annotated, Any
 
-from ..tool import Context, ToolError, tool
+from ..decorators import Context, ToolError, tool
 from .clock import zone_of
 from .shell import shell
 

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from ..tool import Context, ToolError, tool
+from ..decorators import Context, ToolError, tool
 
 MAX_LENGTH = 1_000
 MAX_BITS = 20_000  # of every intermediate result; 2**20000 has 6,000 digits

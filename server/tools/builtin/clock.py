@@ -7,7 +7,7 @@ import importlib
 import re
 from typing import Annotated, Any
 
-from ..tool import Context, ToolError, tool
+from ..decorators import Context, ToolError, tool
 
 SHORT = {"maxLength": 100}
 UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds", "w": "weeks"}

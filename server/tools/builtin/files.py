@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ...schema.regex import MAX_STEPS, Pattern, PatternError
-from ..tool import Context, ToolError, tool
+from ..decorators import Context, ToolError, tool
 from ..workspace import files_below, inside, media_type, open_for_reading, prefix_of
 
 MAX_READ = 10 * 1024 * 1024

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urljoin
 
-from ..tool import Context, ToolError
+from ..decorators import Context, ToolError
 
 # Encodings that a page may declare; others of Python's codecs are unsafe for untrusted input.
 ENCODINGS = re.compile(

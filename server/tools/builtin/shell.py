@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import IO, Annotated, Any
 
-from ..tool import Context, LimitReached, ToolError, tool
+from ..decorators import Context, LimitReached, ToolError, tool
 from ..workspace import made_since
 
 KEEP = 48_000  # bytes of output in the result: the beginning and the end

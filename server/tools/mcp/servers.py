@@ -23,16 +23,16 @@ from urllib.parse import parse_qsl, urlsplit
 
 from ...http.client import Client
 from ...sandbox.process import limit_error
-from ...schema.kinds import ANY, FLAG, TEXT, list_of, object_of, one_of
+from ...schema.field_types import ANY, FLAG, TEXT, list_of, object_of, one_of
 from ...schema.validate import check_schema
 from ...settings.schema import POSITIVE, problems
 from ...strict_json import canonical
 from ...telemetry import log, redact
 from ...types import Json
 from ..base import Emit, Invocation, Tool, ToolQuestion, failure, hints_of
+from ..decorators import ToolError
 from ..result import shorten_text
 from ..runner import Outcome
-from ..tool import ToolError
 from .links import HttpLink, Launch, StdioLink
 from .peer import MAX_TOOLS, Link, LinkError, Peer, RpcError, header_params, header_places
 

@@ -6,7 +6,7 @@ import unittest
 from typing import Any
 
 from server.protocols.agui.request import MESSAGES, session_messages
-from server.schema.kinds import misfits
+from server.schema.field_types import misfits
 from server.session import events, snapshot
 
 Json = dict[str, Any]

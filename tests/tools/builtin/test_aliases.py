@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from server.tools.builtin.aliases import city_datetime, mock_city_weather
-from server.tools.tool import Context, ToolError
+from server.tools.decorators import Context, ToolError
 from server.tools.toolbox import Toolbox
 
 from ..test_toolbox import Case

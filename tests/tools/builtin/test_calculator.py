@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 
 from server.tools.builtin.calculator import calculator
-from server.tools.tool import Context, ToolError
+from server.tools.decorators import Context, ToolError
 
 CTX = Context({}, lambda _: None)
 

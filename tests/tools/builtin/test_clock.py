@@ -7,7 +7,7 @@ import unittest
 
 from server.schema.generate import schema_of
 from server.tools.builtin.clock import datetime
-from server.tools.tool import Context, ToolError
+from server.tools.decorators import Context, ToolError
 
 CTX = Context({}, lambda _: None)
 

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from server.tools.builtin.files import MAX_LINE, edit_file, list_files, read_file, write_file
+from server.tools.decorators import Context, ToolError
 from server.tools.result import MAX_TEXT, as_text
-from server.tools.tool import Context, ToolError
 
 ROOT = Path(__file__).resolve().parents[3]
 CTX = Context({}, lambda _: None)
@@ -83,7 +83,7 @@ class Writing(Case):
         """In a mount namespace of its own, on 64 KB of memory."""
         script = (
             "from server.tools.builtin.files import write_file\n"
-            "from server.tools.tool import Context, ToolError\n"
+            "from server.tools.decorators import Context, ToolError\n"
             "import os\n"
             f"os.chdir({str(self.root)!r})\n"
             "ctx = Context({}, lambda _: None)\n"

@@ -6,7 +6,7 @@ import time
 import unittest
 
 from server.tools.builtin.html import decode_document, readable
-from server.tools.tool import Context
+from server.tools.decorators import Context
 
 CTX = Context({}, lambda _: None)
 

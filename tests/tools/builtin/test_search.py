@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.tools.builtin.files import MAX_MATCH_LINE, search_files
-from server.tools.tool import ToolError
+from server.tools.decorators import ToolError
 
 from .test_files import CTX, Case
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from server.config import ConfigError, load
+from server.tools.decorators import ToolError
 from server.tools.mcp.servers import identity, is_allowed, normalize_entry
-from server.tools.tool import ToolError
 
 Json = dict[str, Any]
 

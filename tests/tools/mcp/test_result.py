@@ -8,6 +8,7 @@ from typing import Any
 
 from server.http.client import Client
 from server.schema.validate import check_schema
+from server.tools.decorators import ToolError
 from server.tools.mcp.servers import (
     McpServers,
     answer_params,
@@ -16,7 +17,6 @@ from server.tools.mcp.servers import (
     question_of,
     tool_of,
 )
-from server.tools.tool import ToolError
 
 OBJECT: dict[str, Any] = {"type": "object"}
 SERVERS = McpServers({}, Client())

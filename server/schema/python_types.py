@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
 from .keywords import identity
-from .plain import FORMATS, NUMBER_TEXT, plain, scalar
 from .report import Place, describe, json_type
+from .to_json import FORMATS, NUMBER_TEXT, plain, scalar
 from .validate import Validator
 
 Build = Callable[[Any, Place], Any]

@@ -6,13 +6,13 @@ import math
 import unittest
 from typing import Any
 
-from server.schema import kinds
-from server.schema.kinds import ANY, FLAG, OBJECT, TEXT, Kind, misfits
+from server.schema import field_types
+from server.schema.field_types import ANY, FLAG, OBJECT, TEXT, Kind, misfits
 from server.schema.validate import Validator
 
-COUNT = kinds.number("a whole number", whole=True, most=9)
-POINT = kinds.object_of({"x": COUNT, "y": COUNT}, ("x",), closed=True)
-TREE = kinds.object_of(each=kinds.list_of(POINT))
+COUNT = field_types.number("a whole number", whole=True, most=9)
+POINT = field_types.object_of({"x": COUNT, "y": COUNT}, ("x",), closed=True)
+TREE = field_types.object_of(each=field_types.list_of(POINT))
 VALUES: tuple[Any, ...] = (
     *(None, True, 0, 9, 10, -1, 0.5, "", "a", "abc", [], [1], ["a"], {}, {"x": 1}, {"x": "1"}),
     *({"x": 1, "y": 2}, {"y": 1}, {"x": 1, "z": 1}, {"a": [{"x": 1}]}, {"a": [{}]}, {"a": 1}),
@@ -20,20 +20,20 @@ VALUES: tuple[Any, ...] = (
 )
 KINDS: dict[str, Kind] = {
     "any": ANY,
-    "text": kinds.text("", 1, 2),
-    "text or none": kinds.text(none=True),
+    "text": field_types.text("", 1, 2),
+    "text or none": field_types.text(none=True),
     "count": COUNT,
-    "number": kinds.number("", most=math.inf, none=True),
+    "number": field_types.number("", most=math.inf, none=True),
     "flag": FLAG,
-    "choice": kinds.one_of("a", aliases=("abc",), none=True),
-    "pattern": kinds.text_like("a|[0-9]+", ""),
+    "choice": field_types.one_of("a", aliases=("abc",), none=True),
+    "pattern": field_types.text_like("a|[0-9]+", ""),
     "object": OBJECT,
     "point": POINT,
     "tree": TREE,
-    "list": kinds.list_of(TEXT, none=True),
-    "either": kinds.either(TEXT, POINT),
-    "as one": kinds.as_one(kinds.list_of(COUNT), ""),
-    "limited": kinds.with_limit(ANY, 2),
+    "list": field_types.list_of(TEXT, none=True),
+    "either": field_types.either(TEXT, POINT),
+    "as one": field_types.as_one(field_types.list_of(COUNT), ""),
+    "limited": field_types.with_limit(ANY, 2),
 }
 
 
@@ -44,7 +44,7 @@ def pointers(value: Any, kind: Kind, most: float = math.inf) -> list[str]:
 class Kinds(unittest.TestCase):
     def test_the_check_and_the_schema_agree(self) -> None:
         for name, kind in KINDS.items():
-            validator = Validator(kinds.json_schema(kind))
+            validator = Validator(field_types.json_schema(kind))
             for value in VALUES:
                 with self.subTest(name, value=value):
                     wrong = bool(misfits(value, kind))
@@ -56,7 +56,7 @@ class Kinds(unittest.TestCase):
         found = ["/a~1b/1/z", "/a~1b/2/y", "/a~1b/2/x"]
         self.assertEqual(pointers(wrong, TREE), found)
         self.assertEqual(pointers(wrong, TREE, 1), found[:1])
-        self.assertEqual(pointers(wrong, kinds.as_one(TREE, "a tree")), [""])
+        self.assertEqual(pointers(wrong, field_types.as_one(TREE, "a tree")), [""])
         self.assertEqual(pointers({"x": 1, "z": 1}, KINDS["either"]), ["/z"])
 
     def test_messages(self) -> None:
@@ -71,10 +71,10 @@ class Kinds(unittest.TestCase):
                 self.assertEqual(misfits(value, kind)[0].error()["detail"], detail)
 
     def test_texts_for_people(self) -> None:
-        kind = kinds.object_of({"x": kinds.with_title(TEXT, "X", "Any.", format="uri")})
+        kind = field_types.object_of({"x": field_types.with_title(TEXT, "X", "Any.", format="uri")})
         said = {"title": "X", "description": "Any.", "type": "string"}
-        self.assertEqual(kinds.json_schema(kind)["properties"]["x"], said)
-        form = kinds.json_schema(kind, form=True)["properties"]["x"]
+        self.assertEqual(field_types.json_schema(kind)["properties"]["x"], said)
+        form = field_types.json_schema(kind, form=True)["properties"]["x"]
         self.assertEqual(form, {**said, "format": "uri"})
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NewType, Optional, TypeVar, Union
 
 from server.schema.generate import describe
-from server.schema.shapes import Shapes, type_name
+from server.schema.python_types import Shapes, type_name
 
 
 class Size(enum.IntEnum):

@@ -9,7 +9,7 @@ import unittest
 from typing import Any
 
 from server.tools.base import Tool, hints_of
-from server.tools.tool import MARK, Context, tool, toolkit
+from server.tools.decorators import MARK, Context, tool, toolkit
 from server.tools.user_tools import declarations
 
 from ..tooling.tools import ROOT
@@ -91,7 +91,7 @@ class Imports(unittest.TestCase):
     def test_a_child_loads_none_of_what_only_the_server_needs(self) -> None:
         code = (
             f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-            "import server.tools.builtin.html, server.tools.package_code, server.tools.workspace\n"
+            "import server.tools.builtin.html, server.tools.package_tools, server.tools.workspace\n"
             "print(*sys.modules)"
         )
         command = [sys.executable, "-I", "-c", code]

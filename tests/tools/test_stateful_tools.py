@@ -11,7 +11,7 @@ from typing import Any
 
 from server.sandbox.network_policy import NetworkPolicy
 from server.tools.runner import Job, Outcome
-from server.tools.stateful import CallOutput, last_process
+from server.tools.stateful_tools import CallOutput, last_process
 
 from ..fakes import DEFAULTS
 from . import test_runner

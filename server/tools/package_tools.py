@@ -1,8 +1,8 @@
 """Tools of the owner's packages, in the worker: import modules, describe tools, call one.
 
-sandbox/packages.py says what to import and from where; sandbox/child.py calls this module. Modules
-are found in the configured folders and in the environment of the running interpreter. Runs in the
-child only, and imports the owner's code only after the child is fully restricted.
+sandbox/python_packages.py says what to import and from where; sandbox/child.py calls this module.
+Modules are found in the configured folders and in the environment of the running interpreter. Runs
+in the child only, and imports the owner's code only after the child is fully restricted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .tool import MARK, SETTINGS, Context, ToolError, check_setting
+from .decorators import MARK, SETTINGS, Context, ToolError, check_setting
 from .user_tools import (
     ToolDeclaration,
     call_function,

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from server.schema.generate import describe
-from server.schema.plain import (
+from server.schema.python_types import Shapes
+from server.schema.to_json import (
     FORMATS,
     date_time,
     number,
@@ -24,7 +25,6 @@ from server.schema.plain import (
     span,
     time_of_day,
 )
-from server.schema.shapes import Shapes
 
 
 class Colour(enum.Enum):
