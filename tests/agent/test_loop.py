@@ -7,13 +7,14 @@ import copy
 import io
 import json
 import threading
+import time
 import unittest
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from server.agent.loop import BaseAgent, Run
+from server.agent.loop import REST_S, BaseAgent, Run
 from server.config import Config
 from server.errors import Problem
 from server.runtime.offload import LARGE
@@ -746,8 +747,9 @@ class Large(unittest.IsolatedAsyncioTestCase):
         beside = asyncio.create_task(others())
         async for event in run.events():
             if event["type"] == "TOOL_CALL_RESULT":
-                last = turns
-                sum(range(5000))  # some work
+                last, until = turns, time.monotonic() + REST_S / 5
+                while time.monotonic() < until:
+                    pass  # the work of an event
             if event["type"] == "STEP_STARTED":
                 break
         beside.cancel()

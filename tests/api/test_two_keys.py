@@ -187,7 +187,7 @@ def result(session: Json) -> Json:
 def fronts(api: Api, order: str) -> Iterator[tuple[str, str]]:
     """What each front answers to the order in the session `chosen`."""
     session = {"messages": [{"role": "user", "content": order}], "id": "chosen"}
-    chosen = [each.restrict(order) for each in samples() if each.restrict]
+    chosen = [each.chosen(order) for each in samples() if each.chosen]
     for path, body in (*chosen, ("/session", session)):
         status, told = api.request("POST", path, body, accept="text/event-stream")
         yield path, f"{status} {told}"
