@@ -151,16 +151,21 @@ def kinds_compared() -> list[str]:
     ]
 
 
+def operands(node: ast.expr) -> tuple[ast.expr, ...]:
+    return (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+
+
 def pointers() -> list[str]:
-    """`"pointer": "/a"`, `f"/{a}"` or a sum, where session.events.pointer makes one."""
-    by_hand = (ast.Constant, ast.JoinedStr, ast.BinOp)
+    """`"pointer": "/a"`, `f"/{a}"` or `a + "/b"`, where strict_json.pointer makes one."""
+    by_hand = (ast.Constant, ast.JoinedStr)
     return [
         f"{path_of(name)}:{value.lineno} {ast.unparse(value)}"
         for name, tree in modules().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Dict)
         for key, value in zip(node.keys, node.values, strict=True)
-        if isinstance(key, ast.Constant) and key.value == "pointer" and isinstance(value, by_hand)
+        if isinstance(key, ast.Constant) and key.value == "pointer"
+        if any(isinstance(part, by_hand) for part in (value, *operands(value)))
     ]
 
 

@@ -210,6 +210,7 @@ def estimator(texts: Sequence[str], costs: Costs = ANY) -> Estimate:
     }
 
     def scale(text: str) -> int:
+        """Return the tokens of a text, by its bytes."""
         size = _bytes(text)
         return round(size * rates.get(round(size / (len(text) or 1)), every))
 
