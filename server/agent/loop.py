@@ -563,7 +563,7 @@ class Run:
     def _error(self, event: Event) -> Event:
         """Return the RUN_ERROR with the message id and the next `rev`, which its fold needs."""
         metadata = event.setdefault("metadata", {}).setdefault("yaa", {})
-        metadata |= {"message_id": self._agent.ids("err"), "rev": self.session.get("rev", 0) + 1}
+        metadata |= {"message_id": self._agent.ids("err"), "rev": events.next_rev(self.session)}
         return {**event, "timestamp": self._agent.clock()}
 
     def _elapsed_ms(self) -> int:

@@ -199,7 +199,8 @@ def from_chunk(chunk: Any, where: str, key: str = "") -> Failure | None:
     A chunk that is not an object is a failure too.
     """
     if isinstance(chunk, list) and chunk and isinstance(chunk[0], dict):
-        chunk = chunk[0]  # Gemini sends errors in a list
+        if failure := from_chunk(chunk[0], where, key):  # Gemini sends errors in a list
+            return failure
     if not isinstance(chunk, dict):
         sent = quote(str(chunk), key)
         return Failure("upstream_error", f"{where} sent {sent} instead of an object")

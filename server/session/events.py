@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..strict_json import LARGEST_COUNT, pointer, quote
 from ..strict_json import dumps as _dumps
-from ..strict_json import pointer, quote
 from ..types import (
     Change,
     Event,
@@ -102,6 +102,11 @@ def run_started(session_id: str, run: RunInfo, timestamp: int) -> Event:
     }
 
 
+def next_rev(session: Session) -> int:
+    """Return `rev` for the end of a run. It stays at the largest that a session may have."""
+    return min(session.get("rev", 0) + 1, LARGEST_COUNT)
+
+
 def run_finished(
     session: Session, status: str, reason: str, usage: list[Json], timestamp: int
 ) -> Event:
@@ -116,7 +121,7 @@ def run_finished(
         "runId": session["run"]["id"],
         "timestamp": timestamp,
         "outcome": outcome(session),
-        "result": {"status": status, "finish_reason": reason, "rev": session["rev"] + 1},
+        "result": {"status": status, "finish_reason": reason, "rev": next_rev(session)},
     }
     if usage:
         event["usage"] = usage

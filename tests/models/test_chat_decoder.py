@@ -324,6 +324,13 @@ class Streaming(unittest.TestCase):
                     self.assertEqual((failure.code, failure.retryable), ("upstream_error", True))
                     self.assertIn("Provider disconnected", failure.message)
 
+    def test_a_chunk_that_is_no_object_is_a_failure(self) -> None:
+        for chunk in ("[]", "[1]", '[{"choices": []}]', '[{"choices": [{}]}, 2]', '"x"', "1"):
+            with self.subTest(chunk):
+                _, failure = read({}, [b"data: " + chunk.encode() + b"\n\n"])
+                assert failure is not None
+                self.assertIn("instead of an object", failure.message)
+
     def test_an_answer_without_a_word_says_why(self) -> None:
         """It would look as if the model had nothing to say."""
         for reason, retryable, words in (

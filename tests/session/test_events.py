@@ -27,6 +27,13 @@ class Wire(unittest.TestCase):
     def test_pointers_escape(self) -> None:
         self.assertEqual(pointer("a/b", "c~d", 0, "~1"), "/a~1b/c~0d/0/~01")
 
+    def test_rev_stays_at_the_largest_that_a_session_may_have(self) -> None:
+        for rev, after in ((0, 1), (2**53 - 2, 2**53 - 1), (2**53 - 1, 2**53 - 1)):
+            session: Any = {"id": "s", "rev": rev, "run": {"id": "r"}, "interrupts": []}
+            event: Any = e.run_finished(session, "completed", "completed", [], 1)
+            self.assertEqual(event["result"]["rev"], after)
+        self.assertEqual(e.next_rev({}), 1)
+
     def test_interrupts_in_agui_spelling(self) -> None:
         interrupts = [
             {"id": "i1", "reason": "tool_call", "call_id": "c", "message": "?", "tool": "rm"},
