@@ -31,12 +31,12 @@ with Yaa({"server": {"discover": False}}) as yaa:
 """
 SCRATCH = '''"""A protocol that is only here to be found."""
 
-from ...api.router import Call, Route
+from ...api.router import RequestContext, Route
 from ..services import Services
 
 
 def routes(services: Services) -> dict[tuple[str, str], Route]:
-    async def post(call: Call) -> None:
+    async def post(call: RequestContext) -> None:
         await call.json({"clock": services.clock()}, status=202)
 
     return {("POST", "/scratch"): Route(post)}
