@@ -107,7 +107,7 @@ class Registration(Case):
         entry = registration(Case, package_of, stateful=True, paths=["/srv"])
         root = str(Path(__file__).resolve().parents[2])
         self.assertEqual(entry["functions"], ["server.sandbox.python_packages:package_of"])
-        self.assertTrue(entry["modules"][0].endswith("test_packages:Case"))
+        self.assertTrue(entry["modules"][0].endswith("test_python_packages:Case"))
         self.assertEqual(entry["paths"][:2], ["/srv", root])
         self.assertEqual((entry["interpreter"], entry["stateful"]), (sys.executable, True))
 
