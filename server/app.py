@@ -26,6 +26,7 @@ from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
 from .http.client import Client
 from .http.cors import Origins
+from .json_types import Json, Session
 from .models.adapter import BaseAPI, adapters
 from .models.registry import Models
 from .models.vendors import DiscoveredProviders, discover
@@ -43,7 +44,6 @@ from .tools.execution_claims import Claims, Locks
 from .tools.result import StorageFigures, Workspaces, storage_figures
 from .tools.runner import ToolRunner
 from .tools.toolbox import Toolbox
-from .types import Json, Session
 
 PROTOCOLS = tuple(protocols.modules("routes"))  # imported before several workers are forked
 SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0

@@ -22,11 +22,11 @@ from urllib.parse import urlsplit
 
 from . import strict_json
 from .http.parser import is_loopback
+from .json_types import Session
 from .sandbox import network_policy
 from .schema.field_types import ANY, Kind
 from .settings import schema
 from .telemetry import redact
-from .types import Session
 
 KeyPath = tuple[str, ...]
 

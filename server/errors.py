@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from .types import ProblemBody
+from .json_types import ProblemBody
 
 CODES: dict[str, tuple[int, str]] = {
     "bad_request": (400, "The request is not valid HTTP"),

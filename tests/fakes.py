@@ -15,13 +15,13 @@ from typing import Any
 from server.agent.loop import BaseAgent
 from server.agent.run_records import RunRecords, StopSignals
 from server.config import Config
+from server.json_types import Event, Session, ToolResult
 from server.models import BaseAPI, Options
 from server.session import events
 from server.session.call_actions import Verdict
 from server.strict_json import canonical
 from server.telemetry.tracing import Sink
 from server.tools.execution_claims import Scope
-from server.types import Event, Session, ToolResult
 
 Script = Callable[[list[dict[str, Any]]], list[Event]]
 

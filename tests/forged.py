@@ -36,12 +36,12 @@ from server.agent.call_decisions import LOST
 from server.agents.registry import AgentRegistry
 from server.config import Config
 from server.errors import Problem
+from server.json_types import Event, ToolResult
 from server.session import events
 from server.session.schema import REASONS, STATES
 from server.tools.base import Tool, hints_of
 from server.tools.policy import fingerprint
 from server.tools.toolbox import Toolbox
-from server.types import Event, ToolResult
 
 from . import fakes
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from .tooling.source import functions, imports, modules, path_of
 from .tooling.tools import ROOT
 
-TOP = {"__init__", "__main__", "app", "config", "types", "errors", "strict_json"}
+TOP = {"__init__", "__main__", "app", "config", "json_types", "errors", "strict_json"}
 PHRASES = ("In the walk", "rule of the file", "The rule of", "seed 00", "codicil")
 # Words that begin a sentence in the imperative; a verb that ends in -s or -ed is none.
 NO_VERBS = set(
@@ -130,12 +130,12 @@ def phrases() -> list[str]:
 
 
 def dict_aliases() -> list[str]:
-    """`Session = dict[str, Any]` and the like, outside of types.py."""
+    """`Session = dict[str, Any]` and the like, outside of json_types.py."""
     return [
         f"{path_of(name)}:{node.lineno} {ast.unparse(node)}"
         for name, tree in modules().items()
         for node in tree.body
-        if name != "server.types"
+        if name != "server.json_types"
         and isinstance(node, ast.Assign)
         and ast.unparse(node.value) == "dict[str, Any]"
     ]

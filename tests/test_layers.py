@@ -37,7 +37,7 @@ MAX_CLIENT_REQUESTS = 60
 
 # Lowest first. A package, or a file beside them, imports from its own and from those below.
 LAYERS = (
-    ("types",),
+    ("json_types",),
     ("errors", "runtime"),
     ("strict_json",),
     ("schema",),

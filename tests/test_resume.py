@@ -15,9 +15,9 @@ from server.agent.call_decisions import FORGOTTEN
 from server.agent.call_runner import RAN_BEFORE
 from server.agent.loop import STOPPED, BaseAgent, Run
 from server.agent.run_records import RunRecords, StopSignals
+from server.json_types import Event, Session
 from server.session.events import EXEC, alias
 from server.session.fold import Folder, digest
-from server.types import Event, Session
 
 from .fakes import (
     CountingToolbox,

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from typing import Any
 
+from ..json_types import Answer, Grant, Interrupt, Json, LedgerEntry, Message, Session, ToolCall
 from ..schema.validate import check_schema
 from ..session.accept import ANSWERS
 from ..session.call_actions import (
@@ -32,7 +33,6 @@ from ..session.limits import MOST
 from ..session.outcome import ended_by
 from ..session.schema import ASKED
 from ..strict_json import JSONError, browser_safe, canonical, dumps, loads
-from ..types import Answer, Grant, Interrupt, Json, LedgerEntry, Message, Session, ToolCall
 
 # A call in one of these states may have taken effect, whatever the messages say (resume rule 6).
 MAYBE_EXECUTED = ("started", "done", "failed")

@@ -15,6 +15,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+from ..json_types import Event, Session, ToolCall, ToolResult
 from ..session import events
 from ..session.call_actions import ClientResult, Execute, Job, Recover, Reply, SendToClient
 from ..session.events import drop, put, state_delta
@@ -22,7 +23,6 @@ from ..session.schema import is_id
 from ..tools import client_tools
 from ..tools.running_calls import Batch, Executions, Key, SessionKey
 from ..tools.toolbox import Toolbox
-from ..types import Event, Session, ToolCall, ToolResult
 from .call_decisions import MAYBE_EXECUTED, unanswered_calls, with_args
 from .decide import takes_time
 from .run_records import RecordWriter

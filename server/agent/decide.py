@@ -20,6 +20,7 @@ from typing import Any
 from ..context import compact
 from ..context.budget import Measure, Request, budget_of
 from ..context.compact import Compaction, room_for
+from ..json_types import Interrupt, Json, Message, Session, ToolCall
 from ..session import outcome as output
 from ..session import prompts
 from ..session.accept import ANSWERS
@@ -38,7 +39,6 @@ from ..session.modes import (
 )
 from ..session.plan import failed_task
 from ..session.prompts import SUM_UP, progress
-from ..types import Interrupt, Json, Message, Session, ToolCall
 from .call_decisions import (
     FORGOTTEN,
     LOST,

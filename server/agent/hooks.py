@@ -23,13 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ..context.view import pairing_errors
-from ..session import events
-from ..session.call_actions import Execute, Job, Reply, Toolbox
-from ..settings import owner_code
-from ..strict_json import dumps
-from ..telemetry import log, tracing
-from ..tools.result import BY_HOOK
-from ..types import (
+from ..json_types import (
     Change,
     CompactionRecord,
     Event,
@@ -40,6 +34,12 @@ from ..types import (
     Op,
     Session,
 )
+from ..session import events
+from ..session.call_actions import Execute, Job, Reply, Toolbox
+from ..settings import owner_code
+from ..strict_json import dumps
+from ..telemetry import log, tracing
+from ..tools.result import BY_HOOK
 from .call_decisions import with_args
 
 SECURITY = 50  # bands: 0-50 security, 51-100 system, 101-500 usual, 501-1000 last

@@ -25,6 +25,7 @@ from ..agents.registry import AgentRegistry
 from ..config import Config
 from ..context import compact as context
 from ..errors import Problem
+from ..json_types import AgentDefinition, Event, Interrupt, Json, RunInfo, Session
 from ..models import Options
 from ..models.registry import Model, Models
 from ..models.text_tools import history
@@ -39,7 +40,6 @@ from ..telemetry.metrics import Metrics, Row
 from ..tools.execution_claims import Claims, Locks
 from ..tools.running_calls import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
-from ..types import AgentDefinition, Event, Interrupt, Json, RunInfo, Session
 from .call_runner import CallRunner, ClaimError
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..json_types import Event, Json, Message, Session
 from ..models.registry import Model
 from ..session import run_record
 from ..session.fold import yaa_metadata
 from ..telemetry import log, tracing
 from ..telemetry.redact import mask, mask_all
-from ..types import Event, Json, Message, Session
 
 # -- delta log ------------------------------------------------------------------------------------
 # Log each event of a model as a line, with its time.

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..json_types import Json, Session
 from ..session import run_record
 from ..session.run_record import Record
 from ..strict_json import JSONError, dumps, loads
 from ..telemetry import log
-from ..types import Json, Session
 
 _log = log.get("runs")
 

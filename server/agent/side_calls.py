@@ -16,12 +16,12 @@ from ..context.budget import Costs, Request, estimate, of_message, of_messages
 from ..context.compact import Compaction
 from ..context.strategies import Draft, transcript
 from ..context.view import apply_op, fold_message, text_of, view
+from ..json_types import CompactionRecord, Event, Message, Op, Session, Usage
 from ..models import BaseAPI, Options
 from ..session import accept, prompts
 from ..session import run_record as account
 from ..session.call_actions import Toolbox
 from ..session.events import put, state_delta
-from ..types import CompactionRecord, Event, Message, Op, Session, Usage
 from .decide import Model
 from .hooks import RunHooks
 from .observer import RunObserver

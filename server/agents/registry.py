@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Problem, refuse
+from ..json_types import AgentDefinition, RunWarning
 from ..schema.field_types import Misfit
 from ..session import agent_definition as definitions
 from ..session.agent_definition import DEFAULT, MAX_FILE, files_named
 from ..session.fold import copy_json
 from ..strict_json import JSONError, dumps, loads, pointer
 from ..telemetry import log
-from ..types import AgentDefinition, RunWarning
 
 # -- folders --------------------------------------------------------------------------------------
 # The folders of agent definitions: built in, the owner's, and one for each other key.

@@ -19,13 +19,13 @@ from typing import Any, Protocol
 from ..errors import Problem
 from ..http import sse
 from ..http.exchange import wait_for_acknowledgement
+from ..json_types import Event, Session
 from ..runtime.offload import offload
 from ..runtime.run_id import run_id
 from ..session import snapshot
 from ..session.accept import accept
 from ..session.events import EXEC, alias, dumps
 from ..session.limits import LimitCeilings
-from ..types import Event, Session
 from .auth import Key
 from .body import BodyLimits, misfit, read_object
 from .router import Record, RequestContext

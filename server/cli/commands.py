@@ -24,13 +24,13 @@ from .. import VERSION
 from ..app import App
 from ..config import Config, ConfigError, expand_path, make_home
 from ..errors import Problem
+from ..json_types import Session
 from ..runtime.event_loop import Loop, run
 from ..schema.compile import inline
 from ..telemetry import log
 from ..tools.base import Tool
 from ..tools.result import DAY_S, Workspaces
 from ..tools.toolbox import Toolbox
-from ..types import Session
 from . import doctor, session_files
 from .bundle import pack
 from .console import (

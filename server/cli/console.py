@@ -20,12 +20,12 @@ from typing import Any, TextIO
 
 from ..api.sessions import Agent, Run
 from ..errors import Problem
+from ..json_types import Answer, Event, Interrupt, Json, Message, Session
 from ..session.content_blocks import to_blocks
 from ..session.events import alias
 from ..session.outcome import ended_by, finish_text
 from ..session.sanitize import sanitize
 from ..strict_json import JSONError, browser_safe, dumps, loads
-from ..types import Answer, Event, Interrupt, Json, Message, Session
 from . import session_files
 
 COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3

@@ -40,7 +40,7 @@ from ..telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
     from ..app import App
-    from ..types import Json
+    from ..json_types import Json
 
 # -- workers --------------------------------------------------------------------------------------
 # Fork and supervise worker processes that serve the same sockets (`server.workers` above 1).

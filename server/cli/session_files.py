@@ -25,9 +25,9 @@ from urllib.parse import quote, unquote
 
 from .. import strict_json
 from ..errors import Problem
+from ..json_types import Event, Json, Session
 from ..session.fold import DELTAS, Folder, is_object
 from ..strict_json import JSONError, dumps, loads
-from ..types import Event, Json, Session
 
 SUFFIX = ".json"
 LONGEST_NAME = 200  # bytes of a file's name without its suffix; systems allow 255

@@ -17,9 +17,9 @@ from functools import cached_property, lru_cache, partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from ..json_types import Calibration, Json, Message, Session, Usage
 from ..session.prompts import with_reminders
 from ..strict_json import LARGEST_COUNT, dumps
-from ..types import Calibration, Json, Message, Session, Usage
 from .view import apply_op, changes_of, ops_of, pairing_errors, text_of, view
 
 # -- tokens ---------------------------------------------------------------------------------------

@@ -14,10 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..session.accept import ANSWERS
-from ..session.events import put, state_delta
-from ..strict_json import LARGEST_COUNT
-from ..types import (
+from ..json_types import (
     Change,
     CompactionRecord,
     ContextConfig,
@@ -28,6 +25,9 @@ from ..types import (
     Op,
     Session,
 )
+from ..session.accept import ANSWERS
+from ..session.events import put, state_delta
+from ..strict_json import LARGEST_COUNT
 from .budget import (
     EXACT,
     Budget,

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
+from ..json_types import ContextConfig, Message, Op, ToolCall
 from ..strict_json import JSONError, dumps, loads
-from ..types import ContextConfig, Message, Op, ToolCall
 from .budget import Measure, of_message
 from .view import RELOAD, apply_op, fold_message, text_of
 

@@ -23,8 +23,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..json_types import Json, Message, Op, Session, ToolCall
 from ..strict_json import JSONError, dumps, loads
-from ..types import Json, Message, Op, Session, ToolCall
 
 KINDS = ("stub", "preview", "args", "summary", "fold", "pin", "unpin", "expire")
 RELOAD = "context_reload"

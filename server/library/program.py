@@ -29,6 +29,7 @@ from ..http.client import Client
 from ..http.cors import Origins
 from ..http.parser import Body, Buffer, ProtocolError, advance, parse_request
 from ..http.parser import MessageLimits as Sizes
+from ..json_types import Event, Json, Message, Session
 from ..models import BaseAPI as Model
 from ..models import Options
 from ..models.adapter import BaseAPI, ModelError, adapter_problem
@@ -36,7 +37,6 @@ from ..models.registry import Models
 from ..runtime.event_loop import Loop
 from ..session.fold import Folder
 from ..strict_json import JSONError, loads
-from ..types import Event, Json, Message, Session
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from time import time_ns
 from typing import Any
 
+from ..json_types import Event, Json, Message
 from ..session.prompts import custom
-from ..types import Event, Json, Message
 
 
 def now_ms() -> int:

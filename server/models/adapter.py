@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from ..http.client import Client
+from ..json_types import Event
 from ..schema.to_json import plain
 from ..settings.owner_code import ErrorCapture, load
 from ..strict_json import browser_safe, dumps, loads
 from ..telemetry import log, redact
-from ..types import Event
 from .chat import OpenAIAPI
 from .decoder import StreamDecoder
 from .failure import Failure

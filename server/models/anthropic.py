@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..json_types import Event, Json, Message
 from ..strict_json import dumps
-from ..types import Event, Json, Message
 from . import Options, chat_request
 from .chat_request import of_answer, of_content, of_data_url
 from .decoder import Delta, StreamDecoder, reason, string

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from ..json_types import Event
 from ..strict_json import browser_safe
-from ..types import Event
 from . import Options
 from .decoder import Delta, Rescue, Scanner, StreamDecoder
 from .failure import from_chunk
@@ -243,7 +243,8 @@ class Decoder(StreamDecoder):
             last = self._details[-1] if self._details else {}
             if all(last.get(key) == item.get(key) for key in ("type", "index")) and last:
                 for key, value in item.items():
-                    grows = key in ("text", "summary") and isinstance(last.get(key), str)
+                    texts = isinstance(value, str) and isinstance(last.get(key), str)
+                    grows = texts and key in ("text", "summary")
                     last[key] = last[key] + value if grows else value or last.get(key)
             else:
                 self._details.append(item)

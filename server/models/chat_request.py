@@ -14,9 +14,9 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..json_types import Json, Message, ToolCall
 from ..schema.compile import inline
 from ..strict_json import Constant, text_of
-from ..types import Json, Message, ToolCall
 from . import Options
 from .chat_decoder import DETAILS, PARTS, TAGS
 from .text_tools import history

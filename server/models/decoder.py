@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, Protocol
 from ..http.sse import Decoder as EventStream
 from ..http.sse import Event as ServerEvent
 from ..http.sse import EventTooLarge
+from ..json_types import Event, MessageMeta, Usage
 from ..session.events import text_delta, text_end, text_start, think_delta, think_end, think_start
 from ..session.outcome import Ending, ending_of
 from ..strict_json import LARGEST_COUNT, browser_safe
-from ..types import Event, MessageMeta, Usage
 from . import Options
 from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_error
 from .tool_call_assembler import PartialCall, SurrogateJoiner, ToolCallAssembler, opaque

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any
 
+from ..json_types import Event, Json, Message, MessageMeta
 from ..session.events import (
     run_error,
     text_delta,
@@ -31,7 +32,6 @@ from ..session.events import (
     tool_start,
 )
 from ..strict_json import JSONError, dumps, loads
-from ..types import Event, Json, Message, MessageMeta
 from . import BaseAPI, Options, decoder
 from .http_model import Sleep
 

@@ -20,10 +20,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..json_types import Event
 from ..session.events import run_error
 from ..strict_json import JSONError, browser_safe, loads
 from ..telemetry import redact
-from ..types import Event
 
 MAX_ERROR_BODY = 64 * 1024  # bytes of an error body that are read
 MISLED = " (does api_url lead to the API?)"

@@ -22,9 +22,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from ..http.client import Client, ClientError, Response, Timeouts
+from ..json_types import Event, Json, Message
 from ..strict_json import dumps, text_of
 from ..telemetry import log, tracing
-from ..types import Event, Json, Message
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote

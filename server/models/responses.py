@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..types import Event, Json, Message
+from ..json_types import Event, Json, Message
 from . import Options, chat_request
 from .chat_request import of_answer, of_content
 from .decoder import StreamDecoder, reason, string

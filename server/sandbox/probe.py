@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..types import Json
+from ..json_types import Json
 from . import syscalls
 from .policy import TIERS, SandboxPolicy, code_folders
 from .worker_pool import WorkerPool

@@ -13,10 +13,7 @@ from itertools import islice
 from typing import Any, cast
 
 from ..errors import Problem, refuse
-from ..schema.field_types import Misfit
-from ..schema.validate import SchemaError, Schemas
-from ..strict_json import LARGEST_COUNT, pointer
-from ..types import (
+from ..json_types import (
     AgentDefinition,
     Change,
     ClientTool,
@@ -31,6 +28,9 @@ from ..types import (
     Session,
     ToolCall,
 )
+from ..schema.field_types import Misfit
+from ..schema.validate import SchemaError, Schemas
+from ..strict_json import LARGEST_COUNT, pointer
 from . import agent_definition, content_blocks, prompts, snapshot
 from .events import drop, messages_filled, put, run_started, state_delta
 from .limits import MOST

@@ -14,10 +14,10 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import Any
 
+from ..json_types import AgentDefinition, Json, RunWarning, Session
 from ..schema.field_types import Misfit
 from ..schema.validate import check_schema, validate
 from ..strict_json import LARGEST_COUNT, pointer
-from ..types import AgentDefinition, Json, RunWarning, Session
 from .limits import LIMITS, MOST
 from .modes import MODES, PLANNING, mode_named
 from .prompts import NAMES, remarks

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..types import Grant, Interrupt, Json, LedgerEntry, Session, ToolCall
+from ..json_types import Grant, Interrupt, Json, LedgerEntry, Session, ToolCall
 
 
 def is_unattended(session: Session) -> bool:

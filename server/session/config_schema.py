@@ -14,12 +14,12 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
+from ..json_types import Json, RunWarning
 from ..schema import field_types
 from ..schema.compile import DRAFT_2020
 from ..schema.field_types import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, with_title
 from ..schema.validate import check_schema
 from ..strict_json import pointer
-from ..types import Json, RunWarning
 from . import prompts
 from .limits import APIS, MOST, NETWORKS, TOOL_MODES
 from .modes import MODES, mode_named

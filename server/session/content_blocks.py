@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ..json_types import Json
 from ..strict_json import JSONError, dumps, loads
-from ..types import Json
 
 SHAPES = ("agentscope", "anthropic")
 USE, RESULT = "tool_use", "tool_result"

@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..strict_json import LARGEST_COUNT, pointer, quote
-from ..strict_json import dumps as _dumps
-from ..types import (
+from ..json_types import (
     Change,
     Event,
     Interrupt,
@@ -25,6 +23,8 @@ from ..types import (
     Session,
     ToolResult,
 )
+from ..strict_json import LARGEST_COUNT, pointer, quote
+from ..strict_json import dumps as _dumps
 
 PROTOCOL_VERSION = "1.0"
 OUTPUT = "yaa.tool.output"  # activityType of live output

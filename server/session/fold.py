@@ -15,8 +15,18 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from ..json_types import (
+    Change,
+    Event,
+    Json,
+    Message,
+    Patch,
+    Reasoning,
+    Session,
+    ToolCall,
+    ToolFunction,
+)
 from ..strict_json import canonical_in_browser
-from ..types import Change, Event, Json, Message, Patch, Reasoning, Session, ToolCall, ToolFunction
 from .events import FILLED, SNAPSHOT
 
 # -- patch ----------------------------------------------------------------------------------------

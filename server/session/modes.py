@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..types import Message, Session, ToolCall
+from ..json_types import Message, Session, ToolCall
 from .call_actions import Reply
 
 FINISH = "finish"  # the tool that ends a run by being called

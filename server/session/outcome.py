@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..json_types import Event, Interrupt, Json, Message, Session, ToolCall
 from ..schema.compile import inline
 from ..schema.convert import error_text
 from ..schema.validate import validate
 from ..strict_json import JSONError, browser_safe, dumps, loads
-from ..types import Event, Interrupt, Json, Message, Session, ToolCall
 from .events import FILLED
 from .fold import parse_pointer
 from .modes import FINISH, turn_answers

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..types import Plan, Session, Task
+from ..json_types import Plan, Session, Task
 
 TODO, FAILED = "todo", "failed"
 STATES = (TODO, "in_progress", "completed", FAILED, "cancelled")

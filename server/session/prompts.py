@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from ..json_types import Message, RunWarning, Session
 from ..strict_json import dumps
-from ..types import Message, RunWarning, Session
 from . import outcome
 from .modes import mode_of
 from .outcome import schema_of

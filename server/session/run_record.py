@@ -14,8 +14,18 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..json_types import (
+    Change,
+    Event,
+    Interrupt,
+    Json,
+    LedgerEntry,
+    Message,
+    Patch,
+    RunInfo,
+    Session,
+)
 from ..strict_json import LARGEST_COUNT, canonical, pointer
-from ..types import Change, Event, Interrupt, Json, LedgerEntry, Message, Patch, RunInfo, Session
 from . import events
 from .accept import ANSWERS
 from .events import messages_filled, put, state_delta

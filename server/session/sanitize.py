@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..json_types import Json
 from ..strict_json import pointer
-from ..types import Json
 from .agent_definition import DEFAULT
 from .limits import LIMITS, NETWORKS
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..types import Event, Json, Message, Reasoning, RunInfo, Session, ToolCall
+from ..json_types import Event, Json, Message, Reasoning, RunInfo, Session, ToolCall
 from . import content_blocks
 from .events import (
     SNAPSHOT,

@@ -15,7 +15,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..types import Usage
+from ..json_types import Usage
 
 ENDS = ("completed", "awaiting", "limit", "failed", "cut")
 STATES = ("done", "failed", "denied", "skipped")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from ..types import Event, Json, Message, Session
+from ..json_types import Event, Json, Message, Session
 
 # -- spans ----------------------------------------------------------------------------------------
 # Spans as plain values, W3C trace context, and the JSON of OTLP.

@@ -15,13 +15,13 @@ from functools import cached_property
 from itertools import chain, islice, takewhile
 from typing import Any
 
+from ..json_types import Json, Message, Session, ToolCall
 from ..schema.convert import error_text, parse
 from ..schema.portable import original_names
 from ..schema.repair import repair
 from ..schema.report import Mismatch
 from ..schema.validate import Validator
 from ..strict_json import JSONError, depth_exceeds, dumps, loads, pointer
-from ..types import Json, Message, Session, ToolCall
 from .result import MAX_NESTED
 
 # -- argument templates ---------------------------------------------------------------------------

@@ -15,12 +15,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
+from ..json_types import Event, Json, LedgerEntry, Session
 from ..schema.compile import inline
 from ..schema.generate import NOTHING, example, response_schema, schema_of
 from ..schema.portable import portable
 from ..session.limits import NETWORKS
 from ..strict_json import dumps
-from ..types import Event, Json, LedgerEntry, Session
 from .decorators import MARK, Context, ToolError
 from .runner import Outcome
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..json_types import Session
 from ..sandbox.network_policy import NetworkPolicy
 from ..sandbox.python_packages import Package
-from ..types import Session
 from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure, hints_of, resources_of
 from .decorators import Context, ToolError

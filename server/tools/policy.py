@@ -13,13 +13,13 @@ from collections import Counter
 from functools import cached_property
 from typing import Any
 
+from ..json_types import Grant, Json, Message, Session, ToolCall
 from ..sandbox import network_policy
 from ..sandbox.network_policy import NetworkPolicy
 from ..session import agent_definition
 from ..session.call_actions import is_unattended
 from ..session.limits import NETWORKS
 from ..strict_json import JSONError, canonical, loads
-from ..types import Grant, Json, Message, Session, ToolCall
 from .base import Tool
 
 # -- circuit breaker ------------------------------------------------------------------------------

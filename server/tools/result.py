@@ -17,10 +17,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..json_types import Json, ToolResult
 from ..sandbox.process import Outcome
 from ..strict_json import browser_safe, depth_exceeds, dumps
 from ..telemetry import log
-from ..types import Json, ToolResult
 from .execution_claims import HORIZON, RESULT
 from .runner import OWN
 

@@ -23,6 +23,7 @@ from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
+from ..json_types import Json
 from ..sandbox import selftest
 from ..sandbox.network_policy import NetworkPolicy
 from ..sandbox.policy import outermost_folders
@@ -31,7 +32,6 @@ from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProc
 from ..sandbox.process_call import ProcessCall
 from ..sandbox.python_packages import Package, closed_folder
 from ..sandbox.worker_pool import WorkerPool
-from ..types import Json
 from .stateful_tools import KeptProcesses
 
 __all__ = ["Job", "Outcome", "ToolRunner"]

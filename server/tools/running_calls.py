@@ -15,10 +15,10 @@ from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 
+from ..json_types import Event
 from ..session import events
 from ..session.limits import LimitCeilings
 from ..strict_json import dumps
-from ..types import Event
 from .execution_claims import Claims, Locks
 
 SessionKey = tuple[str, str]  # owner, session id

@@ -17,9 +17,9 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..json_types import Session
 from ..sandbox.process import Job, Outcome, Process, parse_message, write_all
 from ..sandbox.process_call import ProcessCall
-from ..types import Session
 
 LIFE_S = 24 * 3600.0  # wall-clock time limit of a process
 LIFE_CPU_S = 3600.0  # CPU time limit of a process

@@ -21,6 +21,7 @@ from ..agents.registry import AgentFolders
 from ..config import Config
 from ..errors import Problem
 from ..http.client import Client
+from ..json_types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
 from ..sandbox.policy import TIERS
 from ..schema.compile import inline
 from ..schema.validate import Validator, cached_validator
@@ -30,7 +31,6 @@ from ..session.limits import NETWORKS, LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
 from ..strict_json import Constant, browser_safe, dumps, pointer
-from ..types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
 from . import client_tools, policy
 from .arguments import Pending, ToolResults, fill_templates, fit_arguments, misfits
 from .base import (

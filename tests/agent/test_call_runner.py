@@ -12,11 +12,11 @@ from contextlib import aclosing
 from typing import Any
 
 from server.agent.loop import BaseAgent
+from server.json_types import Event
 from server.session.events import EXEC, alias
 from server.session.fold import Folder
 from server.session.schema import MAX_ID
 from server.tools.execution_claims import Scope
-from server.types import Event
 
 from ..fakes import CountingToolbox, ManualClock, MemoryClaims, ScriptedModel, agent, answer, user
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from server.agent.hooks import POINTS, Hook, Hooks, hook
 from server.agent.loop import BaseAgent
+from server.json_types import Event
 from server.session.call_actions import Verdict
 from server.session.fold import Folder
 from server.telemetry import log
-from server.types import Event
 
 from ..fakes import CountingToolbox, ScriptedModel, agent, user
 from .test_loop import collect

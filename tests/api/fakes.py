@@ -20,7 +20,7 @@ from server.http.parser import (
     advance,
     parse_response,
 )
-from server.types import Event
+from server.json_types import Event
 
 
 def request(

@@ -24,7 +24,7 @@ from typing import Any
 from server.context.budget import FAMILIES, Request, of_message, updated_calibration
 from server.context.compact import room_for
 from server.context.view import pairing_errors, reload, view
-from server.types import Session
+from server.json_types import Session
 
 Message = Any
 

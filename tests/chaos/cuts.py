@@ -28,10 +28,10 @@ from server.agent.call_decisions import FORGOTTEN
 from server.agent.loop import BaseAgent
 from server.agent.run_records import RunRecords, StopSignals
 from server.errors import Problem
+from server.json_types import Session
 from server.models import Options
 from server.models.tool_call_assembler import ToolCallAssembler
 from server.session.fold import Folder
-from server.types import Session
 
 from ..fakes import (
     CountingToolbox,

@@ -16,9 +16,9 @@ from server.api.router import Route, Router
 from server.api.sessions import Runs, Sessions
 from server.http.listener import BaseServer, ServerLimits
 from server.http.sse import Decoder
+from server.json_types import Event, Session
 from server.session.fold import Folder
 from server.strict_json import canonical
-from server.types import Event, Session
 
 from ..agent.test_loop import TOOLS, Client, complete, plan
 from ..fakes import DEFAULTS, CountingToolbox, Ids, ScriptedModel, agent, answer, user

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from server.http.sse import Decoder
+from server.json_types import Event, Session
 from server.session.fold import Folder, digest
 from server.strict_json import canonical
 from server.tools.runner import ToolRunner
-from server.types import Event, Session
 
 from ..agent.test_loop import Client, complete
 from ..tooling.child import Yaa

@@ -16,9 +16,9 @@ from contextlib import aclosing
 from typing import Any
 
 from server.agent.loop import BaseAgent
+from server.json_types import Session
 from server.session.fold import Folder
 from server.strict_json import canonical
-from server.types import Session
 
 from ..fakes import CountingToolbox, Ids, ScriptedModel, agent, answer, user
 

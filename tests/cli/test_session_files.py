@@ -18,9 +18,9 @@ from server.cli.session_files import (
     read,
 )
 from server.errors import Problem
+from server.json_types import Session
 from server.session import events
 from server.session.fold import fold
-from server.types import Session
 
 
 class Case(unittest.TestCase):

@@ -11,7 +11,7 @@ import json
 import random
 from typing import Any
 
-from server.types import Message
+from server.json_types import Message
 
 from ..fakes import DEFAULTS
 

@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from server.context.view import apply_ops, pinned_ids, preview_text, shorten_call, text_of
-from server.types import Op
+from server.json_types import Op
 
 CALL = {"id": "c", "type": "function", "function": {"name": "w", "arguments": "{}"}}
 CHAT: list[Any] = [

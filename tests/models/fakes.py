@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from server.json_types import Event, Session
 from server.models import Options
 from server.models.vendors import PRESETS, Provider, endpoint
 from server.session.fold import Folder
-from server.types import Event, Session
 
 logging.getLogger("yaa.llm").addHandler(logging.NullHandler())  # failures are what is tested
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from server.errors import Problem
 from server.http.client import Client
+from server.json_types import Event
 from server.models import Options
 from server.models.adapter import MOST_STUCK, BaseAPI, ModelError, adapters
 from server.models.registry import Models
 from server.session.fold import Folder
 from server.telemetry import log
-from server.types import Event
 
 ASKED: Any = [{"role": "system", "content": "s"}, {"role": "user", "content": "hé"}]
 TOOL = {"type": "function", "function": {"name": "t", "description": "", "parameters": {}}}

@@ -7,10 +7,10 @@ import unittest
 from functools import partial
 from typing import Any
 
+from server.json_types import Event
 from server.models.anthropic import AnthropicDecoder
 from server.models.decoder import StreamReader
 from server.models.failure import Failure
-from server.types import Event
 
 from . import whole
 from .fakes import message, options, provider

@@ -11,9 +11,9 @@ from contextlib import aclosing
 from typing import Any, cast
 
 from server.http.client import Client
+from server.json_types import Event
 from server.models.chat import OpenAIAPI
 from server.models.http_model import EndpointState, tool_mode
-from server.types import Event
 
 from .fakes import (
     CHUNKED,

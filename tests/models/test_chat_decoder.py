@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from server.json_types import Event
 from server.models.chat_decoder import Decoder
 from server.models.decoder import Scanner, StreamReader
 from server.models.failure import Failure
 from server.models.text_tools import history
 from server.models.text_tools.parser import JsonReply, TagScanner, rescue
-from server.types import Event
 
 from .fakes import check_brackets, message, options, provider, said, tool
 
@@ -389,6 +389,16 @@ class Streaming(unittest.TestCase):
         decoder.done()
         end = decoder.finish(SENT)[-1]
         self.assertEqual(end["metadata"]["yaa"]["reasoning_details"], [{}])
+
+    def test_details_whose_text_is_none(self) -> None:
+        decoder = Decoder(provider(), options())
+        for text in ("a", 2, None, ["b"], "c"):
+            detail = {"type": "reasoning.text", "index": 0, "text": text}
+            decoder.feed({"choices": [{"delta": {"reasoning_details": [detail], "content": "x"}}]})
+        decoder.done()
+        end = decoder.finish(SENT)[-1]
+        (kept,) = end["metadata"]["yaa"]["reasoning_details"]
+        self.assertEqual(kept["type"], "reasoning.text")
 
     def test_cost_of_many_fragments_is_linear(self) -> None:
         """One id per fragment asks whether the arguments are complete every time."""

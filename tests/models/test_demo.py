@@ -7,8 +7,8 @@ import unittest
 from itertools import count
 from typing import Any
 
+from server.json_types import Event, Message
 from server.models.demo import MOST_DELTAS, DemoAPI, decide
-from server.types import Event, Message
 
 from .fakes import check_brackets, fold, options, tool
 

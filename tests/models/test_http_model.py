@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from server.http.client import Client
+from server.json_types import Event
 from server.models import BaseAPI, Options
 from server.models.chat import OpenAIAPI
 from server.models.http_model import EndpointState, RemoteAPI
@@ -24,7 +25,6 @@ from server.models.vendors import Provider, endpoint
 from server.session.fold import Folder
 from server.session.limits import API_PATHS
 from server.strict_json import Constant
-from server.types import Event
 
 from ..fakes import CountingToolbox, Ids, ManualClock, agent, user
 from .fakes import (

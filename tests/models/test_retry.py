@@ -6,6 +6,7 @@ import unittest
 from collections.abc import AsyncGenerator
 from typing import Any
 
+from server.json_types import Event
 from server.models.failure import Failure
 from server.models.http_model import (
     LEAST_PACED,
@@ -15,7 +16,6 @@ from server.models.http_model import (
     attempts,
     retry_after,
 )
-from server.types import Event
 
 from .fakes import FakeTime
 

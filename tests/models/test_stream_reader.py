@@ -8,9 +8,9 @@ import unittest
 from collections.abc import Callable
 from typing import Any
 
+from server.json_types import Event
 from server.models.chat_decoder import Decoder
 from server.models.decoder import ChunkTemplate, StreamReader
-from server.types import Event
 
 from .fakes import STOP, message, options, provider, said
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
+from server.json_types import Event
 from server.models.anthropic import AnthropicDecoder
 from server.models.decoder import StreamReader
 from server.models.responses import ResponsesDecoder
-from server.types import Event
 
 from .fakes import check_brackets, message, options, provider
 from .speakers import Part, Speaker

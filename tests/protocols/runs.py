@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from server.agent.hooks import Hook, Hooks
 from server.agent.loop import Run
 from server.http import sse
-from server.types import Event
+from server.json_types import Event
 
 from .. import fakes
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
+from server.json_types import Plan, Session
 from server.session import plan
-from server.types import Plan, Session
 
 from ..fakes import user
 

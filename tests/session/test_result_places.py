@@ -7,8 +7,8 @@ import random
 import unittest
 from typing import Any
 
+from server.json_types import Message
 from server.session.fold import Places, role_is_tool
-from server.types import Message
 
 IDS = ("c1", "c2", "c3", "c4")
 

@@ -8,9 +8,9 @@ import unittest
 from contextlib import aclosing
 from typing import Any
 
+from server.json_types import Session
 from server.telemetry import tracing
 from server.telemetry.tracing import Span
-from server.types import Session
 
 from ..agent.test_loop import TOOLS, collect, complete, plan
 from ..fakes import CountingToolbox, Ids, ScriptedModel, agent, answer, user

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from ...json_types import Json, Message, RunWarning
 from ...session.prompts import PROTOCOL, UNREADABLE_CALL
 from ...strict_json import dumps
-from ...types import Json, Message, RunWarning
 from .parser import TagScanner
 
 Templates = Mapping[str, str]

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from ...json_types import Json
 from ...strict_json import JSONError, dumps, loads
-from ...types import Json
 
 # -- marks ----------------------------------------------------------------------------------------
 # Tags that some prompts make a model put around parts of its answer: <THINK>, <ASK>, <ANSWER>, ….

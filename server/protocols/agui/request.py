@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import Problem, refuse
+from ...json_types import Json
 from ...schema import field_types
 from ...schema.field_types import OBJECT, TEXT, Misfit, Misfits, Place
 from ...session.events import SNAPSHOT
@@ -20,7 +21,6 @@ from ...session.fold import parse_pointer, yaa_metadata
 from ...session.limits import LIMITS
 from ...session.schema import MAX_ERRORS
 from ...strict_json import JSONError, dumps, loads, pointer
-from ...types import Json
 
 # -- content --------------------------------------------------------------------------------------
 # Convert the contents of AG-UI messages to those of a session.

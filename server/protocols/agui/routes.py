@@ -12,11 +12,11 @@ from ...api.router import RequestContext, Route
 from ...api.sessions import Runs
 from ...errors import translate_problems
 from ...http import sse
+from ...json_types import Event, Json, Session
 from ...runtime.offload import offload
 from ...session.events import dumps, encrypted_value, put, state_delta, state_snapshot
 from ...session.fold import find_message, yaa_metadata
 from ...session.snapshot import opaque
-from ...types import Event, Json, Session
 from ..services import Services
 from . import request
 from .request import ASKED_FIRST, EDITED, AguiRequest

@@ -19,12 +19,12 @@ from ...api.router import RequestContext, Route
 from ...api.sessions import Run, Runs, WaitingStream
 from ...errors import Problem, translate_problems
 from ...http import sse
+from ...json_types import Event, Interrupt, Json, Session
 from ...runtime.offload import offload
 from ...schema.generate import NOTHING, example
 from ...schema.validate import SchemaError, validate
 from ...session.fold import yaa_metadata
 from ...strict_json import dumps, pointer
-from ...types import Event, Interrupt, Json, Session
 from ..openai import chat, common
 from ..openai.common import shown_value
 from ..openai.routes import OpenAI

@@ -17,12 +17,12 @@ from ...api.router import RequestContext, Route
 from ...api.sessions import Run, Runs, WaitingStream, wants_stream
 from ...errors import Problem, translate_problems
 from ...http import sse
+from ...json_types import AgentDefinition, Event, Interrupt, Json, Session
 from ...runtime.offload import offload
 from ...session import agent_definition
 from ...session.accept import accept
 from ...session.modes import mode_named
 from ...strict_json import JSONError, dumps, loads, pointer
-from ...types import AgentDefinition, Event, Interrupt, Json, Session
 from ..services import Services
 from .events import QueryTranslator, chat, reply
 

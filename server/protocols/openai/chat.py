@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...http import sse
+from ...json_types import Event, Json, Session
 from ...schema.validate import check_schema
 from ...session import outcome
 from ...session.events import EXEC, alias
 from ...session.schema import MAX_ID
 from ...strict_json import dumps, quote
-from ...types import Event, Json, Session
 from . import common
 from .common import (
     BREAK,

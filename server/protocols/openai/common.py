@@ -16,12 +16,12 @@ from typing import Any, ClassVar
 
 from ...errors import Problem
 from ...http import sse
+from ...json_types import ClientTool, Event, Json, Session
 from ...session import accept, outcome
 from ...session.fold import parse_pointer
 from ...session.limits import MOST
 from ...session.schema import MAX_ID, MAX_SESSION_ID, check
 from ...strict_json import LARGEST_COUNT, dumps, pointer
-from ...types import ClientTool, Event, Json, Session
 
 # -- fields ---------------------------------------------------------------------------------------
 # Typed access to the fields of a body of /v1, with errors at the field's place.

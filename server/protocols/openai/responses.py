@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
+from ...json_types import Event, Json, Session
 from ...session import outcome
 from ...strict_json import quote
-from ...types import Event, Json, Session
 from . import common
 from .chat import PARTS, address, file, made_call, wanted_schema
 from .common import (

@@ -25,12 +25,12 @@ from ...api.router import RequestContext, Route
 from ...api.sessions import TERMINAL, Run
 from ...errors import Problem, translate_problems
 from ...http.exchange import confirm_delivery
+from ...json_types import Event, Json, Session
 from ...runtime.offload import offload
 from ...session import events
 from ...session.events import EXEC, alias
 from ...strict_json import JSONError, dumps, loads
 from ...tools.execution_claims import Claims
-from ...types import Event, Json, Session
 from ..services import Services
 from . import chat, common, responses
 from .common import Reply, shown_value

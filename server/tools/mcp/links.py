@@ -15,9 +15,9 @@ from urllib.parse import urljoin, urlsplit
 
 from ...http.client import Client, ClientError, Response, Timeouts
 from ...http.sse import Decoder, EventTooLarge
+from ...json_types import Json
 from ...sandbox.process import open_pipe
 from ...telemetry import log, redact
-from ...types import Json
 from .peer import (
     LIST_CHANGED,
     MAX_MESSAGE,

@@ -20,10 +20,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from ...json_types import Json
 from ...runtime.offload import collector_paused
 from ...strict_json import count_values, depth_exceeds
 from ...telemetry import tracing
-from ...types import Json
 
 # -- messages -------------------------------------------------------------------------------------
 # Messages of the Model Context Protocol: JSON-RPC 2.0, the modern and the legacy era, errors.

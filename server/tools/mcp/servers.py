@@ -22,13 +22,13 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ...http.client import Client
+from ...json_types import Json
 from ...sandbox.process import limit_error
 from ...schema.field_types import ANY, FLAG, TEXT, list_of, object_of, one_of
 from ...schema.validate import check_schema
 from ...settings.schema import POSITIVE, problems
 from ...strict_json import canonical
 from ...telemetry import log, redact
-from ...types import Json
 from ..base import Emit, Invocation, Tool, ToolQuestion, failure, hints_of
 from ..decorators import ToolError
 from ..result import shorten_text

@@ -7,12 +7,12 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
+from server.json_types import Event
 from server.protocols.agui.request import AguiRequest
 from server.protocols.agui.routes import agui_events, cut_event
 from server.session import events
 from server.session.fold import fold
 from server.strict_json import loads
-from server.types import Event
 
 Json = Any
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
+from server.json_types import Event
 from server.protocols.gateway.events import QueryTranslator, awaiting_events, chat, reply
 from server.session import events as e
 from server.session.events import alias
-from server.types import Event
 
 Json = Any
 NOW = 1_700_000_000_000

@@ -7,8 +7,8 @@ import unittest
 from collections.abc import Container, Iterable
 
 from server.errors import Problem
+from server.json_types import Json
 from server.protocols.openai.common import Place, Tools, tools
-from server.types import Json
 
 
 def offer(listed: Iterable[tuple[Place, Json]], taken: Container[str] = ()) -> Tools:

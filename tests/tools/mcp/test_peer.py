@@ -8,6 +8,7 @@ import unittest
 from collections.abc import Mapping
 from typing import Any
 
+from server.json_types import Json
 from server.tools.mcp.peer import (
     BACKOFF_S,
     FRESH_S,
@@ -17,7 +18,6 @@ from server.tools.mcp.peer import (
     Peer,
     RpcError,
 )
-from server.types import Json
 
 
 class Link:

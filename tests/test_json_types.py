@@ -1,4 +1,4 @@
-"""server/types.py says what the code has: each type's keys are those that are checked or written.
+"""server/json_types.py holds the keys that are checked and written in the code.
 
 The checked ones are in the tables of session/schema.py; what is written besides is read from the
 source of the functions that write it, or from docs/reference.
@@ -12,7 +12,7 @@ import typing
 import unittest
 from collections.abc import Iterator
 
-from server import types
+from server import json_types
 from server.errors import Problem
 from server.session import accept, agent_definition, config_schema, fold, schema
 from server.tools import result
@@ -26,11 +26,11 @@ SESSION, AGENT = "server/session/", "server/agent/"
 
 def keys(name: str) -> set[str]:
     """The keys of a type, inherited ones too."""
-    return set(typing.get_type_hints(getattr(types, name)))
+    return set(typing.get_type_hints(getattr(json_types, name)))
 
 
 def types_there() -> dict[str, type]:
-    return {name: value for name, value in vars(types).items() if typing.is_typeddict(value)}
+    return {name: value for name, value in vars(json_types).items() if typing.is_typeddict(value)}
 
 
 def written(path: str, variable: str) -> Iterator[str]:
@@ -95,7 +95,7 @@ class Types(unittest.TestCase):
         self.assert_keys("Plan", returned(SESSION + "plan.py", "Plan"))
         self.assert_keys("Task", ["id", "title", "status", "result"])
         self.assert_keys("LedgerEntry", schema.CALL, ["policy", "args_by"])
-        self.assert_keys("Calibration", members("server/context/budget.py", "learned"))
+        self.assert_keys("Calibration", members("server/context/budget.py", "updated_calibration"))
         self.assert_keys(
             "CompactionRecord",
             returned("server/context/compact.py", "CompactionRecord"),
@@ -109,7 +109,8 @@ class Types(unittest.TestCase):
             "Interrupt",
             schema.INTERRUPT,
             keywords(AGENT + "call_decisions.py", "Interrupt"),
-            written(AGENT + "call_decisions.py", "found.interrupt"),
+            written(AGENT + "call_decisions.py", "interrupt.interrupt"),
+            written(AGENT + "call_decisions.py", "request.interrupt"),
             returned(AGENT + "decide.py", "Interrupt"),
             returned("server/context/compact.py", "Interrupt"),
             returned(SESSION + "run_record.py", "Interrupt"),
@@ -144,7 +145,7 @@ class Types(unittest.TestCase):
         self.assert_keys("ProblemBody", Problem("busy", "later").body())
 
     def test_each_type_is_checked_and_told(self) -> None:
-        text = (ROOT / "tests/test_types.py").read_text()
+        text = (ROOT / "tests/test_json_types.py").read_text()
         for name, each in types_there().items():
             if not name.startswith("_"):
                 self.assertIn(f'"{name}"', text, "no test of its keys")
