@@ -101,7 +101,7 @@ class Imports(unittest.TestCase):
             {name for name in mine if not name.startswith("server.tools.builtin")},
             {
                 f"server.tools.{name}"
-                for name in ("package_code", "tool", "user_tools", "workspace")
+                for name in ("decorators", "package_tools", "user_tools", "workspace")
             },
         )
 
