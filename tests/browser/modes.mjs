@@ -3,7 +3,7 @@
  * request that is too large for its model. The model is the scripted one of the benchmark, under two names: one has
  * little room. The job: {url, browser}.
  */
-import { main } from "./driver.mjs";
+import { main, PATIENCE_MS } from "./driver.mjs";
 import { put } from "./sample-session.mjs";
 
 const COMPOSER = "form.composer textarea";
@@ -127,7 +127,9 @@ await main(async (walk, job) => {
 
   await walk.step("trying again asks the server again, and it is still too large", async () => {
     const before = posted;
+    const asked = page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/session"), { timeout: PATIENCE_MS });
     await walk.press("Try again", `${OVERFLOW} button`);
+    await (await asked).response();
     await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
     await walk.sees(OVERFLOW, "Too large to send");
     if (posted !== before + 1) throw new Error(`${posted - before} requests`);
