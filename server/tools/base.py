@@ -149,7 +149,7 @@ class Tool:
         """Run one call. Pass live output and events to `emit` as they come, return the end.
 
         Cancelling it ends the call and all that it started. Raises ToolError for a failure that
-        the tool explains itself.
+        the tool explains itself. Tools of the page have none: the page runs them.
         """
         raise NotImplementedError
 

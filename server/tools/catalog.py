@@ -13,7 +13,7 @@ import copy
 import functools
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,8 +83,9 @@ class Catalog:
         fetched.
         """
         self._runner, self._client = runner, client
-        self.entries: dict[str, Entry] = {}
-        self.version = 0  # grows when `entries` change
+        # Never changed, but replaced as a whole: decisions about large sessions read it in threads.
+        self.entries: Mapping[str, Entry] = {}
+        self.version = 0  # grows after `entries` was replaced
         self.problems: list[str] = []
         self._servers: McpServers | None = None
         self._by_server: dict[str, list[McpTool]] = {}
@@ -111,14 +112,24 @@ class Catalog:
         `schemas`: a compilation budget shared with other tools of the same remote source. Raises
         ToolError for a name that is taken or not legal, SchemaError for an unusable schema.
         """
+        entries = dict(self.entries)
+        self._add_to(entries, tool, schemas or Schemas())
+        self._publish(entries)
+
+    def _add_to(self, entries: dict[str, Entry], tool: Tool, schemas: Schemas) -> None:
+        """Put a tool into entries that are not published yet. Raises as `add`."""
         if not NAME.fullmatch(tool.name):
             raise ToolError("a tool's name has 1 to 64 letters a-z, digits, _ or -")
-        if tool.name in self.entries:
+        if tool.name in entries:
             raise ToolError(f"there is a tool named {tool.name} already")
-        validator, unread = _validator(tool, schemas or Schemas())
+        validator, unread = _validator(tool, schemas)
         for error in unread:
             self._problem(f"{tool.origin}: {tool.name}: not checked: {error}")
-        self.entries[tool.name] = Entry(tool, validator)
+        entries[tool.name] = Entry(tool, validator)
+
+    def _publish(self, entries: Mapping[str, Entry]) -> None:
+        """Replace the entries. Whoever has seen the new version sees them, too."""
+        self.entries = entries
         self.version += 1
 
     async def add_files(self, folder: Path, *, sandboxed: bool = True) -> None:
@@ -182,32 +193,28 @@ class Catalog:
 
         Other tools keep their order: providers cache a prompt up to its first difference.
         """
-        before, version = dict(self.entries), self.version
+        before = self.entries
         theirs = [name for name, e in before.items() if e.tool.origin == source.name]
-        for name in theirs:
-            del self.entries[name]
-        rest, found, schemas = dict(self.entries), list[Tool | str](), Schemas()
+        rest = {name: entry for name, entry in before.items() if name not in theirs}
+        entries, found, schemas = dict(rest), list[Tool | str](), Schemas()
         for thing in things:
             if isinstance(thing, str):
                 found.append(thing)
                 continue
             try:
                 made = record(thing, source.name, self._objects)
-                self.add(made, schemas)
+                self._add_to(entries, made, schemas)
                 found.append(made)
             except (ToolError, SchemaError) as error:
                 found.append(f"{thing.name or type(thing).__name__}: {error}")
-        new = {name: entry for name, entry in self.entries.items() if name not in rest}
+        new = {name: entry for name, entry in entries.items() if name not in rest}
         order = [*before]
         at = order.index(theirs[0]) if theirs else len(order)
         first = {name: rest[name] for name in order[:at] if name in rest}
         last = {name: entry for name, entry in rest.items() if name not in first}
-        self.entries.clear()
-        self.entries.update({**first, **new, **last})
-        if [(name, e.tool) for name, e in self.entries.items()] == [
-            (name, e.tool) for name, e in before.items()
-        ]:
-            self.version = version
+        after = {**first, **new, **last}
+        if [(n, e.tool) for n, e in after.items()] != [(n, e.tool) for n, e in before.items()]:
+            self._publish(after)
         return found
 
     async def _ask_again(self, source: ToolSource) -> None:
@@ -308,16 +315,19 @@ class Catalog:
     ) -> None:
         """Replace all tools of a package, and the problems reported for it."""
         self.problems[:] = [each for each in self.problems if each not in package.problems]
-        self.version += 1
-        for name, entry in [*self.entries.items()]:
-            if isinstance(entry.tool, ChildTool) and entry.tool.package is package:
-                del self.entries[name]
+        entries = {
+            name: entry
+            for name, entry in self.entries.items()
+            if not (isinstance(entry.tool, ChildTool) and entry.tool.package is package)
+        }
         for about in described:
             try:
                 where = ("import", about["target"], about["name"])
-                self.add(owner_tool(package.name, where, about, self._runner, package))
+                tool = owner_tool(package.name, where, about, self._runner, package)
+                self._add_to(entries, tool, Schemas())
             except (ToolError, SchemaError) as error:
                 problems = [*problems, f"{about['name']}: {error}"]
+        self._publish(entries)
         package.problems = [f"server.tool_modules.{package.name}: {each}" for each in problems]
         for each in package.problems:
             self._problem(each)
@@ -329,20 +339,19 @@ class Catalog:
         """
         self._by_server[server] = tools
         schemas = Schemas()
-        self.version += 1
         known = {n: e for n, e in self.entries.items() if isinstance(e.tool, McpTool)}
-        for name in known:
-            del self.entries[name]
+        entries = {n: e for n, e in self.entries.items() if n not in known}
         for each in self._servers.names if self._servers else ():
             for tool in self._by_server.get(each, ()):
                 try:
                     old = known.get(tool.name)
-                    if old is not None and old.tool == tool and tool.name not in self.entries:
-                        self.entries[tool.name] = old
+                    if old is not None and old.tool == tool and tool.name not in entries:
+                        entries[tool.name] = old
                     else:
-                        self.add(tool, schemas)
+                        self._add_to(entries, tool, schemas)
                 except (ToolError, SchemaError) as error:
                     self._problem(f"mcpServers.{each}: {tool.listed_name}: {error}")
+        self._publish(entries)
 
     def _problem(self, text: str) -> None:
         if text in self.problems or len(self.problems) >= MAX_PROBLEMS:

@@ -11,7 +11,7 @@ import difflib
 import hashlib
 import math
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -131,9 +131,12 @@ class Toolbox:
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
         self._catalog = Catalog(self._runner, agents, client, allowed)
-        self._tools = self._catalog.entries
         self._offers: dict[bytes, list[Constant]] = {}
         self.problems = self._catalog.problems  # load errors, for the owner
+
+    @property
+    def _tools(self) -> Mapping[str, Entry]:
+        return self._catalog.entries
 
     async def open(self, most: str = "A", proof: Json | None = None) -> None:
         """Prove the sandbox for tools, up to the tier `most`, unless `proof` is given.
@@ -252,14 +255,15 @@ class Toolbox:
         named = self._named(session)
         state = [sorted(left_out), self._catalog.version, self._withheld, sorted(named)]
         key = hashlib.blake2b(dumps([settings, state]).encode("utf-8", "surrogatepass")).digest()
-        if key not in self._offers:
-            if len(self._offers) >= MOST_OFFERS:
-                self._offers.clear()
+        if (found := self._offers.get(key)) is None:  # one look: other threads may clear it
             there = [*self._tools.values(), *named.values()]
             entries = [_as_declared(entry, session) for entry in there]
             usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
-            self._offers[key] = self._declarations_of(usable, reading, left_out)
-        return self._offers[key]
+            found = self._declarations_of(usable, reading, left_out)
+            if len(self._offers) >= MOST_OFFERS:
+                self._offers.clear()
+            self._offers[key] = found
+        return found
 
     def _declarations_of(
         self, tools: Iterable[Tool], reading: SessionReading, left_out: set[str]

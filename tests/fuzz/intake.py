@@ -205,8 +205,10 @@ def real_models() -> Models:
 @functools.cache
 def shared_toolbox() -> Toolbox:
     toolbox = Toolbox(config(), Client())
-    for name, entry in toolbox._tools.items():
-        toolbox._tools[name] = replace(entry, tool=dry(entry.tool))
+    catalog = toolbox._catalog
+    catalog.entries = {
+        name: replace(entry, tool=dry(entry.tool)) for name, entry in catalog.entries.items()
+    }
     return toolbox
 
 

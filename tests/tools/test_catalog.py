@@ -59,7 +59,7 @@ class Patterns(unittest.TestCase):
         self.catalog.add(tool(Remote, **{"a%20b": {"pattern": "(?i)a"}}))
         (told,) = self.catalog.problems
         self.assertIn("/properties/a%20b/pattern", told)
-        self.catalog.entries.clear()
+        self.catalog.entries = {}
         behind = {"$ref": "#d", "$defs": {"d": {"$anchor": "d", "pattern": "(?i)a"}}}
         with self.assertRaises(SchemaError):
             self.catalog.add(tool(Remote, a=behind))

@@ -101,9 +101,11 @@ class Again(Case):
         await tools._ask_again(source)
         self.assertEqual(tools.version, version, "the same tools: what was offered stays")
         given[:] = ["b", "a"]
+        seen, were = tools.entries, dict(tools.entries)
         await tools._ask_again(source)
         self.assertEqual(list(tools.entries), [*builtin, "b", "a"])
         self.assertGreater(tools.version, version)
+        self.assertEqual(seen, were, "a decision that looks at them in a thread sees no half")
         given.clear()
         await tools._ask_again(source)
         self.assertEqual(list(tools.entries), [*builtin, "b", "a"])
