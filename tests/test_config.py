@@ -151,6 +151,14 @@ class Kinds(Case):
             {"server": {"providers": {"a": {"api_url": 1}}}},
             "server.providers.a.api_url is 1, wanted a string",
         ),
+        (
+            {"server": {"rest": {"r": {"query": "key=hush-hush"}}}},
+            'server.rest.r.query is "***", wanted an object',
+        ),
+        (
+            {"server": {"rest": {"r": {"headers": {"X-Key": ["hush-hush"]}}}}},
+            'server.rest.r.headers.X-Key is "***", wanted a string',
+        ),
         ({"server": {"api_keys": [5]}}, 'api_keys.0 is "***", wanted a string or an object'),
         (
             {"server": {"api_keys": [{"name": "a", "key": 5}]}},

@@ -212,6 +212,10 @@ def kind_of(defaults: Mapping[str, Any], at: str = "") -> Kind:
     return _closed(fields)
 
 
+# Members whose values may be credentials under any name.
+SECRET_PLACES = frozenset(("headers", "query", "env"))
+
+
 def problems(value: Any, kind: Kind) -> Iterator[str]:
     """Yield one line for each part of `value` that is not of its kind."""
     for misfit in misfits(value, kind):
@@ -237,6 +241,8 @@ def _like(example: Any, key: str) -> Kind:
 def _wrong(misfit: Misfit) -> str:
     key = next((name for name in reversed(misfit.place) if isinstance(name, str)), "")
     shown = strict_json.dumps(redact.mask_values({key: misfit.value})[key])
+    if SECRET_PLACES.intersection(misfit.place):
+        shown = strict_json.dumps(redact.MASK)
     shown = shown if len(shown) <= 60 else shown[:59] + "…"
     return f"{_dotted(misfit.place) or 'the whole'} is {shown}, wanted {misfit.wanted}"
 
