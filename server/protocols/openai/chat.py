@@ -327,16 +327,6 @@ LAST = ""  # not the id of any message: the key of text that is sent after the r
 class ChatReply(common.Reply):
     """Chunks of a stream, or one completion. `fingerprint` names this server."""
 
-    METHODS: ClassVar[Mapping[str, str]] = {
-        "TEXT_MESSAGE_CONTENT": "_text",
-        "REASONING_MESSAGE_CONTENT": "_thought",
-        "RUN_STARTED": "_start",
-        "STATE_DELTA": "_step",
-        "TOOL_CALL_RESULT": "_step",
-        "RUN_FINISHED": "_end",
-        "RUN_ERROR": "_end",
-    }
-
     def __init__(
         self,
         session: Session,
@@ -478,6 +468,16 @@ class ChatReply(common.Reply):
             "prompt_tokens_details": {"cached_tokens": used["cached"]},
             "completion_tokens_details": {"reasoning_tokens": used["reasoning"]},
         }
+
+    METHODS: ClassVar[Mapping[str, common.Method]] = {
+        "TEXT_MESSAGE_CONTENT": _text,
+        "REASONING_MESSAGE_CONTENT": _thought,
+        "RUN_STARTED": _start,
+        "STATE_DELTA": _step,
+        "TOOL_CALL_RESULT": _step,
+        "RUN_FINISHED": common.Reply._end,
+        "RUN_ERROR": common.Reply._end,
+    }
 
 
 def _add_delta(pieces: dict[str, list[str]], event: Event) -> str:

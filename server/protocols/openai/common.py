@@ -466,15 +466,16 @@ def sdk_problem(problem: Problem) -> Problem:
 
 BREAK = "\n\n"  # between the texts before and after a call of the server's own tools
 Message = Json | bytes  # of a stream; bytes are frames already
+Method = Callable[[Any, Event], bytes | Iterable[Message]]  # of a Reply
 
 
 class Reply(ABC):
     """The answer of one run. `session` is the live document, `names` those of the caller's tools.
 
-    `METHODS`: type of an event -> name of the method that returns its messages, or their frames.
+    `METHODS`: type of an event -> the method that returns its messages, or their frames.
     """
 
-    METHODS: ClassVar[Mapping[str, str]] = {}
+    METHODS: ClassVar[Mapping[str, Method]] = {}
 
     def __init__(
         self, session: Session, names: Mapping[str, str], *, run_id: str, first_message: int
@@ -519,7 +520,7 @@ class Reply(ABC):
 
     def _messages(self, event: Event) -> bytes | Iterable[Message]:
         method = self.METHODS.get(event["type"])
-        return getattr(self, method)(event) if method else b""
+        return method(self, event) if method else b""
 
     def _end(self, event: Event) -> Iterable[Message]:
         self._ended = True

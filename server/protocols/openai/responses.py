@@ -464,17 +464,6 @@ REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 class ResponsesReply(common.Reply):
     """Events of a stream, or the response at the end."""
 
-    METHODS: ClassVar[Mapping[str, str]] = {
-        "TEXT_MESSAGE_CONTENT": "_text",
-        "TEXT_MESSAGE_END": "_close_events",
-        "REASONING_MESSAGE_CONTENT": "_thought",
-        "REASONING_MESSAGE_END": "_close_events",
-        "RUN_STARTED": "_start",
-        "CUSTOM": "_rewrite",
-        "RUN_FINISHED": "_end",
-        "RUN_ERROR": "_end",
-    }
-
     def __init__(
         self, session: Session, wish: ResponsesOptions, *, run_id: str, first_message: int
     ) -> None:
@@ -683,3 +672,14 @@ class ResponsesReply(common.Reply):
             "output_tokens_details": {"reasoning_tokens": used["reasoning"]},
             "total_tokens": used["total"],
         }
+
+    METHODS: ClassVar[Mapping[str, common.Method]] = {
+        "TEXT_MESSAGE_CONTENT": _text,
+        "TEXT_MESSAGE_END": _close_events,
+        "REASONING_MESSAGE_CONTENT": _thought,
+        "REASONING_MESSAGE_END": _close_events,
+        "RUN_STARTED": _start,
+        "CUSTOM": _rewrite,
+        "RUN_FINISHED": _end,
+        "RUN_ERROR": _end,
+    }
