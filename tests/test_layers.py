@@ -87,7 +87,7 @@ HTML_SINKS = re.compile(
     r"|\bdocument\s*\.\s*write(ln)?\b|\beval\s*\(|\bnew\s+Function\b|\bDOMParser\b"
 )
 # The frame that shows a model's artifact: a document of its own behind a policy of its own.
-MAY_WRITE_HTML = {"client/artifact.html", "client/js/artifact-frame.js"}
+MAY_WRITE_HTML = {"client/artifact.html"}
 
 # Places of one machine, in any file. Written as patterns that do not match themselves.
 MACHINE = re.compile(

@@ -349,7 +349,7 @@ class BoundServer(NamedTuple):
         The first signal stops runs at a point from which another server can continue them
         (`BaseAgent.stop`), and gives tools `disconnect_grace_s` to end. A second signal ends
         everything at once. A worker handles only SIGTERM, and also stops when its parent has ended
-        (cli/workers.py). Raises the exceptions of `App` and `App.open`.
+        (`Workers`). Raises the exceptions of `App` and `App.open`.
         """
         run(ServerProcess(self, worker).run())
         return 0

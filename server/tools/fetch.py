@@ -1,6 +1,6 @@
 """The tool `fetch_url`: the server fetches a page, a child reads it.
 
-Each hop, redirects included, goes to a public address that is resolved once (http/ssrf.py), or to
+Each hop, redirects included, goes to a public address that is resolved once (http/client.py), or to
 one that the owner listed. No credentials or cookies are sent.
 """
 
