@@ -241,7 +241,7 @@ def _like(example: Any, key: str) -> Kind:
 def _wrong(misfit: Misfit) -> str:
     key = next((name for name in reversed(misfit.place) if isinstance(name, str)), "")
     shown = strict_json.dumps(redact.mask_values({key: misfit.value})[key])
-    if SECRET_PLACES.intersection(misfit.place):
+    if SECRET_PLACES.intersection(misfit.place) and len(shown) >= redact.MIN_SECRET:
         shown = strict_json.dumps(redact.MASK)
     shown = shown if len(shown) <= 60 else shown[:59] + "…"
     return f"{_dotted(misfit.place) or 'the whole'} is {shown}, wanted {misfit.wanted}"

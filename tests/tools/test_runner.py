@@ -492,7 +492,8 @@ class Breaches(Case):
         code = (
             "import os, time\n"
             "for _ in range(50):\n"
-            "    if os.fork() == 0: os._exit(0)\n"
+            "    if not (child := os.fork()): os._exit(0)\n"
+            "    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)\n"  # it has, and is there
             "time.sleep(0.3)\n"
             "print('done')\n"
         )
