@@ -218,9 +218,10 @@ class BaseAgent:
 
     def _obey_stop_requests(self) -> None:
         """Stop the sessions for which another process has received a stop request."""
-        received = self._signals.new_requests()
+        if not (received := self._signals.new_requests()):
+            return
         for session in {*self._active, *self.executions.sessions}:
-            if received and self._signals.file_prefix(session) in received:
+            if self._signals.file_prefix(session) in received:
                 self._stop(session)
 
     def watch(self) -> None:

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from ..json_types import Calibration, Json, Message, Session, Usage
 from ..session.prompts import with_reminders
-from ..strict_json import LARGEST_COUNT, dumps
+from ..strict_json import LARGEST_COUNT
+from ..strict_json import text_of as json_of
 from .view import apply_op, changes_of, ops_of, pairing_errors, text_of, view
 
 # -- tokens ---------------------------------------------------------------------------------------
@@ -363,7 +364,7 @@ def measure_request(
     if not since:
         messages, system, tools = request.view, request.system, request.tools
         fixed = _cached_estimate(system, costs) + (
-            _cached_estimate(dumps(tools), costs) if tools else 0
+            _cached_estimate(json_of(tools), costs) if tools else 0
         )
         most = MOST_OF_CHARACTER * sum(map(_characters, messages)) + fixed
         if most * ratio < budget.high:
@@ -390,7 +391,7 @@ def refused_size(request: Request, model: str) -> Measure:
 
 def estimate_request(messages: list[Message], tools: list[Json], costs: Costs) -> int:
     """Return the estimated tokens of a request, by the model's `costs` and without reports."""
-    fixed = _cached_estimate(dumps(tools), costs) if tools else 0
+    fixed = _cached_estimate(json_of(tools), costs) if tools else 0
     return fixed + sum(of_messages(messages, costs))
 
 

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message
-from ..strict_json import dumps, text_of
+from ..strict_json import ConstantList, dumps
 from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
@@ -585,12 +585,12 @@ class _NoTools(Exception):
 def body_text(body: Mapping[str, Any]) -> str:
     """Return the JSON text of a request body.
 
-    Tools are written by `text_of`, which reuses the stored text of constants: they are the largest
-    part of a short request.
+    The stored text of constant tools is reused: they are the largest part of a short request.
     """
     text = dumps({name: value for name, value in body.items() if name != "tools"})
     if tools := body.get("tools"):
-        text = f'{text[:-1]},"tools":[{",".join(map(text_of, tools))}]}}'
+        whole = tools if isinstance(tools, ConstantList) else ConstantList(tools)
+        text = f'{text[:-1]},"tools":{whole.text}}}'
     return text
 
 

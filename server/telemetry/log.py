@@ -175,8 +175,8 @@ class Output(Protocol):
 class Delayed(logging.Handler):
     """A handler whose records wait for `delay_s` before they are formatted and written.
 
-    `outputs`: `stream` and what is added later. Records do not wait outside of an event loop, behind a warning, or if there are MOST_WAITING.
-    `logging` calls `flush` at the end of the process.
+    `outputs`: `stream` and what is added later. Records do not wait outside of an event loop,
+    before a warning, or if there are MOST_WAITING. `logging` calls `flush` at the end of the process.
     """
 
     def __init__(self, stream: Output, delay_s: float) -> None:
