@@ -220,12 +220,15 @@ class ClientExchange:
 
     def _watch(self) -> None:
         """Arm the timer for the nearest deadline. When it fires, it checks for a later one."""
-        self._stop_timer()
         nearest = min(self._deadlines())
+        if self._timer is not None and self._timer.when() <= nearest:
+            return
+        self._stop_timer()
         if nearest < _NEVER:
             self._timer = self._loop.call_at(nearest, self._on_timer)
 
     def _on_timer(self) -> None:
+        self._timer = None
         silent, whole = self._deadlines()
         if self._loop.time() < min(silent, whole):
             self._watch()

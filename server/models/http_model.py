@@ -28,7 +28,7 @@ from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
-from .text_tools.parser import JsonReply, TagScanner, properties, rescue
+from .text_tools.parser import JsonReply, TagScanner, may_end_in_call, properties, rescue
 from .vendors import Preset, Provider
 
 # -- retry ----------------------------------------------------------------------------------------
@@ -572,6 +572,8 @@ class RemoteAPI(BaseAPI):
             """Return the calls found in the text of an answer, as (name, arguments)."""
             if native and self.provider.api != "chat":
                 return []  # the other APIs separate calls from text, so a call in text is a quote
+            if not may_end_in_call(text):
+                return []
             tools = {spelled(tool["function"]["name"]): properties(tool) for tool in call.tools}
             return rescue(text, tools)
 

@@ -284,8 +284,10 @@ class Toolbox:
     def _hidden_tools(self, session: Session, reading: SessionReading) -> set[str]:
         """Return the names of tools that are of no use in the session's present state."""
         tools = [entry.tool for entry in self._tools.values()]
-        failing = reading.failures.withheld_tools() - {tool.name for tool in tools if tool.control}
-        return failing | {tool.name for tool in tools if not tool.is_useful(session)}
+        useless = {tool.name for tool in tools if not tool.is_useful(session)}
+        if failing := reading.failures.withheld_tools():
+            useless |= failing - {tool.name for tool in tools if tool.control}
+        return useless
 
     def info(self) -> list[Json]:
         """Return the server's tools for `/info`.
