@@ -18,6 +18,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..json_types import Calibration, Json, Message, Session, Usage
+from ..runtime.value import value
 from ..session.prompts import with_reminders
 from ..strict_json import LARGEST_COUNT
 from ..strict_json import text_of as json_of
@@ -287,7 +288,7 @@ class Request:
         return with_reminders(self.session, messages, note)
 
 
-@dataclass(frozen=True)
+@value
 class Budget:
     """Limits of a request, in tokens.
 
@@ -331,7 +332,7 @@ def budget_of(session: Session, model: str, facts: Mapping[str, Any]) -> Budget:
     return Budget(high, int(high * wanted["target_ratio"]), bound, ingest, window)
 
 
-@dataclass(frozen=True)
+@value
 class Measure:
     """Size of the next request, in tokens.
 

@@ -15,7 +15,7 @@ import time
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message
+from ..runtime.value import value
 from ..strict_json import ConstantList, dumps
 from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
@@ -46,7 +47,7 @@ LONGEST_ASKED_S = 120.0  # a longer retry-after ends the attempts
 Sleep = Callable[[float], Awaitable[None]]
 
 
-@dataclass(frozen=True)
+@value
 class RetryPolicy:
     """How often and after which pause a call is repeated.
 
@@ -290,7 +291,7 @@ class EndpointState:
         self.learnt: dict[str, dict[str, Any]] = {}  # by model: preset flags that differ
 
 
-@dataclass(frozen=True)
+@value
 class ModelCall:
     """One model call, ready for any number of attempts.
 

@@ -176,7 +176,8 @@ class Delayed(logging.Handler):
     """A handler whose records wait for `delay_s` before they are formatted and written.
 
     `outputs`: `stream` and what is added later. Records do not wait outside of an event loop,
-    before a warning, or if there are MOST_WAITING. `logging` calls `flush` at the end of the process.
+    before a warning, or if there are MOST_WAITING. At the end of the process, `logging` calls
+    `flush`.
     """
 
     def __init__(self, stream: Output, delay_s: float) -> None:
@@ -269,8 +270,8 @@ class File:
             except OSError as error:
                 self._lost += 1
                 if self._lost == 1:
-                    lost = "its lines are lost until it can"
-                    self._say(f"cannot be written ({error.strerror}): {lost}")
+                    until = "its lines are lost until it can"
+                    self._say(f"cannot be written ({error.strerror}): {until}")
                 continue
             if self._lost:
                 lost, self._lost = self._lost, 0
