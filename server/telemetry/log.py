@@ -121,6 +121,7 @@ LONGEST = 65_536  # characters of a line: masking costs about a millisecond per 
 _NUMBERS = (int, float, bool)
 LEVELS = ("debug", "info", "warning", "error")
 DELAY_S = 0.1
+UNFIT = (TypeError, ValueError, LookupError, AttributeError, RuntimeError)
 MOST_WAITING = 1_000  # records
 
 
@@ -142,7 +143,7 @@ def setup(
     `delay_s`: how long lines below warning may wait while an event loop runs. Calling it again
     replaces the handlers.
     """
-    handler = Delayed(Stream(stream or sys.stderr), delay_s)
+    handler = DelayedHandler(Stream(stream or sys.stderr), delay_s)
     if file is not None:
         handler.outputs.append(File(file, tell=handler.warn))
     handler.setFormatter(FORMATS[style]())
@@ -172,7 +173,7 @@ class Output(Protocol):
         """Close what this object has opened."""
 
 
-class Delayed(logging.Handler):
+class DelayedHandler(logging.Handler):
     """A handler whose records wait for `delay_s` before they are formatted and written.
 
     `outputs`: `stream` and what is added later. Records do not wait outside of an event loop,
@@ -219,7 +220,7 @@ class Delayed(logging.Handler):
     def _line(self, record: logging.LogRecord) -> str:
         try:
             return f"{self.format(record)}\n"
-        except Exception:  # an argument that does not fit its text must not stop a run
+        except UNFIT:  # an argument that does not fit its text must not stop a run
             self.handleError(record)
             return ""
 
