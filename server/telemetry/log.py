@@ -118,7 +118,7 @@ class RotatingFile:
 # -- log ------------------------------------------------------------------------------------------
 
 LONGEST = 65_536  # characters of a line: masking costs about a millisecond per kilobyte at worst
-_NUMBERS = (int, float, bool)
+_FLAT = (str, int, float, bool, type(None))
 LEVELS = ("debug", "info", "warning", "error")
 DELAY_S = 0.1
 UNFIT = (TypeError, ValueError, LookupError, AttributeError, RuntimeError)
@@ -333,10 +333,11 @@ def _has_text(record: logging.LogRecord) -> bool:
     message = record.msg
     if not isinstance(message, dict) or record.args or record.exc_info:
         return True
-    return not all(
-        len(value) <= SHORT if isinstance(value, str) else value is None or type(value) in _NUMBERS
-        for value in message.values()
-    )
+    for value in message.values():
+        kind = type(value)
+        if kind not in _FLAT or (kind is str and len(value) > SHORT):
+            return True
+    return False
 
 
 _spaced_json = json.JSONEncoder(ensure_ascii=False, default=str).encode

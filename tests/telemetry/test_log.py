@@ -223,7 +223,7 @@ class Later(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.said(), ["first"])
 
     def test_without_a_loop_and_in_the_next_one(self) -> None:
-        self.wait(0.001)
+        self.wait()
 
         async def run(text: str) -> None:
             self.log.info(text)
