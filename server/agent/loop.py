@@ -398,7 +398,10 @@ class Run:
             self._folder.apply(event)
         if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
             metadata = event.setdefault("metadata", {}).setdefault("yaa", {})
-            metadata["digest"] = await offload(self._size, digest, self.session)
+            since = self._folder.since
+            touched = self._size if since < self.first_message else 0
+            metadata["digest"] = await offload(touched, digest, self.session, since)
+            metadata["since"] = since
         self._observer.see(event)
 
     def _failure_event(self, error: Exception) -> Event:
