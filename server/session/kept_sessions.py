@@ -17,7 +17,6 @@ from typing import Any
 from ..errors import Problem, refuse
 from ..json_types import Json, LedgerEntry, Message
 from ..schema import field_types
-from ..schema.field_types import Misfit
 from ..strict_json import LARGEST_COUNT, canonical
 
 BASE = "base"  # member of a POST
@@ -111,26 +110,28 @@ class KeptSessions:
     """The kept sessions of a process: the most recently used ones, up to `megabytes` of memory."""
 
     def __init__(self, megabytes: float = 0) -> None:
-        self._room = int(megabytes * MEGABYTE)
+        self._most, self._used = int(megabytes * MEGABYTE), 0  # bytes
         self._sessions: OrderedDict[tuple[str, str], KeptSession] = OrderedDict()
 
-    def find(self, owner: str, session_id: str) -> KeptSession | None:
-        """Return what is kept of a session, None if there is nothing."""
-        kept = self._sessions.get((owner, session_id))
-        if kept is not None:
-            self._sessions.move_to_end((owner, session_id))
-        return kept
+    def find(self, owner: str, session_id: Any) -> KeptSession | None:
+        """Return what is kept of a session, None if there is nothing. The id may be any value."""
+        if not isinstance(session_id, str) or (owner, session_id) not in self._sessions:
+            return None
+        self._sessions.move_to_end((owner, session_id))
+        return self._sessions[owner, session_id]
 
     def keep(self, kept: KeptSession) -> None:
         """Keep a session in place of its earlier state; forget others if there is no room."""
         name = (kept.owner, kept.session_id)
-        if (old := self._sessions.pop(name, None)) is not None:
-            self._room += old.weight
+        if (earlier := self._sessions.pop(name, None)) is not None:
+            self._used -= earlier.weight
+        if kept.weight > self._most:
+            return
         self._sessions[name] = kept
-        self._room -= kept.weight
-        while self._room < 0:
+        self._used += kept.weight
+        while self._used > self._most:
             _, oldest = self._sessions.popitem(last=False)
-            self._room += oldest.weight
+            self._used -= oldest.weight
 
 
 def take_base(document: Json) -> tuple[int, str] | None:
@@ -153,14 +154,3 @@ def unknown_base() -> Problem:
     """Return the refusal of a base that is not kept, or not as the client has it."""
     text = "These messages are not kept here, or not as you have them. Send the whole session."
     return Problem("base_unknown", text, headers={"x-should-retry": "false"})
-
-
-def join(document: Json, base: KeptSession) -> None:
-    """Put the messages and entries of a base in front of those that the document brought."""
-    messages, calls = document.get("messages", []), document.get("calls", {})
-    for name, value, kind in (("messages", messages, list), ("calls", calls, dict)):
-        if not isinstance(value, kind):
-            words = "an array" if kind is list else "an object"
-            refuse("session_invalid", [Misfit((name,), words, value).error()])
-    document["messages"] = [*base.messages, *messages]
-    document["calls"] = {**base.calls, **calls}
