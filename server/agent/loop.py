@@ -36,7 +36,6 @@ from ..session.events import put, state_delta
 from ..session.fold import Folder, digest, find_message, fold
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings, cap_limits
-from ..strict_json import dumps
 from ..telemetry import log, tracing
 from ..telemetry.metrics import Metrics, Row
 from ..tools.execution_claims import Claims, Locks
@@ -360,26 +359,10 @@ class Run:
         return min(len(self.base.messages), self._folder.since)
 
     def left(self) -> KeptSession | None:
-        """Return what the run has left of its session; None if it did not begin.
-
-        Not the messages from one on whose calls lack an entry in the log: the next run adds them.
-        """
+        """Return what the run has left of its session; None if it did not begin."""
         if self._opening:
             return None
-        session, since = self.session, self._folder.since
-        messages, calls = session["messages"], session["calls"]
-        count = len(messages)
-        for index in range(self.known, count):
-            made = () if messages[index].get("open") else messages[index].get("tool_calls") or ()
-            if any(call["id"] not in calls for call in made):
-                count = index
-                break
-        base = self.base
-        new = messages[self.known if base.messages else self.first_message : count]
-        size = (base.size or self._size) + len(dumps(new))
-        kept = KeptSession(*self.session_key, messages[:count], calls, size)
-        kept.digests, kept.memo = base.digests[:since], base.memo[: min(since, count)]
-        return kept
+        return self.base.after(self.session, self._folder.since, self.first_message, self._size)
 
     async def _rest(self) -> None:
         """Let other tasks run if none has for REST_S."""

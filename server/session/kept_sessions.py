@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Problem, refuse
-from ..json_types import Json, LedgerEntry, Message
+from ..json_types import Json, LedgerEntry, Message, Session
 from ..schema import field_types
-from ..strict_json import LARGEST_COUNT, canonical
+from ..strict_json import LARGEST_COUNT, canonical, dumps
 
 BASE = "base"  # member of a POST
 DIGITS = 32  # hex digits of a digest: 128 bits
@@ -92,10 +92,29 @@ class KeptSession:
             *(self.digests[:count], self.memo[:count]),
         )
 
+    def after(self, session: Session, since: int, brought: int, size: int) -> KeptSession:
+        """Return what a run has left of a session that began with these messages.
 
-def chained_digest(
-    before: str, message: Message, calls: Mapping[str, LedgerEntry], digits: int = DIGITS
-) -> str:
+        Without the messages from one on whose calls lack a log entry: the next run adds those.
+        `since`: of `Folder`. `brought` messages and `size` bytes of JSON came to the run.
+        """
+        messages, calls = session["messages"], session["calls"]
+        known, count = min(len(self.messages), since), len(messages)
+        for index in range(known, count):
+            message = messages[index]
+            made = () if message.get("open") else message.get("tool_calls") or ()
+            if any(call["id"] not in calls for call in made):
+                count = index
+                break
+        first, size = (known, self.size) if self.messages else (brought, size)
+        size += len(dumps(messages[first:count]))
+        return KeptSession(
+            *(self.owner, self.session_id, messages[:count], calls, size),
+            *(self.digests[:known], self.memo[: min(since, count)]),
+        )
+
+
+def chained_digest(before: str, message: Message, calls: Mapping[str, LedgerEntry]) -> str:
     """Return the digest of messages up to this one, given that of all before it, "" for none.
 
     SHA-256 over the digest before and the canonical JSON of [message, {call id: log entry}], with
@@ -103,7 +122,7 @@ def chained_digest(
     """
     ids = [call["id"] for call in message.get("tool_calls") or ()]
     text = before + canonical([message, {each: calls[each] for each in ids if each in calls}])
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
 
 
 class KeptSessions:

@@ -11,7 +11,8 @@ from typing import Any
 
 from server.session import events
 from server.session.events import ALIASES, text_delta, text_end, text_start
-from server.session.fold import DELTAS, FOLDS, GATHERED, Folder, calls_of, digest, fold
+from server.session.fold import DELTAS, FOLDS, GATHERED, Folder, digest, fold
+from server.session.result_places import calls_of
 from server.strict_json import canonical, loads
 
 from .sequences import sequence
