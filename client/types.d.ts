@@ -255,7 +255,7 @@ interface Modules {
     put(target: object, key: string, value: Json): void
     own(value: Json): Json
   }
-  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session): string }
+  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session, since?: number): string }
   'core/client-tools': {
     register(tool: PageTool): () => void
     get(name: string): PageTool | undefined

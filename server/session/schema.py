@@ -6,7 +6,7 @@ its own. docs/reference/session.schema.json is `session_schema` in a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -271,28 +271,34 @@ def check(document: Mapping[str, Any]) -> list[Error]:
     return [misfit.error() for misfit in shape_misfits(document)]
 
 
-def shape_misfits(document: Mapping[str, Any]) -> list[Misfit]:
+def shape_misfits(
+    document: Mapping[str, Any], before: Sequence[Mapping[str, Any]] = ()
+) -> list[Misfit]:
     """Return what does not fit in a document, at most MAX_ERRORS.
 
-    Ids are compared only in a document of the right shape.
+    Ids are compared only in a document of the right shape. `before`: messages that come before
+    those of the document, which fit.
     """
     found = misfits(document, SESSION, MAX_ERRORS)
-    return found[:MAX_ERRORS] or list(islice(_repeated(document), MAX_ERRORS))
+    return found[:MAX_ERRORS] or list(islice(_repeated(document, before), MAX_ERRORS))
 
 
-def _repeated(document: Mapping[str, Any]) -> Iterator[Misfit]:
-    """Yield a misfit for each id that was used before, and for too many calls without a result."""
+def _repeated(document: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> Iterator[Misfit]:
+    """Yield a misfit for each id that was used before, and for too many messages or open calls."""
     messages = document.get("messages", ())
-    for name, items in (("messages", messages), ("interrupts", document.get("interrupts", ()))):
-        seen: set[str] = set()
+    if (number := len(before) + len(messages)) > (most := MOST["messages"]):
+        yield Misfit(("messages",), f"expected at most {most:,} entries, got {number:,}")
+    ids = {message["id"] for message in before}
+    interrupts = document.get("interrupts", ())
+    for name, items, seen in (("messages", messages, ids), ("interrupts", interrupts, set[str]())):
         for index, item in enumerate(items):
             if (own := item.get("id")) is not None:
                 if own in seen:
                     said = f"the id {show_value(own)} was used before; ids are unique in {name}"
                     yield Misfit((name, index, "id"), said)
                 seen.add(own)
-    call_ids: set[str] = set()
-    results: set[str] = set()
+    call_ids = {call["id"] for message in before for call in message.get("tool_calls") or ()}
+    results = {message["tool_call_id"] for message in before if "tool_call_id" in message}
     for index, message in enumerate(messages):
         if message["role"] in _RESULTS:
             if (answered := message.get("tool_call_id")) is None:

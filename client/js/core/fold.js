@@ -20,13 +20,22 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
   }
 
   /**
-   * Compute the CRC-32 of the canonical JSON of messages, calls and interrupts, as in RUN_FINISHED.
-   * @param {Session} session
+   * Compute the CRC-32 of the canonical JSON of the messages from `since` on, the log entries of their calls, and the
+   * interrupts, as in RUN_FINISHED.
+   * @param {Session} session @param {number} [since]
    */
-  function digest(session) {
-    const { messages = null, calls = null, interrupts = null } = session
-    return crc32(canonical({ messages, calls, interrupts }))
+  function digest(session, since = 0) {
+    const messages = Array.isArray(session.messages) ? session.messages.slice(since) : []
+    const { calls, interrupts = null } = session
+    /** @type {Record<string, Entry>} */ const entries = {}
+    for (const { id } of isObject(calls) ? messages.flatMap(callsOf) : []) {
+      if (typeof id === 'string' && hasOwn(calls, id)) put(entries, id, calls[id])
+    }
+    return crc32(canonical({ messages, calls: entries, interrupts }))
   }
+
+  /** @param {any} message @returns {ToolCall[]} those that are objects */
+  const callsOf = (message) => (Array.isArray(message?.tool_calls) ? message.tool_calls.filter(isObject) : [])
 
   /** @param {Session} session @param {YaaEvent} event @param {Delta} delta */
   function append(session, event, { key, field, find }) {
