@@ -283,17 +283,19 @@ def state_delta(folder: Folder, event: Event) -> None:
         parts = parse_pointer(path)
         if parts is not None and len(parts) > 1 and parts[0] == "yaa" and parts[1] != "messages":
             if parts[1] == "calls":
-                touch_call(folder, parts[2:])
+                touch_call(folder, parts[2:], operation)
             patch(folder.session, operation, parts[1:])
 
 
-def touch_call(folder: Folder, parts: list[str]) -> None:
+def touch_call(folder: Folder, parts: list[str], operation: Change) -> None:
     """Touch the message of the call whose log entry is to change, at `parts` below `calls`.
 
-    Every message without an id of a call. An entry of which only a part changes is copied first.
+    Every message without an id of a call, but none for a log that was and stays without entries. An
+    entry of which only a part changes is copied first.
     """
     if not parts:
-        folder.touch(0)
+        if folder.session.get("calls") or operation.get("value"):
+            folder.touch(0)
         return
     owner = folder.places().owner(parts[0])
     if owner is not None:

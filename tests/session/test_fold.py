@@ -196,6 +196,14 @@ class Touched(unittest.TestCase):
                 if since < len(EARLIER["messages"]):
                     self.assertNotEqual(self.first(folder.session, 6), self.first(before, 6))
 
+    def test_an_empty_call_log_touches_nothing(self) -> None:
+        """Where there was none: every message of a bare document would be digested for it."""
+        for value, since in (({}, 6), ({"c1": {"state": "done"}}, 0)):
+            session: Any = {"messages": copy.deepcopy(EARLIER["messages"])}
+            folder = Folder(session)
+            folder.apply(events.state_delta(events.put("calls", value=value)))
+            self.assertEqual((folder.since, session["calls"]), (since, value))
+
     def test_what_others_hold_never_changes(self) -> None:
         touched = 0
         for seed in range(1500):
