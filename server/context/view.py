@@ -339,6 +339,8 @@ def view(session: Session) -> list[Message]:
     still open (cut off), results without a call, second results, and empty assistant messages.
     """
     messages = within_window(apply_ops(session["messages"], ops_of(session)), session)
+    if all(map(_is_plain, messages)):
+        return messages[:]
     results = first_results(messages)
     seen: list[Message] = []
     for message in messages:
@@ -354,6 +356,16 @@ def view(session: Session) -> list[Message]:
     if session.get("config", {}).get("context", {}).get("retain_tool"):
         return with_handles(seen, session["messages"])
     return seen
+
+
+def _is_plain(message: Message) -> bool:
+    """Return whether a model sees the message as it is, whatever the others are: most are such."""
+    role = message["role"]
+    return role == "user" or (
+        role == "assistant"
+        and bool(message.get("content"))
+        and not ("tool_calls" in message or "open" in message)
+    )
 
 
 def with_handles(seen: list[Message], messages: list[Message]) -> list[Message]:

@@ -71,7 +71,7 @@ ROLE_ALIASES = {
     "工具": "tool",
     "错误": "error",
 }
-_RESULTS = ["tool", *(alias for alias, role in ROLE_ALIASES.items() if role == "tool")]
+_RESULTS = ("tool", *(alias for alias, role in ROLE_ALIASES.items() if role == "tool"))
 
 
 def is_id(value: Any) -> bool:
@@ -147,7 +147,7 @@ _MESSAGE = replace(
     field_types.object_of(MESSAGE, ("role",)),
     schema={
         "type": "object",
-        "if": {"properties": {"role": {"enum": _RESULTS}}, "required": ["role"]},
+        "if": {"properties": {"role": {"enum": [*_RESULTS]}}, "required": ["role"]},
         "then": {"required": ["tool_call_id"]},
     },
 )
@@ -291,6 +291,9 @@ def _repeated(document: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) 
     ids = {message["id"] for message in before}
     interrupts = document.get("interrupts", ())
     for name, items, seen in (("messages", messages, ids), ("interrupts", interrupts, set[str]())):
+        own_ids = [item["id"] for item in items if "id" in item]
+        if len({*seen, *own_ids}) == len(seen) + len(own_ids):
+            continue  # nearly always
         for index, item in enumerate(items):
             if (own := item.get("id")) is not None:
                 if own in seen:
@@ -299,7 +302,12 @@ def _repeated(document: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) 
                 seen.add(own)
     call_ids = {call["id"] for message in before for call in message.get("tool_calls") or ()}
     results = {message["tool_call_id"] for message in before if "tool_call_id" in message}
-    for index, message in enumerate(messages):
+    with_calls = [
+        (index, message)
+        for index, message in enumerate(messages)
+        if message["role"] in _RESULTS or "tool_calls" in message  # few do
+    ]
+    for index, message in with_calls:
         if message["role"] in _RESULTS:
             if (answered := message.get("tool_call_id")) is None:
                 yield Misfit(("messages", index, "tool_call_id"), "the id of a call", None)
