@@ -174,7 +174,8 @@ TOUCHES: list[tuple[str, Any, int]] = [
     ("a log entry", events.state_delta(events.put("calls", "c1", value={"state": "failed"})), 1),
     ("a part of one", events.state_delta(events.put("calls", "c1", "state", value="failed")), 1),
     ("an entry of no message", events.state_delta(events.put("calls", "c9", value={})), 6),
-    ("all entries", events.state_delta(events.put("calls", value={})), 0),
+    ("all entries", events.state_delta(events.put("calls", value={})), 1),
+    ("a log of other calls", events.state_delta(events.put("calls", value={"c9": {}})), 1),
     ("a snapshot of the state", events.state_snapshot({"calls": {}}), 0),
     ("a snapshot of the messages", events.messages_snapshot([]), 0),
 ]
