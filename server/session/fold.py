@@ -283,26 +283,23 @@ def state_delta(folder: Folder, event: Event) -> None:
         parts = parse_pointer(path)
         if parts is not None and len(parts) > 1 and parts[0] == "yaa" and parts[1] != "messages":
             if parts[1] == "calls":
-                touch_call(folder, parts[2:], operation)
+                touch_calls(folder, parts[2:], operation.get("value"))
             patch(folder.session, operation, parts[1:])
 
 
-def touch_call(folder: Folder, parts: list[str], operation: Change) -> None:
-    """Touch the message of the call whose log entry is to change, at `parts` below `calls`.
+def touch_calls(folder: Folder, parts: list[str], value: Any) -> None:
+    """Touch the messages of the calls whose log entries are to change.
 
-    Every message without an id of a call, but none for a log that was and stays without entries. An
-    entry of which only a part changes is copied first.
+    `parts` is the path below `calls`: of one entry, which is copied if only a part of it changes,
+    or of none, for all that there are and those of `value`.
     """
-    if not parts:
-        if folder.session.get("calls") or operation.get("value"):
-            folder.touch(0)
-        return
-    owner = folder.places().owner(parts[0])
-    if owner is not None:
-        folder.touch(owner)
     ledger = folder.session.get("calls")
-    if len(parts) > 1 and isinstance(ledger, dict) and parts[0] in ledger:
-        ledger[parts[0]] = copy_json(ledger[parts[0]])
+    entries: Json = ledger if isinstance(ledger, dict) else {}
+    for call_id in parts[:1] or {*entries, *(value if isinstance(value, dict) else ())}:
+        if (owner := folder.places().owner(call_id)) is not None:
+            folder.touch(owner)
+    if len(parts) > 1 and parts[0] in entries:
+        entries[parts[0]] = copy_json(entries[parts[0]])
 
 
 def custom(folder: Folder, event: Event) -> None:

@@ -175,7 +175,8 @@ TOUCHES: list[tuple[str, Any, int]] = [
     ("a log entry", events.state_delta(events.put("calls", "c1", value={"state": "failed"})), 1),
     ("a part of one", events.state_delta(events.put("calls", "c1", "state", value="failed")), 1),
     ("an entry of no message", events.state_delta(events.put("calls", "c9", value={})), 6),
-    ("all entries", events.state_delta(events.put("calls", value={})), 0),
+    ("all entries", events.state_delta(events.put("calls", value={})), 1),
+    ("a log of other calls", events.state_delta(events.put("calls", value={"c9": {}})), 1),
     ("a snapshot of the state", events.state_snapshot({"calls": {}}), 0),
     ("a snapshot of the messages", events.messages_snapshot([]), 0),
 ]
@@ -198,7 +199,7 @@ class Touched(unittest.TestCase):
 
     def test_an_empty_call_log_touches_nothing(self) -> None:
         """Where there was none: every message of a bare document would be digested for it."""
-        for value, since in (({}, 6), ({"c1": {"state": "done"}}, 0)):
+        for value, since in (({}, 6), ({"c1": {"state": "done"}}, 1)):
             session: Any = {"messages": copy.deepcopy(EARLIER["messages"])}
             folder = Folder(session)
             folder.apply(events.state_delta(events.put("calls", value=value)))

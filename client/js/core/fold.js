@@ -19,19 +19,19 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
     if (event.type === 'RUN_STARTED' || Array.isArray(session.messages)) handler(session, event)
   }
 
-  /**
-   * Compute the CRC-32 of the canonical JSON of the messages from `since` on, the log entries of their calls, and the
-   * interrupts, as in RUN_FINISHED.
-   * @param {Session} session @param {number} [since]
-   */
+  /** Compute the digest of RUN_FINISHED (docs/reference/events.md). @param {Session} session @param {number} [since] */
   function digest(session, since = 0) {
     const messages = Array.isArray(session.messages) ? session.messages.slice(since) : []
-    const { calls, interrupts = null } = session
-    /** @type {Record<string, Entry>} */ const entries = {}
+    return crc32(canonical({ messages, calls: entriesOf(session, messages), interrupts: session.interrupts ?? null }))
+  }
+
+  /** Get the log entries of calls of `messages`. @param {{calls?: any}} session @param {Message[]} messages */
+  function entriesOf({ calls }, messages) {
+    /** @type {Record<string, Entry>} */ const found = {}
     for (const { id } of isObject(calls) ? messages.flatMap(callsOf) : []) {
-      if (typeof id === 'string' && hasOwn(calls, id)) put(entries, id, calls[id])
+      if (typeof id === 'string' && hasOwn(calls, id)) put(found, id, calls[id])
     }
-    return crc32(canonical({ messages, calls: entries, interrupts }))
+    return found
   }
 
   /** @param {any} message @returns {ToolCall[]} those that are objects */
@@ -233,7 +233,7 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
   /** @param {Session} session @param {any} id @returns {any} */
   function findCall(session, id) {
     const owner = session.messages[ownerIndex(session.messages, id)]
-    return owner?.tool_calls?.find((call) => call?.id === id)
+    return callsOf(owner).find((call) => call.id === id)
   }
 
   /** @param {Session} session @param {any} id @returns {any} the `function` of a call */
@@ -245,9 +245,7 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
   /** @param {Message[]} messages @param {any} id @returns {number} of the message that made the call, or -1 */
   function ownerIndex(messages, id) {
     if (typeof id !== 'string') return -1
-    return messages.findLastIndex((message) => {
-      return Array.isArray(message?.tool_calls) && message.tool_calls.some((call) => call?.id === id)
-    })
+    return messages.findLastIndex((message) => callsOf(message).some((call) => call.id === id))
   }
 
   /** What rides under `metadata.yaa`. @param {YaaEvent} event @returns {any} */
@@ -326,5 +324,5 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
     return Object.entries(required).every(([key, fits]) => fits(event[key]))
   }
 
-  return { fold, digest }
+  return { fold, digest, entriesOf }
 })

@@ -262,6 +262,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
       const client = server && since >= 0 ? digest(this.session, since) : server
       const differs = server !== client
       if (differs) this.session.ext = { ...this.session.ext, yaa_diverged: { run: this.session.run?.id, server, client } }
+      else this.api.hold(this.session).catch(() => {}) // then all of it is sent
       this.finish({ ...restOf(this.session, event), ...(differs ? { diverged: { server, client } } : {}) })
     }
 
