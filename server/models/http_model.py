@@ -13,7 +13,7 @@ import asyncio
 import re
 import time
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -23,6 +23,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message
+from ..runtime.offload import offload
+from ..session.quoted_texts import QuotedTexts
 from ..strict_json import dumps, text_of
 from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
@@ -272,6 +274,12 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 
+LISTS = ("messages", "input", "tools")  # of a body, in this order behind all else
+MANY = 64  # messages of a piece
+LONG = 100  # characters from which on the JSON of a text is kept
+_STARTS = {role: f'{{"role":"{role}","content":' for role in ("system", "user", "assistant")}
+FAST = 4  # how many times as fast a request is written as a document is read
+
 logger = log.get("llm")
 
 
@@ -442,13 +450,12 @@ class RemoteAPI(BaseAPI):
         that implies other flags. Raises _NoTools when the model refuses tools, Failure for any
         other refusal.
         """
-        whole, plain = call.body(False), False
-        known = self._peer.learnt.get(self._given.model, {})  # flags that `whole` was built with
+        plain = False
         taught: dict[str, Any] = {}
         without: set[tuple[str, str]] = set()
         while True:
-            body = self._without_refused_fields(whole)
-            sent = body_text(body).encode("utf-8", "replace")
+            known = self._peer.learnt.get(self._given.model, {})  # flags that it is built with
+            whole, body, sent = await offload(call.options.size // FAST, self._build, call, plain)
             response = await self._client.request(
                 "POST",
                 self.provider.url,
@@ -463,7 +470,7 @@ class RemoteAPI(BaseAPI):
             said = await self._error_body(response)
             if response.status in (400, 404) and not plain and _NOT_THEIRS.search(said):
                 logger.info("%s does not accept earlier thoughts", self.provider.name)
-                whole, plain = call.body(True), True
+                plain = True
                 continue
             refused = {name for name, words in self.optional.items() if re.search(words, said)}
             refused = {name for name in refused if _has(body, name)}
@@ -473,8 +480,7 @@ class RemoteAPI(BaseAPI):
             fresh = {} if refused else self._learn(response.status, said, known)
             if fresh:
                 taught |= fresh
-                known, before, whole = self._peer.learnt[self._given.model], whole, call.body(plain)
-                if whole != before:
+                if call.body(plain) != whole:
                     continue
             if response.status not in STATUS or not refused:
                 self._forget(taught, without)
@@ -482,6 +488,12 @@ class RemoteAPI(BaseAPI):
             logger.info("%s refuses %s", self.provider.name, ", ".join(sorted(refused)))
             without |= {(self.provider.model, name) for name in refused}
             self._peer.refused |= without
+
+    def _build(self, call: ModelCall, plain: bool) -> tuple[dict[str, Any], dict[str, Any], bytes]:
+        """Return the body of a request, the same without refused fields, and its JSON."""
+        whole = call.body(plain)
+        body = self._without_refused_fields(whole)
+        return whole, body, body_text(body, call.options.texts).encode("utf-8", "replace")
 
     def _learn(self, status: int, said: bytes, known: Mapping[str, Any]) -> dict[str, Any]:
         """Keep and return the flags that a refusal implies and that the request was built without.
@@ -582,16 +594,38 @@ class _NoTools(Exception):
     """The model was offered tools and does not support them."""
 
 
-def body_text(body: Mapping[str, Any]) -> str:
+def body_text(body: Mapping[str, Any], texts: QuotedTexts | None = None) -> str:
     """Return the JSON text of a request body.
 
-    Tools are written by `text_of`, which reuses the stored text of constants: they are the largest
-    part of a short request.
+    Messages are written in pieces, between which other threads run. `texts` has the JSON of what
+    they say, as far as it was sent before. Tools are written by `text_of`, which reuses the stored
+    text of constants: they are the largest part of a short request.
     """
-    text = dumps({name: value for name, value in body.items() if name != "tools"})
-    if tools := body.get("tools"):
-        text = f'{text[:-1]},"tools":[{",".join(map(text_of, tools))}]}}'
+    text = dumps({name: value for name, value in body.items() if name not in LISTS})
+    for name in LISTS:
+        if listed := body.get(name):
+            own = map(text_of, listed) if name == "tools" else _message_texts(listed, texts)
+            text = f'{text[:-1]},"{name}":[{",".join(own)}]}}'
     return text
+
+
+def _message_texts(messages: list[Json], texts: QuotedTexts | None) -> Iterator[str]:
+    if texts is None:
+        for at in range(0, len(messages), MANY):
+            yield dumps(messages[at : at + MANY])[1:-1]
+    else:
+        for message in messages:
+            yield _message_text(message, texts)
+
+
+def _message_text(message: Json, texts: QuotedTexts) -> str:
+    """Return the JSON of a message, by what is kept if its content is a long text at its end."""
+    content = message.get("content")
+    if type(content) is not str or len(content) < LONG or next(reversed(message)) != "content":
+        return dumps(message)
+    if len(message) == 2 and (start := _STARTS.get(message.get("role", ""))):
+        return f"{start}{texts[content]}}}"
+    return f"{dumps({**message, 'content': 0})[:-2]}{texts[content]}}}"
 
 
 def _has(body: Mapping[str, Any], name: str) -> bool:

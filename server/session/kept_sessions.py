@@ -18,6 +18,7 @@ from ..errors import Problem, refuse
 from ..json_types import Json, LedgerEntry, Message, Session
 from ..schema import field_types
 from ..strict_json import LARGEST_COUNT, canonical, dumps
+from .quoted_texts import QuotedTexts
 
 BASE = "base"  # member of a POST
 DIGITS = 32  # hex digits of a digest: 128 bits
@@ -45,8 +46,7 @@ class KeptSession:
     calls       the call log; entries of calls of other messages may be among them
     size        bytes of JSON of the messages and entries, estimated
     digests     of the first message, the first two, …; as many as were asked for
-    memo        anything worth keeping of a message, by its index: shorter than `messages`, or None
-                where there is nothing; dropped with a message that changes
+    texts       JSON of what the messages say, as far as models were sent it more than once
     """
 
     owner: str
@@ -55,12 +55,12 @@ class KeptSession:
     calls: dict[str, LedgerEntry]
     size: int = 0
     digests: list[str] = field(default_factory=list)
-    memo: list[Any] = field(default_factory=list)
+    texts: QuotedTexts = field(default_factory=QuotedTexts)
 
     @property
     def weight(self) -> int:
         """Return the estimated bytes in memory."""
-        return 2 * self.size + PER_MESSAGE * len(self.messages)
+        return 3 * self.size + PER_MESSAGE * len(self.messages)  # also if there are no texts yet
 
     def digest(self, count: int) -> str:
         """Return the digest of the first `count` messages, "" if there are fewer, or none.
@@ -89,7 +89,7 @@ class KeptSession:
         size = self.size * count // max(1, len(self.messages))
         return KeptSession(
             *(self.owner, self.session_id, messages, own_calls, size),
-            *(self.digests[:count], self.memo[:count]),
+            *(self.digests[:count], self.texts),
         )
 
     def after(self, session: Session, since: int, brought: int, size: int) -> KeptSession:
@@ -110,8 +110,15 @@ class KeptSession:
         size += len(dumps(messages[first:count]))
         return KeptSession(
             *(self.owner, self.session_id, messages[:count], calls, size),
-            *(self.digests[:known], self.memo[: min(since, count)]),
+            *(self.digests[:known], self._texts_of(messages)),
         )
+
+    def _texts_of(self, messages: list[Message]) -> QuotedTexts:
+        """Return the texts without those of messages that are gone, if these are many."""
+        if len(self.texts) <= 2 * len(messages):
+            return self.texts
+        contents = (message.get("content") for message in messages)
+        return self.texts.only({content for content in contents if isinstance(content, str)})
 
 
 def chained_digest(before: str, message: Message, calls: Mapping[str, LedgerEntry]) -> str:
