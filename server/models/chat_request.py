@@ -124,12 +124,14 @@ def _messages(
     for message in messages:
         role, content = message.get("role"), message.get("content") or ""  # null is refused
         if role == "assistant":
-            calls = message.get("tool_calls")
-            if (content or calls) and not message.get("open"):
-                ours = bool(calls) and _is_ours(provider, message)
-                if calls:
-                    ids |= {call["id"]: _call_id(preset, call["id"], ours) for call in calls}
-                sent.append(_assistant(provider, message, names, ids, ours))
+            if message.get("open"):
+                continue
+            if calls := message.get("tool_calls"):
+                ours = _is_ours(provider, message)
+                ids |= {call["id"]: _call_id(preset, call["id"], ours) for call in calls}
+                sent.append(_with_calls(provider, message, calls, names, ids, ours))
+            elif content:
+                sent.append({"role": role, "content": content})
         elif role == "tool":
             call_id = message["tool_call_id"]
             result = {"role": "tool", "tool_call_id": ids.get(call_id, call_id)}
@@ -205,17 +207,22 @@ def _is_ours(provider: Provider, message: Message) -> bool:
     return bool((message.get("meta") or {}).get("model") == provider.model)
 
 
-def _assistant(
-    provider: Provider, message: Message, names: ToolNameMap, ids: Mapping[str, str], ours: bool
+def _with_calls(
+    provider: Provider,
+    message: Message,
+    calls: list[ToolCall],
+    names: ToolNameMap,
+    ids: Mapping[str, str],
+    ours: bool,
 ) -> dict[str, Any]:
-    content, calls = message.get("content"), message.get("tool_calls")
+    """Return an assistant's message with calls."""
+    content = message.get("content")
     sent: dict[str, Any] = {"role": "assistant", "content": content or None}
-    if calls:
-        # Reasoning and opaque data are valid only for the model that made them.
-        sent |= _reasoning(provider, message, content or "", ours)
-        sent["tool_calls"] = [_call(call, names, ids, ours) for call in calls]
-        if extra := provider.preset.foreign_extra:  # Gemini checks the first call only
-            sent["tool_calls"][0].setdefault("extra_content", extra)
+    # Reasoning and opaque data are valid only for the model that made them.
+    sent |= _reasoning(provider, message, content or "", ours)
+    sent["tool_calls"] = [_call(call, names, ids, ours) for call in calls]
+    if extra := provider.preset.foreign_extra:  # Gemini checks the first call only
+        sent["tool_calls"][0].setdefault("extra_content", extra)
     return sent
 
 

@@ -83,7 +83,8 @@ class KeptSession:
         own_calls = {
             call["id"]: calls[call["id"]]
             for message in messages
-            for call in message.get("tool_calls") or ()
+            if "tool_calls" in message
+            for call in message["tool_calls"] or ()
             if call["id"] in calls
         }
         size = self.size * count // max(1, len(self.messages))

@@ -300,7 +300,8 @@ def _repeated(document: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) 
                     said = f"the id {show_value(own)} was used before; ids are unique in {name}"
                     yield Misfit((name, index, "id"), said)
                 seen.add(own)
-    call_ids = {call["id"] for message in before for call in message.get("tool_calls") or ()}
+    made = [message["tool_calls"] for message in before if "tool_calls" in message]
+    call_ids = {call["id"] for calls in made for call in calls or ()}
     results = {message["tool_call_id"] for message in before if "tool_call_id" in message}
     with_calls = [
         (index, message)
