@@ -13,7 +13,7 @@ import asyncio
 import re
 import time
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -275,9 +275,7 @@ _NO_TOOLS = re.compile(
 )
 
 LISTS = ("messages", "input", "tools")  # of a body, in this order behind all else
-MANY = 64  # messages of a piece
-LONG = 100  # characters from which on the JSON of a text is kept
-_STARTS = {role: f'{{"role":"{role}","content":' for role in ("system", "user", "assistant")}
+PIECE = 64  # messages that are written at once
 FAST = 4  # how many times as fast a request is written as a document is read
 
 logger = log.get("llm")
@@ -595,7 +593,7 @@ class _NoTools(Exception):
 
 
 def body_text(body: Mapping[str, Any], texts: QuotedTexts | None = None) -> str:
-    """Return the JSON text of a request body.
+    """Return the JSON text of a request body. Messages that are strings are JSON already.
 
     Messages are written in pieces, between which other threads run. `texts` has the JSON of what
     they say, as far as it was sent before. Tools are written by `text_of`, which reuses the stored
@@ -609,22 +607,21 @@ def body_text(body: Mapping[str, Any], texts: QuotedTexts | None = None) -> str:
     return text
 
 
-def _message_texts(messages: list[Json], texts: QuotedTexts | None) -> Iterator[str]:
-    if texts is None:
-        for at in range(0, len(messages), MANY):
-            yield dumps(messages[at : at + MANY])[1:-1]
-    else:
-        for message in messages:
-            yield _message_text(message, texts)
+def _message_texts(messages: list[Json | str], texts: QuotedTexts | None) -> list[str]:
+    if texts is None and not [message for message in messages if isinstance(message, str)]:
+        parts = (messages[at : at + PIECE] for at in range(0, len(messages), PIECE))
+        return [dumps(part)[1:-1] for part in parts]
+    return [
+        message if isinstance(message, str) else _message_text(message, texts)
+        for message in messages
+    ]
 
 
-def _message_text(message: Json, texts: QuotedTexts) -> str:
-    """Return the JSON of a message, by what is kept if its content is a long text at its end."""
+def _message_text(message: Json, texts: QuotedTexts | None) -> str:
+    """Return the JSON of a message; a text at its end, such as a result, may have been written."""
     content = message.get("content")
-    if type(content) is not str or len(content) < LONG or next(reversed(message)) != "content":
+    if texts is None or type(content) is not str or next(reversed(message)) != "content":
         return dumps(message)
-    if len(message) == 2 and (start := _STARTS.get(message.get("role", ""))):
-        return f"{start}{texts[content]}}}"
     return f"{dumps({**message, 'content': 0})[:-2]}{texts[content]}}}"
 
 

@@ -19,7 +19,8 @@ from server.http.client import Client
 from server.json_types import Event
 from server.models import BaseAPI, Options
 from server.models.chat import OpenAIAPI
-from server.models.http_model import FAST, MANY, EndpointState, RemoteAPI
+from server.models.chat_request import MANY
+from server.models.http_model import FAST, EndpointState, RemoteAPI
 from server.models.registry import APIS, Model
 from server.models.vendors import Provider, endpoint
 from server.runtime.offload import LARGE
@@ -118,6 +119,7 @@ class Sent(Case):
             {"role": "assistant", "content": quotes},
             {"role": "user", "content": "short"},
         ]
+        once: list[Any] = []
         for speaker in SPEAKERS:
             for times in (1, MANY):
                 scripts = [answer(speaker.stream(LAST)) for _ in range(3)]
@@ -131,7 +133,9 @@ class Sent(Case):
                     self.assertEqual([sent[0]] * 2, sent[1:])
                     self.assertEqual(sent[0].count(dumps(quotes).encode()), 3 * times)
                     if speaker.api == "chat":
-                        self.assertEqual(set(texts), {long, quotes})
+                        self.assertEqual(set(texts), {long, quotes, "short"})
+                        once = once or json.loads(sent[0])["messages"]
+                        self.assertEqual(json.loads(sent[0])["messages"], once * times)
 
     async def test_no_generator_is_left_to_the_collector(self) -> None:
         """Which would close it in a task of its own, and wake the loop for that."""
