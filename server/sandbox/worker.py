@@ -28,9 +28,11 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import child, netproxy, supervisor, syscalls
+from . import child, supervisor, syscalls
 from .policy import (
     DEVICES,
+    PROXY_BACKLOG,
+    PROXY_PORT,
     SCRATCH,
     SCRATCH_FILES,
     SCRATCH_MB,
@@ -231,7 +233,7 @@ def report_ready(control: int, policy: SandboxPolicy) -> None:
         loopback = struct.pack("16sH14x", b"lo", IFF_UP)
         fcntl.ioctl(any_one, SIOCSIFFLAGS, loopback)
     with (
-        socket.create_server(("127.0.0.1", netproxy.PORT), backlog=netproxy.MOST) as gate,
+        socket.create_server(("127.0.0.1", PROXY_PORT), backlog=PROXY_BACKLOG) as gate,
         socket.socket(fileno=os.dup(control)) as target,
     ):
         socket.send_fds(target, [said], [gate.fileno()])
@@ -346,7 +348,7 @@ def restrict(policy: SandboxPolicy, filter: bytes) -> int:
     nothing = os.open("/dev/null", os.O_RDONLY)
     os.dup2(nothing, 0)
     if policy.tier == "B" or (policy.tier == "A" and syscalls.landlock_abi()):
-        gate = netproxy.PORT if policy.network == "proxy" else 0
+        gate = PROXY_PORT if policy.network == "proxy" else 0
         network = policy.network == "full"
         return syscalls.landlock(policy.rules(), network=network, connect=gate)
     return nothing
