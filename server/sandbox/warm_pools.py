@@ -1,8 +1,8 @@
 """Pools whose workers wait while their tools are offered or called, and end after an idle time.
 
-A waiting worker takes 6 MB and its zygote 10. A server at rest has none of these processes: they
-are started when a tool is first offered to a model, which takes longer to answer than they take to
-start.
+Three waiting workers and their zygote take 38 MiB. A server at rest has none of these processes:
+they are started when a tool is first offered to a model, which takes longer to answer than they
+take to start.
 """
 
 from __future__ import annotations

@@ -30,6 +30,15 @@ from .test_tiers import OPTIONS
 WAIT_S = 30
 LONG_S = 3600.0  # an idle time that does not end here
 SHORT_S = 0.02
+LOADED = """
+import sys
+from yaa import tool
+
+@tool
+def loaded() -> bool:
+    "Tell."
+    return any(name.endswith(".tools.builtin.html") for name in sys.modules)
+"""
 
 
 def below(pid: int) -> list[int]:
@@ -82,6 +91,17 @@ class Warm(test_runner.Case):
         await self.echo("a")
         self.assertEqual(pool.pid, zygote)
         self.assertEqual(len(pool._waiting), WAITING)
+
+    async def test_what_tools_import_is_there_before_their_calls(self) -> None:
+        pool = await self.opened(LONG_S)
+        path = self.owned(LOADED)
+        for offered in (False, True):
+            if offered:
+                self.runner.prepare([None])
+                self.assertTrue(await until(lambda: len(pool._waiting) == WAITING))
+            found = await self.run_tool(("file", path, "loaded"), {})
+            self.assertEqual(found.result, offered, found.error)
+            self.runner.release_workers()
 
     async def test_offers_at_once_start_one_zygote(self) -> None:
         pool = await self.opened(LONG_S)
