@@ -36,6 +36,7 @@ def main(door: int, options: str) -> None:
     """Fork workers until `door` closes. `options`: a policy as JSON."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+    syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)  # of the first processes of namespaces
     policy = SandboxPolicy(**{**json.loads(options), "read": tuple(json.loads(options)["read"])})
     filters = {
         network: seccomp.pack(seccomp.compile_filter(syscalls.arch(), network=network))

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import os
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -41,10 +42,13 @@ def loaded() -> bool:
 """
 
 
+def lives(pid: int) -> bool:
+    """Whether there is such a process, and not only its exit code that nobody has asked for."""
+    return bool(about := supervisor.stat_of(pid)) and about[0] != b"Z"
+
+
 def below(pid: int) -> list[int]:
-    """The living processes below one, without those that nobody has waited for yet."""
-    found = supervisor.descendants(pid)
-    return [one for one in found if (about := supervisor.stat_of(one)) and about[0] != b"Z"]
+    return [*filter(lives, supervisor.descendants(pid))]
 
 
 async def until(is_so: Callable[[], object]) -> bool:
@@ -175,6 +179,19 @@ class Warm(test_runner.Case):
             os.kill(killed, signal.SIGKILL)
             await asyncio.gather(self.echo("one"), self.echo("two"))
             self.assertNotIn(pool.pid, (0, killed))
+
+    async def test_a_waiting_worker_is_two_processes_that_end_with_the_zygote(self) -> None:
+        pool = await self.opened(LONG_S)
+        self.runner.prepare([None])
+        self.assertTrue(await until(lambda: len(pool._waiting) == WAITING))
+        for worker in pool._waiting:
+            self.assertIn(b"ready", await asyncio.to_thread(worker.recv, 99, socket.MSG_PEEK))
+        waiting = below(pool.pid)
+        self.assertEqual(len(waiting), 2 * WAITING)
+        if self.runner.sandbox["tier"] != "A":
+            self.skipTest("in tier B a worker ends with its socket")
+        os.kill(pool.pid, signal.SIGKILL)
+        self.assertTrue(await until(lambda: not any(map(lives, waiting))))
 
     async def test_a_closed_runner_starts_none(self) -> None:
         pool = await self.opened(LONG_S)
