@@ -1,6 +1,6 @@
 """Pools whose workers wait while their tools are offered or called, and end after an idle time.
 
-Three waiting workers and their zygote take 38 MiB. A server at rest has none of these processes:
+Three waiting workers and their zygote take 32 MiB. A server at rest has none of these processes:
 they are started when a tool is first offered to a model, which takes longer to answer than they
 take to start.
 """
@@ -14,13 +14,15 @@ from dataclasses import dataclass
 
 from .worker_pool import WorkerPool, reap
 
+OFFERED = 1  # workers that wait before there was a call; most offers lead to none
+
 
 @dataclass
 class _Use:
-    """The use of a pool. `last`: its time by time.monotonic(). `warm`: workers wait."""
+    """The use of a pool. `last`: its time by time.monotonic(). `waiting`: workers wanted."""
 
     last: float
-    warm: bool = False
+    waiting: int = 0
 
 
 class WarmPools:
@@ -41,23 +43,23 @@ class WarmPools:
         self._loop = asyncio.get_running_loop()
 
     def offer(self, pools: Iterable[WorkerPool]) -> None:
-        """Have workers wait in these pools: calls may follow. May be called in any thread."""
+        """Have a worker wait in each of these pools: a call may follow. For any thread."""
         for pool in pools:
             use = self._used.get(pool)
-            if use is not None and use.warm:
+            if use is not None and use.waiting:
                 use.last = time.monotonic()
             elif self._loop is not None:
-                self._loop.call_soon_threadsafe(self.touch, pool, True)
+                self._loop.call_soon_threadsafe(self.touch, pool, OFFERED)
 
-    def touch(self, pool: WorkerPool, warm: bool) -> None:
-        """Begin the pool's idle time anew. `warm`: have workers wait for the next calls."""
+    def touch(self, pool: WorkerPool, waiting: int = 0) -> None:
+        """Begin the pool's idle time anew, and have so many workers wait for the next calls."""
         if self._loop is None:
             return
         use = self._used.setdefault(pool, _Use(0.0))
         use.last = time.monotonic()
-        if warm:
-            use.warm = True
-            pool.warm()
+        if waiting:
+            use.waiting = waiting
+            pool.warm(waiting)
         if self._timer is None:
             self._timer = self._loop.call_later(self._idle_s, self._look)
 

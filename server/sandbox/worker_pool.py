@@ -68,8 +68,8 @@ class WorkerPool:
             worker.close()
         return None
 
-    def warm(self) -> None:
-        """Have workers wait for the next calls, and what tools import loaded.
+    def warm(self, count: int = WAITING) -> None:
+        """Have `count` workers wait for the next calls, and what tools import loaded.
 
         Do not call it while a call begins: making a worker takes as long as a short call (p50 of
         one: 15 ms against 10).
@@ -80,7 +80,7 @@ class WorkerPool:
             if not self._preloaded:
                 self._door.send(PRELOAD)
                 self._preloaded = True
-            while len(self._waiting) < WAITING:
+            while len(self._waiting) < count:
                 self._waiting.append(self._order_worker(self.policy.network))
 
     def renew(self) -> None:

@@ -32,7 +32,7 @@ from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProc
 from ..sandbox.process_call import ProcessCall
 from ..sandbox.python_packages import Package, closed_folder
 from ..sandbox.warm_pools import WarmPools
-from ..sandbox.worker_pool import WorkerPool
+from ..sandbox.worker_pool import WAITING, WorkerPool
 from .stateful_tools import KeptProcesses
 
 __all__ = ["Job", "Outcome", "ToolRunner"]
@@ -95,7 +95,7 @@ class ToolRunner:
         self.addable = options.get("hosts_on_approval", []) if self.sandbox["tier"] == "A" else []
         self._warm.open(options["idle_s"])
         if self.pool is not None and proof is None:
-            self._warm.touch(self.pool, warm=False)
+            self._warm.touch(self.pool)
 
     def _remove_stale(self) -> None:
         """Remove folders of the server's own calls that a killed server left behind."""
@@ -115,7 +115,7 @@ class ToolRunner:
             pool.close()
 
     def prepare(self, packages: Iterable[Package | None]) -> None:
-        """Have workers wait for calls: tools of these packages, None for all others, are offered.
+        """Have a worker wait for a call: tools of these packages, None for all others, are offered.
 
         May be called in any thread.
         """
@@ -154,7 +154,7 @@ class ToolRunner:
             return f"its sandbox: {wrong}"
         package.pool = pool
         self._pools.append(pool)
-        self._warm.touch(pool, warm=False)
+        self._warm.touch(pool)
         return ""
 
     async def _attempt(
@@ -222,7 +222,7 @@ class ToolRunner:
             finally:
                 process.kill()
                 if pool is not None and job.session_id is not None:
-                    self._warm.touch(pool, warm=True)
+                    self._warm.touch(pool, WAITING)
             if process.began or not once_more:
                 yield outcome
                 return
@@ -262,5 +262,5 @@ class ToolRunner:
             os.chown(folder, pool.policy.run_as, pool.policy.run_as, follow_symlinks=False)
         reach = job.reach or self.reach
         process = SandboxedProcess(job, folder, source, pool, reach)
-        self._warm.touch(pool, warm=False)
+        self._warm.touch(pool)
         return process

@@ -18,6 +18,7 @@ from typing import Any
 
 from server.config import Config
 from server.sandbox import supervisor
+from server.sandbox.warm_pools import OFFERED
 from server.sandbox.worker_pool import WAITING, WorkerPool
 from server.tools.runner import Job, Outcome
 from server.tools.toolbox import Toolbox
@@ -86,7 +87,7 @@ class Warm(test_runner.Case):
     async def test_they_come_with_an_offer_and_a_call_finds_them(self) -> None:
         pool = await self.opened(LONG_S)
         await asyncio.to_thread(self.runner.prepare, [None])  # as a long session is judged
-        self.assertTrue(await until(lambda: len(pool._waiting) == WAITING))
+        self.assertTrue(await until(lambda: len(pool._waiting) == OFFERED))
         zygote, first = pool.pid, pool._waiting[0]
         worker = pool.take()
         self.assertIs(worker, first)
@@ -102,7 +103,7 @@ class Warm(test_runner.Case):
         for offered in (False, True):
             if offered:
                 self.runner.prepare([None])
-                self.assertTrue(await until(lambda: len(pool._waiting) == WAITING))
+                self.assertTrue(await until(lambda: len(pool._waiting) == OFFERED))
             found = await self.run_tool(("file", path, "loaded"), {})
             self.assertEqual(found.result, offered, found.error)
             self.runner.release_workers()
@@ -173,7 +174,7 @@ class Warm(test_runner.Case):
     async def test_a_zygote_that_was_killed_is_replaced(self) -> None:
         pool = await self.opened(LONG_S)
         self.runner.prepare([None])
-        self.assertTrue(await until(lambda: len(pool._waiting) == WAITING))
+        self.assertTrue(await until(lambda: len(pool._waiting) == OFFERED))
         for _ in range(2):
             killed = pool.pid
             os.kill(killed, signal.SIGKILL)
@@ -183,11 +184,12 @@ class Warm(test_runner.Case):
     async def test_a_waiting_worker_is_two_processes_that_end_with_the_zygote(self) -> None:
         pool = await self.opened(LONG_S)
         self.runner.prepare([None])
-        self.assertTrue(await until(lambda: len(pool._waiting) == WAITING))
+        self.assertTrue(await until(lambda: len(pool._waiting) == OFFERED))
         for worker in pool._waiting:
             self.assertIn(b"ready", await asyncio.to_thread(worker.recv, 99, socket.MSG_PEEK))
+        # Its rehearsal starts more for a moment.
+        self.assertTrue(await until(lambda: len(below(pool.pid)) == 2 * OFFERED))
         waiting = below(pool.pid)
-        self.assertEqual(len(waiting), 2 * WAITING)
         if self.runner.sandbox["tier"] != "A":
             self.skipTest("in tier B a worker ends with its socket")
         os.kill(pool.pid, signal.SIGKILL)
