@@ -72,7 +72,7 @@ class Tool:
     may_ask: they may ask the person a question during a call.
     asks: their result is the person's answer.
     of_page: they are declared by the page and run there.
-    stateful: their calls of one session share a process (stateful_tools.py).
+    stateful: their calls of one session share a process (sandbox/kept_processes.py).
     """
 
     name: str
