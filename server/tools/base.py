@@ -54,6 +54,12 @@ class Invocation:
     owner: str
     find: Callable[[str], Tool | str]
 
+    @property
+    def folder(self) -> str:
+        """Return the name of the real folder that the session works on; "" for its own."""
+        workspace: Any = self.session.get("workspace")
+        return str(workspace.get("folder", "")) if isinstance(workspace, dict) else ""
+
 
 @dataclass(frozen=True)
 class Tool:

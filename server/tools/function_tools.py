@@ -74,6 +74,7 @@ class ChildTool(Tool):
             state=call.session.get("ext", {}),
             reach=reach,
             owner=call.owner,
+            folder=call.folder,
             package=self.package,
         )
 

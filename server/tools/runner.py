@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import platform
 import secrets
 import shutil
 import time
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
@@ -26,7 +27,7 @@ from ..json_types import Json
 from ..sandbox import selftest
 from ..sandbox.kept_processes import KeptProcesses
 from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.policy import WORKSPACE, Mount, outermost_folders
+from ..sandbox.policy import FOLDER, SESSION, WORKSPACE, Mount, outermost_folders
 from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
@@ -101,6 +102,7 @@ class ToolRunner:
             tuple(options.get("ports", ())),
         )
         self.addable = options.get("hosts_on_approval", []) if self.sandbox["tier"] == "A" else []
+        await self._try_folders()
 
     def _remove_stale(self) -> None:
         """Remove folders of the server's own calls that a killed server left behind."""
@@ -151,13 +153,61 @@ class ToolRunner:
         self, pool: WorkerPool, network: str, facts: dict[str, Any]
     ) -> dict[str, dict[str, str]]:
         where = ("module", selftest.__name__, selftest.attempts.__name__)
-        reach = NetworkPolicy(network)
-        job = Job(where, {"facts": facts}, None, CANARY_LIMITS, reach=reach)
-        async with aclosing(ToolRunner(self.workspaces.parent, pool).run(job)) as items:
+        runner = ToolRunner(self.workspaces.parent, pool)
+        with self._own_folder() as own, self._own_folder() as kept:
+            mounts = (Mount(WORKSPACE, own, own=True), Mount(FOLDER, kept, False, own=True))
+            make_folders(mounts, runner.run_as)
+            file = Path(kept, selftest.KEPT)
+            file.write_text(selftest.KEPT)
+            if runner.run_as:  # so that only the sandbox can keep the tool from writing
+                os.chown(file, runner.run_as, runner.run_as)
+            facts = {**facts, "kept": FOLDER if runner.tier == "A" else kept, "tier": runner.tier}
+            job = Job(where, {"facts": facts}, "", CANARY_LIMITS, reach=NetworkPolicy(network))
+            return dict(await runner.canary(job, mounts))
+
+    async def _try_folders(self) -> None:
+        """Try in the sandbox what each real folder allows, and note what is refused."""
+        folders = self.places.folders
+        folders.tier = self.tier
+        where = ("module", selftest.__name__, selftest.folder_access.__name__)
+        for folder in folders:
+            if folders.reason(folder):
+                continue
+            writable = folder.mode == "write"
+            with self._own_folder() as own:
+                mounts = (
+                    Mount(WORKSPACE, str(folder.path), writable),
+                    Mount(SESSION, own, own=True),
+                )
+                job = Job(where, {"mode": folder.mode}, "", CANARY_LIMITS)
+                try:
+                    reason = str(await self.canary(job, mounts))
+                except OSError as error:
+                    reason = f"cannot be reached: {error.strerror}"
+            if reason and self.run_as and folder.mode != "read":
+                reason += (
+                    f" by user {self.run_as} (server.sandbox.run_as): allow it, or set run_as to"
+                    " the user whom the folder belongs to"
+                )
+            if reason:
+                folders.refused[folder.name] = f"The folder {folder.name} {reason}"
+
+    @contextmanager
+    def _own_folder(self) -> Iterator[str]:
+        """Yield the path of a folder for the server's own call, and remove the folder afterwards."""
+        folder = self.workspaces / f"{OWN}{secrets.token_hex(16)}"
+        try:
+            yield str(folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    async def canary(self, job: Job, mounts: tuple[Mount, ...]) -> Any:
+        """Return the result of a call of the server itself. Raises OSError if it has none."""
+        async with aclosing(self._run(job, mounts)) as items:
             async for item in items:
                 if isinstance(item, Outcome):
                     if item.status == "ok":
-                        return dict(item.result)
+                        return item.result
                     raise OSError(0, str(item.error.get("message")))
         raise OSError(0, "the canary did not come back")
 
@@ -178,14 +228,11 @@ class ToolRunner:
                 async for item in items:
                     yield item
             return
-        folder = self.workspaces / f"{OWN}{secrets.token_hex(16)}"
-        mounts = (Mount(WORKSPACE, str(folder), own=True),)
-        try:
+        with self._own_folder() as folder:
+            mounts = (Mount(WORKSPACE, folder, own=True),)
             async with aclosing(self._run(job, mounts)) as items:
                 async for item in items:
                     yield item
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     async def _run(
         self, job: Job, mounts: tuple[Mount, ...]

@@ -8,6 +8,7 @@ process died is sent again, once.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from contextlib import aclosing
 from pathlib import Path
@@ -65,6 +66,7 @@ class Workspaces:
         self.processes = WorkspaceProcesses(most, idle_s)
         largest = max(LIMITS["memory_mb"], settings["overlay_mb"], settings["file_mb"])
         self.limits = {**LIMITS, "file_mb": float(largest)}
+        self.withheld = ""  # why no process may be started; "" if it may
 
     def get(self, owner: str, session_id: str, folder_name: str | None = None) -> Workspace:
         """Return the workspace of a session: its own, or that of the folder it names.
@@ -79,9 +81,12 @@ class Workspaces:
         return self.places.find(owner, "").objects
 
     def info(self) -> Json:
-        """Return `{recorded, limits}` for `/info`."""
+        """Return `{recorded, reason?, limits}` for `/info`."""
         names = ("overlay_mb", "file_mb", "files", "objects_mb")
-        return {"recorded": True, "limits": {name: self.settings[name] for name in names}}
+        about: Json = {"recorded": not self.withheld}
+        if self.withheld:
+            about["reason"] = self.withheld
+        return {**about, "limits": {name: self.settings[name] for name in names}}
 
     def close(self) -> None:
         """End all workspace processes."""
@@ -109,6 +114,8 @@ class Workspace:
         `timeout` at a limit of time or memory. Cancelling it ends the process; an operation that
         was cut is finished or undone by the next one.
         """
+        if reason := self._workspaces.withheld:
+            raise WorkspaceError("unavailable", reason)
         for last in (False, True):
             try:
                 outcome, answered = await self._ask(name, arguments)
@@ -134,9 +141,7 @@ class Workspace:
             stateful=f"workspace {self.id}",
         )
 
-        async def start(job: Job) -> Process:
-            return await starter.start(job, mounts)
-
+        start = functools.partial(starter.start, mounts=mounts)
         async with aclosing(host.processes.run(job, identities(mounts), start)) as items:
             async for item in items:
                 if isinstance(item, Outcome):

@@ -35,10 +35,10 @@ def operations(
     places: tuple[tuple[str, str], ...], settings: tuple[tuple[str, float], ...]
 ) -> Operations:
     """Return the workspace of this process, opened once. Raises WorkspaceError."""
-    limits = dict(settings)
+    limits, at = dict(settings), dict(places)
     return Operations(
         Places(
-            **dict(places),
+            *(at["workspace"], at["state"], at["objects"], at.get("folder")),
             limits=Limits(int(limits["file_mb"] * 1024 * 1024), int(limits["files"])),
             overlay_bytes=int(limits["overlay_mb"] * 1024 * 1024),
         )
