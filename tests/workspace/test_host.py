@@ -34,12 +34,19 @@ LIMITS: dict[str, float] = {
 }
 SHELL = ("module", "server.tools.builtin.shell", "shell")
 TIERS = ("A", "B", "none")
+CONTENTS = {"outside": "nothing to be told of"}
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
     """A home, three real folders and a folder beside them that nobody may touch."""
 
+    runner: ToolRunner
+    workspaces: Workspaces
+
     def setUp(self) -> None:
+        self.lay_out()
+
+    def lay_out(self) -> None:
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.base = Path(os.path.realpath(holder.name))
@@ -48,7 +55,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         for name in ("home", "notes", "project", "big", "outside"):
             (self.base / name).mkdir()
             (self.base / name).chmod(0o711 if name == "home" else 0o777)
-            (self.base / name / "file").write_text(name)
+            (self.base / name / "file").write_text(CONTENTS.get(name, name))
             (self.base / name / "file").chmod(0o666)
 
     def configured(self) -> dict[str, Any]:
@@ -60,6 +67,9 @@ class Case(unittest.IsolatedAsyncioTestCase):
 
     async def open(self, tier: str = "A", **settings: float) -> None:
         """Start a runner at a tier; skip the test where the machine has none of it."""
+        if hasattr(self, "runner"):  # at another tier
+            await self.end(self.runner, self.workspaces)
+            self.lay_out()
         self.runner = ToolRunner(self.home, folders=Folders(self.configured()))
         if tier != "none":
             self.home.chmod(0o711)
@@ -124,7 +134,9 @@ class Modes(Case):
                 for folder in ("project", "notes"):
                     await self.output("echo 1 > ~/.cache; t=$(mktemp); echo 1 > $t", folder)
                     self.assertEqual(await self.output("cat ~/.cache", folder), "1")
-                    self.assertEqual(os.listdir(self.base / folder), ["file"])
+                    self.assertEqual(
+                        [path.name for path in (self.base / folder).iterdir()], ["file"]
+                    )
 
     async def test_a_large_real_folder_is_not_held_against_a_call(self) -> None:
         await self.open()
@@ -171,7 +183,7 @@ class Modes(Case):
         self.assertIn("may not be written", str(reason))
         if os.geteuid() == 0:
             self.assertIn("server.sandbox.run_as", str(reason))
-        self.assertEqual(os.listdir(self.base / "project"), ["file"])
+        self.assertEqual([path.name for path in (self.base / "project").iterdir()], ["file"])
 
 
 class Requests(Case):
