@@ -91,7 +91,7 @@ class ToolRunner:
         for name in (WORKSPACES, STATES, STORE):
             (home / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._remove_stale()
-        staged = self.places.staged
+        staged = self.places.roots
         if proof is None:
             self.pool, self.sandbox = await prove(home, options, most, self._attempt, staged)
         else:
