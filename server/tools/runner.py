@@ -33,8 +33,10 @@ from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProc
 from ..sandbox.process_call import ProcessCall
 from ..sandbox.python_packages import Package, closed_folder
 from ..sandbox.worker_pool import WorkerPool
+from ..workspace.errors import WorkspaceError
 from ..workspace.folders import Folders
 from ..workspace.places import STATES, STORE, WORKSPACES, Places, identities, make_folders
+from ..workspace.shared_lock import share_lock
 
 __all__ = ["Job", "Outcome", "ToolRunner"]
 
@@ -218,13 +220,7 @@ class ToolRunner:
     async def run(self, job: Job) -> AsyncGenerator[str | Outcome, None]:
         """Yield live output as it comes, then one Outcome. Errors of the tool raise nothing."""
         if job.session_id is not None:
-            try:
-                mounts = self.places.find(job.owner, job.session_id, job.folder).for_tools()
-            except Problem as problem:
-                said = {"type": problem.code, "message": problem.detail}
-                yield Outcome("error", error=said, tier=self.sandbox["tier"])
-                return
-            async with aclosing(self._run(job, mounts)) as items:
+            async with aclosing(self._run_in_workspace(job, job.session_id)) as items:
                 async for item in items:
                     yield item
             return
@@ -233,6 +229,31 @@ class ToolRunner:
             async with aclosing(self._run(job, mounts)) as items:
                 async for item in items:
                     yield item
+
+    async def _run_in_workspace(
+        self, job: Job, session_id: str
+    ) -> AsyncGenerator[str | Outcome, None]:
+        """Run a call in the workspace of its session, which nobody restores meanwhile."""
+        try:
+            place = self.places.find(job.owner, session_id, job.folder)
+            make_folders(place.for_operations(), self.run_as)
+            async with (
+                share_lock(place, self.run_as),
+                aclosing(self._run(job, place.for_tools())) as items,
+            ):
+                async for item in items:
+                    yield item
+        except Problem as problem:
+            yield self._failure(problem.code, problem.detail)
+        except WorkspaceError as error:
+            yield self._failure(error.code, error.detail)
+        except OSError as error:
+            yield self._failure("error", f"the tool could not be started: {error.strerror}")
+
+    def _failure(self, kind: str, message: str) -> Outcome:
+        """Return the outcome of a call that was not begun."""
+        error = {"type": kind, "message": message}
+        return Outcome("error", error=error, tier=self.sandbox["tier"])
 
     async def _run(
         self, job: Job, mounts: tuple[Mount, ...]
@@ -253,8 +274,7 @@ class ToolRunner:
                 process = await self.start(job, mounts, source)
             except (OSError, SyntaxError, UnicodeDecodeError) as error:
                 why = error.strerror if isinstance(error, OSError) else error
-                said = {"type": "error", "message": f"the tool could not be started: {why}"}
-                yield Outcome("error", error=said, tier=self.sandbox["tier"])
+                yield self._failure("error", f"the tool could not be started: {why}")
                 return
             call = ProcessCall(job, process)
             try:
