@@ -16,7 +16,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from .errors import WorkspaceError
 
@@ -29,7 +29,7 @@ FICLONE = 0x40049409  # linux/fs.h: share the blocks of another file
 TEMPORARY = ".new-"
 REFRESH_S = 600  # an object that is put again counts as new after this time
 GRACE_S = 3600  # s in which an object that no tree needs is kept: its tree may be in the making
-MANY = 64  # new objects above which the whole file system is synchronized at once
+MANY = 8  # new objects above which the whole file system is synchronized at once
 
 
 class ObjectStore:
@@ -38,6 +38,7 @@ class ObjectStore:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = os.fspath(folder)
         self._unsettled: list[str] = []
+        self.parsed: dict[str, dict[str, list[Any]]] = {}  # recent directory objects (trees.py)
 
     # -- write
 
@@ -145,7 +146,7 @@ class ObjectStore:
         """Return where an object is or would be. Raises WorkspaceError for what is no id."""
         if not ID.match(sha256):
             raise WorkspaceError("invalid", "an object's id is 64 hexadecimal digits")
-        return os.path.join(self.folder, sha256[:2], sha256[2:])
+        return f"{self.folder}/{sha256[:2]}/{sha256[2:]}"
 
     def has(self, sha256: str) -> bool:
         """Return whether the object is there."""

@@ -22,7 +22,7 @@ from typing import Any
 from . import ignore
 from .ignore import Rules, ignored
 from .objects import ObjectStore, read_some
-from .trees import DEPTH, Entry, Place, encode, shown
+from .trees import DEPTH, Entry, Place, keep, shown
 from .watch import Watch
 
 READS = 3  # of a file that changes while it is read
@@ -511,7 +511,7 @@ class Scanner:
             if not below.is_hollow:
                 entries[name] = ["d", below.mode, below.tree]
                 totals.entries += 1
-        folder.tree = self.store.put(encode(entries))
+        folder.tree = keep(self.store, entries)
 
 
 class _TooMany(Exception):

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import WorkspaceError
-from .objects import ID, ObjectStore
+from .objects import ID, ObjectStore, lacking
 
 DEPTH = 128  # folders in each other; what is deeper is left out
 MAX_FOLDER_BYTES = 64 << 20  # of a directory object
 MAX_ENTRIES = 200_000  # of a tree that is walked: a small object may name a huge tree
+PARSED, MAX_PARSED = 200, 1_000  # directory objects that are kept parsed, and entries of one
 MAX_NAME = 255  # bytes, as in every file system in use
 MAX_TARGET = 4095
 
@@ -86,8 +87,30 @@ def _bytes(text: str) -> int:
 
 
 def load(store: ObjectStore, tree: str) -> Entries:
-    """Return the entries of a folder by the id of its object. Raises WorkspaceError."""
-    return decode(store.read(tree, MAX_FOLDER_BYTES))
+    """Return the entries of a folder by the id of its object, which nobody may change.
+
+    Raises WorkspaceError.
+    """
+    found = store.parsed.get(tree)
+    if found is None:
+        found = decode(store.read(tree, MAX_FOLDER_BYTES))
+        _remember(store, tree, found)
+    return found
+
+
+def keep(store: ObjectStore, entries: Entries) -> str:
+    """Store a folder and return the id of its object; nobody changes `entries` after that."""
+    tree = store.put(encode(entries))
+    _remember(store, tree, entries)
+    return tree
+
+
+def _remember(store: ObjectStore, tree: str, entries: Entries) -> None:
+    """Keep a directory object parsed: what is compared is mostly what was just recorded."""
+    if len(entries) <= MAX_PARSED:
+        store.parsed[tree] = entries
+        while len(store.parsed) > PARSED:
+            del store.parsed[next(iter(store.parsed))]
 
 
 # -- walk -----------------------------------------------------------------------------------------
@@ -160,8 +183,8 @@ def build(store: ObjectStore, flat: Mapping[Place, Entry]) -> str:
             folder(place)
     for place in sorted(folders, key=len, reverse=True):
         if place:
-            folders[place[:-1]][place[-1]][2] = store.put(encode(folders[place]))
-    return store.put(encode(folders[()]))
+            folders[place[:-1]][place[-1]][2] = keep(store, folders[place])
+    return keep(store, folders[()])
 
 
 def reachable(store: ObjectStore, trees: list[str]) -> set[str]:
@@ -214,6 +237,8 @@ def missing(store: ObjectStore, tree: str, most: int) -> Missing:
             return
         seen.add(("d", sha256))
         try:
+            if not store.has(sha256):
+                raise lacking(sha256)
             entries = _bounded(store, sha256, place, count)
         except WorkspaceError as error:
             if error.code != "missing_objects":

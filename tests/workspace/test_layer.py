@@ -168,7 +168,7 @@ class Overlays(Case):
             self.assertEqual(read(self.files), read(self.folder))
             self.assertEqual(_paths(run), [])
             for name in ("workspace", "state"):
-                os.rename(self.home / name, self.home / f"{name}{number}")
+                (self.home / name).rename(self.home / f"{name}{number}")
                 (self.home / name).mkdir()
             number += 1
         self.assertGreater(number, 3)
