@@ -68,7 +68,7 @@ class ObjectStore:
         digest = hashlib.sha256()
         size = 0
 
-        def copy(target: int) -> None:
+        def _copy(target: int) -> None:
             nonlocal size
             for chunk in chunks_of(descriptor, head):
                 size += len(chunk)
@@ -79,7 +79,7 @@ class ObjectStore:
             os.ftruncate(target, size)
 
         try:
-            self._write(copy, digest.hexdigest)
+            self._write(_copy, digest.hexdigest)
         except _TooMuch:
             return None
         return digest.hexdigest(), size
@@ -168,7 +168,7 @@ class ObjectStore:
         try:
             return open(self.path(sha256), "rb")
         except FileNotFoundError:
-            raise lacking(sha256) from None
+            raise absence(sha256) from None
 
     def read(self, sha256: str, most: int) -> bytes:
         """Return the checked content of an object of at most `most` bytes."""
@@ -178,7 +178,7 @@ class ObjectStore:
             raise WorkspaceError("too_large", f"object {sha256} has more than {most} bytes")
         if hashlib.sha256(data).hexdigest() != sha256:
             self._discard(sha256)
-            raise lacking(sha256)
+            raise absence(sha256)
         return data
 
     def copy_to(self, sha256: str, target: int) -> int:
@@ -200,7 +200,7 @@ class ObjectStore:
                 os.ftruncate(target, size)
         if digest.hexdigest() != sha256:
             self._discard(sha256)
-            raise lacking(sha256)
+            raise absence(sha256)
         return size
 
     def _discard(self, sha256: str) -> None:
@@ -256,7 +256,7 @@ class _TooMuch(Exception):
     """A file has more bytes than may be stored."""
 
 
-def lacking(sha256: str) -> WorkspaceError:
+def absence(sha256: str) -> WorkspaceError:
     """Return the error for an object that is not there."""
     return WorkspaceError("missing_objects", f"object {sha256} is not here", objects=[sha256])
 

@@ -10,7 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
-from server.workspace.ignore import Rules, ignored
+from server.workspace.ignore import Rules, is_ignored
 
 # rules, path (a trailing slash: a folder), whether it is ignored
 CASES = [
@@ -63,7 +63,7 @@ class Ignoring(unittest.TestCase):
     def test_cases(self) -> None:
         for text, path, expected in CASES:
             with self.subTest(rules=text, path=path):
-                self.assertEqual(is_ignored(text, path), expected)
+                self.assertEqual(is_left_out(text, path), expected)
 
     def test_deeper_files_decide(self) -> None:
         stack = [(0, Rules(b"*.o")), (1, Rules(b"!x.o\n/y"))]
@@ -73,7 +73,7 @@ class Ignoring(unittest.TestCase):
             (b"d/y", True),
             (b"d/e/y", False),
         ):
-            self.assertEqual(ignored(stack, path.split(b"/"), False), expected, path)
+            self.assertEqual(is_ignored(stack, path.split(b"/"), False), expected, path)
 
     @unittest.skipUnless(shutil.which("git"), "needs git")
     def test_as_git(self) -> None:
@@ -88,7 +88,7 @@ class Ignoring(unittest.TestCase):
             (Path(top) / ".gitignore").write_text(text)
             done = subprocess.run(command, input=asked, capture_output=True, text=True, check=False)
             theirs = set(done.stdout.split("\0")) - {""}
-            mine = {path for path in PATHS if is_ignored(text.encode(), path.encode())}
+            mine = {path for path in PATHS if is_left_out(text.encode(), path.encode())}
             self.assertEqual(mine, theirs, repr(text))
 
     def test_a_hostile_pattern_costs_little(self) -> None:
@@ -101,12 +101,12 @@ class Ignoring(unittest.TestCase):
         self.assertLess(cost(deep, steps), 1000 * cost(flat, steps))
 
 
-def is_ignored(text: bytes, path: bytes) -> bool:
+def is_left_out(text: bytes, path: bytes) -> bool:
     """Ask for each folder on the way, as a scan does."""
     steps = path.rstrip(b"/").split(b"/")
     stack = [(0, Rules(text))]
     return any(
-        ignored(stack, steps[:end], end < len(steps) or path.endswith(b"/"))
+        is_ignored(stack, steps[:end], end < len(steps) or path.endswith(b"/"))
         for end in range(1, len(steps) + 1)
     )
 

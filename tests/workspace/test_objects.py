@@ -6,6 +6,7 @@ import hashlib
 import os
 import resource
 import signal
+from pathlib import Path
 
 from server.workspace.errors import WorkspaceError
 from server.workspace.objects import SMALL, TEMPORARY, ObjectStore
@@ -27,7 +28,7 @@ class Objects(Case):
             self.assertEqual(self.store.put(data), found)
             self.assertEqual(self.store.read(found, len(data)), data)
             self.assertEqual(self.store.size(found), len(data))
-            self.assertEqual(os.stat(self.store.path(found)).st_mode & 0o777, 0o400)
+            self.assertEqual(Path(self.store.path(found)).stat().st_mode & 0o777, 0o400)
             with (self.home / "copy").open("wb") as file:
                 self.store.copy_to(found, file.fileno())
             self.assertEqual((self.home / "copy").read_bytes(), data)

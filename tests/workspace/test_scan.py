@@ -8,7 +8,7 @@ import stat
 
 from server.workspace.objects import ObjectStore
 from server.workspace.scan import FOLDER, Limits, Scanner
-from server.workspace.trees import DEPTH, flatten, shown
+from server.workspace.trees import DEPTH, flatten, text_of
 
 from .made import Case, change, write
 
@@ -23,7 +23,7 @@ class Scans(Case):
         return found
 
     def paths(self, scanner: Scanner) -> list[str]:
-        return sorted(map(shown, flatten(scanner.store, scanner.scan())))
+        return sorted(map(text_of, flatten(scanner.store, scanner.scan())))
 
     def test_changes_alone_find_what_a_whole_scan_finds(self) -> None:
         for seed in range(10):
@@ -72,7 +72,7 @@ class Scans(Case):
             (self.files / name).symlink_to(target)
         found = flatten(ObjectStore(self.home / "objects"), self.scanner().scan())
         self.assertEqual({row[0] for row in found.values()}, {"l", "d", "f"})
-        self.assertNotIn("secret", "".join(map(shown, found)))
+        self.assertNotIn("secret", "".join(map(text_of, found)))
         (self.files / ".gitignore").symlink_to("../outside/secret")
         self.assertIn(".gitignore", self.paths(self.scanner()))
 

@@ -36,14 +36,14 @@ class Texts(Case):
                     del after[chance.randrange(1, 4) :: max(4, size // 3)]
                     after += [""] * (size - len(after))
                 cases.append(("".join(before), "".join(after)))
-        for before, after in cases:
-            text, binary = self.diff(before, after)
+        for one, other in cases:
+            text, binary = self.diff(one, other)
             self.assertFalse(binary)
-            (self.home / "a").write_text(before)
+            (self.home / "a").write_text(one)
             command = ["patch", "-s", "-f", "-p1", "-d", str(self.home)]
             subprocess.run(command, input=text.encode(), check=True, capture_output=True)
             path = self.home / "a"
-            self.assertEqual(path.read_text() if path.exists() else "", after, text)
+            self.assertEqual(path.read_text() if path.exists() else "", other, text)
 
     def test_what_is_huge_is_cut(self) -> None:
         lines = [f"{number}\n" for number in range(100_000)]

@@ -16,7 +16,7 @@ from server.workspace.trees import (
     missing,
     place_of,
     reachable,
-    shown,
+    text_of,
     walk,
 )
 
@@ -107,7 +107,7 @@ class Trees(Case):
                 ("same", "x"): ["l", "x"],
             },
         )
-        found = {shown(item.place): item.change for item in differences(self.store, old, new)}
+        found = {text_of(item.place): item.change for item in differences(self.store, old, new)}
         expected = {"mode": "mode", "text": "modified", "gone/x": "deleted", "kind": "deleted"}
         self.assertEqual(found, expected | {"kind/x": "added"})
         self.assertEqual(list(differences(self.store, old, old)), [])
@@ -123,7 +123,7 @@ class Trees(Case):
 
     def test_paths_come_back(self) -> None:
         for name in ("a", "é", "\udcff\udc80", "\uf7e4", "\uf7ff\udcff", "😀", "n\nl"):
-            text = shown(("d", name))
+            text = text_of(("d", name))
             text.encode()  # no lone surrogates
             self.assertEqual(place_of(text), ("d", name))
 
