@@ -19,9 +19,11 @@ from .agents.registry import AgentRegistry
 from .api.auth import Keys, RateLimiter, own_limits, owners
 from .api.files import Downloads
 from .api.info import HealthHandler, InfoHandler, MetricsHandler
+from .api.objects import Objects
 from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
 from .api.static import Files
+from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
 from .http.client import Client
@@ -288,6 +290,7 @@ def routes(app: App, keys: Keys) -> Router:
     runs = Runs(app.agent, server["limits"], app.ceilings)
     sessions = Sessions(runs, streams=streams)
     downloads = Downloads(app.toolbox, app.ceilings)
+    workspaces = app.toolbox.workspaces
     files = Files(shipped_path("client"))
     services = Services(runs, app.agents, app.toolbox, app.claims, app.config, app.agent.clock)
     table = {
@@ -300,6 +303,8 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/session/stop"): Route(sessions.stop),
         ("POST", "/"): Route(sessions.post),
         ("POST", "/files"): Route(downloads.post),
+        **WorkspaceFiles(workspaces, app.ceilings).routes(),
+        **Objects(workspaces, app.ceilings).routes(),
     }
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)
