@@ -18,7 +18,7 @@ from ..json_types import Json
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, check_fields, read_object
 from .files import MAX_ID, disposition
-from .router import RequestContext, Route
+from .router import RequestContext
 from .transfers import (
     HEADERS,
     about_upload,
@@ -120,24 +120,6 @@ class WorkspaceFiles:
     def __init__(self, workspaces: Workspaces, ceilings: LimitCeilings) -> None:
         self._workspaces, self._ceilings = workspaces, ceilings
         self._ending: set[asyncio.Task[None]] = set()
-
-    def routes(self) -> dict[tuple[str, str], Route]:
-        """Return the routes by method and path."""
-        top = "/workspaces/{session}"
-        return {
-            ("GET", f"{top}/files"): Route(self.list),
-            ("GET", f"{top}/file"): Route(self.read),
-            ("PUT", f"{top}/file"): Route(self.write),
-            ("DELETE", f"{top}/file"): Route(self.remove),
-            ("POST", f"{top}/move"): Route(self.move),
-            ("GET", f"{top}/archive"): Route(self.archive),
-            ("GET", f"{top}/state"): Route(self.state),
-            ("GET", f"{top}/diff"): Route(self.diff),
-            ("GET", f"{top}/status"): Route(self.status),
-            ("POST", f"{top}/apply"): Route(self.apply),
-            ("POST", f"{top}/discard"): Route(self.discard),
-            ("POST", f"{top}/restore"): Route(self.restore),
-        }
 
     # -- files
 
