@@ -17,7 +17,12 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
+from server.api.auth import Keys
+from server.app import App, routes
+from server.config import load
+
 from ..tooling.child import Child
+from . import fakes
 
 Json = dict[str, Any]
 KEYS = {
@@ -435,8 +440,8 @@ class Hostile(Case):
         self.refused(self.ask("GET", f"/workspaces/{'s' * 129}/state"), 422, "request_invalid")
         self.assertEqual(self.ask("GET", "/workspaces//state").status, 404)
 
-    def test_the_server_opens_no_path_in_a_workspace(self) -> None:
-        """A pipe in the place of each file would hold whoever opens it; nobody does."""
+    def test_pipes(self) -> None:
+        """A pipe would hold whoever opens it; nobody does."""
         folder = next(iter((self.home / "workspaces").glob("*/secret"))).parent
         with ExitStack() as held:
             os.mkfifo(folder / "pipe")
@@ -450,6 +455,79 @@ class Hostile(Case):
                 self.assertIn(found.status, (404, 422), found.body)
             self.assertEqual(self.ask("GET", "/workspaces/hostile/archive").status, 200)
             self.assertEqual(self.ask("GET", "/health").status, 200)
+
+
+class OpensNothing(unittest.IsolatedAsyncioTestCase):
+    """The server process opens, lists, makes and removes no path inside of a workspace.
+
+    Python reports each of these to an audit hook, whichever module does it. What forked processes
+    do is not seen: they have a list of their own.
+    """
+
+    async def asyncSetUp(self) -> None:
+        holder = self.enterContext(tempfile.TemporaryDirectory())
+        self.base = Path(os.path.realpath(holder))
+        (self.base / "real").mkdir()
+        (self.base / "real" / "file").write_text("real")
+        flags = {
+            "server.discover": False,
+            "server.sandbox.require": "none",
+            "server.folders": {"real": {"path": str(self.base / "real"), "mode": "overlay"}},
+        }
+        config = load(self.base / "home", None, {}, flags)
+        app = await self.enterAsyncContext(App(config, {}))
+        self.router = routes(app, Keys([], "k"))
+        self.inside = tuple(f"{self.base}/{place}" for place in ("home/workspaces/", "real/"))
+        self.seen: list[str] = []
+        self.looks = True
+        sys.addaudithook(self.note)
+        self.addCleanup(setattr, self, "looks", False)  # a hook cannot be removed
+
+    def note(self, event: str, args: tuple[Any, ...]) -> None:
+        if self.looks and event.startswith(("open", "os.", "shutil.", "glob.")):
+            for path in args:
+                text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
+                top = next((top for top in self.inside if text.startswith(top)), "")
+                own = top.endswith("workspaces/") and "/" not in text.removeprefix(top)
+                if top and not own:  # the folder of a session itself is made by the server
+                    self.seen.append(f"{event} {text}")
+
+    async def ask(self, method: str, target: str, body: bytes | Json = b"") -> fakes.Call:
+        headers = {"Authorization": "Bearer k", "Content-Type": "application/json"}
+        data = json.dumps(body).encode() if isinstance(body, dict) else body
+        call = fakes.Call(method, target, headers, data)
+        await self.router(call.exchange)
+        return call
+
+    async def test_by_any_route(self) -> None:
+        for folder in ("", "&folder=real"):
+            at, only = "/workspaces/s", folder.replace("&", "?")
+            put = await self.ask("PUT", f"{at}/file?path=a/b{folder}", b"data")
+            self.assertEqual(put.status, 200, put.answer)
+            tree = put.json["tree"]
+            for method, target, body, status in (
+                ("GET", f"{at}/file?path=a/b{folder}", b"", 200),
+                ("GET", f"{at}/file?path=../../x{folder}", b"", 422),
+                ("GET", f"{at}/files?depth=3{folder}", b"", 200),
+                ("GET", f"{at}/files?tree={tree}{folder}", b"", 200),
+                ("GET", f"{at}/diff?from={tree}&to=now{folder}", b"", 200),
+                ("GET", f"{at}/archive{only}", b"", 200),
+                ("GET", f"{at}/state{only}", b"", 200),
+                ("POST", f"{at}/move{only}", {"from": "a/b", "to": "c"}, 200),
+                ("POST", f"{at}/restore{only}", {"tree": tree}, 200),
+                ("DELETE", f"{at}/file?path=a{folder}", b"", 200),
+                ("GET", f"{at}/status{only}", b"", 200 if folder else 422),
+                ("POST", f"{at}/apply{only}", {}, 200 if folder else 422),
+                ("POST", f"{at}/discard{only}", {}, 200 if folder else 422),
+                ("GET", f"/objects/{tree}", b"", 200),
+                ("POST", "/objects/missing", {"tree": tree}, 200),
+            ):
+                with self.subTest(method=method, target=target):
+                    call = await self.ask(method, target, body)
+                    self.assertEqual(call.status, status, call.answer)
+        self.assertEqual(self.seen, [])
+        with (self.base / "real" / "file").open("rb"):  # the hook sees what it is to see
+            self.assertEqual(len(self.seen), 1)
 
 
 class Folders(Case):
