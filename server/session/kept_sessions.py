@@ -105,13 +105,13 @@ class KeptSession:
         """
         messages, calls = session["messages"], session["calls"]
         known, count = min(len(self.messages), since), len(messages)
-        for index in range(known, count):
+        first, size = (known, self.size) if self.messages else (brought, size)
+        for index in range(first, count):
             message = messages[index]
             made = () if message.get("open") else message.get("tool_calls") or ()
             if any(call["id"] not in calls for call in made):
                 count = index
                 break
-        first, size = (known, self.size) if self.messages else (brought, size)
         size += len(dumps(messages[first:count]))
         left = KeptSession(
             *(self.owner, self.session_id, messages[:count], calls, size),
