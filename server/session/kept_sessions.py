@@ -84,6 +84,11 @@ class KeptSession:
             self.digests = digests
         return digests[count - 1]
 
+    def first_if(self, count: int, digest: str) -> KeptSession | None:
+        """Return the first `count` messages, None unless this is their digest."""
+        found = self.digest(count)
+        return self.first(count) if found and found == digest else None
+
     def first(self, count: int) -> KeptSession:
         """Return the first `count` messages with the entries of their calls, in new lists."""
         size = self.size * count // max(1, len(self.messages))

@@ -141,7 +141,7 @@ class Host:
         return call.status, [json.loads(frame.data) for frame in Decoder().feed(call.answer)]
 
     def kept(self, session_id: str, owner: str) -> KeptSession | None:
-        return self.runs.kept.find(owner, session_id)
+        return self.runs.bases.find(owner, session_id)
 
 
 def folded(session: Json, events: list[Json]) -> Json:
