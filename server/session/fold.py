@@ -465,10 +465,11 @@ def message_index(session: Session, message_id: Any) -> int | None:
     """Return the index of the last message with this id, None if there is none."""
     if not isinstance(message_id, str):
         return None
-    messages = session["messages"]
-    for index in range(len(messages) - 1, -1, -1):
-        message = messages[index]
-        if is_object(message) and message.get("id") == message_id:
+    index = len(session["messages"])
+    for message in reversed(session["messages"]):
+        index -= 1
+        # In place: a new message is looked for among all.
+        if isinstance(message, dict) and message.get("id") == message_id:
             return index
     return None
 
