@@ -273,8 +273,7 @@ class Run:
     session        the live document; consistent between two events
     first_message  how many messages the document brought
     session_key    the owner of the API key, and the session's id
-    base           the messages that it began with and an earlier run left, perhaps none; its `memo`
-                   may grow with those of the session (KeptSession)
+    base           the messages that it began with and an earlier run left, perhaps none
     """
 
     def __init__(
@@ -317,6 +316,8 @@ class Run:
         self._stopped = False
         self._size = size  # bytes of JSON of the document
         self._alone_since = 0.0  # since when no other task has run; 0: others run
+        # Of what was sent: not kept in the first call of a session, which may be the only one
+        self._texts = self.base.texts if self.base.messages else None
         self._refused = False  # the provider refused the last request as too large
         # The consumer, while a model is called
         self._consumer_task: asyncio.Task[Any] | None = None
@@ -508,7 +509,14 @@ class Run:
         self._step = event["stepName"]
         yield event
         seconds_left = self._seconds_left()
-        options = Options.of(session, agent.ids, seconds_left=seconds_left, tool_choice=call.choice)
+        options = Options.of(
+            *(session, agent.ids),
+            seconds_left=seconds_left,
+            tool_choice=call.choice,
+            size=self._size,
+            texts=self._texts,
+        )
+        self._texts = self.base.texts  # what this call writes for the next one
         tools = call.tools
         messages = await self._hooks.pre_reasoning(call.messages)
         self._observer.record_request(messages, tools)

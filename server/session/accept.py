@@ -22,7 +22,6 @@ from ..json_types import (
     Json,
     LedgerEntry,
     Message,
-    Patch,
     RunInfo,
     RunWarning,
     Session,
@@ -32,7 +31,7 @@ from ..schema.field_types import Misfit
 from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT, pointer
 from . import agent_definition, content_blocks, prompts, snapshot
-from .events import drop, messages_filled, put, run_started, state_delta
+from .events import drop, id_at, ids_filled, messages_filled, put, run_started, state_delta
 from .kept_sessions import KeptSession
 from .limits import MOST
 from .schema import MAX_ERRORS, MAX_PATTERN, NO_IDS, ROLE_ALIASES, VERSION, role_of, shape_misfits
@@ -222,8 +221,11 @@ def opening_events(
     warnings found earlier. `known`: so many first messages are as an earlier run left them.
     """
     session_id = session.get("id") or new_id("ses")
-    filled = list(_fill_messages(session.get("messages") or [], known, new_id))
-    user = _last_user(session, filled)
+    messages = session.get("messages") or []
+    new = messages[known:] if known else messages
+    stem = "" if all("id" in message for message in new) else new_id("msg")
+    renamed = list(_plain_roles(new, known))
+    user = _last_user(messages, stem)
     mode = _mode(session, defaults)
     changes = [
         *([] if "id" in session else [put("id", value=session_id)]),
@@ -250,8 +252,10 @@ def opening_events(
     if "output" in session and session.get("run", {}).get("message") != user:
         changes.append(drop("output"))
     events = [run_started(session_id, run, now_ms)]
-    if filled:
-        events.append(messages_filled(filled))
+    if stem:
+        events.append(ids_filled(stem))
+    if renamed:
+        events.append(messages_filled(renamed))
     if changes:
         events.append(state_delta(*changes))
     return events
@@ -382,12 +386,9 @@ def _other_limits(
             yield put("config", "limits", name, value=limit)
 
 
-def _fill_messages(
-    messages: list[Message], known: int, new_id: Callable[[str], str]
-) -> Iterator[Change]:
-    for index, message in enumerate(messages[known:], known):
-        if "id" not in message:
-            yield {"op": "add", "path": pointer(index, "id"), "value": new_id("msg")}
+def _plain_roles(messages: list[Message], first: int) -> Iterator[Change]:
+    """Yield the operations that replace other spellings of roles, from index `first` on."""
+    for index, message in enumerate(messages, first):
         if message["role"] in ROLE_ALIASES:
             role = ROLE_ALIASES[message["role"]]
             yield {"op": "replace", "path": pointer(index, "role"), "value": role}
@@ -435,12 +436,11 @@ def _compactions(session: Session) -> Iterator[Change]:
         yield put("context", "events", value=kept)
 
 
-def _last_user(session: Session, filled: Patch) -> str:
-    messages = session.get("messages") or []
+def _last_user(messages: list[Message], stem: str) -> str:
+    """Return the id of the last user message, "" without one; `stem`: of ids that are filled in."""
     for index in range(len(messages) - 1, -1, -1):
         if role_of(messages[index]) == "user":
-            made = {change["path"]: change["value"] for change in filled}
-            return str(messages[index].get("id") or made[pointer(index, "id")])
+            return str(messages[index].get("id") or id_at(stem, index))
     return ""
 
 

@@ -26,7 +26,7 @@ from ..json_types import (
     ToolFunction,
 )
 from ..strict_json import canonical_in_browser
-from .events import FILLED, SNAPSHOT
+from .events import FILLED, IDS, SNAPSHOT, id_at
 from .result_places import Places, calls_of, is_object
 
 # -- patch ----------------------------------------------------------------------------------------
@@ -303,9 +303,18 @@ def touch_calls(folder: Folder, parts: list[str], value: Any) -> None:
 
 
 def custom(folder: Folder, event: Event) -> None:
-    """Apply the operations of a FILLED event to the messages; ignore other CUSTOM events."""
-    if event["name"] == FILLED and isinstance(event.get("value"), list):
-        patch_messages(folder, event["value"])
+    """Apply a FILLED or an IDS event to the messages; ignore other CUSTOM events.
+
+    Ids that are filled in touch no message: all else in it is as the client has sent it.
+    """
+    name, value = event["name"], event.get("value")
+    if name == FILLED and isinstance(value, list):
+        patch_messages(folder, value)
+    elif name == IDS and isinstance(value, str):
+        messages: list[Any] = folder.session["messages"]
+        for index, message in enumerate(messages):
+            if is_object(message) and "id" not in message:
+                messages[index] = {**message, "id": id_at(value, index)}
 
 
 def patch_messages(folder: Folder, operations: Patch) -> None:

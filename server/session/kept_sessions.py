@@ -19,6 +19,7 @@ from ..errors import Problem, refuse
 from ..json_types import Json, LedgerEntry, Message, Session
 from ..schema import field_types
 from ..strict_json import LARGEST_COUNT, canonical, dumps
+from .quoted_texts import QuotedTexts
 from .schema import NO_IDS, KnownIds
 
 BASE = "base"  # member of a POST
@@ -47,8 +48,7 @@ class KeptSession:
     calls       the call log; entries of calls of other messages may be among them
     size        bytes of JSON of the messages and entries, estimated
     digests     of the first message, the first two, …; as many as were asked for
-    memo        anything worth keeping of a message, by its index: shorter than `messages`, or None
-                where there is nothing; dropped with a message that changes
+    texts       JSON of what the messages say, as far as models were sent it more than once
     """
 
     owner: str
@@ -57,7 +57,7 @@ class KeptSession:
     calls: dict[str, LedgerEntry]
     size: int = 0
     digests: list[str] = field(default_factory=list)
-    memo: list[Any] = field(default_factory=list)
+    texts: QuotedTexts = field(default_factory=QuotedTexts)
 
     @cached_property
     def known_ids(self) -> KnownIds:
@@ -67,7 +67,7 @@ class KeptSession:
     @property
     def weight(self) -> int:
         """Return the estimated bytes in memory."""
-        return 2 * self.size + PER_MESSAGE * len(self.messages)
+        return 3 * self.size + PER_MESSAGE * len(self.messages)  # also if there are no texts yet
 
     def digest(self, count: int) -> str:
         """Return the digest of the first `count` messages, "" if there are fewer, or none.
@@ -94,7 +94,7 @@ class KeptSession:
         size = self.size * count // max(1, len(self.messages))
         found = KeptSession(
             *(self.owner, self.session_id, self.messages[:count], {}, size),
-            *(self.digests[:count], self.memo[:count]),
+            *(self.digests[:count], self.texts),
         )
         if count == len(self.messages):
             found.known_ids = self.known_ids
@@ -120,11 +120,18 @@ class KeptSession:
         size += len(dumps(messages[first:count]))
         left = KeptSession(
             *(self.owner, self.session_id, messages[:count], calls, size),
-            *(self.digests[:known], self.memo[: min(since, count)]),
+            *(self.digests[:known], self._texts_of(messages)),
         )
         if self.messages and known == len(self.messages):
             left.known_ids = self.known_ids.plus(messages[known:count])
         return left
+
+    def _texts_of(self, messages: list[Message]) -> QuotedTexts:
+        """Return the texts without those of messages that are gone, if these are many."""
+        if len(self.texts) <= 2 * len(messages):
+            return self.texts
+        contents = (message.get("content") for message in messages)
+        return self.texts.only({content for content in contents if isinstance(content, str)})
 
 
 def chained_digest(before: str, message: Message, calls: Mapping[str, LedgerEntry]) -> str:

@@ -71,7 +71,7 @@ ROLE_ALIASES = {
     "工具": "tool",
     "错误": "error",
 }
-_RESULTS = ["tool", *(alias for alias, role in ROLE_ALIASES.items() if role == "tool")]
+_RESULTS = ("tool", *(alias for alias, role in ROLE_ALIASES.items() if role == "tool"))
 
 
 def is_id(value: Any) -> bool:
@@ -147,7 +147,7 @@ _MESSAGE = replace(
     field_types.object_of(MESSAGE, ("role",)),
     schema={
         "type": "object",
-        "if": {"properties": {"role": {"enum": _RESULTS}}, "required": ["role"]},
+        "if": {"properties": {"role": {"enum": [*_RESULTS]}}, "required": ["role"]},
         "then": {"required": ["tool_call_id"]},
     },
 )
@@ -311,7 +311,10 @@ def _repeated(document: Mapping[str, Any], before: KnownIds) -> Iterator[Misfit]
         ("messages", messages, before.messages),
         ("interrupts", interrupts, NO_IDS.messages),
     ):
-        seen: set[str] = set()
+        own_ids = [item["id"] for item in items if "id" in item]
+        if len(seen := set(own_ids)) == len(own_ids) and known.isdisjoint(seen):
+            continue  # nearly always
+        seen = set()
         for index, item in enumerate(items):
             if (own := item.get("id")) is not None:
                 if own in seen or own in known:
@@ -320,7 +323,12 @@ def _repeated(document: Mapping[str, Any], before: KnownIds) -> Iterator[Misfit]
                 seen.add(own)
     call_ids: set[str] = set()
     results: set[str] = set()
-    for index, message in enumerate(messages):
+    with_calls = [
+        (index, message)
+        for index, message in enumerate(messages)
+        if message["role"] in _RESULTS or "tool_calls" in message  # few do
+    ]
+    for index, message in with_calls:
         if message["role"] in _RESULTS:
             if (answered := message.get("tool_call_id")) is None:
                 yield Misfit(("messages", index, "tool_call_id"), "the id of a call", None)

@@ -768,7 +768,7 @@ class Based(unittest.IsolatedAsyncioTestCase):
         result: Any = {"id": "r1", "role": "tool", "tool_call_id": "c", "content": "y"}
         messages: list[Any] = [user("go"), answered, result, user("on", "u2")]
         calls: Any = {"c": {"name": "time", "state": "done", "attempt": 1}}
-        base = KeptSession("", "s", messages, calls, memo=["1", "2", "3", "4"])
+        base = KeptSession("", "s", messages, calls)
         before, digest = copy.deepcopy((messages, calls)), base.digest(4)
         edit = {"op": "replace", "path": "/2/content", "value": "z"}
         entry = events.put("calls", "c", "state", value="failed")
@@ -788,9 +788,7 @@ class Based(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual((messages, calls), before)
                 left = run.left()
                 assert left is not None
-                self.assertEqual(
-                    (left.digests, left.memo), (base.digests[:known], base.memo[:known])
-                )
+                self.assertEqual(left.digests, base.digests[:known])
                 self.assertEqual(left.digest(4) == digest, known == 4)
                 fresh = KeptSession("", "s", left.messages, left.calls)
                 self.assertEqual(left.digest(6), fresh.digest(6))

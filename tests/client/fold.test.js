@@ -102,6 +102,7 @@ test('nothing makes it throw, and no prototype changes', () => {
     const operations = [null, 7, { op: pick(['add', 'replace', 'remove', 'test', 5]), path: pick(paths), value: pick(junk) }]
     if (event.type === 'STATE_DELTA' && next() < 0.9) event.delta = operations
     if (event.type === 'CUSTOM' && next() < 0.9) Object.assign(event, { name: 'yaa.messages', value: operations })
+    if (event.type === 'CUSTOM' && next() < 0.3) Object.assign(event, { name: 'yaa.ids', value: pick(junk) })
     events.push(event)
   }
   const starts = [{}, { messages: null }, { messages: 'x' }, { messages: [null, 1, 'x', [], { tool_calls: 5 }, { tool_calls: [null, 3, {}] }, { reasoning: 'x' }] },

@@ -159,6 +159,7 @@ TOUCHES: list[tuple[str, Any, int]] = [
     ("the end of a run", {"type": "RUN_FINISHED", "result": {"rev": 1}}, 6),
     ("an error", events.run_error("no", "internal", message_id="e", rev=2), 6),
     ("a filled id", events.messages_filled([{"op": "add", "path": "/3/at", "value": 1}]), 3),
+    ("ids where there are some", events.ids_filled("z"), 6),
     ("a field of no message", events.messages_filled([{"op": "add", "path": "/9/at"}]), 6),
     ("more text", text_delta("a2", "x"), 4),
     ("more thoughts", events.think_delta("t1", "x"), 1),
@@ -196,6 +197,14 @@ class Touched(unittest.TestCase):
                 if since < len(EARLIER["messages"]):
                     self.assertNotEqual(self.first(folder.session, 6), self.first(before, 6))
 
+    def test_an_empty_call_log_touches_nothing(self) -> None:
+        """Where there was none: every message of a bare document would be digested for it."""
+        for value, since in (({}, 6), ({"c1": {"state": "done"}}, 1)):
+            session: Any = {"messages": copy.deepcopy(EARLIER["messages"])}
+            folder = Folder(session)
+            folder.apply(events.state_delta(events.put("calls", value=value)))
+            self.assertEqual((folder.since, session["calls"]), (since, value))
+
     def test_what_others_hold_never_changes(self) -> None:
         touched = 0
         for seed in range(1500):
@@ -220,6 +229,8 @@ class Touched(unittest.TestCase):
                 self.assertEqual(canonical(shares), canonical(plain.session))
                 self.assertEqual(plain.since, since)
                 self.assertEqual(canonical(held), canonical(before))
+                for each in (shares, before):  # all else in a message without one is as it was
+                    fold(each, events.ids_filled("z"))
                 self.assertEqual(self.first(shares, since), self.first(before, since))
             touched += 0 < since < len(messages)
         self.assertGreater(touched, 30)

@@ -73,30 +73,41 @@ class Parts(unittest.TestCase):
     def test_the_first_messages_with_their_entries(self) -> None:
         messages = [message(0, "c0"), message(1, "c1"), message(2)]
         calls: Any = {"c1": {"state": "done"}, "c0": {"state": "done"}, "other": {"state": "done"}}
-        whole = KeptSession("ann", "s", messages, calls, 300, memo=["a", "b"])
+        whole = KeptSession("ann", "s", messages, calls, 300)
         whole.digest(3)
         first = whole.first(1)
         self.assertEqual((first.owner, first.session_id, first.size), ("ann", "s", 100))
         self.assertEqual((first.messages, list(first.calls)), (messages[:1], ["c0"]))
-        self.assertEqual((first.digests, first.memo), (whole.digests[:1], ["a"]))
+        self.assertEqual(first.digests, whole.digests[:1])
+        self.assertIs(first.texts, whole.texts)
         self.assertIs(first.messages[0], messages[0])
         self.assertEqual(sorted(whole.first(3).calls), ["c0", "c1"])
 
     def test_what_a_run_leaves(self) -> None:
-        base = KeptSession("ann", "s", [message(0), message(1)], {}, 50, memo=["a", "b", "new"])
+        base = KeptSession("ann", "s", [message(0), message(1)], {}, 50)
         base.digest(2)
         messages = [*base.messages, message(2), message(3)]
         session: Any = {"messages": messages, "calls": {"c": {"state": "done"}}}
-        for since, digests, memo in ((3, 2, 3), (2, 2, 2), (1, 1, 1), (0, 0, 0)):
+        for since, digests in ((3, 2), (2, 2), (1, 1), (0, 0)):
             with self.subTest(since):
                 left = base.after(session, since, 3, 10_000)
                 self.assertEqual((left.messages, left.calls), (messages, session["calls"]))
                 self.assertEqual(left.digests, base.digests[:digests])
-                self.assertEqual(left.memo, base.memo[:memo])
                 self.assertEqual(left.digest(4), KeptSession("", "s", messages, {}).digest(4))
                 self.assertGreater(150 * 4, left.size)
         alone = KeptSession("ann", "s", [], {}).after(session, 3, 3, 10_000)
         self.assertEqual((alone.messages, alone.size // 100), (messages, 100))
+
+    def test_texts_of_messages_that_are_gone_are_dropped(self) -> None:
+        base = KeptSession("", "s", [message(0)], {})
+        said = [message(number, content=f"\u201c{number}\u201d\n") for number in range(5)]
+        said += [message(5, content=None), message(6, content=[{"type": "text"}])]
+        session: Any = {"messages": said, "calls": {}}
+        for number in range(15):
+            self.assertEqual(base.texts[f"\u201c{number}\u201d\n"], f'"\u201c{number}\u201d\\n"')
+            left = base.after(session, 1, 1, 10)
+            self.assertLessEqual(len(left.texts), 2 * len(said))
+        self.assertEqual(set(left.texts), {each["content"] for each in said[:5]})
 
     def test_without_messages_whose_calls_are_not_in_the_log(self) -> None:
         for made, count in (

@@ -95,13 +95,19 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
   }
 
   /**
-   * What intake filled in inside messages: a field of one, never a whole one.
+   * What intake filled in inside messages: ids where there were none, or a field of one, never a whole one.
    * @param {Session} session
    * @param {YaaEvent} event
    */
   function custom(session, event) {
-    if (event.name !== 'yaa.messages' || !Array.isArray(event.value)) return
-    for (const operation of event.value) {
+    const { name, value } = event
+    if (name === 'yaa.ids' && typeof value === 'string') {
+      session.messages.forEach((message, index) => {
+        if (isObject(message) && !hasOwn(message, 'id')) message.id = `${value}_${index}`
+      })
+    }
+    if (name !== 'yaa.messages' || !Array.isArray(value)) return
+    for (const operation of value) {
       const parts = isObject(operation) ? parsePointer(operation.path) : null
       if (parts && parts.length > 1) patch(session.messages, operation, parts)
     }
