@@ -18,9 +18,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..json_types import Calibration, Json, Message, Session, Usage
+from ..runtime.value import value
 from ..session.prompts import with_reminders
 from ..strict_json import LARGEST_COUNT
-from ..strict_json import text_of as json_text
+from ..strict_json import text_of as json_of
 from .view import apply_op, changes_of, ops_of, pairing_errors, text_of, view
 
 # -- tokens ---------------------------------------------------------------------------------------
@@ -315,7 +316,7 @@ class Request:
         return with_reminders(self.session, messages, note)
 
 
-@dataclass(frozen=True)
+@value
 class Budget:
     """Limits of a request, in tokens.
 
@@ -359,7 +360,7 @@ def budget_of(session: Session, model: str, facts: Mapping[str, Any]) -> Budget:
     return Budget(high, int(high * wanted["target_ratio"]), bound, ingest, window)
 
 
-@dataclass(frozen=True)
+@value
 class Measure:
     """Size of the next request, in tokens.
 
@@ -432,7 +433,7 @@ def estimate_request(
 
 
 def _of_tools(tools: list[Json], costs: Costs) -> int:
-    return _cached_estimate(f"[{','.join(map(json_text, tools))}]", costs) if tools else 0
+    return _cached_estimate(json_of(tools), costs) if tools else 0
 
 
 def _characters(message: Message) -> int:

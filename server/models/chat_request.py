@@ -17,7 +17,7 @@ from typing import Any
 from ..json_types import Json, Message, ToolCall
 from ..schema.compile import inline
 from ..session.quoted_texts import QuotedTexts
-from ..strict_json import Constant, quote, text_of
+from ..strict_json import Constant, ConstantList, quote, text_of
 from . import Options
 from .chat_decoder import DETAILS, PARTS, TAGS
 from .text_tools import history
@@ -80,7 +80,7 @@ def request(
     if stream and preset.stream_options:
         body["stream_options"] = {"include_usage": True}
     if offered:
-        body["tools"] = [_tool(tool, preset.strict, names) for tool in offered]
+        body["tools"] = _tools(offered, preset.strict, names)
         if choice is not None:
             body["tool_choice"] = choice
     if wanted := wanted_format(options, tools, mode):
@@ -335,9 +335,15 @@ def _inline_references(tool: Json) -> Json:
     return {**tool, "function": {**function, "parameters": inline(function["parameters"])}}
 
 
+def _tools(tools: list[Json], strict: bool, names: ToolNameMap) -> list[Json]:
+    if isinstance(tools, ConstantList):  # from the toolbox: valid for every provider
+        return tools
+    return [_tool(tool, strict, names) for tool in tools]
+
+
 def _tool(tool: Json, strict: bool, names: ToolNameMap) -> Json:
     if isinstance(tool, Constant):
-        return tool  # from the toolbox: its name and members are valid for every provider
+        return tool
     function = tool["function"]
     function = dict(function)
     function["name"] = names.safe(function["name"])

@@ -15,7 +15,7 @@ import time
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from types import MappingProxyType
@@ -24,13 +24,14 @@ from typing import Any, ClassVar, NamedTuple
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message
 from ..runtime.offload import offload
+from ..runtime.value import value
 from ..session.quoted_texts import QuotedTexts
-from ..strict_json import dumps, text_of
+from ..strict_json import ConstantList, dumps
 from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
-from .text_tools.parser import JsonReply, TagScanner, properties, rescue
+from .text_tools.parser import JsonReply, TagScanner, may_end_in_call, properties, rescue
 from .vendors import Preset, Provider
 
 # -- retry ----------------------------------------------------------------------------------------
@@ -48,7 +49,7 @@ LONGEST_ASKED_S = 120.0  # a longer retry-after ends the attempts
 Sleep = Callable[[float], Awaitable[None]]
 
 
-@dataclass(frozen=True)
+@value
 class RetryPolicy:
     """How often and after which pause a call is repeated.
 
@@ -274,7 +275,7 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 
-LISTS = ("messages", "input", "tools")  # of a body, in this order behind all else
+LISTS = ("messages", "input")  # of messages: they and the tools stand behind all else
 PIECE = 64  # messages that are written at once
 FAST = 4  # how many times as fast a request is written as a document is read
 
@@ -296,7 +297,7 @@ class EndpointState:
         self.learnt: dict[str, dict[str, Any]] = {}  # by model: preset flags that differ
 
 
-@dataclass(frozen=True)
+@value
 class ModelCall:
     """One model call, ready for any number of attempts.
 
@@ -582,6 +583,8 @@ class RemoteAPI(BaseAPI):
             """Return the calls found in the text of an answer, as (name, arguments)."""
             if native and self.provider.api != "chat":
                 return []  # the other APIs separate calls from text, so a call in text is a quote
+            if not may_end_in_call(text):
+                return []
             tools = {spelled(tool["function"]["name"]): properties(tool) for tool in call.tools}
             return rescue(text, tools)
 
@@ -596,14 +599,17 @@ def body_text(body: Mapping[str, Any], texts: QuotedTexts | None = None) -> str:
     """Return the JSON text of a request body. Messages that are strings are JSON already.
 
     Messages are written in pieces, between which other threads run. `texts` has the JSON of what
-    they say, as far as it was sent before. Tools are written by `text_of`, which reuses the stored
-    text of constants: they are the largest part of a short request.
+    they say, as far as it was sent before. The stored text of constant tools is reused: they are
+    the largest part of a short request.
     """
-    text = dumps({name: value for name, value in body.items() if name not in LISTS})
+    rest = {name: each for name, each in body.items() if name not in (*LISTS, "tools")}
+    text = dumps(rest)
     for name in LISTS:
         if listed := body.get(name):
-            own = map(text_of, listed) if name == "tools" else _message_texts(listed, texts)
-            text = f'{text[:-1]},"{name}":[{",".join(own)}]}}'
+            text = f'{text[:-1]},"{name}":[{",".join(_message_texts(listed, texts))}]}}'
+    if tools := body.get("tools"):
+        whole = tools if isinstance(tools, ConstantList) else ConstantList(tools)
+        text = f'{text[:-1]},"tools":{whole.text}}}'
     return text
 
 

@@ -477,7 +477,7 @@ def message_index(session: Session, message_id: Any) -> int | None:
     messages = session["messages"]
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if is_object(message) and message.get("id") == message_id:
+        if isinstance(message, dict) and message.get("id") == message_id:
             return index
     return None
 

@@ -8,7 +8,6 @@ offered nor run.
 from __future__ import annotations
 
 import difflib
-import hashlib
 import math
 import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
@@ -27,10 +26,11 @@ from ..schema.compile import inline
 from ..schema.validate import Validator, cached_validator
 from ..session import agent_definition, events
 from ..session.call_actions import Verdict
+from ..session.fold import copy_json
 from ..session.limits import NETWORKS, LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
-from ..strict_json import Constant, browser_safe, dumps, pointer
+from ..strict_json import Constant, ConstantList, browser_safe, pointer
 from . import client_tools, policy
 from .arguments import Pending, ToolResults, fill_templates, fit_arguments, misfits
 from .base import (
@@ -131,7 +131,7 @@ class Toolbox:
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
         self._catalog = Catalog(self._runner, agents, client, allowed)
-        self._offers: dict[bytes, list[Constant]] = {}
+        self._offers: list[tuple[Any, ConstantList]] = []  # by the settings, the latest first
         self.problems = self._catalog.problems  # load errors, for the owner
 
     @property
@@ -147,7 +147,7 @@ class Toolbox:
         tier = self._runner.sandbox["tier"]
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
         self.host = "" if self._withheld else self._runner.host
-        self._offers.clear()
+        self._offers = []
 
     async def close(self) -> None:
         """End every process that waits for a call."""
@@ -242,27 +242,25 @@ class Toolbox:
         """
         reading = reading or self.reading(session)
         left_out = self._hidden_tools(session, reading)
-        page_tools = reading.page.values()
-        return [
-            *self._server_declarations(reading, left_out),
-            *self._declarations_of(page_tools, reading, left_out),
-        ]
+        server_tools = self._server_declarations(reading, left_out)
+        page_tools = self._declarations_of(reading.page.values(), reading, left_out)
+        return [*server_tools, *page_tools] if page_tools else server_tools
 
-    def _server_declarations(self, reading: SessionReading, left_out: set[str]) -> list[Constant]:
+    def _server_declarations(self, reading: SessionReading, left_out: set[str]) -> ConstantList:
         """Return the declarations of server tools, cached by the settings that they depend on."""
         session, config = reading.session, reading.session["config"]
         settings = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
         named = self._named(session)
-        state = [sorted(left_out), self._catalog.version, self._withheld, sorted(named)]
-        key = hashlib.blake2b(dumps([settings, state]).encode("utf-8", "surrogatepass")).digest()
-        if (found := self._offers.get(key)) is None:  # one look: other threads may clear it
-            there = [*self._tools.values(), *named.values()]
-            entries = [_as_declared(entry, session) for entry in there]
-            usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
-            found = self._declarations_of(usable, reading, left_out)
-            if len(self._offers) >= MOST_OFFERS:
-                self._offers.clear()
-            self._offers[key] = found
+        state = [left_out, self._catalog.version, self._withheld, named.keys()]
+        for known, declared in self._offers:
+            if known == (settings, state):
+                return declared
+        there = [*self._tools.values(), *named.values()]
+        entries = [_as_declared(entry, session) for entry in there]
+        usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
+        found = ConstantList(self._declarations_of(usable, reading, left_out))
+        key = copy_json(settings), state  # the session's objects change
+        self._offers = [(key, found), *self._offers[: MOST_OFFERS - 1]]  # threads may read the list
         return found
 
     def _declarations_of(
@@ -286,8 +284,10 @@ class Toolbox:
     def _hidden_tools(self, session: Session, reading: SessionReading) -> set[str]:
         """Return the names of tools that are of no use in the session's present state."""
         tools = [entry.tool for entry in self._tools.values()]
-        failing = reading.failures.withheld_tools() - {tool.name for tool in tools if tool.control}
-        return failing | {tool.name for tool in tools if not tool.is_useful(session)}
+        useless = {tool.name for tool in tools if not tool.is_useful(session)}
+        if failing := reading.failures.withheld_tools():
+            useless |= failing - {tool.name for tool in tools if tool.control}
+        return useless
 
     def info(self) -> list[Json]:
         """Return the server's tools for `/info`.
