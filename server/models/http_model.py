@@ -26,7 +26,7 @@ from ..json_types import Event, Json, Message
 from ..runtime.offload import offload
 from ..runtime.value import value
 from ..session.quoted_texts import QuotedTexts
-from ..strict_json import ConstantList, dumps
+from ..strict_json import ConstantList, dumps, dumps_in_pieces
 from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
@@ -276,7 +276,6 @@ _NO_TOOLS = re.compile(
 )
 
 LISTS = ("messages", "input")  # of messages: they and the tools stand behind all else
-PIECE = 64  # messages that are written at once
 FAST = 4  # how many times as fast a request is written as a document is read
 
 logger = log.get("llm")
@@ -615,8 +614,7 @@ def body_text(body: Mapping[str, Any], texts: QuotedTexts | None = None) -> str:
 
 def _message_texts(messages: list[Json | str], texts: QuotedTexts | None) -> list[str]:
     if texts is None and not [message for message in messages if isinstance(message, str)]:
-        parts = (messages[at : at + PIECE] for at in range(0, len(messages), PIECE))
-        return [dumps(part)[1:-1] for part in parts]
+        return [dumps_in_pieces(messages)[1:-1]]
     return [
         message if isinstance(message, str) else _message_text(message, texts)
         for message in messages

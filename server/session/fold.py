@@ -136,7 +136,7 @@ class Folder:
     def __init__(self, session: Session, shared: int = 0) -> None:
         self.session = session
         self.since = len(session["messages"]) if has_messages(session) else 0
-        self._shared = shared
+        self.shared = shared
         self._target: Any = None  # the message, reasoning or function of the deltas
         self._field = ""
         self._pieces: list[str] = []
@@ -182,7 +182,7 @@ class Folder:
         """Make the messages from `index` on free to be changed, and note that they may be."""
         if index < self.since:
             messages = self.session["messages"]
-            for each in range(index, min(self.since, self._shared)):
+            for each in range(index, min(self.since, self.shared)):
                 messages[each] = copy_json(messages[each])
             self.since = index
 
@@ -314,7 +314,9 @@ def custom(folder: Folder, event: Event) -> None:
         messages: list[Any] = folder.session["messages"]
         for index, message in enumerate(messages):
             if is_object(message) and "id" not in message:
-                messages[index] = {**message, "id": id_at(value, index)}
+                if index < folder.shared:
+                    message = messages[index] = message.copy()
+                message["id"] = id_at(value, index)
 
 
 def patch_messages(folder: Folder, operations: Patch) -> None:
