@@ -25,12 +25,11 @@ from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message
 from ..runtime.offload import offload
 from ..runtime.value import value
-from ..session.quoted_texts import QuotedTexts
-from ..strict_json import ConstantList, dumps, dumps_in_pieces
 from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
+from .request_text import body_text
 from .text_tools.parser import JsonReply, TagScanner, may_end_in_call, properties, rescue
 from .vendors import Preset, Provider
 
@@ -275,7 +274,6 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 
-LISTS = ("messages", "input")  # of messages: they and the tools stand behind all else
 FAST = 4  # how many times as fast a request is written as a document is read
 
 logger = log.get("llm")
@@ -592,41 +590,6 @@ class RemoteAPI(BaseAPI):
 
 class _NoTools(Exception):
     """The model was offered tools and does not support them."""
-
-
-def body_text(body: Mapping[str, Any], texts: QuotedTexts | None = None) -> str:
-    """Return the JSON text of a request body. Messages that are strings are JSON already.
-
-    Messages are written in pieces, between which other threads run. `texts` has the JSON of what
-    they say, as far as it was sent before. The stored text of constant tools is reused: they are
-    the largest part of a short request.
-    """
-    rest = {name: each for name, each in body.items() if name not in (*LISTS, "tools")}
-    text = dumps(rest)
-    for name in LISTS:
-        if listed := body.get(name):
-            text = f'{text[:-1]},"{name}":[{",".join(_message_texts(listed, texts))}]}}'
-    if tools := body.get("tools"):
-        whole = tools if isinstance(tools, ConstantList) else ConstantList(tools)
-        text = f'{text[:-1]},"tools":{whole.text}}}'
-    return text
-
-
-def _message_texts(messages: list[Json | str], texts: QuotedTexts | None) -> list[str]:
-    if texts is None and not [message for message in messages if isinstance(message, str)]:
-        return [dumps_in_pieces(messages)[1:-1]]
-    return [
-        message if isinstance(message, str) else _message_text(message, texts)
-        for message in messages
-    ]
-
-
-def _message_text(message: Json, texts: QuotedTexts | None) -> str:
-    """Return the JSON of a message; a text at its end, such as a result, may have been written."""
-    content = message.get("content")
-    if texts is None or type(content) is not str or next(reversed(message)) != "content":
-        return dumps(message)
-    return f"{dumps({**message, 'content': 0})[:-2]}{texts[content]}}}"
 
 
 def _has(body: Mapping[str, Any], name: str) -> bool:

@@ -303,20 +303,17 @@ def touch_calls(folder: Folder, parts: list[str], value: Any) -> None:
 
 
 def custom(folder: Folder, event: Event) -> None:
-    """Apply a FILLED or an IDS event to the messages; ignore other CUSTOM events.
-
-    Ids that are filled in touch no message: all else in it is as the client has sent it.
-    """
+    """Apply a FILLED event, or an IDS event, which touches no message; ignore all others."""
     name, value = event["name"], event.get("value")
     if name == FILLED and isinstance(value, list):
         patch_messages(folder, value)
     elif name == IDS and isinstance(value, str):
         messages: list[Any] = folder.session["messages"]
-        for index, message in enumerate(messages):
-            if is_object(message) and "id" not in message:
-                if index < folder.shared:
-                    message = messages[index] = message.copy()
-                message["id"] = id_at(value, index)
+        nameless = [n for n, each in enumerate(messages) if is_object(each) and "id" not in each]
+        for index in nameless:
+            if index < folder.shared:
+                messages[index] = messages[index].copy()
+            messages[index]["id"] = id_at(value, index)
 
 
 def patch_messages(folder: Folder, operations: Patch) -> None:
