@@ -431,8 +431,7 @@ def pairing_errors(messages: list[Message]) -> list[str]:
     """
     if not [m for m in messages if m.get("role") not in SPEAKERS or "tool_calls" in m]:
         return []
-    errors: list[str] = []
-    open_calls, seen = set[str](), set[str]()
+    errors, open_calls, seen = list[str](), set[str](), set[str]()
     for index, message in enumerate(messages):
         role = message.get("role")
         if role == "tool":
