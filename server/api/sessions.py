@@ -193,8 +193,8 @@ class Runs:
         known = PER_MESSAGE * len(base.messages) if base else 0
         accept = self._agent.accept
         accepted = await offload(call.size + known, accept, document, call.key.owner, base)
-        size = call.size + (base.size if base else 0)
-        return self._agent.begin(accepted, call.key.name, call.key.owner, resumed, size)
+        call.size += base.size if base else 0  # all that follows is about the whole session
+        return self._agent.begin(accepted, call.key.name, call.key.owner, resumed, call.size)
 
     async def stop(self, call: RequestContext, session_id: str) -> bool:
         """Stop the runs of a session of this key. Return False if one still runs after a while."""

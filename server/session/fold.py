@@ -65,7 +65,7 @@ class Folder:
     def __init__(self, session: Session, shared: int = 0) -> None:
         self.session = session
         self.since = len(session["messages"]) if has_messages(session) else 0
-        self._shared = shared
+        self.shared = shared
         self._target: Any = None  # the message, reasoning or function of the deltas
         self._field = ""
         self._pieces: list[str] = []
@@ -111,7 +111,7 @@ class Folder:
         """Make the messages from `index` on free to be changed, and note that they may be."""
         if index < self.since:
             messages = self.session["messages"]
-            for each in range(index, min(self.since, self._shared)):
+            for each in range(index, min(self.since, self.shared)):
                 messages[each] = copy_json(messages[each])
             self.since = index
 
@@ -232,18 +232,17 @@ def touch_calls(folder: Folder, parts: list[str], value: Any) -> None:
 
 
 def custom(folder: Folder, event: Event) -> None:
-    """Apply a FILLED or an IDS event to the messages; ignore other CUSTOM events.
-
-    Ids that are filled in touch no message: all else in it is as the client has sent it.
-    """
+    """Apply a FILLED event, or an IDS event, which touches no message; ignore all others."""
     name, value = event["name"], event.get("value")
     if name == FILLED and isinstance(value, list):
         patch_messages(folder, value)
     elif name == IDS and isinstance(value, str):
         messages: list[Any] = folder.session["messages"]
-        for index, message in enumerate(messages):
-            if is_object(message) and "id" not in message:
-                messages[index] = {**message, "id": id_at(value, index)}
+        nameless = [n for n, each in enumerate(messages) if is_object(each) and "id" not in each]
+        for index in nameless:
+            if index < folder.shared:
+                messages[index] = messages[index].copy()
+            messages[index]["id"] = id_at(value, index)
 
 
 def patch_messages(folder: Folder, operations: Patch) -> None:
