@@ -28,6 +28,7 @@ from ..json_types import (
 )
 from ..strict_json import canonical_in_browser
 from .events import FILLED, SNAPSHOT
+from .workspace_stand import tree_of
 
 # -- patch ----------------------------------------------------------------------------------------
 # Apply the RFC 6902 operations add, replace and remove at RFC 6901 pointers. Pure.
@@ -454,7 +455,8 @@ def tool_result(session: Session, event: Event, places: Places) -> None:
     """Insert the result behind its call's message and that message's earlier results.
 
     The official AG-UI reducer puts it there too. The first result of a call wins; it also sets the
-    state in the call log and removes the interrupts of the call.
+    state in the call log, removes the interrupts of the call, and sets the tree of files that the
+    session stands at.
     """
     call_id, details = event["toolCallId"], yaa_metadata(event)
     message: Message = {
@@ -471,6 +473,10 @@ def tool_result(session: Session, event: Event, places: Places) -> None:
         message["result"] = details["result"]
     if not places.put(call_id, message):
         return
+    if (tree := tree_of(message)) is not None:
+        known = session.get("workspace")
+        workspace: Json = known if isinstance(known, dict) else {}  # type: ignore[assignment]
+        session["workspace"] = {**workspace, "tree": tree, "message": message["id"]}
     ledger, waiting = session.get("calls"), session.get("interrupts")
     if isinstance(ledger, dict) and isinstance(entry := ledger.get(call_id), dict):
         ledger[call_id] = {**entry, "state": details.get("state", "done")}
