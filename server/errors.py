@@ -41,6 +41,7 @@ CODES: dict[str, tuple[int, str]] = {
     "session_version": (422, "The session is newer than this server"),
     "answer_invalid": (422, "An answer does not fit its interrupt"),
     "agent_unknown": (422, "The agent is not known here"),
+    "folder_unknown": (422, "The folder is not known here"),
     "provider_unknown": (422, "The provider or model is not known here"),
     "provider_not_allowed": (422, "This server does not call that provider"),
     "busy": (429, "Too many runs at once"),

@@ -530,6 +530,7 @@ def execute(
         repairs=tuple(verdict.repairs),
         approved=verdict.action == "ask",
         like=verdict.like,
+        file_access=verdict.file_access,
     )
 
 

@@ -23,6 +23,7 @@ from ..json_types import (
     Patch,
     Reasoning,
     Session,
+    SessionWorkspace,
     ToolCall,
     ToolFunction,
 )
@@ -474,9 +475,10 @@ def tool_result(session: Session, event: Event, places: Places) -> None:
     if not places.put(call_id, message):
         return
     if (tree := tree_of(message)) is not None:
-        known = session.get("workspace")
-        workspace: Json = known if isinstance(known, dict) else {}  # type: ignore[assignment]
-        session["workspace"] = {**workspace, "tree": tree, "message": message["id"]}
+        known: Any = session.get("workspace")
+        workspace: SessionWorkspace = known if isinstance(known, dict) else {}
+        workspace["tree"], workspace["message"] = tree, message["id"]
+        session["workspace"] = workspace
     ledger, waiting = session.get("calls"), session.get("interrupts")
     if isinstance(ledger, dict) and isinstance(entry := ledger.get(call_id), dict):
         ledger[call_id] = {**entry, "state": details.get("state", "done")}

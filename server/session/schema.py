@@ -52,7 +52,7 @@ REASONS = (
     *("workspace_restore", "workspace_missing"),
 )
 WORKSPACE_MODES = ("read", "write", "overlay")
-MAX_FOLDER = 64  # characters of a folder's name
+MAX_FOLDER = 100  # characters of a folder's name
 
 # Other spellings, accepted and replaced: Chinese and kebab-case ones of earlier projects, and the
 # names that other tools export.

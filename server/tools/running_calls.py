@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Protocol
 
 from ..json_types import Event
 from ..session import events
@@ -33,6 +34,18 @@ TOLD_OUTPUT = 4_000  # characters of it in the result of a stopped call
 LIVE = ("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")  # live output; not part of the result
 
 
+class Aftermath(Protocol):
+    """What is done after a call has ended, and before its result is kept or told."""
+
+    async def complete(self, result: Event) -> Event:
+        """Return the TOOL_CALL_RESULT with what was found out after the call."""
+        ...
+
+    def abandon(self) -> None:
+        """Clean up after a call, which may have ended without a result."""
+        ...
+
+
 @dataclass(eq=False)
 class Execution:
     """A running call.
@@ -47,6 +60,7 @@ class Execution:
     fingerprint: str
     lasting: bool
     listener: Listener | None
+    aftermath: Aftermath | None = None
     task: asyncio.Task[None] = field(init=False)
     grace: asyncio.TimerHandle | None = None
     stopped: str = ""
@@ -146,9 +160,10 @@ class Executions:
         listener: Listener,
         *,
         lasting: bool,
+        aftermath: Aftermath | None = None,
     ) -> Execution:
         """Start a call as a task; `listener` is called with its events, then with None."""
-        execution = Execution(key, name, fingerprint, lasting, listener)
+        execution = Execution(key, name, fingerprint, lasting, listener, aftermath)
         execution.task = asyncio.create_task(self._run(execution, work))
         self._running[key] = execution
         if lasting:
@@ -199,15 +214,27 @@ class Executions:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self, execution: Execution, work: Work) -> None:
+        results: list[Event] = []
+
         def emit(event: Event) -> None:
-            """Keep an event, and tell the listener."""
+            """Tell the listener, but of a result only once it is complete."""
+            if event["type"] == "TOOL_CALL_RESULT":
+                results.append(event)
+                return
             if event["type"] in LIVE:
                 execution.keep_output(_output_of(event))
-            elif event["type"] == "TOOL_CALL_RESULT":
-                self._keep(execution, event)
             execution.tell(event)
 
-        await work(emit)
+        try:
+            await work(emit)
+        except asyncio.CancelledError:
+            if not execution.stopped:
+                raise
+            results = results or [_stop_result(execution)]
+        for result in results:
+            result = await _completed(execution.aftermath, result)
+            self._keep(execution, result)
+            execution.tell(result)
         execution.tell(None)  # not in `_end`, which is one turn of the loop later
 
     def _keep(self, execution: Execution, result: Event) -> None:
@@ -230,6 +257,8 @@ class Executions:
         """Clean up after the task of a call, however it ended."""
         if execution.grace is not None:
             execution.grace.cancel()
+        if execution.aftermath is not None:
+            execution.aftermath.abandon()
         if execution.stopped and execution.task.cancelled() and execution.result is None:
             result = _stop_result(execution)
             self._keep(execution, result)
@@ -287,6 +316,7 @@ class Batch:
         work: Work,
         *,
         lasting: bool,
+        aftermath: Aftermath | None = None,
     ) -> None:
         """Start a call; see `Executions.begin`."""
         number = len(self._members)
@@ -294,6 +324,7 @@ class Batch:
             *(key, name, fingerprint, work),
             lambda event: self._said.put_nowait((number, event)),
             lasting=lasting,
+            aftermath=aftermath,
         )
         self._members.append(_Member(execution))
         self.running_count += 1
@@ -335,6 +366,17 @@ class Batch:
     ) -> None:
         for member in self._members:
             self._executions.leave(member.execution)
+
+
+async def _completed(aftermath: Aftermath | None, result: Event) -> Event:
+    """Return a complete result. Not cut by cancelling: the call has ended, which must be known."""
+    if aftermath is None:
+        return result
+    task = asyncio.ensure_future(aftermath.complete(result))
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
+    return task.result()
 
 
 def session_lock(session: SessionKey) -> str:

@@ -69,7 +69,9 @@ def _id(kind: str, random_: random.Random) -> str:
 
 
 def _path(random_: random.Random) -> str:
-    first = random_.choice(["calls", "interrupts", "usage", "grants", "title", "messages", "run", "workspace"])
+    first = random_.choice(
+        ["calls", "interrupts", "usage", "grants", "title", "messages", "run", "workspace"]
+    )
     rest = [
         random_.choice([*NAMES, "0", "1", "-", "01", "c0"]) for _ in range(random_.randrange(3))
     ]

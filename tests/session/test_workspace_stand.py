@@ -22,7 +22,8 @@ class Stand(unittest.TestCase):
     def test_what_is_a_tree(self) -> None:
         for value in (A, "0123456789abcdef" * 4):
             self.assertTrue(is_tree(value))
-        for value in (A[1:], A + "a", A.upper(), A + "\n", "../" + A[3:], "", None, 5, [A]):
+        junk: list[Any] = [A[1:], A + "a", A.upper(), A + "\n", "../" + A[3:], "", None, 5, [A]]
+        for value in junk:
             self.assertFalse(is_tree(value), value)
 
     def test_the_tree_before_the_first_call(self) -> None:
