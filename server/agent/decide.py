@@ -159,8 +159,11 @@ def next_step(
             return time_stop
     if jobs:
         ready, before = jobs_first(session, files, jobs)
-        return RunTools(ready) if before is None else align_or_ask(session, before)
-    if asks := tuple(item for item in plans if isinstance(item, Ask)):
+        return RunTools(ready) if before is None else align_or_ask(before, open_asks(session))
+    asks = tuple(item for item in plans if isinstance(item, Ask))
+    if alignment := next_alignment(session, files):
+        return align_or_ask(alignment, asks)
+    if asks:
         return Stop("interrupted", "awaiting", asks)
     if declined := session["run"].get("declined"):
         return Stop("failed" if declined == "failed" else "interrupted", declined)
@@ -179,18 +182,18 @@ def next_step(
         if exceeded_limit["limit"] == "max_steps" and sums_up(session, limits):
             return fit_to_window(session, [], model, SUM_UP, sums_up=True)
         return Stop("interrupted", "limit", interrupts=(exceeded_limit,))
-    if alignment := next_alignment(session, files):
-        return align_or_ask(session, alignment)
     tools = offered_tools(session, toolbox, mode)
     note = "\n".join(filter(None, (outside_changes(session), progress(session, limits))))
     return fit_to_window(session, tools, model, note, choice=forced_tool(session))
 
 
-def align_or_ask(session: Session, before: AlignWorkspace | Interrupt) -> AlignWorkspace | Stop:
+def align_or_ask(
+    before: AlignWorkspace | Interrupt, asks: tuple[Ask, ...]
+) -> AlignWorkspace | Stop:
     """Return the step that brings files and document together, or the stop that asks how."""
     if isinstance(before, AlignWorkspace):
         return before
-    return Stop("interrupted", "awaiting", open_asks(session), (before,))
+    return Stop("interrupted", "awaiting", asks, (before,))
 
 
 def _planned(

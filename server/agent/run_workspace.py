@@ -239,7 +239,12 @@ class RecordGroup:
         recorded: asyncio.Future[ToolResult] = asyncio.get_running_loop().create_future()
         self._ended.append(recorded)
         self.leave(call_id)
-        return await recorded
+        try:
+            return await recorded
+        except asyncio.CancelledError:  # the server stops
+            for task in self._tasks:
+                task.cancel()
+            raise
 
     def leave(self, call_id: str) -> None:
         """Remove a call; after the last one the files are recorded, if any has ended."""
@@ -254,12 +259,13 @@ class RecordGroup:
     async def _record(self, call_id: str, ended: list[asyncio.Future[ToolResult]]) -> None:
         try:
             found = await self._workspace.record(call_id)
-        except BaseException as error:  # whoever waits must not wait for ever
+        except BaseException:  # nobody may wait for ever
             for each in ended:
-                each.set_exception(error)
+                each.cancel()
             raise
         for each in ended:
-            each.set_result(found)
+            if not each.done():
+                each.set_result(found)
 
 
 class Recording:

@@ -23,7 +23,6 @@ from ..json_types import (
     Patch,
     Reasoning,
     Session,
-    SessionWorkspace,
     ToolCall,
     ToolFunction,
 )
@@ -475,8 +474,9 @@ def tool_result(session: Session, event: Event, places: Places) -> None:
     if not places.put(call_id, message):
         return
     if (tree := tree_of(message)) is not None:
-        known: Any = session.get("workspace")
-        workspace: SessionWorkspace = known if isinstance(known, dict) else {}
+        workspace = session.get("workspace")
+        if not is_object(workspace) or workspace is None:
+            workspace = {}
         workspace["tree"], workspace["message"] = tree, message["id"]
         session["workspace"] = workspace
     ledger, waiting = session.get("calls"), session.get("interrupts")

@@ -232,10 +232,27 @@ class Executions:
                 raise
             results = results or [_stop_result(execution)]
         for result in results:
-            result = await _completed(execution.aftermath, result)
+            result = await self._completed(execution.aftermath, result)
             self._keep(execution, result)
             execution.tell(result)
         execution.tell(None)  # not in `_end`, which is one turn of the loop later
+
+    async def _completed(self, aftermath: Aftermath | None, result: Event) -> Event:
+        """Return a complete result. Not cut by cancelling, unless the server stops.
+
+        The call has ended, and what it did must not be forgotten.
+        """
+        if aftermath is None:
+            return result
+        task = asyncio.ensure_future(aftermath.complete(result))
+        while not task.done():
+            try:
+                await asyncio.shield(task)
+            except asyncio.CancelledError:
+                if self.stopping:
+                    task.cancel()
+                    raise
+        return task.result()
 
     def _keep(self, execution: Execution, result: Event) -> None:
         execution.result = result
@@ -366,17 +383,6 @@ class Batch:
     ) -> None:
         for member in self._members:
             self._executions.leave(member.execution)
-
-
-async def _completed(aftermath: Aftermath | None, result: Event) -> Event:
-    """Return a complete result. Not cut by cancelling: the call has ended, which must be known."""
-    if aftermath is None:
-        return result
-    task = asyncio.ensure_future(aftermath.complete(result))
-    while not task.done():
-        with suppress(asyncio.CancelledError):
-            await asyncio.shield(task)
-    return task.result()
 
 
 def session_lock(session: SessionKey) -> str:
