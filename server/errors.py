@@ -42,6 +42,8 @@ CODES: dict[str, tuple[int, str]] = {
     "answer_invalid": (422, "An answer does not fit its interrupt"),
     "agent_unknown": (422, "The agent is not known here"),
     "folder_unknown": (422, "The folder is not known here"),
+    "folder_missing": (422, "The folder cannot be used now"),
+    "folder_mode": (422, "The folder cannot be used in its mode here"),
     "provider_unknown": (422, "The provider or model is not known here"),
     "provider_not_allowed": (422, "This server does not call that provider"),
     "busy": (429, "Too many runs at once"),

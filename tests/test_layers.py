@@ -46,6 +46,7 @@ LAYERS = (
     ("context", "http"),
     ("telemetry",),
     ("agents", "sandbox"),
+    ("workspace",),
     ("settings",),
     ("config",),
     ("models", "tools"),

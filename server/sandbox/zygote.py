@@ -34,7 +34,7 @@ def main(door: int, options: str) -> None:
     """Import everything, then fork workers until `door` closes. `options`: a policy as JSON."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-    policy = SandboxPolicy(**{**json.loads(options), "read": tuple(json.loads(options)["read"])})
+    policy = SandboxPolicy.of(json.loads(options))
     filters = {
         network: seccomp.pack(seccomp.compile_filter(syscalls.arch(), network=network))
         if policy.tier in ("A", "B")

@@ -54,6 +54,12 @@ class Invocation:
     owner: str
     find: Callable[[str], Tool | str]
 
+    @property
+    def folder(self) -> str:
+        """Return the name of the real folder that the session works on; "" for its own."""
+        workspace: Any = self.session.get("workspace")
+        return str(workspace.get("folder", "")) if isinstance(workspace, dict) else ""
+
 
 @dataclass(frozen=True)
 class Tool:
@@ -72,7 +78,7 @@ class Tool:
     may_ask: they may ask the person a question during a call.
     asks: their result is the person's answer.
     of_page: they are declared by the page and run there.
-    stateful: their calls of one session share a process (stateful_tools.py).
+    stateful: their calls of one session share a process (sandbox/kept_processes.py).
     """
 
     name: str

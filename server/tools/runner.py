@@ -10,29 +10,31 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import hashlib
 import os
 import platform
 import secrets
 import shutil
 import time
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
+from ..errors import Problem
 from ..json_types import Json
 from ..sandbox import selftest
+from ..sandbox.kept_processes import KeptProcesses
 from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.policy import outermost_folders
+from ..sandbox.policy import FOLDER, SESSION, WORKSPACE, Mount, outermost_folders
 from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
 from ..sandbox.python_packages import Package, closed_folder
 from ..sandbox.worker_pool import WorkerPool
-from .stateful_tools import KeptProcesses
+from ..workspace.folders import Folders
+from ..workspace.places import STATES, STORE, WORKSPACES, Places, identities, make_folders
 
 __all__ = ["Job", "Outcome", "ToolRunner"]
 
@@ -56,15 +58,22 @@ class ToolRunner:
 
     `home`: parent of the `workspaces` folder. `pool`: sandbox workers; None for plain children.
     `host`: the operating system. `most`, `idle_s`: number and idle time of the processes of
-    stateful toolkits (stateful_tools.py).
+    stateful toolkits (sandbox/kept_processes.py).
     """
 
     def __init__(
-        self, home: Path, pool: WorkerPool | None = None, *, most: int = 16, idle_s: float = 600
+        self,
+        home: Path,
+        pool: WorkerPool | None = None,
+        *,
+        most: int = 16,
+        idle_s: float = 600,
+        folders: Folders | None = None,
     ) -> None:
         self._processes = KeptProcesses(most, idle_s)
         self._pools: list[WorkerPool] = []  # of the owner's packages
-        self.workspaces = home.resolve() / "workspaces"
+        self.places = Places(home, folders)
+        self.workspaces = self.places.workspaces
         self.pool = pool
         self.sandbox = make_proof(pool.policy.tier if pool else "none", "off", {})
         self.reach = NetworkPolicy(self.sandbox["network"])
@@ -79,18 +88,21 @@ class ToolRunner:
         `options`: server.sandbox.
         """
         home = self.workspaces.parent
-        self.workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in (WORKSPACES, STATES, STORE):
+            (home / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._remove_stale()
+        staged = self.places.staged
         if proof is None:
-            self.pool, self.sandbox = await prove(home, options, most, self._attempt)
+            self.pool, self.sandbox = await prove(home, options, most, self._attempt, staged)
         else:
-            self.pool, self.sandbox = pool_for(home, options, proof), proof
+            self.pool, self.sandbox = pool_for(options, proof, staged), proof
         self.reach = NetworkPolicy(
             self.sandbox["network"],
             tuple(options.get("hosts", ())),
             tuple(options.get("ports", ())),
         )
         self.addable = options.get("hosts_on_approval", []) if self.sandbox["tier"] == "A" else []
+        await self._try_folders()
 
     def _remove_stale(self) -> None:
         """Remove folders of the server's own calls that a killed server left behind."""
@@ -141,54 +153,104 @@ class ToolRunner:
         self, pool: WorkerPool, network: str, facts: dict[str, Any]
     ) -> dict[str, dict[str, str]]:
         where = ("module", selftest.__name__, selftest.attempts.__name__)
-        reach = NetworkPolicy(network)
-        job = Job(where, {"facts": facts}, None, CANARY_LIMITS, reach=reach)
-        async with aclosing(ToolRunner(self.workspaces.parent, pool).run(job)) as items:
+        runner = ToolRunner(self.workspaces.parent, pool)
+        with self._own_folder() as own, self._own_folder() as kept:
+            mounts = (Mount(WORKSPACE, own, own=True), Mount(FOLDER, kept, False, own=True))
+            make_folders(mounts, runner.run_as)
+            file = Path(kept, selftest.KEPT)
+            file.write_text(selftest.KEPT)
+            if runner.run_as:  # so that only the sandbox can keep the tool from writing
+                os.chown(file, runner.run_as, runner.run_as)
+            facts = {**facts, "kept": FOLDER if runner.tier == "A" else kept, "tier": runner.tier}
+            job = Job(where, {"facts": facts}, "", CANARY_LIMITS, reach=NetworkPolicy(network))
+            return dict(await runner.canary(job, mounts))
+
+    async def _try_folders(self) -> None:
+        """Try in the sandbox what each real folder allows, and note what is refused."""
+        folders = self.places.folders
+        folders.tier = self.tier
+        where = ("module", selftest.__name__, selftest.folder_access.__name__)
+        for folder in folders:
+            if folders.reason(folder):
+                continue
+            writable = folder.mode == "write"
+            with self._own_folder() as own:
+                mounts = (
+                    Mount(WORKSPACE, str(folder.path), writable),
+                    Mount(SESSION, own, own=True),
+                )
+                job = Job(where, {"mode": folder.mode}, "", CANARY_LIMITS)
+                try:
+                    reason = str(await self.canary(job, mounts))
+                except OSError as error:
+                    reason = f"cannot be reached: {error.strerror}"
+            if reason and self.run_as and folder.mode != "read":
+                reason += (
+                    f" by user {self.run_as} (server.sandbox.run_as): allow it, or set run_as to"
+                    " the user whom the folder belongs to"
+                )
+            if reason:
+                folders.refused[folder.name] = f"The folder {folder.name} {reason}"
+
+    @contextmanager
+    def _own_folder(self) -> Iterator[str]:
+        """Yield the path of a folder for the server's own call, and remove the folder afterwards."""
+        folder = self.workspaces / f"{OWN}{secrets.token_hex(16)}"
+        try:
+            yield str(folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    async def canary(self, job: Job, mounts: tuple[Mount, ...]) -> Any:
+        """Return the result of a call of the server itself. Raises OSError if it has none."""
+        async with aclosing(self._run(job, mounts)) as items:
             async for item in items:
                 if isinstance(item, Outcome):
                     if item.status == "ok":
-                        return dict(item.result)
+                        return item.result
                     raise OSError(0, str(item.error.get("message")))
         raise OSError(0, "the canary did not come back")
 
     def folder(self, session_id: str, owner: str = "") -> Path:
-        """Return the workspace of a session of `owner` (`owner` of api/auth.py Key).
-
-        Its name is a hash, since both are arbitrary strings. The separating byte occurs in no UTF-8
-        text.
-        """
-        told = session_id.encode("utf-8", "surrogatepass")
-        if owner:
-            told = owner.encode("utf-8", "surrogatepass") + b"\xff" + told
-        return self.workspaces / hashlib.sha256(told).hexdigest()[:32]
+        """Return the own folder of a session of `owner` (`owner` of api/auth.py Key)."""
+        return self.places.own(owner, session_id)
 
     async def run(self, job: Job) -> AsyncGenerator[str | Outcome, None]:
         """Yield live output as it comes, then one Outcome. Errors of the tool raise nothing."""
-        if job.session_id is None:
-            folder = self.workspaces / f"{OWN}{secrets.token_hex(16)}"
-        else:
-            folder = self.folder(job.session_id, job.owner)
-        try:
-            async with aclosing(self._run(job, folder)) as items:
+        if job.session_id is not None:
+            try:
+                mounts = self.places.find(job.owner, job.session_id, job.folder).for_tools()
+            except Problem as problem:
+                said = {"type": problem.code, "message": problem.detail}
+                yield Outcome("error", error=said, tier=self.sandbox["tier"])
+                return
+            async with aclosing(self._run(job, mounts)) as items:
                 async for item in items:
                     yield item
-        finally:
-            if job.session_id is None:
-                shutil.rmtree(folder, ignore_errors=True)
+            return
+        with self._own_folder() as folder:
+            mounts = (Mount(WORKSPACE, folder, own=True),)
+            async with aclosing(self._run(job, mounts)) as items:
+                async for item in items:
+                    yield item
 
-    async def _run(self, job: Job, folder: Path) -> AsyncGenerator[str | Outcome, None]:
+    async def _run(
+        self, job: Job, mounts: tuple[Mount, ...]
+    ) -> AsyncGenerator[str | Outcome, None]:
         pool = job.package.pool if job.package else self.pool
         for once_more in (True, False):
             try:
                 source = await self._source(job)
                 if job.stateful:
+                    make_folders(mounts, self.run_as)
                     code = source or str(job.package.version if job.package else 0)
-                    start = functools.partial(self._start, folder=folder, source=source)
+                    code += identities(mounts)
+                    start = functools.partial(self.start, mounts=mounts, source=source)
                     async with aclosing(self._processes.run(job, code, start)) as items:
                         async for item in items:
                             yield item
                     return
-                process = await self._start(job, folder, source)
+                process = await self.start(job, mounts, source)
             except (OSError, SyntaxError, UnicodeDecodeError) as error:
                 why = error.strerror if isinstance(error, OSError) else error
                 said = {"type": "error", "message": f"the tool could not be started: {why}"}
@@ -218,28 +280,38 @@ class ToolRunner:
             return None
         return decode_source(await asyncio.to_thread(Path(job.where[1]).read_bytes))
 
-    async def _start(self, job: Job, folder: Path, source: str | None) -> Process:
-        """Start a process for one call, or for all calls of a stateful toolkit. Raises OSError."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if folder.stat().st_mode & 0o700 != 0o700:  # changed by a tool
-            folder.chmod(0o700)
-        with suppress(OSError):  # result.py removes unused workspaces by this time
-            os.utime(folder)
-        process = self._process(job, folder, source)
+    @property
+    def tier(self) -> str:
+        """Return the tier of the sandbox."""
+        return self.pool.policy.tier if self.pool else "none"
+
+    @property
+    def run_as(self) -> int:
+        """Return the user of tools if the server is root, else 0."""
+        return self.pool.policy.run_as if self.pool else 0
+
+    def renew(self) -> None:
+        """Discard the workers that wait."""
+        if self.pool is not None:
+            self.pool.renew()
+
+    async def start(
+        self, job: Job, mounts: tuple[Mount, ...], source: str | None = None
+    ) -> Process:
+        """Start a process for one call, or for all calls of a kept process. Raises OSError."""
+        make_folders(mounts, self.run_as)
+        process = self._process(job, mounts, source)
         await process.start()
         return process
 
-    def _process(self, job: Job, folder: Path, source: str | None) -> Process:
+    def _process(self, job: Job, mounts: tuple[Mount, ...], source: str | None) -> Process:
         if self.pool is None:
-            return PlainProcess(job, folder)
+            return PlainProcess(job, mounts)
         pool = self.pool
         if job.package is not None:
             if job.package.pool is None:
                 raise OSError(0, "its package has no sandbox")
             pool = job.package.pool
-        if pool.policy.run_as:
-            # Safe by path: nobody else may write in the parent folder.
-            os.chown(folder, pool.policy.run_as, pool.policy.run_as, follow_symlinks=False)
         reach = job.reach or self.reach
         worker = pool.take(reach.network)
-        return SandboxedProcess(job, folder, source, worker, pool.policy.tier, reach)
+        return SandboxedProcess(job, mounts, source, worker, pool.policy.tier, reach)

@@ -31,6 +31,8 @@ from ..session.limits import NETWORKS, LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
 from ..strict_json import Constant, browser_safe, dumps, pointer
+from ..workspace.folders import Folders
+from ..workspace.host import Workspaces
 from . import client_tools, policy
 from .arguments import Pending, ToolResults, fill_templates, fit_arguments, misfits
 from .base import (
@@ -123,8 +125,12 @@ class Toolbox:
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven the tier
         stays = server["limits"]
         self._runner = ToolRunner(
-            config.home, most=stays["stateful_processes"], idle_s=stays["stateful_idle_s"]
+            config.home,
+            most=stays["stateful_processes"],
+            idle_s=stays["stateful_idle_s"],
+            folders=Folders(server["folders"]),
         )
+        self.workspaces = Workspaces(self._runner.places, server["workspace"], self._runner)
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
         self._mcp = McpServers(server["mcpServers"], client or Client(), self._most["wall_s"])
@@ -147,11 +153,13 @@ class Toolbox:
         tier = self._runner.sandbox["tier"]
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
         self.host = "" if self._withheld else self._runner.host
+        self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._offers.clear()
 
     async def close(self) -> None:
         """End every process that waits for a call."""
         await self._catalog.close()
+        self.workspaces.close()
         self._runner.close()
         await self._mcp.close()
 
@@ -382,15 +390,18 @@ class Toolbox:
         The reason begins with `sandbox_unavailable` or `policy_exceeded`.
         """
         if self._lacks_proof(tool):
-            return (
-                f"sandbox_unavailable: this server requires tier {self._sandbox['require']} for"
-                f" tools that run on it, and tier {self._runner.sandbox['tier']} was proven"
-            )
+            return f"sandbox_unavailable: {self._tier_problem()}"
         network = "proxy" if self._runner.addable else "off"
         network = max(network, self._runner.reach.network, key=NETWORKS.index)
         if excess := unmet_requirements(tool.required_resources, self._most, network):
             return f"policy_exceeded: {tool.name} needs {excess}"
         return ""
+
+    def _tier_problem(self) -> str:
+        return (
+            f"this server requires tier {self._sandbox['require']} for tools that run on it, and"
+            f" tier {self._runner.sandbox['tier']} was proven"
+        )
 
     def _lacks_proof(self, tool: Tool) -> bool:
         """Return whether this tool needs a sandbox tier that was not proven."""

@@ -8,9 +8,9 @@ import select
 import socket
 import tempfile
 import unittest
-from pathlib import Path
 
 from server.sandbox.network_policy import NetworkPolicy
+from server.sandbox.policy import WORKSPACE, Mount
 from server.sandbox.process import Job, Outcome, SandboxedProcess
 from server.sandbox.process_call import ProcessCall
 
@@ -39,7 +39,9 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             leaving = asyncio.ensure_future(asyncio.to_thread(supervise))
             job = Job(SHELL, {"command": "true"}, "s", LIMITS)
-            process = SandboxedProcess(job, Path(folder), None, ours, "A", NetworkPolicy())
+            process = SandboxedProcess(
+                job, (Mount(WORKSPACE, folder),), None, ours, "A", NetworkPolicy()
+            )
             await process.start()
             await leaving  # whatever comes first on the way here, nothing of it is lost
             for _ in range(5):
@@ -76,7 +78,9 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             for turns in range(1, 9):  # what is awaited has begun
                 ours, theirs = socket.socketpair()
-                process = SandboxedProcess(job, Path(folder), None, ours, "A", NetworkPolicy())
+                process = SandboxedProcess(
+                    job, (Mount(WORKSPACE, folder),), None, ours, "A", NetworkPolicy()
+                )
                 task = asyncio.create_task(process.start())
                 for _ in range(turns):
                     await asyncio.sleep(0)

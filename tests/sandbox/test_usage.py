@@ -58,7 +58,7 @@ class Folder(unittest.TestCase):
     def test_what_is_soon_judged_comes_first(self) -> None:
         """Of many that fork, the memory that each has by itself takes long to tell."""
         disk = Weighed(3 << 20).grown(1 << 20)
-        found = Supervisor(0, -1, LIMITS, disk).breach_of(supervisor.Use(25, 0, 1 << 30))
+        found = Supervisor(0, -1, LIMITS, [disk]).breach_of(supervisor.Use(25, 0, 1 << 30))
         self.assertEqual(found, {"limit": "processes", "allowed": 24, "observed": 25})
 
     def test_what_is_told_of_too_much(self) -> None:
@@ -69,7 +69,7 @@ class Folder(unittest.TestCase):
         ):
             with self.subTest(size=size):
                 disk = Weighed(size - MB).grown(MB)
-                found = Supervisor(0, -1, LIMITS, disk).breach_of(supervisor.Use(1, 0, 0))
+                found = Supervisor(0, -1, LIMITS, [disk]).breach_of(supervisor.Use(1, 0, 0))
                 self.assertEqual(found, {"limit": "disk_mb", "allowed": 1, "observed": observed})
 
     def test_what_was_too_much_before_ends_no_call_that_adds_nothing(self) -> None:
