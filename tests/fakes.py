@@ -317,6 +317,10 @@ class FakeWorkspace:
         self.tree: str | None = None
         self.call = ""
         self.seen: dict[str, str] = {}
+        self.real: dict[str, str] = {}  # the folder below an overlay
+        self.base: str | None = None
+        self.bases: dict[str, str | None] = {}  # tree -> base
+        self.blocked: dict[str, str] = {}  # files that no restore can remove
 
     async def request(self, name: str, **arguments: Any) -> dict[str, Any]:
         await asyncio.sleep(0)
@@ -331,14 +335,16 @@ class FakeWorkspace:
 
     async def state(self, session: str = "") -> dict[str, Any]:
         found = {"tree": self.tree, "call": self.call, "seen": self.seen.get(session)}
+        found["base"] = self.base
         return {name: value for name, value in found.items() if value}
 
     async def record(self, session: str = "", call: str = "") -> dict[str, Any]:
         before = self.tree
         after = self.tree = self.now()
+        self.bases[after] = self.base
         if session:
             self.seen[session] = after
-        if call or before != after:
+        if before != after:
             self.call = call
         changed = self.diff(before, after) if before else {"files": [], "count": 0}
         found = {"before": before or after, "after": after}
@@ -346,9 +352,24 @@ class FakeWorkspace:
 
     async def restore(self, session: str, tree: str) -> dict[str, Any]:
         replaced = self.now()
-        self.files = dict(self.load(tree))
-        self.tree, self.call, self.seen[session] = tree, "", tree
-        return {"tree": tree, "replaced": replaced, "changed_count": 1}
+        self.files = {**self.load(tree), **self.blocked}
+        self.tree = self.seen[session] = self.now()
+        self.call, self.base = "", self.bases.get(tree, self.base)
+        blocked = {"blocked": [*self.blocked]} if self.blocked else {}
+        return {"tree": self.tree, "replaced": replaced, "changed_count": 1, **blocked}
+
+    async def refresh(self, session: str) -> dict[str, Any]:
+        base = sha256(canonical(self.real).encode()).hexdigest()
+        self.host.objects[base] = dict(self.real)
+        old = self.load(self.base) if self.base else {}
+        for path in {*old, *self.real}:
+            if self.real.get(path) != old.get(path) and self.files.get(path) == old.get(path):
+                self.files.pop(path, None)
+                self.files |= {path: self.real[path]} if path in self.real else {}
+        self.base, self.tree = base, self.now()
+        self.bases[self.tree] = base
+        self.seen[session] = self.tree
+        return {"tree": self.tree, "base": base, "taken": [], "conflicts": []}
 
     async def missing(self, tree: str, most: int) -> dict[str, Any]:
         lacks = [] if tree in self.host.objects else [{"sha256": tree, "bytes": 5, "path": ""}]

@@ -520,7 +520,7 @@ class Run:
             for event in self._close_step():
                 yield event
             code = RUN_CODES.get(error.code, "workspace_failed")
-            text = f"The files of the session could not be brought back: {error.detail}"
+            text = f"The files of the session cannot be used: {error.detail}"
             yield self._error(events.run_error(text, code))
 
     # -- the model --------------------------------------------------------------------------------

@@ -71,13 +71,16 @@ class RunWorkspace:
     async def align(self, step: AlignWorkspace) -> AsyncGenerator[Event, None]:
         """Do a step, and yield what it changes in the document.
 
-        Raises WorkspaceError if files could not be restored. Where they only cannot be recorded,
-        the run goes on with a warning.
+        Raises WorkspaceError if files could not be restored, or an overlay not be filled. Where
+        they only cannot be recorded, the run goes on with a warning.
         """
         try:
             match step.action:
                 case "look":
                     await self._look(step.tree)
+                case "refresh":
+                    for event in await self._refresh(step.tree):
+                        yield event
                 case "start":
                     yield await self._start()
                 case "restore":
@@ -90,7 +93,7 @@ class RunWorkspace:
             if error.code == "missing_objects":
                 found = await self._request("missing", tree=step.tree, most=MOST_MISSING)
                 self.state = replace(self.state, missing=found)
-            elif step.action == "restore":
+            elif step.action == "restore" or self.state.mode == "overlay":
                 raise
             else:
                 self.state = replace(self.state, problem=error.detail)
@@ -107,12 +110,25 @@ class RunWorkspace:
             call=str(found.get("call") or ""),
             seen=found.get("seen"),
             restoring=found.get("restoring"),
+            base=found.get("base"),
         )
         shared = state.mode == "write" and stand and state.tree and not state.restoring
         if shared and not lost_calls(self._session):
             tree = (await self._request("record"))["after"]
-            state = replace(state, tree=tree, call=state.call if tree == state.tree else "")
+            seen = stand if state.tree == stand else state.seen
+            call = state.call if tree == state.tree else ""
+            state = replace(state, tree=tree, seen=seen, call=call)
         self.state = state
+
+    async def _refresh(self, stand: str) -> list[Event]:
+        """Look at the real folder of an overlay; the document takes over what changed there."""
+        before = self.state
+        found = await self._request("refresh", session=self._session["id"])
+        tree = found["tree"]
+        self.state = replace(_at(before, tree), base=found["base"], fresh=True)
+        if not stand or before.tree != stand or tree == stand:
+            return []
+        return [await self._take(stand, tree)]
 
     async def _start(self) -> Event:
         tree = await self._record_now()
@@ -122,20 +138,30 @@ class RunWorkspace:
 
     async def _restore(self, stand: str) -> Event:
         found = await self._request("restore", session=self._session["id"], tree=stand)
-        self.state = _at(self.state, stand)
-        told = {"from": found.get("replaced"), "to": stand}
+        self.state = _at(self.state, found["tree"])
+        told = {"from": found.get("replaced"), "to": found["tree"]}
         told |= {"changed_count": found.get("changed_count", 0)}
-        return state_delta(put("workspace", "restored", value=told), *self._decided())
+        if blocked := found.get("blocked"):  # by files that are left out of trees
+            told["blocked"] = blocked[:MOST_CHANGES]
+        known: Json = {**self._session.get("workspace", {}), "restored": told}
+        if found["tree"] != stand:
+            known |= self._stand(found["tree"])
+        return state_delta(put("workspace", value=known), *self._decided())
 
     async def _adopt(self, stand: str) -> Event:
-        tree = await self._record_now()
+        return await self._take(stand, await self._record_now())
+
+    async def _take(self, stand: str, tree: str) -> Event:
+        """Let the document stand at another tree, and say what differs."""
         files, count = await self._differences(stand, tree)
-        last = self._session["messages"][-1]["id"] if self._session["messages"] else ""
-        known: Json = {**self._session.get("workspace", {})}
-        known |= {"tree": tree, "message": last}
+        known: Json = {**self._session.get("workspace", {}), **self._stand(tree)}
         if count:
             known |= {"changed_outside": files, "changed_outside_count": count}
         return state_delta(put("workspace", value=known), *self._decided())
+
+    def _stand(self, tree: str) -> Json:
+        messages = self._session["messages"]
+        return {"tree": tree, "message": messages[-1]["id"] if messages else ""}
 
     async def _compare(self, stand: str) -> None:
         found = await self._request("diff", **{"from": stand, "to": self.state.tree or "now"})

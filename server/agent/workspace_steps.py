@@ -32,6 +32,8 @@ class WorkspaceState:
     call         id of the call after which it was recorded, "" if it was another time
     seen         the tree at which this session left a folder in the mode `write`
     restoring    the tree of a restore that was cut
+    base         tree of the real folder of an overlay, None before the copy was filled
+    fresh        whether this run has looked at that folder again
     differences  {files, count}: how the folder differs from the tree of the document
     missing      {objects, count, bytes} of that tree that this server does not have
     """
@@ -44,6 +46,8 @@ class WorkspaceState:
     call: str = ""
     seen: str | None = None
     restoring: str | None = None
+    base: str | None = None
+    fresh: bool = False
     differences: Json | None = None
     missing: Json | None = None
 
@@ -56,6 +60,7 @@ class AlignWorkspace:
     """Make the workspace and the document stand at the same tree.
 
     action  look: ask for the state of the workspace
+            refresh: take what changed in the real folder over into an overlay
             start: record the files as they are before the first change
             restore: bring the files back to the tree of the document
             adopt: record the files as they are; the document stands at them from now on
@@ -80,7 +85,7 @@ def jobs_first(
     if kept := tuple(job for job in jobs if isinstance(job, Recover)):
         return kept, None
     writes = any(isinstance(job, Execute) and job.file_access == "write" for job in users)
-    step = next_alignment(session, state, writes=writes)
+    step = next_alignment(session, state, writes=writes or state.mode == "overlay")
     if step is None:
         return tuple(jobs), None
     before = tuple(jobs[: list(jobs).index(users[0])])
@@ -104,17 +109,21 @@ def next_alignment(
 ) -> AlignWorkspace | Interrupt | None:
     """Return what has to happen to the files now, None if nothing.
 
-    `writes`: a call that may write comes next. An interrupt is for a person to decide.
+    `writes`: a call that may write comes next, or any in an overlay, which has to be filled. An
+    interrupt is for a person to decide.
     """
     stand = stand_of(session) if "workspace" in session else None
     if not state.recorded or state.problem or (stand is None and not writes):
         return None
     if not state.known:
         return AlignWorkspace("look", stand or "")
+    if state.mode == "overlay" and state.base is None:
+        return AlignWorkspace("refresh", stand or "")
     if stand is None:
         return AlignWorkspace("start")
     if state.restoring is None and state.tree == stand:
-        return None
+        stale = state.mode == "overlay" and not state.fresh and not lost_calls(session)
+        return AlignWorkspace("refresh", stand) if stale else None
     if state.restoring is None and state.call:
         if state.call in lost_calls(session):
             return None  # what such a call changed is recorded with its result

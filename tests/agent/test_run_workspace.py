@@ -81,7 +81,7 @@ class Server:
     async def post(self, document: Any, most: int | None = None) -> tuple[Any, list[Any]]:
         """POST a copy; return what the client has folded, and the events, `most` at the most."""
         client = copy.deepcopy(document)
-        folder, found = Folder(client), []
+        folder, found = Folder(client), list[Any]()
         run = self.agent.prepare(copy.deepcopy(document))
         async with aclosing(run.events()) as source:
             async for event in source:
@@ -287,6 +287,55 @@ class Followed(Case):
                 self.assertEqual(stand_of(done), other.workspace().tree)
                 expected = {"a": "2", "b": "2"} if action == "uploaded" else {"own": "1"}
                 self.assertEqual(other.workspace().files, expected)
+
+    async def test_an_overlay_is_filled_before_the_first_call(self) -> None:
+        server = self.server([call("look")], [call("put", a="mine")], notes="overlay")
+        here = server.workspace("notes")
+        here.real = {"a": "real", "b": "real"}
+        document: Any = {"id": "s", "messages": [user("go")], "workspace": {"folder": "notes"}}
+        session, _ = await server.post(document)
+        self.assertEqual(here.files, {"a": "mine", "b": "real"})
+        self.assertEqual(here.load(session["workspace"]["start"]), here.real)
+        self.assertEqual([f["path"] for f in self.results(session)[1]["changed"]], ["a"])
+
+    async def test_an_overlay_takes_over_what_changed_below(self) -> None:
+        server = self.server([call("put", a="mine")], notes="overlay")
+        here = server.workspace("notes")
+        here.real = {"a": "real", "b": "real"}
+        document: Any = {"id": "s", "messages": [user("go")], "workspace": {"folder": "notes"}}
+        first, _ = await server.post(document)
+        here.real = {"a": "changed", "b": "changed", "c": "new"}
+        on = {**first, "messages": [*first["messages"], user("on", "u2")]}
+        second, _ = await server.post(on)
+        self.assertEqual(here.files, {"a": "mine", "b": "changed", "c": "new"})
+        self.assertEqual(stand_of(second), here.now())
+        self.assertIn("b (modified)", server.model.requests[-1][-1]["content"])
+        again, _ = await server.post(on)  # the answer was lost
+        self.assertEqual(stand_of(again), here.now())
+        self.assertEqual(here.files, {"a": "mine", "b": "changed", "c": "new"})
+        start = {**second, "messages": [user("other", "u3")]}
+        await server.post(start)
+        self.assertEqual(here.files, here.real, "the layer is empty again")
+
+    async def test_an_overlay_that_cannot_be_filled_ends_the_run(self) -> None:
+        server = self.server([call("look")], notes="overlay")
+        server.workspaces.refuse = {"refresh": WorkspaceError("too_large", "2 GB of files")}
+        document: Any = {"id": "s", "messages": [user("go")], "workspace": {"folder": "notes"}}
+        session, found = await server.post(document)
+        self.assertEqual((found[-1]["type"], found[-1]["code"]), ("RUN_ERROR", "workspace_failed"))
+        self.assertIn("2 GB", found[-1]["message"])
+        self.assertEqual(server.counts, {})
+
+    async def test_what_blocks_a_restore_is_said_and_kept(self) -> None:
+        server, _, second = await self.two_turns()
+        here = server.workspace()
+        here.blocked = {"ignored": "1"}
+        server.model.script = turns()
+        done, _ = await server.post(self.back(second, 4, "else"))
+        self.assertEqual(done["status"], "completed")
+        self.assertEqual(done["workspace"]["restored"]["blocked"], ["ignored"])
+        self.assertEqual(stand_of(done), here.tree)
+        self.assertEqual(server.workspaces.log.count("restore"), 1)
 
     async def test_uploaded_is_not_believed(self) -> None:
         _, _, second = await self.two_turns()
@@ -583,7 +632,8 @@ class CutEverywhere(Case):
         for end in [*ends, *reversed(ends)]:
             if session["messages"][end : end + 1] and session["messages"][end]["role"] == "tool":
                 continue  # in the middle of the results of one message
-            cut = {**session, "messages": [*session["messages"][:end], user("back", f"u{end}")]}
+            back = [*session["messages"][:end], user("back", f"u{end}")]
+            cut: Any = {**session, "messages": back}
             await server.post(cut)
             self.assertEqual(here.files, then[stand_of(cut) or ""])
 
