@@ -27,7 +27,6 @@ from .call_decisions import MAYBE_EXECUTED, unanswered_calls, with_args
 from .decide import takes_time
 from .run_records import RecordWriter
 from .run_workspace import RecordGroup, RunWorkspace
-from .workspace_steps import is_lost
 
 SecondsLeft = Callable[[], float | None]  # seconds that the run has left; None without a limit
 UNCONFIRMED = "announcement_unconfirmed"  # a code of `run.warnings`
@@ -181,13 +180,7 @@ class CallRunner:
             is_error=job.is_error,
             result=result,
         )
-        yield await self._files.record_lost(event) if self._may_have_written(job.call) else event
-
-    def _may_have_written(self, call: ToolCall) -> bool:
-        """Return whether a call without a result may have changed files."""
-        if not self._files.state.recorded or not is_lost(self._session, call["id"]):
-            return False
-        return self._toolbox.verdict(self._session, call).file_access == "write"
+        yield await self._files.record_lost(event, self._toolbox, job.call)
 
     async def _execute(
         self, jobs: Iterable[Execute], seconds_left: SecondsLeft
@@ -242,12 +235,8 @@ class CallRunner:
                     )
                     fingerprint = str(job.entry.get("fingerprint", ""))
                     name = job.call["function"]["name"]
-                    writes = job.file_access == "write" and self._files.state.recorded
-                    batch.begin(
-                        *(key, name, fingerprint, work),
-                        lasting=not job.repeatable,
-                        aftermath=recordings.join(job.call["id"]) if writes else None,
-                    )
+                    record, lasting = recordings.join(job), not job.repeatable
+                    batch.begin(key, name, fingerprint, work, lasting=lasting, aftermath=record)
                 if batch.running_count:
                     for event in await batch.next():
                         yield event

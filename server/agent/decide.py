@@ -24,8 +24,8 @@ from ..context.compact import Compaction, room_for
 from ..json_types import Interrupt, Json, Message, Session, ToolCall
 from ..session import outcome as output
 from ..session import prompts
-from ..session.accept import ANSWERS
 from ..session.agent_definition import wants_finish
+from ..session.answers import ANSWERS
 from ..session.call_actions import Ask, Execute, Job, Reply, Toolbox, Wait, is_unattended
 from ..session.limits import cap_limits
 from ..session.modes import (
@@ -39,7 +39,8 @@ from ..session.modes import (
     turn_answers,
 )
 from ..session.plan import failed_task
-from ..session.prompts import SUM_UP, outside_changes, progress
+from ..session.prompts import SUM_UP, progress
+from ..session.workspace_run import outside_changes
 from .call_decisions import (
     FORGOTTEN,
     LOST,

@@ -40,23 +40,13 @@ from ..telemetry.metrics import Metrics, Row
 from ..tools.execution_claims import Claims, Locks
 from ..tools.running_calls import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
-from ..workspace.errors import WorkspaceError
 from .call_runner import CallRunner, ClaimError
-from .decide import (
-    CallModel,
-    Compact,
-    Fail,
-    NameSession,
-    RunTools,
-    Step,
-    Stop,
-    next_step,
-)
+from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
 from .hooks import HookError, Hooks, RunHooks
 from .observer import RunObserver
 from .run_records import RecordWriter, RunRecords, StopSignals
-from .run_workspace import RUN_CODES, RunWorkspace, Workspace, Workspaces
+from .run_workspace import RunWorkspace, Workspace, Workspaces, workspace_of
 from .side_calls import SideCalls
 from .workspace_steps import AlignWorkspace
 
@@ -185,32 +175,12 @@ class BaseAgent:
         own = session.get("config", {}).get("llm_api", {}).get("provider")
         default = self.defaults["config"]["llm_api"]["provider"]
         model = self.models.resolve(agent_definition.provider(agent, own, default), owner)
-        session_id = accepted.opening[0]["threadId"]
-        workspace = self._workspace_of(session, session_id, owner, accepted.opening)
+        workspace = workspace_of(session, self.workspaces, owner, accepted.opening)
         run = Run(self, session, model, accepted.opening, key, owner, size, workspace)
         self._register(run)
         run.catch_up(resumed)
         logger.info("run %s of session %s for %s", run.id, run.session_key[1], key or "-")
         return run
-
-    def _workspace_of(
-        self, session: Session, session_id: str, owner: str, opening: list[Event]
-    ) -> Workspace | None:
-        """Return the workspace of a session, None if there are none here. Raises Problem.
-
-        Adds the mode of its folder to the opening events, if the session has another one.
-        """
-        about = session.get("workspace", {})
-        folder = about.get("folder")
-        if self.workspaces is None:
-            if folder is not None:
-                at = [{"pointer": "/workspace/folder", "detail": "this server has no folders"}]
-                raise Problem("folder_unknown", "This server has no folders.", errors=at)
-            return None
-        workspace = self.workspaces.get(owner, session_id, folder)
-        if folder is not None and about.get("mode") != workspace.mode:
-            opening.append(state_delta(put("workspace", "mode", value=workspace.mode)))
-        return workspace
 
     def _register(self, run: Run) -> None:
         """Register the only run of its session. Raises Problem if this host has another one."""
@@ -319,7 +289,7 @@ class Run:
         self._agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session)
         self._record = agent.records.writer(self.session_key)
-        self._files = RunWorkspace(session, workspace)
+        self._files = RunWorkspace(session, workspace, self._error)
         self._call_runner = CallRunner(
             *(session, agent.toolbox, agent.executions, agent.clock, agent.ids),
             owner=owner,
@@ -474,7 +444,7 @@ class Run:
                 case Compact(compaction):
                     source = self._side_calls.compact(compaction)
                 case AlignWorkspace() as alignment:
-                    source = self._align_workspace(alignment)
+                    source = self._files.align(alignment)
                 case NameSession():
                     source = self._side_calls.name_session()
                 case Fail(code, message):
@@ -510,18 +480,6 @@ class Run:
             begun=self._call_runner.has_begun,
             files=self._files.state,
         )
-
-    async def _align_workspace(self, step: AlignWorkspace) -> AsyncGenerator[Event, None]:
-        try:
-            async with aclosing(self._files.align(step)) as source:
-                async for event in source:
-                    yield event
-        except WorkspaceError as error:
-            for event in self._close_step():
-                yield event
-            code = RUN_CODES.get(error.code, "workspace_failed")
-            text = f"The files of the session cannot be used: {error.detail}"
-            yield self._error(events.run_error(text, code))
 
     # -- the model --------------------------------------------------------------------------------
 

@@ -8,20 +8,24 @@ has says which files it left. Calls that run side by side are recorded once, aft
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ..json_types import Change, Event, Json, RunWarning, Session, ToolResult
-from ..session.events import drop, put, state_delta
+from ..errors import refuse
+from ..json_types import Change, Event, Json, RunWarning, Session, ToolCall, ToolResult
+from ..schema.field_types import Misfit
+from ..session.call_actions import Execute, Toolbox
+from ..session.events import drop, put, run_error, state_delta
 from ..session.workspace_stand import stand_of
 from ..telemetry import log
 from ..tools.result import with_files
 from ..workspace.errors import WorkspaceError
-from .workspace_steps import NO_WORKSPACE, AlignWorkspace, WorkspaceState, lost_calls
+from .workspace_steps import NO_WORKSPACE, AlignWorkspace, WorkspaceState, is_lost, lost_calls
 
 MOST_CHANGES = 100  # files named in a document
 MOST_MISSING = 1_000  # objects named in an interrupt
+NO_FOLDERS = "this server has no folders"
 UNRECORDED = "workspace_unrecorded"  # a code of `run.warnings`
 # Codes with which a restore fails -> the code of RUN_ERROR; any other is `workspace_failed`.
 RUN_CODES = {"busy": "workspace_busy", "disk_full": "disk_full"}
@@ -48,14 +52,40 @@ class Workspaces(Protocol):
         ...
 
 
-class RunWorkspace:
-    """The workspace of one run; `workspace` is None if nothing is recorded here.
+def workspace_of(
+    session: Session, workspaces: Workspaces | None, owner: str, opening: list[Event]
+) -> Workspace | None:
+    """Return the workspace of a session, None if there are none here. Raises Problem.
 
-    state   what is known of it
+    Adds the mode of its folder to the opening events, if the session has another one.
+    """
+    about = session.get("workspace", {})
+    folder = about.get("folder")
+    if workspaces is None:
+        if folder is not None:
+            refuse("folder_unknown", [Misfit(("workspace", "folder"), NO_FOLDERS).error()])
+        return None
+    workspace = workspaces.get(owner, opening[0]["threadId"], folder)
+    if folder is not None and about.get("mode") != workspace.mode:
+        opening.append(state_delta(put("workspace", "mode", value=workspace.mode)))
+    return workspace
+
+
+class RunWorkspace:
+    """The workspace of one run.
+
+    workspace   None if nothing is recorded here
+    error       makes a RUN_ERROR complete
+    state       what is known of the workspace
     """
 
-    def __init__(self, session: Session, workspace: Workspace | None) -> None:
-        self._session, self._workspace = session, workspace
+    def __init__(
+        self,
+        session: Session,
+        workspace: Workspace | None,
+        error: Callable[[Event], Event] = lambda event: event,
+    ) -> None:
+        self._session, self._workspace, self._error = session, workspace, error
         recorded = workspace is not None and workspace.is_recorded
         self.state = NO_WORKSPACE
         if workspace is not None and recorded:
@@ -71,8 +101,8 @@ class RunWorkspace:
     async def align(self, step: AlignWorkspace) -> AsyncGenerator[Event, None]:
         """Do a step, and yield what it changes in the document.
 
-        Raises WorkspaceError if files could not be restored, or an overlay not be filled. Where
-        they only cannot be recorded, the run goes on with a warning.
+        Yields RUN_ERROR if files cannot be restored, or an overlay not be filled. Where they only
+        cannot be recorded, the run goes on with a warning.
         """
         try:
             match step.action:
@@ -94,7 +124,9 @@ class RunWorkspace:
                 found = await self._request("missing", tree=step.tree, most=MOST_MISSING)
                 self.state = replace(self.state, missing=found)
             elif step.action == "restore" or self.state.mode == "overlay":
-                raise
+                code = RUN_CODES.get(error.code, "workspace_failed")
+                text = f"The files of the session cannot be used: {error.detail}"
+                yield self._error(run_error(text, code))
             else:
                 self.state = replace(self.state, problem=error.detail)
                 if step.tree:
@@ -187,11 +219,17 @@ class RunWorkspace:
 
     # -- after a call -----------------------------------------------------------------------------
 
-    async def record_lost(self, result: Event) -> Event:
-        """Return the result that a call got in place of its own, with the files it changed."""
-        if not self.state.known or self.state.problem or stand_of(self._session) is None:
+    async def record_lost(self, result: Event, toolbox: Toolbox, call: ToolCall) -> Event:
+        """Return the result that a call got in place of its own, with the files it changed.
+
+        Without a change for a call that has not begun or cannot have changed any.
+        """
+        if not self.state.known or self.state.problem or not is_lost(self._session, call["id"]):
             return result
-        return with_files(result, await self.record(result["toolCallId"], lost=True))
+        writes = toolbox.verdict(self._session, call).file_access == "write"
+        if not writes or stand_of(self._session) is None:
+            return result
+        return with_files(result, await self.record(call["id"], lost=True))
 
     async def record(self, call_id: str, *, lost: bool = False) -> ToolResult:
         """Record the files after a call; return the members of its result that say so.
@@ -255,10 +293,12 @@ class RecordGroup:
         self._ended: list[asyncio.Future[ToolResult]] = []
         self._tasks: set[asyncio.Task[None]] = set()  # the loop itself keeps no reference
 
-    def join(self, call_id: str) -> Recording:
-        """Add a call that begins now."""
-        self._running.add(call_id)
-        return Recording(self, call_id)
+    def join(self, job: Execute) -> CallRecord | None:
+        """Add a call that begins now; None if nothing is recorded after it."""
+        if job.file_access != "write" or not self._workspace.state.recorded:
+            return None
+        self._running.add(job.call["id"])
+        return CallRecord(self, job.call["id"])
 
     async def end(self, call_id: str) -> ToolResult:
         """Wait until no other call of the group runs, and return what was recorded then."""
@@ -294,8 +334,8 @@ class RecordGroup:
                 each.set_result(found)
 
 
-class Recording:
-    """The record of the files after one call (`Aftermath` of tools/running_calls.py)."""
+class CallRecord:
+    """The record of the files after one call (`Aftermath` of tools/aftermath.py)."""
 
     def __init__(self, group: RecordGroup, call_id: str) -> None:
         self._group, self._call_id = group, call_id

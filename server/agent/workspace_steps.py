@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..json_types import Interrupt, Json, Session
-from ..session.accept import ANSWERS
+from ..session.answers import ANSWERS
 from ..session.call_actions import Execute, Job, Recover, Reply, is_unattended
 from ..session.workspace_stand import stand_of
 from .call_decisions import MAYBE_EXECUTED, unanswered_calls

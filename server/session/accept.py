@@ -31,11 +31,10 @@ from ..json_types import (
 from ..schema.field_types import Misfit
 from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT, pointer
-from . import agent_definition, content_blocks, prompts, snapshot
+from . import agent_definition, content_blocks, prompts, snapshot, workspace_run
+from .answers import ANSWERS, OF_FILES
 from .events import drop, messages_filled, put, run_started, state_delta
-from .limits import MOST
-from .schema import MAX_ERRORS, MAX_PATTERN, ROLE_ALIASES, VERSION, role_of, shape_misfits
-from .workspace_stand import first_tree
+from .schema import MAX_ERRORS, ROLE_ALIASES, VERSION, role_of, shape_misfits
 
 # -- client tools ---------------------------------------------------------------------------------
 # Check the tools that a session declares for its client. Pure.
@@ -68,82 +67,11 @@ def tool_misfits(tools: list[ClientTool], schemas: Schemas | None = None) -> Ite
             yield Misfit((index, "parameters"), str(error))
 
 
-# -- interrupt answers ----------------------------------------------------------------------------
-# JSON Schemas of the answers to interrupts, one for each reason.
-#
-# An interrupt carries the schema (`response_schema`), and `accept` checks the answer with the same
-# one. `input_required` carries a schema of its own. Pure.
-
-_text = {"type": "string"}
-ANSWERS: dict[str, Json] = {
-    "tool_call": {
-        "type": "object",
-        "properties": {
-            "approved": {"type": "boolean"},
-            "edited_args": {"type": "object"},
-            "remember": {"enum": ["once", "session"]},
-            "match": {
-                "type": "object",
-                "additionalProperties": {"type": "string", "maxLength": MAX_PATTERN},
-                "maxProperties": MOST["grants/*/match"],
-            },
-            "policy": {
-                "type": "object",
-                "properties": {
-                    "network": {"enum": ["off", "proxy"]},
-                    "hosts": {"type": "array", "items": _text},
-                },
-                "additionalProperties": False,
-            },
-            "reason": _text,
-        },
-        "required": ["approved"],
-    },
-    "client_tool": {
-        "type": "object",
-        "properties": {"content": {}, "is_error": {"type": "boolean"}},
-        "required": ["content"],
-    },
-    "indeterminate": {
-        "type": "object",
-        "properties": {"action": {"enum": ["retry", "skip", "result"]}, "content": _text},
-        "required": ["action"],
-    },
-    "limit": {
-        "type": "object",
-        "properties": {
-            "continue": {"type": "boolean"},
-            "extend": {
-                "type": "object",
-                "additionalProperties": {"type": "number", "exclusiveMinimum": 0},
-            },
-        },
-        "required": ["continue"],
-    },
-    "model_error": {
-        "type": "object",
-        "properties": {"retry": {"type": "boolean"}},
-        "required": ["retry"],
-    },
-    "workspace_restore": {
-        "type": "object",
-        "properties": {"action": {"enum": ["restore", "keep"]}},
-        "required": ["action"],
-    },
-    "workspace_missing": {
-        "type": "object",
-        "properties": {"action": {"enum": ["uploaded", "go_on"]}},
-        "required": ["action"],
-    },
-}
-
-
 # -- accept ---------------------------------------------------------------------------------------
 
 
 _FILE = re.compile(r'<file name="([^"\n]*)">\n')  # a text file as the web page sends it
 TITLE_LENGTH = 30  # characters
-OF_FILES = ("workspace_restore", "workspace_missing")
 RUN_LEVEL = ("limit", "model_error", *OF_FILES)  # interrupts of the run, not of one call
 COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven")
 SPENT = {  # limit -> its counter, and the counter's units in one of the limit
@@ -242,10 +170,10 @@ def opening_events(
         *_ledger(session),
         *_open_interrupts(session),
         *_compactions(session),
-        *_workspace(session),
+        *workspace_run.opening_changes(session),
     ]
     run = _run(session, user, run_id, now_ms)
-    if decision := _decision_on_files(session, user):
+    if decision := workspace_run.decision_on_files(session, user):
         run["files"] = decision
     if host:
         run["host"] = host
@@ -440,34 +368,6 @@ def _compactions(session: Session) -> Iterator[Change]:
         yield put("context", "events", value=kept)
 
 
-def _workspace(session: Session) -> Iterator[Change]:
-    """Drop what the run before said of the files; fill in the first tree, if its event was lost."""
-    workspace = session.get("workspace", {})
-    for name in ("changed_outside", "changed_outside_count", "restored"):
-        if name in workspace:
-            yield drop("workspace", name)
-    if "start" not in workspace and (tree := first_tree(session)) is not None:
-        if "workspace" in session:
-            yield put("workspace", "start", value=tree)
-        else:
-            yield put("workspace", value={"start": tree})
-
-
-def _decision_on_files(session: Session, user: str) -> Json | None:
-    """Return {action, start, goal} of the answer to an interrupt about files, None without one.
-
-    It holds until the next user message, and for the trees that the interrupt was about.
-    """
-    for interrupt in session.get("interrupts", ()):
-        answer = interrupt.get("answer")
-        if interrupt["reason"] in OF_FILES and answer and answer["status"] == "resolved":
-            trees = {name: interrupt.get(name, "") for name in ("start", "goal")}
-            return {"action": answer["payload"]["action"], **trees}
-    before = session.get("run", {})
-    kept = before.get("files") if before.get("message") == user else None
-    return kept if isinstance(kept, dict) else None
-
-
 def _last_user(session: Session, filled: Patch) -> str:
     messages = session.get("messages") or []
     for index in range(len(messages) - 1, -1, -1):
@@ -498,7 +398,7 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> RunInfo:
         if answer is None or interrupt["reason"] not in RUN_LEVEL:
             continue
         payload = answer["payload"] if answer["status"] == "resolved" else {}
-        if interrupt["reason"] in OF_FILES:  # see `_decision_on_files`
+        if interrupt["reason"] in OF_FILES:  # see workspace_run.py
             continue
         if interrupt["reason"] == "model_error":
             if payload.get("retry") is not True:

@@ -107,7 +107,6 @@ FACTS = ("character", "output_schema", "date", *_OPTIONAL_FACTS)
 UNKNOWN_SECTION, UNKNOWN_PLACEHOLDER = "prompt_section_unknown", "prompt_placeholder_unknown"
 UNREADABLE_CALL = "prompt_call_unreadable"
 
-NAMED_FILES = 30  # of those that others changed
 MOST_NAMED, MAX_NAME = 20, 100  # placeholders in a remark, characters of a name in it
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_]+)\}(?!\})")
@@ -256,17 +255,6 @@ def with_reminders(session: Session, messages: list[Message], note: str = "") ->
     elif seen and seen[-1]["role"] == "assistant":
         seen.append(_note(_behind(session, seen[-1])))
     return seen
-
-
-def outside_changes(session: Session) -> str:
-    """Return a note about files that others changed since the session's last run, "" if none."""
-    workspace = session.get("workspace", {})
-    if not (files := workspace.get("changed_outside")):
-        return ""
-    named = [f"{file.get('path')} ({file.get('change')})" for file in files[:NAMED_FILES]]
-    more = workspace.get("changed_outside_count", len(files)) - len(named)
-    rest = f", and {more} more" if more > 0 else ""
-    return f"Since your last turn others changed files here: {dumps(named)}{rest}."
 
 
 def progress(session: Session, limits: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ from ..json_types import (
 )
 from ..strict_json import LARGEST_COUNT, canonical, pointer
 from . import events
-from .accept import ANSWERS
+from .answers import ANSWERS
 from .events import messages_filled, put, state_delta
 from .fold import Folder
 from .schema import ROLE_ALIASES

@@ -14,12 +14,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Protocol
 
 from ..json_types import Event
 from ..session import events
 from ..session.limits import LimitCeilings
 from ..strict_json import dumps
+from .aftermath import Aftermath, complete
 from .execution_claims import Claims, Locks
 
 SessionKey = tuple[str, str]  # owner, session id
@@ -32,18 +32,6 @@ KEPT_OUTPUT = 50_000  # characters of live output kept for a client that comes b
 TOLD_OUTPUT = 4_000  # characters of it in the result of a stopped call
 
 LIVE = ("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")  # live output; not part of the result
-
-
-class Aftermath(Protocol):
-    """What is done after a call has ended, and before its result is kept or told."""
-
-    async def complete(self, result: Event) -> Event:
-        """Return the TOOL_CALL_RESULT with what was found out after the call."""
-        ...
-
-    def abandon(self) -> None:
-        """Clean up after a call, which may have ended without a result."""
-        ...
 
 
 @dataclass(eq=False)
@@ -232,27 +220,11 @@ class Executions:
                 raise
             results = results or [_stop_result(execution)]
         for result in results:
-            result = await self._completed(execution.aftermath, result)
+            if execution.aftermath is not None:
+                result = await complete(execution.aftermath, result, lambda: self.stopping)
             self._keep(execution, result)
             execution.tell(result)
         execution.tell(None)  # not in `_end`, which is one turn of the loop later
-
-    async def _completed(self, aftermath: Aftermath | None, result: Event) -> Event:
-        """Return a complete result. Not cut by cancelling, unless the server stops.
-
-        The call has ended, and what it did must not be forgotten.
-        """
-        if aftermath is None:
-            return result
-        task = asyncio.ensure_future(aftermath.complete(result))
-        while not task.done():
-            try:
-                await asyncio.shield(task)
-            except asyncio.CancelledError:
-                if self.stopping:
-                    task.cancel()
-                    raise
-        return task.result()
 
     def _keep(self, execution: Execution, result: Event) -> None:
         execution.result = result

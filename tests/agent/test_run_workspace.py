@@ -314,6 +314,7 @@ class Followed(Case):
         self.assertEqual(stand_of(again), here.now())
         self.assertEqual(here.files, {"a": "mine", "b": "changed", "c": "new"})
         start = {**second, "messages": [user("other", "u3")]}
+        server.model.script = turns()
         await server.post(start)
         self.assertEqual(here.files, here.real, "the layer is empty again")
 
