@@ -289,7 +289,7 @@ class Run:
         self._agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session)
         self._record = agent.records.writer(self.session_key)
-        self._files = RunWorkspace(session, workspace, self._error)
+        self._files = RunWorkspace(session, workspace)
         self._call_runner = CallRunner(
             *(session, agent.toolbox, agent.executions, agent.clock, agent.ids),
             owner=owner,
@@ -444,7 +444,7 @@ class Run:
                 case Compact(compaction):
                     source = self._side_calls.compact(compaction)
                 case AlignWorkspace() as alignment:
-                    source = self._files.align(alignment)
+                    source = self._align_workspace(alignment)
                 case NameSession():
                     source = self._side_calls.name_session()
                 case Fail(code, message):
@@ -480,6 +480,11 @@ class Run:
             begun=self._call_runner.has_begun,
             files=self._files.state,
         )
+
+    async def _align_workspace(self, step: AlignWorkspace) -> AsyncGenerator[Event, None]:
+        async with aclosing(self._files.align(step)) as source:
+            async for event in source:
+                yield self._error(event) if event["type"] == "RUN_ERROR" else event
 
     # -- the model --------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ has says which files it left. Calls that run side by side are recorded once, aft
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -75,17 +75,11 @@ class RunWorkspace:
     """The workspace of one run.
 
     workspace   None if nothing is recorded here
-    error       makes a RUN_ERROR complete
     state       what is known of the workspace
     """
 
-    def __init__(
-        self,
-        session: Session,
-        workspace: Workspace | None,
-        error: Callable[[Event], Event] = lambda event: event,
-    ) -> None:
-        self._session, self._workspace, self._error = session, workspace, error
+    def __init__(self, session: Session, workspace: Workspace | None) -> None:
+        self._session, self._workspace = session, workspace
         recorded = workspace is not None and workspace.is_recorded
         self.state = NO_WORKSPACE
         if workspace is not None and recorded:
@@ -126,7 +120,7 @@ class RunWorkspace:
             elif step.action == "restore" or self.state.mode == "overlay":
                 code = RUN_CODES.get(error.code, "workspace_failed")
                 text = f"The files of the session cannot be used: {error.detail}"
-                yield self._error(run_error(text, code))
+                yield run_error(text, code)
             else:
                 self.state = replace(self.state, problem=error.detail)
                 if step.tree:
