@@ -38,6 +38,7 @@ from .policy import (
     SCRATCH_MB,
     SESSION,
     SETTINGS,
+    STATE,
     SYSTEM,
     WORKSPACE,
     SandboxPolicy,
@@ -247,7 +248,7 @@ def locate_folders(request: dict[str, Any], tier: str) -> None:
         mount["here"] = mount["at"] if tier == "A" else mount["path"]
     found = {mount["at"]: mount["here"] for mount in request["mounts"]}
     request["folder"] = found[WORKSPACE]
-    request["home"] = found.get(SESSION, found[WORKSPACE])
+    request["home"] = found.get(SESSION) or found.get(STATE) or found[WORKSPACE]
 
 
 def limited_folders(request: dict[str, Any]) -> list[supervisor.Disk]:

@@ -91,7 +91,7 @@ class ToolRunner:
         for name in (WORKSPACES, STATES, STORE):
             (home / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._remove_stale()
-        staged = self.places.staged
+        staged = self.places.roots
         if proof is None:
             self.pool, self.sandbox = await prove(home, options, most, self._attempt, staged)
         else:
@@ -194,7 +194,7 @@ class ToolRunner:
 
     @contextmanager
     def _own_folder(self) -> Iterator[str]:
-        """Yield the path of a folder for the server's own call, and remove the folder afterwards."""
+        """Yield the path of a folder for a call of the server itself, and remove it afterwards."""
         folder = self.workspaces / f"{OWN}{secrets.token_hex(16)}"
         try:
             yield str(folder)

@@ -74,7 +74,7 @@ class Places:
         self.workspaces = self.home / WORKSPACES
 
     @property
-    def staged(self) -> tuple[str, ...]:
+    def roots(self) -> tuple[str, ...]:
         """Return the folders that hold everything that a call may get."""
         own = (str(self.home / name) for name in (WORKSPACES, STATES, STORE))
         return (*own, *self.folders.paths)
