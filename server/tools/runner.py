@@ -15,7 +15,7 @@ import platform
 import secrets
 import shutil
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
 from importlib.util import decode_source
@@ -32,9 +32,12 @@ from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
 from ..sandbox.python_packages import Package, closed_folder
-from ..sandbox.worker_pool import WorkerPool
+from ..sandbox.warm_pools import WarmPools
+from ..sandbox.worker_pool import WAITING, WorkerPool
+from ..workspace.errors import WorkspaceError
 from ..workspace.folders import Folders
 from ..workspace.places import STATES, STORE, WORKSPACES, Places, identities, make_folders
+from ..workspace.shared_lock import share_lock
 
 __all__ = ["Job", "Outcome", "ToolRunner"]
 
@@ -72,6 +75,7 @@ class ToolRunner:
     ) -> None:
         self._processes = KeptProcesses(most, idle_s)
         self._pools: list[WorkerPool] = []  # of the owner's packages
+        self._warm = WarmPools()
         self.places = Places(home, folders)
         self.workspaces = self.places.workspaces
         self.pool = pool
@@ -102,6 +106,9 @@ class ToolRunner:
             tuple(options.get("ports", ())),
         )
         self.addable = options.get("hosts_on_approval", []) if self.sandbox["tier"] == "A" else []
+        self._warm.open(options["idle_s"])
+        if self.pool is not None and proof is None:
+            self._warm.touch(self.pool)
         await self._try_folders()
 
     def _remove_stale(self) -> None:
@@ -116,9 +123,23 @@ class ToolRunner:
 
         Running calls end with their generators.
         """
+        self._warm.close()
         self._processes.close()
         for pool in (*self._pools, *([self.pool] if self.pool else ())):
             pool.close()
+
+    def prepare(self, packages: Iterable[Package | None]) -> None:
+        """Have a worker wait for a call: tools of these packages, None for all others, are offered.
+
+        May be called in any thread.
+        """
+        if self.pool is not None:
+            pools = (package.pool if package else self.pool for package in packages)
+            self._warm.offer(filter(None, pools))
+
+    def release_workers(self) -> None:
+        """End the processes that wait for a call, until one is needed or a tool is offered."""
+        self._warm.release()
 
     async def admit(self, package: Package) -> str:
         """Create and prove the sandbox for calls of a package.
@@ -147,6 +168,7 @@ class ToolRunner:
             return f"its sandbox: {wrong}"
         package.pool = pool
         self._pools.append(pool)
+        self._warm.touch(pool)
         return ""
 
     async def _attempt(
@@ -162,7 +184,7 @@ class ToolRunner:
             if runner.run_as:  # so that only the sandbox can keep the tool from writing
                 os.chown(file, runner.run_as, runner.run_as)
             facts = {**facts, "kept": FOLDER if runner.tier == "A" else kept, "tier": runner.tier}
-            job = Job(where, {"facts": facts}, "", CANARY_LIMITS, reach=NetworkPolicy(network))
+            job = Job(where, {"facts": facts}, None, CANARY_LIMITS, reach=NetworkPolicy(network))
             return dict(await runner.canary(job, mounts))
 
     async def _try_folders(self) -> None:
@@ -179,7 +201,7 @@ class ToolRunner:
                     Mount(WORKSPACE, str(folder.path), writable),
                     Mount(SESSION, own, own=True),
                 )
-                job = Job(where, {"mode": folder.mode}, "", CANARY_LIMITS)
+                job = Job(where, {"mode": folder.mode}, None, CANARY_LIMITS)
                 try:
                     reason = str(await self.canary(job, mounts))
                 except OSError as error:
@@ -218,13 +240,7 @@ class ToolRunner:
     async def run(self, job: Job) -> AsyncGenerator[str | Outcome, None]:
         """Yield live output as it comes, then one Outcome. Errors of the tool raise nothing."""
         if job.session_id is not None:
-            try:
-                mounts = self.places.find(job.owner, job.session_id, job.folder).for_tools()
-            except Problem as problem:
-                said = {"type": problem.code, "message": problem.detail}
-                yield Outcome("error", error=said, tier=self.sandbox["tier"])
-                return
-            async with aclosing(self._run(job, mounts)) as items:
+            async with aclosing(self._run_in_workspace(job, job.session_id)) as items:
                 async for item in items:
                     yield item
             return
@@ -233,6 +249,31 @@ class ToolRunner:
             async with aclosing(self._run(job, mounts)) as items:
                 async for item in items:
                     yield item
+
+    async def _run_in_workspace(
+        self, job: Job, session_id: str
+    ) -> AsyncGenerator[str | Outcome, None]:
+        """Run a call in the workspace of its session, which nobody restores meanwhile."""
+        try:
+            place = self.places.find(job.owner, session_id, job.folder)
+            make_folders(place.for_operations(), self.run_as)
+            async with (
+                share_lock(place, self.run_as),
+                aclosing(self._run(job, place.for_tools())) as items,
+            ):
+                async for item in items:
+                    yield item
+        except Problem as problem:
+            yield self._failure(problem.code, problem.detail)
+        except WorkspaceError as error:
+            yield self._failure(error.code, error.detail)
+        except OSError as error:
+            yield self._failure("error", f"the tool could not be started: {error.strerror}")
+
+    def _failure(self, kind: str, message: str) -> Outcome:
+        """Return the outcome of a call that was not begun."""
+        error = {"type": kind, "message": message}
+        return Outcome("error", error=error, tier=self.sandbox["tier"])
 
     async def _run(
         self, job: Job, mounts: tuple[Mount, ...]
@@ -253,8 +294,7 @@ class ToolRunner:
                 process = await self.start(job, mounts, source)
             except (OSError, SyntaxError, UnicodeDecodeError) as error:
                 why = error.strerror if isinstance(error, OSError) else error
-                said = {"type": "error", "message": f"the tool could not be started: {why}"}
-                yield Outcome("error", error=said, tier=self.sandbox["tier"])
+                yield self._failure("error", f"the tool could not be started: {why}")
                 return
             call = ProcessCall(job, process)
             try:
@@ -263,8 +303,8 @@ class ToolRunner:
                 outcome = await call.outcome()
             finally:
                 process.kill()
-                if pool is not None:
-                    pool.refill()
+                if pool is not None and job.session_id is not None:
+                    self._warm.touch(pool, WAITING)
             if process.began or not once_more:
                 yield outcome
                 return
@@ -313,5 +353,6 @@ class ToolRunner:
                 raise OSError(0, "its package has no sandbox")
             pool = job.package.pool
         reach = job.reach or self.reach
-        worker = pool.take(reach.network)
-        return SandboxedProcess(job, mounts, source, worker, pool.policy.tier, reach)
+        process = SandboxedProcess(job, mounts, source, pool, reach)
+        self._warm.touch(pool)
+        return process

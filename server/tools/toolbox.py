@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..agents.registry import AgentFolders
 from ..config import Config
@@ -23,6 +23,7 @@ from ..errors import Problem
 from ..http.client import Client
 from ..json_types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
 from ..sandbox.policy import TIERS
+from ..sandbox.python_packages import Package
 from ..schema.compile import inline
 from ..schema.validate import Validator, cached_validator
 from ..session import agent_definition, events
@@ -49,6 +50,7 @@ from .base import (
 from .catalog import Catalog, Entry
 from .decorators import ToolError
 from .file_download import Piece, read_piece
+from .function_tools import ChildTool
 from .mcp.servers import McpServers
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, text_for_model
@@ -78,6 +80,13 @@ class SessionReading:
     def page(self) -> dict[str, Tool]:
         """Return the tools of the page by name, without those named like a server tool."""
         return client_tools.tools(self.session, self._names)
+
+
+class Offer(NamedTuple):
+    """The declarations of server tools. `packages`: whose code they run, None for other code."""
+
+    declarations: list[Constant]
+    packages: tuple[Package | None, ...]
 
 
 class CallJudge:
@@ -137,7 +146,7 @@ class Toolbox:
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
         self._catalog = Catalog(self._runner, agents, client, allowed)
-        self._offers: dict[bytes, list[Constant]] = {}
+        self._offers: dict[bytes, Offer] = {}
         self.problems = self._catalog.problems  # load errors, for the owner
 
     @property
@@ -155,6 +164,10 @@ class Toolbox:
         self.host = "" if self._withheld else self._runner.host
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._offers.clear()
+
+    def release_workers(self) -> None:
+        """End the processes that wait for a call, until one is needed or a tool is offered."""
+        self._runner.release_workers()
 
     async def close(self) -> None:
         """End every process that waits for a call."""
@@ -242,7 +255,7 @@ class Toolbox:
     # -- what the model and the client are told ---------------------------------------------------
 
     def declarations(self, session: Session, reading: SessionReading | None = None) -> list[Json]:
-        """Return the declarations for the model, in a fixed order.
+        """Return the declarations for the model, in a fixed order, and prepare for calls.
 
         Providers cache a prompt's prefix, so the order matters. Tools that are denied, cannot run
         or keep failing are left out. `tool_detail` is included only if the session has brief
@@ -250,14 +263,13 @@ class Toolbox:
         """
         reading = reading or self.reading(session)
         left_out = self._hidden_tools(session, reading)
+        of_server = self._server_offer(reading, left_out)
+        self._runner.prepare(of_server.packages)
         page_tools = reading.page.values()
-        return [
-            *self._server_declarations(reading, left_out),
-            *self._declarations_of(page_tools, reading, left_out),
-        ]
+        return [*of_server.declarations, *self._declarations_of(page_tools, reading, left_out)]
 
-    def _server_declarations(self, reading: SessionReading, left_out: set[str]) -> list[Constant]:
-        """Return the declarations of server tools, cached by the settings that they depend on."""
+    def _server_offer(self, reading: SessionReading, left_out: set[str]) -> Offer:
+        """Return the offer of server tools, cached by the settings that it depends on."""
         session, config = reading.session, reading.session["config"]
         settings = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
         named = self._named(session)
@@ -267,7 +279,11 @@ class Toolbox:
             there = [*self._tools.values(), *named.values()]
             entries = [_as_declared(entry, session) for entry in there]
             usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
-            found = self._declarations_of(usable, reading, left_out)
+            told = self._declarations_of(usable, reading, left_out)
+            names = {each["function"]["name"] for each in told}
+            offered = [tool for tool in usable if tool.name in names]
+            packages = [tool.package for tool in offered if isinstance(tool, ChildTool)]
+            found = Offer(told, tuple(dict.fromkeys(packages)))
             if len(self._offers) >= MOST_OFFERS:
                 self._offers.clear()
             self._offers[key] = found

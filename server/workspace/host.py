@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from ..json_types import Json
 from ..sandbox.kept_processes import KeptProcess, KeptProcesses
+from ..sandbox.network_policy import NetworkPolicy
 from ..sandbox.policy import Mount
 from ..sandbox.process import Job, Outcome, Process
 from ..telemetry import log
@@ -138,6 +139,7 @@ class Workspace:
         job = Job(
             *(WHERE, args, "", host.limits),
             owner=self.place.owner,
+            reach=NetworkPolicy("off"),
             stateful=f"workspace {self.id}",
         )
 

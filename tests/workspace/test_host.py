@@ -272,6 +272,21 @@ class Requests(Case):
         self.assertEqual(base64.b64decode(after), b"new")
         self.assertEqual(await self.output("cat file", "project"), "new")
 
+    async def test_a_restore_waits_for_a_running_call(self) -> None:
+        await self.open()
+        workspace = self.workspaces.get("", "s1", "project")
+        tree = (await workspace.request("record", session="s1"))["after"]
+        command = "touch begun; until [ -e go ]; do sleep 0.01; done; echo x > late"
+        call = asyncio.create_task(self.shell(command, "project"))
+        while not (self.base / "project" / "begun").exists():
+            await asyncio.sleep(0)
+        restore = asyncio.create_task(workspace.request("restore", session="s1", tree=tree))
+        done, _ = await asyncio.wait([restore], timeout=0.3)
+        self.assertEqual(done, set())
+        (self.base / "project" / "go").touch(0o666)
+        await asyncio.gather(call, restore)
+        self.assertEqual([path.name for path in (self.base / "project").iterdir()], ["file"])
+
     async def test_no_process_below_the_required_tier(self) -> None:
         await self.open("none")
         self.workspaces.withheld = "tier B is required"
