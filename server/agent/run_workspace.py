@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ..errors import refuse
+from ..errors import Problem, refuse, translate_problems
 from ..json_types import Change, Event, Json, RunWarning, Session, ToolCall, ToolResult
 from ..schema.field_types import Misfit
 from ..session.call_actions import Execute, Toolbox
@@ -65,10 +65,17 @@ def workspace_of(
         if folder is not None:
             refuse("folder_unknown", [Misfit(("workspace", "folder"), NO_FOLDERS).error()])
         return None
-    workspace = workspaces.get(owner, opening[0]["threadId"], folder)
+    with translate_problems(_at_folder):
+        workspace = workspaces.get(owner, opening[0]["threadId"], folder)
     if folder is not None and about.get("mode") != workspace.mode:
         opening.append(state_delta(put("workspace", "mode", value=workspace.mode)))
     return workspace
+
+
+def _at_folder(problem: Problem) -> Problem:
+    """Return a problem with its place in the session."""
+    at = [Misfit(("workspace", "folder"), problem.detail).error()]
+    return Problem(problem.code, problem.detail, errors=at)
 
 
 class RunWorkspace:
