@@ -87,6 +87,7 @@ class RunWorkspace:
 
     def __init__(self, session: Session, workspace: Workspace | None) -> None:
         self._session, self._workspace = session, workspace
+        self._is_current = False  # nothing has run here since the last record
         recorded = workspace is not None and workspace.is_recorded
         self.state = NO_WORKSPACE
         if workspace is not None and recorded:
@@ -94,6 +95,7 @@ class RunWorkspace:
 
     def forget(self) -> None:
         """Ask for the state again before it is needed: a kept result may have another tree."""
+        self._is_current = False
         if self.state.known:
             self.state = WorkspaceState(recorded=True, mode=self.state.mode)
 
@@ -230,13 +232,19 @@ class RunWorkspace:
         writes = toolbox.verdict(self._session, call).file_access == "write"
         if not writes or stand_of(self._session) is None:
             return result
-        return with_files(result, await self.record(call["id"], lost=True))
+        if self._is_current:  # an earlier one of several lost calls was recorded just now
+            tree = {"before": self.state.tree, "after": self.state.tree}
+            return with_files(result, {"tree": tree, "changed": [], "changed_count": 0})
+        found = await self.record(call["id"], lost=True)
+        self._is_current = "tree" in found
+        return with_files(result, found)
 
     async def record(self, call_id: str, *, lost: bool = False) -> ToolResult:
         """Record the files after a call; return the members of its result that say so.
 
         `lost`: its own result is lost, so the files may have been recorded already.
         """
+        self._is_current = False
         if self.state.problem:
             return {"unrecorded": self.state.problem}
         state = self.state
