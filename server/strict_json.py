@@ -68,6 +68,18 @@ class Constant(dict[str, Any]):
         return dumps(self)
 
 
+class ConstantList(list[Any]):
+    """Array that is never changed, such as the tools offered to a model. Its JSON is cached."""
+
+    @cached_property
+    def text(self) -> str:
+        """Return the JSON of the array, made once."""
+        return f"[{','.join(map(text_of, self))}]"
+
+
+_CONSTANTS = (Constant, ConstantList)
+
+
 class JSONError(ValueError):
     """Text is not strict JSON. `line` and `column` count from 1; 0 if unknown."""
 
@@ -160,8 +172,8 @@ def canonical_in_browser(value: Any) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Return the JSON of a value; for a Constant it is cached."""
-    return value.text if isinstance(value, Constant) else dumps(value)
+    """Return the JSON of a value; for a Constant or a ConstantList it is cached."""
+    return value.text if isinstance(value, _CONSTANTS) else dumps(value)
 
 
 def browser_safe(value: Any) -> Any:

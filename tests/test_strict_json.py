@@ -11,6 +11,7 @@ from typing import Any
 from server.strict_json import (
     COUNTED_AT_ONCE,
     Constant,
+    ConstantList,
     JSONError,
     TooManyValues,
     browser_safe,
@@ -67,6 +68,11 @@ class Written(unittest.TestCase):
         self.assertEqual((constant, dumps(constant)), (value, dumps(value)))
         self.assertEqual(text_of(constant), text_of(value))
         self.assertIs(text_of(constant), text_of(constant))
+        for several in ([], [value], [constant, {"n": 1}]):
+            array = ConstantList(several)
+            self.assertEqual((array, dumps(array)), (several, dumps(several)))
+            self.assertEqual(text_of(array), dumps(several))
+            self.assertIs(text_of(array), text_of(array))
 
 
 class Values(unittest.TestCase):

@@ -12,12 +12,12 @@ that makes `tool.exec` a write-ahead mark (docs/reference/session.md, "Resume ru
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, suppress
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
@@ -30,6 +30,7 @@ from ..models import Options
 from ..models.registry import Model, Models
 from ..models.text_tools import history
 from ..runtime.offload import offload
+from ..runtime.value import value
 from ..session import accept, agent_definition, config_schema, events, prompts, run_record
 from ..session import run_record as account
 from ..session.events import put, state_delta
@@ -62,7 +63,7 @@ logger = log.get("agent")
 
 def new_id(kind: str) -> str:
     """Return a fresh identifier with 96 random bits: msg_…, call_…, run_…, ses_…"""
-    return f"{kind}_{secrets.token_hex(12)}"
+    return f"{kind}_{os.urandom(12).hex()}"
 
 
 def now_ms() -> int:
@@ -75,7 +76,7 @@ def monotonic_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
-@dataclass(frozen=True)
+@value
 class AcceptedSession:
     """A session that may run, the definition of its agent, and the opening events of its run."""
 
@@ -223,9 +224,10 @@ class BaseAgent:
 
     def _obey_stop_requests(self) -> None:
         """Stop the sessions for which another process has received a stop request."""
-        received = self._signals.new_requests()
+        if not (received := self._signals.new_requests()):
+            return
         for session in {*self._active, *self.executions.sessions}:
-            if received and self._signals.file_prefix(session) in received:
+            if self._signals.file_prefix(session) in received:
                 self._stop(session)
 
     def watch(self) -> None:
@@ -334,7 +336,8 @@ class Run:
                         event = await self._hooks.on_event(event)
                     await self._record_event(event)
                     yield event
-                    await self._rest()
+                    if self._has_worked_long():
+                        await asyncio.sleep(0)
         except Exception as error:  # bugs must end the run with a terminal event too
             event = self._error(self._failure_event(error))
             await self._record_event(event)
@@ -349,14 +352,13 @@ class Run:
             seconds = self._elapsed_ms() / 1000
             metrics.count_run_end(self.session, self._observer.results, self._used, seconds)
 
-    async def _rest(self) -> None:
-        """Let other tasks run if none has for REST_S."""
+    def _has_worked_long(self) -> bool:
+        """Return whether no other task has run for REST_S."""
         now = time.monotonic()
         if not self._alone_since:
             self._alone_since = now
             asyncio.get_running_loop().call_soon(self._rested)
-        elif now > self._alone_since + REST_S:
-            await asyncio.sleep(0)
+        return now > self._alone_since + REST_S
 
     def _rested(self) -> None:
         self._alone_since = 0.0

@@ -18,8 +18,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..json_types import Calibration, Json, Message, Session, Usage
+from ..runtime.value import value
 from ..session.prompts import with_reminders
-from ..strict_json import LARGEST_COUNT, dumps
+from ..strict_json import LARGEST_COUNT
+from ..strict_json import text_of as json_of
 from .view import apply_op, changes_of, ops_of, pairing_errors, text_of, view
 
 # -- tokens ---------------------------------------------------------------------------------------
@@ -286,7 +288,7 @@ class Request:
         return with_reminders(self.session, messages, note)
 
 
-@dataclass(frozen=True)
+@value
 class Budget:
     """Limits of a request, in tokens.
 
@@ -330,7 +332,7 @@ def budget_of(session: Session, model: str, facts: Mapping[str, Any]) -> Budget:
     return Budget(high, int(high * wanted["target_ratio"]), bound, ingest, window)
 
 
-@dataclass(frozen=True)
+@value
 class Measure:
     """Size of the next request, in tokens.
 
@@ -363,7 +365,7 @@ def measure_request(
     if not since:
         messages, system, tools = request.view, request.system, request.tools
         fixed = _cached_estimate(system, costs) + (
-            _cached_estimate(dumps(tools), costs) if tools else 0
+            _cached_estimate(json_of(tools), costs) if tools else 0
         )
         most = MOST_OF_CHARACTER * sum(map(_characters, messages)) + fixed
         if most * ratio < budget.high:
@@ -390,7 +392,7 @@ def refused_size(request: Request, model: str) -> Measure:
 
 def estimate_request(messages: list[Message], tools: list[Json], costs: Costs) -> int:
     """Return the estimated tokens of a request, by the model's `costs` and without reports."""
-    fixed = _cached_estimate(dumps(tools), costs) if tools else 0
+    fixed = _cached_estimate(json_of(tools), costs) if tools else 0
     return fixed + sum(of_messages(messages, costs))
 
 

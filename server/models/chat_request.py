@@ -16,7 +16,7 @@ from typing import Any
 
 from ..json_types import Json, Message, ToolCall
 from ..schema.compile import inline
-from ..strict_json import Constant, text_of
+from ..strict_json import Constant, ConstantList, text_of
 from . import Options
 from .chat_decoder import DETAILS, PARTS, TAGS
 from .text_tools import history
@@ -78,7 +78,7 @@ def request(
     if stream and preset.stream_options:
         body["stream_options"] = {"include_usage": True}
     if offered:
-        body["tools"] = [_tool(tool, preset.strict, names) for tool in offered]
+        body["tools"] = _tools(offered, preset.strict, names)
         if choice is not None:
             body["tool_choice"] = choice
     if wanted := wanted_format(options, tools, mode):
@@ -311,9 +311,15 @@ def _inline_references(tool: Json) -> Json:
     return {**tool, "function": {**function, "parameters": inline(function["parameters"])}}
 
 
+def _tools(tools: list[Json], strict: bool, names: ToolNameMap) -> list[Json]:
+    if isinstance(tools, ConstantList):  # from the toolbox: valid for every provider
+        return tools
+    return [_tool(tool, strict, names) for tool in tools]
+
+
 def _tool(tool: Json, strict: bool, names: ToolNameMap) -> Json:
     if isinstance(tool, Constant):
-        return tool  # from the toolbox: its name and members are valid for every provider
+        return tool
     function = tool["function"]
     function = dict(function)
     function["name"] = names.safe(function["name"])

@@ -15,7 +15,7 @@ import time
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from types import MappingProxyType
@@ -23,12 +23,13 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message
-from ..strict_json import dumps, text_of
+from ..runtime.value import value
+from ..strict_json import ConstantList, dumps
 from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
-from .text_tools.parser import JsonReply, TagScanner, properties, rescue
+from .text_tools.parser import JsonReply, TagScanner, may_end_in_call, properties, rescue
 from .vendors import Preset, Provider
 
 # -- retry ----------------------------------------------------------------------------------------
@@ -46,7 +47,7 @@ LONGEST_ASKED_S = 120.0  # a longer retry-after ends the attempts
 Sleep = Callable[[float], Awaitable[None]]
 
 
-@dataclass(frozen=True)
+@value
 class RetryPolicy:
     """How often and after which pause a call is repeated.
 
@@ -290,7 +291,7 @@ class EndpointState:
         self.learnt: dict[str, dict[str, Any]] = {}  # by model: preset flags that differ
 
 
-@dataclass(frozen=True)
+@value
 class ModelCall:
     """One model call, ready for any number of attempts.
 
@@ -572,6 +573,8 @@ class RemoteAPI(BaseAPI):
             """Return the calls found in the text of an answer, as (name, arguments)."""
             if native and self.provider.api != "chat":
                 return []  # the other APIs separate calls from text, so a call in text is a quote
+            if not may_end_in_call(text):
+                return []
             tools = {spelled(tool["function"]["name"]): properties(tool) for tool in call.tools}
             return rescue(text, tools)
 
@@ -585,12 +588,12 @@ class _NoTools(Exception):
 def body_text(body: Mapping[str, Any]) -> str:
     """Return the JSON text of a request body.
 
-    Tools are written by `text_of`, which reuses the stored text of constants: they are the largest
-    part of a short request.
+    The stored text of constant tools is reused: they are the largest part of a short request.
     """
     text = dumps({name: value for name, value in body.items() if name != "tools"})
     if tools := body.get("tools"):
-        text = f'{text[:-1]},"tools":[{",".join(map(text_of, tools))}]}}'
+        whole = tools if isinstance(tools, ConstantList) else ConstantList(tools)
+        text = f'{text[:-1]},"tools":{whole.text}}}'
     return text
 
 

@@ -26,7 +26,7 @@ from .netproxy import ENV, NetProxy
 from .network_policy import NetworkPolicy
 from .policy import SESSION, Mount
 from .python_packages import Package
-from .worker_pool import WorkerPool, reap
+from .worker_pool import WATCHES, WorkerPool, reap
 
 # -- job ------------------------------------------------------------------------------------------
 # One tool call as values: the job, its outcome, and the messages of the process that runs it.
@@ -57,6 +57,7 @@ class Job:
     package: Package | None = None  # of the code, unless it is a file or part of the server
     stateful: str = ""  # the toolkit with one process for each session; "": one for each call
     before: dict[str, Any] | None = None  # the last known state of that process
+    watches: bool = False  # it may use inotify, which tells what happens in its folders
 
     def request(self) -> dict[str, Any]:
         """Return the part of the request that every kind of process gets."""
@@ -314,7 +315,7 @@ class SandboxedProcess(Process):
         """
         super().__init__(job, mounts, pool.policy.tier)
         self._source, self._reach, self.network = source, reach, reach.network
-        control = pool.take(reach.network)
+        control = pool.take(reach.network + (WATCHES if job.watches else ""))
         self._control: socket.socket | asyncio.Transport = control
         self._ours.callback(pool.forget, control)
         self._ours.callback(lambda: self._control.close())

@@ -44,12 +44,13 @@ class WarmPools:
 
     def offer(self, pools: Iterable[WorkerPool]) -> None:
         """Have a worker wait in each of these pools: a call may follow. For any thread."""
+        loop = self._loop
         for pool in pools:
             use = self._used.get(pool)
             if use is not None and use.waiting:
                 use.last = time.monotonic()
-            elif self._loop is not None:
-                self._loop.call_soon_threadsafe(self.touch, pool, OFFERED)
+            elif loop is not None:
+                loop.call_soon_threadsafe(self.touch, pool, OFFERED)
 
     def touch(self, pool: WorkerPool, waiting: int = 0) -> None:
         """Begin the pool's idle time anew, and have so many workers wait for the next calls."""

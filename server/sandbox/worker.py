@@ -269,8 +269,8 @@ def limited_folders(request: dict[str, Any]) -> list[supervisor.Disk]:
 def isolate(control: int, policy: SandboxPolicy) -> None:
     """Make the namespaces and the new root in tier A. Returns in the supervisor only.
 
-    The process that makes the namespaces is in none of pid; it forks pid 1 and ends. Then pid 1 is
-    a child of the zygote and ends with it.
+    The process that makes them is not in the namespace of pids: it forks pid 1 and ends, which
+    makes that a child of the zygote, whose end it follows.
     """
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     if policy.tier != "A":
@@ -285,7 +285,7 @@ def isolate(control: int, policy: SandboxPolicy) -> None:
     syscalls.unshare(flags)
     if uid != 0:
         syscalls.map_user(uid, gid)
-    maker = os.pidfd_open(os.getpid())
+    maker = syscalls.pidfd_open(os.getpid())
     if os.fork():
         os._exit(0)
     select.select([maker], [], [])  # before its end, the signal would be for that

@@ -22,8 +22,9 @@ from ..json_types import Event, Json, ToolResult
 from ..sandbox.process import Outcome
 from ..strict_json import browser_safe, depth_exceeds, dumps
 from ..telemetry import log
+from ..workspace.places import STATES
 from .execution_claims import HORIZON, RESULT
-from .runner import OWN
+from .trials import OWN
 
 MAX_TEXT = 20_000  # characters of one result that a model reads: about 5,000 tokens
 MAX_RESULT = 200_000  # characters of one result in the session
@@ -255,7 +256,9 @@ class Workspaces:
             if self._ttl_s is None or self._clock() - aside.stat().st_mtime <= self._ttl_s:
                 aside.rename(folder)
                 return False
-        shutil.rmtree(aside, ignore_errors=True)
+        state = self._folder.with_name(STATES) / folder.name  # of no use without the files
+        for path in (state, aside):
+            shutil.rmtree(path, ignore_errors=True)
         return not aside.exists()
 
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import os
 import platform
-import secrets
 import shutil
 import time
-from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
@@ -24,10 +22,9 @@ from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json
-from ..sandbox import selftest
 from ..sandbox.kept_processes import KeptProcesses
 from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.policy import FOLDER, SESSION, WORKSPACE, Mount, outermost_folders
+from ..sandbox.policy import WORKSPACE, Mount, outermost_folders
 from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
@@ -38,21 +35,10 @@ from ..workspace.errors import WorkspaceError
 from ..workspace.folders import Folders
 from ..workspace.places import STATES, STORE, WORKSPACES, Places, identities, make_folders
 from ..workspace.shared_lock import share_lock
+from . import trials
 
 __all__ = ["Job", "Outcome", "ToolRunner"]
 
-CANARY_LIMITS: dict[str, float] = {
-    "wall_s": 10,
-    "cpu_s": 10,
-    "memory_mb": 512,
-    "file_mb": 16,
-    "output_kb": 64,
-    "processes": 64,
-    "open_files": 256,
-}
-
-
-OWN = "own-"  # prefix of folders for the server's own calls; sessions' names have no dash
 STALE_S = 600
 
 
@@ -109,11 +95,12 @@ class ToolRunner:
         self._warm.open(options["idle_s"])
         if self.pool is not None and proof is None:
             self._warm.touch(self.pool)
-        await self._try_folders()
+        self.places.folders.tier = self.tier
+        await trials.try_folders(self._run, self.places, self.run_as)
 
     def _remove_stale(self) -> None:
         """Remove folders of the server's own calls that a killed server left behind."""
-        for folder in self.workspaces.glob(f"{OWN}*"):
+        for folder in self.workspaces.glob(f"{trials.OWN}*"):
             with suppress(OSError):
                 if time.time() - folder.stat().st_mtime > STALE_S:
                     shutil.rmtree(folder, ignore_errors=True)
@@ -174,64 +161,8 @@ class ToolRunner:
     async def _attempt(
         self, pool: WorkerPool, network: str, facts: dict[str, Any]
     ) -> dict[str, dict[str, str]]:
-        where = ("module", selftest.__name__, selftest.attempts.__name__)
-        runner = ToolRunner(self.workspaces.parent, pool)
-        with self._own_folder() as own, self._own_folder() as kept:
-            mounts = (Mount(WORKSPACE, own, own=True), Mount(FOLDER, kept, False, own=True))
-            make_folders(mounts, runner.run_as)
-            file = Path(kept, selftest.KEPT)
-            file.write_text(selftest.KEPT)
-            if runner.run_as:  # so that only the sandbox can keep the tool from writing
-                os.chown(file, runner.run_as, runner.run_as)
-            facts = {**facts, "kept": FOLDER if runner.tier == "A" else kept, "tier": runner.tier}
-            job = Job(where, {"facts": facts}, None, CANARY_LIMITS, reach=NetworkPolicy(network))
-            return dict(await runner.canary(job, mounts))
-
-    async def _try_folders(self) -> None:
-        """Try in the sandbox what each real folder allows, and note what is refused."""
-        folders = self.places.folders
-        folders.tier = self.tier
-        where = ("module", selftest.__name__, selftest.folder_access.__name__)
-        for folder in folders:
-            if folders.reason(folder):
-                continue
-            writable = folder.mode == "write"
-            with self._own_folder() as own:
-                mounts = (
-                    Mount(WORKSPACE, str(folder.path), writable),
-                    Mount(SESSION, own, own=True),
-                )
-                job = Job(where, {"mode": folder.mode}, None, CANARY_LIMITS)
-                try:
-                    reason = str(await self.canary(job, mounts))
-                except OSError as error:
-                    reason = f"cannot be reached: {error.strerror}"
-            if reason and self.run_as and folder.mode != "read":
-                reason += (
-                    f" by user {self.run_as} (server.sandbox.run_as): allow it, or set run_as to"
-                    " the user whom the folder belongs to"
-                )
-            if reason:
-                folders.refused[folder.name] = f"The folder {folder.name} {reason}"
-
-    @contextmanager
-    def _own_folder(self) -> Iterator[str]:
-        """Yield the path of a folder for a call of the server itself, and remove it afterwards."""
-        folder = self.workspaces / f"{OWN}{secrets.token_hex(16)}"
-        try:
-            yield str(folder)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    async def canary(self, job: Job, mounts: tuple[Mount, ...]) -> Any:
-        """Return the result of a call of the server itself. Raises OSError if it has none."""
-        async with aclosing(self._run(job, mounts)) as items:
-            async for item in items:
-                if isinstance(item, Outcome):
-                    if item.status == "ok":
-                        return item.result
-                    raise OSError(0, str(item.error.get("message")))
-        raise OSError(0, "the canary did not come back")
+        other = ToolRunner(self.workspaces.parent, pool)
+        return await trials.try_escapes(other._run, other.workspaces, pool.policy, network, facts)
 
     def folder(self, session_id: str, owner: str = "") -> Path:
         """Return the own folder of a session of `owner` (`owner` of api/auth.py Key)."""
@@ -244,7 +175,7 @@ class ToolRunner:
                 async for item in items:
                     yield item
             return
-        with self._own_folder() as folder:
+        with trials.own_folder(self.workspaces) as folder:
             mounts = (Mount(WORKSPACE, folder, own=True),)
             async with aclosing(self._run(job, mounts)) as items:
                 async for item in items:

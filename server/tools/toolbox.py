@@ -8,7 +8,6 @@ offered nor run.
 from __future__ import annotations
 
 import difflib
-import hashlib
 import math
 import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
@@ -28,10 +27,11 @@ from ..schema.compile import inline
 from ..schema.validate import Validator, cached_validator
 from ..session import agent_definition, events
 from ..session.call_actions import Verdict
+from ..session.fold import copy_json
 from ..session.limits import NETWORKS, LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
-from ..strict_json import Constant, browser_safe, dumps, pointer
+from ..strict_json import Constant, ConstantList, browser_safe, pointer
 from ..workspace.folders import Folders
 from ..workspace.host import Workspaces
 from . import client_tools, policy
@@ -85,7 +85,7 @@ class SessionReading:
 class Offer(NamedTuple):
     """The declarations of server tools. `packages`: whose code they run, None for other code."""
 
-    declarations: list[Constant]
+    declarations: ConstantList
     packages: tuple[Package | None, ...]
 
 
@@ -146,7 +146,7 @@ class Toolbox:
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
         self._catalog = Catalog(self._runner, agents, client, allowed)
-        self._offers: dict[bytes, Offer] = {}
+        self._offers: list[tuple[Any, Offer]] = []  # by the settings, the latest first
         self.problems = self._catalog.problems  # load errors, for the owner
 
     @property
@@ -163,7 +163,7 @@ class Toolbox:
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
         self.host = "" if self._withheld else self._runner.host
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
-        self._offers.clear()
+        self._offers = []
 
     def release_workers(self) -> None:
         """End the processes that wait for a call, until one is needed or a tool is offered."""
@@ -263,30 +263,29 @@ class Toolbox:
         """
         reading = reading or self.reading(session)
         left_out = self._hidden_tools(session, reading)
-        of_server = self._server_offer(reading, left_out)
-        self._runner.prepare(of_server.packages)
-        page_tools = reading.page.values()
-        return [*of_server.declarations, *self._declarations_of(page_tools, reading, left_out)]
+        offer = self._server_offer(reading, left_out)
+        self._runner.prepare(offer.packages)
+        page_tools = self._declarations_of(reading.page.values(), reading, left_out)
+        return [*offer.declarations, *page_tools] if page_tools else offer.declarations
 
     def _server_offer(self, reading: SessionReading, left_out: set[str]) -> Offer:
         """Return the offer of server tools, cached by the settings that it depends on."""
         session, config = reading.session, reading.session["config"]
         settings = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
         named = self._named(session)
-        state = [sorted(left_out), self._catalog.version, self._withheld, sorted(named)]
-        key = hashlib.blake2b(dumps([settings, state]).encode("utf-8", "surrogatepass")).digest()
-        if (found := self._offers.get(key)) is None:  # one look: other threads may clear it
-            there = [*self._tools.values(), *named.values()]
-            entries = [_as_declared(entry, session) for entry in there]
-            usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
-            told = self._declarations_of(usable, reading, left_out)
-            names = {each["function"]["name"] for each in told}
-            offered = [tool for tool in usable if tool.name in names]
-            packages = [tool.package for tool in offered if isinstance(tool, ChildTool)]
-            found = Offer(told, tuple(dict.fromkeys(packages)))
-            if len(self._offers) >= MOST_OFFERS:
-                self._offers.clear()
-            self._offers[key] = found
+        state = [left_out, self._catalog.version, self._withheld, named.keys()]
+        for known, offer in self._offers:
+            if known == (settings, state):
+                return offer
+        there = [*self._tools.values(), *named.values()]
+        entries = [_as_declared(entry, session) for entry in there]
+        usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
+        declared = ConstantList(self._declarations_of(usable, reading, left_out))
+        names = {each["function"]["name"] for each in declared}
+        inside = [tool for tool in usable if isinstance(tool, ChildTool) and tool.name in names]
+        found = Offer(declared, tuple(dict.fromkeys(tool.package for tool in inside)))
+        key = copy_json(settings), state  # the session's objects change
+        self._offers = [(key, found), *self._offers[: MOST_OFFERS - 1]]  # threads may read the list
         return found
 
     def _declarations_of(
@@ -310,8 +309,10 @@ class Toolbox:
     def _hidden_tools(self, session: Session, reading: SessionReading) -> set[str]:
         """Return the names of tools that are of no use in the session's present state."""
         tools = [entry.tool for entry in self._tools.values()]
-        failing = reading.failures.withheld_tools() - {tool.name for tool in tools if tool.control}
-        return failing | {tool.name for tool in tools if not tool.is_useful(session)}
+        useless = {tool.name for tool in tools if not tool.is_useful(session)}
+        if failing := reading.failures.withheld_tools():
+            useless |= failing - {tool.name for tool in tools if tool.control}
+        return useless
 
     def info(self) -> list[Json]:
         """Return the server's tools for `/info`.

@@ -141,6 +141,7 @@ class Workspace:
             owner=self.place.owner,
             reach=NetworkPolicy("off"),
             stateful=f"workspace {self.id}",
+            watches=True,
         )
 
         start = functools.partial(starter.start, mounts=mounts)

@@ -132,16 +132,21 @@ class Layer:
             elif is_file:
                 conflicts.append(item.place)
         tree = build(self.store, target.flat)
+        blocked: list[Place] = []
         if tree != now:
-            tree = self.root.restore(state, tree).tree
+            done = self.root.restore(state, tree)
             state.pop("restoring", None)
+            tree, blocked = done.tree, done.blocked
+            old = flatten(self.store, base)
+            for place in blocked:  # not taken over
+                known.take(place, old.get(place), old)
         state["base"] = build(self.store, known.flat)
         self.store.settle()
         return {
             "tree": tree,
             "base": state["base"],
             "taken": taken,
-            "conflicts": [shown(place) for place in conflicts[:MAX_NAMED]],
+            "conflicts": [shown(place) for place in [*conflicts, *blocked][:MAX_NAMED]],
         }
 
     # -- the layer's changes
