@@ -532,6 +532,22 @@ class Lost(Case):
                     self.assertEqual(lost["tree"]["before"], first["tree"]["after"])
                     self.assertEqual([each["path"] for each in lost["changed"]], ["b"])
 
+    async def test_several_at_once_are_recorded_once(self) -> None:
+        server, client = await self.killed("put", recorded=False)
+        (call,) = client["messages"][-1]["tool_calls"]
+        more = [{**call, "id": f"more{number}"} for number in range(20)]
+        client["messages"][-1]["tool_calls"] += more
+        for each in more:
+            client["calls"][each["id"]] = {**client["calls"][call["id"]]}
+        client["messages"].append(user("never mind", "u2"))
+        server.workspaces.log.clear()
+        done, _ = await server.post(client)
+        self.assertEqual(server.workspaces.log.count("record"), 1)
+        trees = [result["tree"] for result in self.results(done)[1:]]
+        self.assertEqual(len(trees), 21)
+        self.assertEqual({tree["after"] for tree in trees}, {server.workspace().now()})
+        self.assertEqual(sum(tree["before"] != tree["after"] for tree in trees), 1)
+
     async def test_a_new_message_leaves_its_changes_recorded(self) -> None:
         for recorded in (False, True):
             server, client = await self.killed("put", recorded=recorded)
