@@ -262,6 +262,7 @@ class Disk:
         """
         self.folder, self.looks, self._adds = os.path.realpath(folder), 0, adds
         self.limit = int(limit_mb * 1024 * 1024)
+        self.much = self.limit // 8  # what may be added between two sums
         self.room = self.left()
         self.size = TOO_MANY  # of the last sum
 
@@ -281,12 +282,12 @@ class Disk:
         """
         self.looks += 1
         shrunk = self.room - self.left()
-        if self._adds and (ended or shrunk < self.limit // 8):
+        if self._adds and (ended or shrunk < self.much):
             return None
         if self._adds:
             self._adds = False
             self.limit += max(0, self.sum() - shrunk)
-        grows = shrunk >= (LITTLE if ended else self.limit // 8)
+        grows = shrunk >= (LITTLE if ended else self.much)
         if not grows and (ended or self.looks % COUNTED):
             return None
         self.room -= max(0, shrunk)

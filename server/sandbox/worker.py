@@ -72,12 +72,7 @@ def build_root(policy: SandboxPolicy) -> None:
     """
     os.umask(0o022)
     syscalls.mount(None, "/", syscalls.MS_REC | syscalls.MS_PRIVATE)
-    needed = (*policy.read, *policy.staged)
-    new = next(
-        place
-        for place in NEW_ROOTS
-        if Path(place).is_dir() and not any(Path(path).is_relative_to(place) for path in needed)
-    )
+    new = place_of_root((*policy.read, *policy.staged))
     syscalls.mount("tmpfs", new, SCRATCH_FLAGS, "size=1m,mode=755")
     for name in ("proc", "tmp", "dev", "dev/shm", *(place.lstrip("/") for place in PLACES)):
         Path(new, name).mkdir()
@@ -94,6 +89,14 @@ def build_root(policy: SandboxPolicy) -> None:
     stage(policy.staged, new + STAGE)
     syscalls.pivot(new)
     syscalls.freeze("/")
+
+
+def place_of_root(needed: tuple[str, ...]) -> str:
+    """Return a folder that holds nothing of what is needed. Raises OSError if there is none."""
+    for place in NEW_ROOTS:
+        if Path(place).is_dir() and not any(Path(path).is_relative_to(place) for path in needed):
+            return place
+    raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), " ".join(NEW_ROOTS))
 
 
 def mount_copy(path: str, new: str, attributes: int) -> None:

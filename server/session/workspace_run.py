@@ -16,17 +16,17 @@ from .workspace_stand import first_tree
 NAMED_FILES = 30  # of those that others changed, in the note for the model
 
 
-def opening_changes(session: Session) -> Iterator[Change]:
+def opening_changes(session: Session, known: int = 0) -> Iterator[Change]:
     """Yield the changes that open a run.
 
     What the run before said of the files is dropped, and the first tree is filled in if the event
-    with it was lost.
+    with it was lost. `known`: so many first messages are as an earlier run left them.
     """
     workspace = session.get("workspace", {})
     for name in ("changed_outside", "changed_outside_count", "restored"):
         if name in workspace:
             yield drop("workspace", name)
-    if "start" not in workspace and (tree := first_tree(session)) is not None:
+    if "start" not in workspace and (tree := first_tree(session, known)) is not None:
         if "workspace" in session:
             yield put("workspace", "start", value=tree)
         else:

@@ -56,9 +56,13 @@ def tree_of(message: Any, side: str = "after") -> str | None:
     return str(tree) if is_tree(tree) else None
 
 
-def first_tree(session: Session) -> str | None:
-    """Return the tree before the first call that was recorded, None if none was."""
+def first_tree(session: Session, known: int = 0) -> str | None:
+    """Return the tree before the first call that was recorded, None if none was.
+
+    `known`: so many first messages are not looked at.
+    """
+    messages = session.get("messages") or []
     trees: Iterator[str | None] = (
-        tree_of(message, "before") for message in session.get("messages") or ()
+        tree_of(messages[index], "before") for index in range(known, len(messages))
     )
     return next(filter(None, trees), None)

@@ -33,7 +33,7 @@ from ..sandbox.warm_pools import WarmPools
 from ..sandbox.worker_pool import WAITING, WorkerPool
 from ..workspace.errors import WorkspaceError
 from ..workspace.folders import Folders
-from ..workspace.places import STATES, STORE, WORKSPACES, Places, identities, make_folders
+from ..workspace.places import STATES, STORE, Places, identities, make_folders
 from ..workspace.shared_lock import share_lock
 from . import trials
 
@@ -78,8 +78,10 @@ class ToolRunner:
         `options`: server.sandbox.
         """
         home = self.workspaces.parent
-        for name in (WORKSPACES, STATES, STORE):
-            (home / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in (STATES, STORE):
+            (home / name).mkdir(exist_ok=True)
+            (home / name).chmod(self.workspaces.stat().st_mode & 0o711)  # below tier A users pass
         self._remove_stale()
         staged = self.places.roots
         if proof is None:

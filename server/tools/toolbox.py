@@ -140,6 +140,7 @@ class Toolbox:
             folders=Folders(server["folders"]),
         )
         self.workspaces = Workspaces(self._runner.places, server["workspace"], self._runner)
+        self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
         self._mcp = McpServers(server["mcpServers"], client or Client(), self._most["wall_s"])

@@ -14,7 +14,7 @@ from .errors import WorkspaceError
 from .objects import chunks_of, write_sparse
 from .restore import Folders
 from .scan import FILE, FOLDER
-from .trees import Place, shown
+from .trees import Place, text_of
 
 MOST_DEEP = 200  # folders in each other that are removed; each is open meanwhile
 
@@ -42,12 +42,12 @@ class FileAccess:
         with self.folder(place[:-1]) as above:
             # First: a device is not opened, and a pipe without writer would wait.
             if not stat.S_ISREG(os.stat(place[-1], dir_fd=above, follow_symlinks=False).st_mode):
-                raise WorkspaceError("not_found", f"{shown(place)} is not a file")
+                raise WorkspaceError("not_found", f"{text_of(place)} is not a file")
             descriptor = os.open(place[-1], FILE, dir_fd=above)
         try:
             about = os.fstat(descriptor)
             if not stat.S_ISREG(about.st_mode):
-                raise WorkspaceError("not_found", f"{shown(place)} is not a file")
+                raise WorkspaceError("not_found", f"{text_of(place)} is not a file")
             yield descriptor, about
         finally:
             os.close(descriptor)
@@ -62,7 +62,7 @@ class FileAccess:
             with suppress(FileNotFoundError):
                 about = os.stat(place[-1], dir_fd=above, follow_symlinks=False)
                 if stat.S_ISDIR(about.st_mode):
-                    raise WorkspaceError("conflict", f"{shown(place)} is a folder")
+                    raise WorkspaceError("conflict", f"{text_of(place)} is a folder")
                 mode = about.st_mode & 0o777 if stat.S_ISREG(about.st_mode) else mode
             draft = f".yaa-{secrets.token_hex(16)}"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -99,14 +99,14 @@ class FileAccess:
     def move(self, source: Place, target: Place) -> None:
         """Rename a file or folder; nothing may be at `target`. Raises WorkspaceError."""
         if target[: len(source)] == source:
-            raise WorkspaceError("conflict", f"{shown(source)} cannot be moved into itself")
+            raise WorkspaceError("conflict", f"{text_of(source)} cannot be moved into itself")
         with self.folder(target[:-1], make=True) as below, self.folder(source[:-1]) as above:
             try:
                 os.stat(target[-1], dir_fd=below, follow_symlinks=False)
             except FileNotFoundError:
                 os.rename(source[-1], target[-1], src_dir_fd=above, dst_dir_fd=below)
                 return
-        raise WorkspaceError("conflict", f"{shown(target)} is there already")
+        raise WorkspaceError("conflict", f"{text_of(target)} is there already")
 
     def make_folder(self, place: Place) -> None:
         """Make a folder and those on the way. Raises WorkspaceError."""
@@ -147,7 +147,7 @@ def remove_all(folder: int, depth: int = MOST_DEEP) -> None:
 
 def _refusal(error: OSError, place: Place) -> Exception:
     if error.errno in (errno.ENOENT,):
-        return WorkspaceError("not_found", f"{shown(place)} is not there")
+        return WorkspaceError("not_found", f"{text_of(place)} is not there")
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
-        return WorkspaceError("outside", f"{shown(place)} leads through a link or a file")
+        return WorkspaceError("outside", f"{text_of(place)} leads through a link or a file")
     return error

@@ -95,7 +95,7 @@ class Rules:
         return None
 
 
-def ignored(stack: Sequence[tuple[int, Rules]], steps: Sequence[bytes], is_folder: bool) -> bool:
+def is_ignored(stack: Sequence[tuple[int, Rules]], steps: Sequence[bytes], is_folder: bool) -> bool:
     """Return whether rules ignore a path, none of whose folders is ignored.
 
     `stack`: the rules of the folders on the way, outermost first, with their depth; `steps`: the

@@ -21,7 +21,7 @@ from .restore import Step
 from .root import Root
 from .scan import CLOSED, FILE, FOLDER, GONE, Limits
 from .state import StateFile
-from .trees import DEPTH, Difference, Entry, Flat, Place, build, differences, flatten, shown
+from .trees import DEPTH, Difference, Entry, Flat, Place, build, differences, flatten, text_of
 
 MAX_NAMED = 100
 MAX_LISTED = 10_000
@@ -146,7 +146,7 @@ class Layer:
             "tree": tree,
             "base": state["base"],
             "taken": taken,
-            "conflicts": [shown(place) for place in [*conflicts, *blocked][:MAX_NAMED]],
+            "conflicts": [text_of(place) for place in [*conflicts, *blocked][:MAX_NAMED]],
         }
 
     # -- the layer's changes
@@ -160,7 +160,7 @@ class Layer:
             there = folder.get(item.place)
             if there == item.after:
                 continue
-            row: dict[str, Any] = {"path": shown(item.place), "change": item.change}
+            row: dict[str, Any] = {"path": text_of(item.place), "change": item.change}
             if item.after and item.after[0] == "f":
                 row["bytes"] = item.after[2]
             if there != item.before:
@@ -171,7 +171,7 @@ class Layer:
     def apply(
         self, state: dict[str, Any], chosen: list[Place] | None, force: bool
     ) -> dict[str, Any]:
-        """Bring changes into the real folder; return {applied, left, conflicts}."""
+        """Put changes into the real folder; return {applied, left, conflicts}."""
         base = self._base(state)
         layer = self.root.scan(state)
         before = self.folder.scan(state, everything=True)
@@ -196,8 +196,8 @@ class Layer:
         applied, more = self._bring(state, mark)
         return {
             "applied": applied,
-            "left": [shown(place) for place in [*left, *more][:MAX_NAMED]],
-            "conflicts": [shown(place) for place in conflicts[:MAX_NAMED]],
+            "left": [text_of(place) for place in [*left, *more][:MAX_NAMED]],
+            "conflicts": [text_of(place) for place in conflicts[:MAX_NAMED]],
         }
 
     def finish(self, state: dict[str, Any]) -> None:
@@ -257,7 +257,7 @@ class Layer:
         self.file.save(state)
         return {
             "discarded": discarded,
-            "left": [shown(place) for place in left[:MAX_NAMED]],
+            "left": [text_of(place) for place in left[:MAX_NAMED]],
             "conflicts": found["conflicts"],
             "tree": found["tree"],
         }

@@ -10,7 +10,7 @@ from typing import Any
 from .errors import WorkspaceError
 from .file_access import FileAccess
 from .objects import ObjectStore
-from .trees import DEPTH, Place, load, shown
+from .trees import DEPTH, Place, load, text_of
 
 KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 TREE_KINDS = {"f": "file", "d": "folder", "l": "link"}
@@ -33,7 +33,7 @@ def listed_in_folder(files: FileAccess, place: Place, depth: int) -> Iterator[di
     for name, about in sorted(rows, key=lambda row: row[0]):
         kind = KINDS.get(stat.S_IFMT(about.st_mode), "special")
         yield {
-            "path": shown((*place, name)),
+            "path": text_of((*place, name)),
             "kind": kind,
             "bytes": about.st_size if kind == "file" else 0,
             "mode": about.st_mode & 0o777,
@@ -53,7 +53,7 @@ def listed_in_tree(
     for name in place:
         entry = load(store, tree).get(name)
         if entry is None or entry[0] != "d":
-            raise WorkspaceError("not_found", f"{shown(place)} is not a folder in this tree")
+            raise WorkspaceError("not_found", f"{text_of(place)} is not a folder in this tree")
         tree = entry[2]
     yield from _listed(store, tree, place, depth)
 
@@ -62,7 +62,7 @@ def _listed(store: ObjectStore, tree: str, place: Place, depth: int) -> Iterator
     for name, entry in load(store, tree).items():
         here = (*place, name)
         yield {
-            "path": shown(here),
+            "path": text_of(here),
             "kind": TREE_KINDS[entry[0]],
             "bytes": entry[2] if entry[0] == "f" else 0,
             "mode": 0o777 if entry[0] == "l" else entry[1],

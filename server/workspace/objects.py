@@ -16,7 +16,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from .errors import WorkspaceError
 
@@ -29,7 +29,7 @@ FICLONE = 0x40049409  # linux/fs.h: share the blocks of another file
 TEMPORARY = ".new-"
 REFRESH_S = 600  # an object that is put again counts as new after this time
 GRACE_S = 3600  # s in which an object that no tree needs is kept: its tree may be in the making
-MANY = 64  # new objects above which the whole file system is synchronized at once
+MANY = 8  # new objects above which the whole file system is synchronized at once
 
 
 class ObjectStore:
@@ -38,6 +38,7 @@ class ObjectStore:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = os.fspath(folder)
         self._unsettled: list[str] = []
+        self.parsed: dict[str, dict[str, list[Any]]] = {}  # recent directory objects (trees.py)
 
     # -- write
 
@@ -67,7 +68,7 @@ class ObjectStore:
         digest = hashlib.sha256()
         size = 0
 
-        def copy(target: int) -> None:
+        def _copy(target: int) -> None:
             nonlocal size
             for chunk in chunks_of(descriptor, head):
                 size += len(chunk)
@@ -78,7 +79,7 @@ class ObjectStore:
             os.ftruncate(target, size)
 
         try:
-            self._write(copy, digest.hexdigest)
+            self._write(_copy, digest.hexdigest)
         except _TooMuch:
             return None
         return digest.hexdigest(), size
@@ -145,7 +146,7 @@ class ObjectStore:
         """Return where an object is or would be. Raises WorkspaceError for what is no id."""
         if not ID.match(sha256):
             raise WorkspaceError("invalid", "an object's id is 64 hexadecimal digits")
-        return os.path.join(self.folder, sha256[:2], sha256[2:])
+        return f"{self.folder}/{sha256[:2]}/{sha256[2:]}"
 
     def has(self, sha256: str) -> bool:
         """Return whether the object is there."""
@@ -167,7 +168,7 @@ class ObjectStore:
         try:
             return open(self.path(sha256), "rb")
         except FileNotFoundError:
-            raise lacking(sha256) from None
+            raise absence(sha256) from None
 
     def read(self, sha256: str, most: int) -> bytes:
         """Return the checked content of an object of at most `most` bytes."""
@@ -177,7 +178,7 @@ class ObjectStore:
             raise WorkspaceError("too_large", f"object {sha256} has more than {most} bytes")
         if hashlib.sha256(data).hexdigest() != sha256:
             self._discard(sha256)
-            raise lacking(sha256)
+            raise absence(sha256)
         return data
 
     def copy_to(self, sha256: str, target: int) -> int:
@@ -199,7 +200,7 @@ class ObjectStore:
                 os.ftruncate(target, size)
         if digest.hexdigest() != sha256:
             self._discard(sha256)
-            raise lacking(sha256)
+            raise absence(sha256)
         return size
 
     def _discard(self, sha256: str) -> None:
@@ -255,7 +256,7 @@ class _TooMuch(Exception):
     """A file has more bytes than may be stored."""
 
 
-def lacking(sha256: str) -> WorkspaceError:
+def absence(sha256: str) -> WorkspaceError:
     """Return the error for an object that is not there."""
     return WorkspaceError("missing_objects", f"object {sha256} is not here", objects=[sha256])
 

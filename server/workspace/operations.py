@@ -1,8 +1,8 @@
 """What the workspace process does for the server: `Operations(places).perform(name, arguments)`.
 
 It is the only process that looks into a workspace. Arguments and results are JSON; paths in them
-are relative texts (trees.shown). Each operation begins with what a cut one left: a restore that was
-not finished is finished before anything else changes or is recorded.
+are relative texts (trees.text_of). Each operation begins with what a cut one left: a restore that
+was not finished is finished before anything else changes or is recorded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .root import Root
 from .scan import Limits
 from .state import StateFile, note_seen
 from .text_diff import text_diff
-from .trees import Difference, Place, differences, load, missing, place_of, shown
+from .trees import Difference, Place, differences, load, missing, place_of, text_of
 from .uploads import Uploads
 
 MAX_CHANGED = 100  # files that a result names
@@ -163,7 +163,7 @@ class Operations:
             found: dict[str, Any] = {"tree": done.tree, "replaced": done.replaced}
             found["changed_count"] = _count(differences(self.store, done.replaced, done.tree))
             if done.blocked:
-                found["blocked"] = [shown(place) for place in done.blocked[:MAX_CHANGED]]
+                found["blocked"] = [text_of(place) for place in done.blocked[:MAX_CHANGED]]
             return found
 
     def missing(self, tree: str, most: int = 1_000) -> dict[str, Any]:
@@ -252,28 +252,28 @@ class Operations:
                 return {"received": received}
             with self.uploads.complete(upload, total) as file:
                 sha256 = self.files.place(place, file)
-        return {"path": shown(place), "bytes": total, "sha256": sha256}
+        return {"path": text_of(place), "bytes": total, "sha256": sha256}
 
     def remove(self, path: str) -> dict[str, Any]:
         """Remove a file, a link or a folder with all that it holds."""
         place = place_of(path)
         with self._held():
             self.files.remove(place)
-        return {"path": shown(place)}
+        return {"path": text_of(place)}
 
     def move(self, path: str, to: str) -> dict[str, Any]:
         """Give a file or folder another path, where nothing may be yet."""
         source, target = place_of(path), place_of(to)
         with self._held():
             self.files.move(source, target)
-        return {"path": shown(target)}
+        return {"path": text_of(target)}
 
     def make_folder(self, path: str) -> dict[str, Any]:
         """Make a folder and those on the way to it."""
         place = place_of(path)
         with self._held():
             self.files.make_folder(place)
-        return {"path": shown(place)}
+        return {"path": text_of(place)}
 
     def archive(
         self,
@@ -322,7 +322,7 @@ class Operations:
             return layer.status(state)
 
     def apply(self, paths: list[str] | None = None, force: bool = False) -> dict[str, Any]:
-        """Bring files of the layer into the real folder, all without `paths`.
+        """Put files of the layer into the real folder, all without `paths`.
 
         Returns {applied, left, conflicts}. Files that changed in both are left without `force`.
         """
@@ -419,7 +419,7 @@ class Operations:
         return name
 
     def _file_change(self, item: Difference) -> dict[str, Any]:
-        found = {"path": shown(item.place), "change": item.change}
+        found = {"path": text_of(item.place), "change": item.change}
         for key, entry in (("bytes_before", item.before), ("bytes_after", item.after)):
             if entry and entry[0] == "f":
                 found[key] = entry[2]
@@ -437,7 +437,7 @@ def entry_at(store: ObjectStore, tree: str, place: Place) -> list[Any]:
     for name in place:
         below = load(store, entry[2]).get(name) if entry[0] == "d" else None
         if below is None:
-            raise WorkspaceError("not_found", f"{shown(place)} is not in this tree")
+            raise WorkspaceError("not_found", f"{text_of(place)} is not in this tree")
         entry = below
     return entry
 
@@ -448,7 +448,7 @@ def session_hash(session: str) -> str:
 
 
 def _change(item: Difference) -> dict[str, Any]:
-    found = {"path": shown(item.place), "change": item.change}
+    found = {"path": text_of(item.place), "change": item.change}
     if item.after and item.after[0] == "f":
         found["bytes"] = item.after[2]
     return found

@@ -112,7 +112,7 @@ class Root:
         raise WorkspaceError("busy", "the files change while they are restored; try again")
 
     def _stamps(self, extra: dict[Place, Any]) -> Callable[[Place], Stamp | None]:
-        def stamp(place: Place) -> Stamp | None:
+        def _stamp(place: Place) -> Stamp | None:
             return extra[place][1] if place in extra else self.scanner.stamp(place)
 
-        return stamp
+        return _stamp

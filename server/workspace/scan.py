@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import ignore
-from .ignore import Rules, ignored
+from .ignore import Rules, is_ignored
 from .objects import ObjectStore, read_some
-from .trees import DEPTH, Entry, Place, encode, shown
+from .trees import DEPTH, Entry, Place, keep, text_of
 from .watch import Watch
 
 READS = 3  # of a file that changes while it is read
@@ -144,7 +144,9 @@ class Scanner:
         """Return what the last scan left out: numbers, or up to NAMED paths; {} for nothing."""
         totals = self._root.totals
         return {
-            reason: [shown(place) for place in totals.named[reason]] if reason in PATHS else number
+            reason: [text_of(place) for place in totals.named[reason]]
+            if reason in PATHS
+            else number
             for reason, number in sorted(totals.left.items())
         }
 
@@ -345,7 +347,7 @@ class Scanner:
             return
         kind = stat.S_IFMT(about.st_mode)
         is_folder = kind == stat.S_IFDIR
-        if stack and name != ".git" and ignored(stack, [*steps, os.fsencode(name)], is_folder):
+        if stack and name != ".git" and is_ignored(stack, [*steps, os.fsencode(name)], is_folder):
             self._leave(folder, place, name, "ignored")
         elif not self._may_count(deep or name not in folder.files and name not in folder.folders):
             self._leave(folder, place, name, "beyond")
@@ -511,7 +513,7 @@ class Scanner:
             if not below.is_hollow:
                 entries[name] = ["d", below.mode, below.tree]
                 totals.entries += 1
-        folder.tree = self.store.put(encode(entries))
+        folder.tree = keep(self.store, entries)
 
 
 class _TooMany(Exception):

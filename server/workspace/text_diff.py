@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from .objects import ObjectStore
-from .trees import Difference, Entry, shown
+from .trees import Difference, Entry, text_of
 
 MAX_BYTES = 2 << 20  # of a version that is compared as text
 MAX_TEXT = 200_000  # characters of a difference
@@ -25,7 +25,7 @@ def text_diff(store: ObjectStore, item: Difference) -> tuple[str, bool]:
     before, after = versions
     if before is None or after is None:
         return "", True
-    name = shown(item.place)
+    name = text_of(item.place)
     head = f"--- {f'a/{name}' if item.before else '/dev/null'}\n"
     head += f"+++ {f'b/{name}' if item.after else '/dev/null'}\n"
     parts, size = [head], len(head)
@@ -42,7 +42,7 @@ def _text(store: ObjectStore, entry: Entry | None) -> str | None:
     if entry is None:
         return ""
     if entry[0] == "l":
-        return shown((entry[1],)) + "\n"
+        return text_of((entry[1],)) + "\n"
     if entry[0] != "f" or entry[2] > MAX_BYTES:
         return None
     data = store.read(entry[3], MAX_BYTES)

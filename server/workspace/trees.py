@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import WorkspaceError
-from .objects import ID, ObjectStore
+from .objects import ID, ObjectStore, absence
 
 DEPTH = 128  # folders in each other; what is deeper is left out
 MAX_FOLDER_BYTES = 64 << 20  # of a directory object
 MAX_ENTRIES = 200_000  # of a tree that is walked: a small object may name a huge tree
+PARSED, MAX_PARSED = 200, 1_000  # directory objects that are kept parsed, and entries of one
 MAX_NAME = 255  # bytes, as in every file system in use
 MAX_TARGET = 4095
 
@@ -86,8 +87,30 @@ def _bytes(text: str) -> int:
 
 
 def load(store: ObjectStore, tree: str) -> Entries:
-    """Return the entries of a folder by the id of its object. Raises WorkspaceError."""
-    return decode(store.read(tree, MAX_FOLDER_BYTES))
+    """Return the entries of a folder by the id of its object, which nobody may change.
+
+    Raises WorkspaceError.
+    """
+    found = store.parsed.get(tree)
+    if found is None:
+        found = decode(store.read(tree, MAX_FOLDER_BYTES))
+        _remember(store, tree, found)
+    return found
+
+
+def keep(store: ObjectStore, entries: Entries) -> str:
+    """Store a folder and return the id of its object; nobody changes `entries` after that."""
+    tree = store.put(encode(entries))
+    _remember(store, tree, entries)
+    return tree
+
+
+def _remember(store: ObjectStore, tree: str, entries: Entries) -> None:
+    """Keep a directory object parsed: what is compared is mostly what was just recorded."""
+    if len(entries) <= MAX_PARSED:
+        store.parsed[tree] = entries
+        while len(store.parsed) > PARSED:
+            del store.parsed[next(iter(store.parsed))]
 
 
 # -- walk -----------------------------------------------------------------------------------------
@@ -144,9 +167,9 @@ def build(store: ObjectStore, flat: Mapping[Place, Entry]) -> str:
     """
     folders: dict[Place, Entries] = {(): {}}
 
-    def folder(place: Place) -> Entries:
+    def _folder(place: Place) -> Entries:
         if place not in folders:
-            above = folder(place[:-1])
+            above = _folder(place[:-1])
             if above.get(place[-1], ["d"])[0] != "d":
                 raise WorkspaceError("conflict", "a path is a file and a folder at once")
             above.setdefault(place[-1], ["d", 0o755, ""])
@@ -155,13 +178,13 @@ def build(store: ObjectStore, flat: Mapping[Place, Entry]) -> str:
 
     for place in sorted(flat, key=len):
         entry = flat[place]
-        folder(place[:-1])[place[-1]] = list(entry)
+        _folder(place[:-1])[place[-1]] = list(entry)
         if entry[0] == "d":
-            folder(place)
+            _folder(place)
     for place in sorted(folders, key=len, reverse=True):
         if place:
-            folders[place[:-1]][place[-1]][2] = store.put(encode(folders[place]))
-    return store.put(encode(folders[()]))
+            folders[place[:-1]][place[-1]][2] = keep(store, folders[place])
+    return keep(store, folders[()])
 
 
 def reachable(store: ObjectStore, trees: list[str]) -> set[str]:
@@ -203,32 +226,34 @@ def missing(store: ObjectStore, tree: str, most: int) -> Missing:
     seen: set[tuple[str, str]] = set()
     count = Count()
 
-    def note(sha256: str, size: int, place: Place) -> None:
+    def _note(sha256: str, size: int, place: Place) -> None:
         found.count += 1
         found.bytes += size
         if len(found.objects) < most:
-            found.objects.append({"sha256": sha256, "bytes": size, "path": shown(place)})
+            found.objects.append({"sha256": sha256, "bytes": size, "path": text_of(place)})
 
-    def visit(sha256: str, place: Place) -> None:
+    def _visit(sha256: str, place: Place) -> None:
         if ("d", sha256) in seen:
             return
         seen.add(("d", sha256))
         try:
+            if not store.has(sha256):
+                raise absence(sha256)
             entries = _bounded(store, sha256, place, count)
         except WorkspaceError as error:
             if error.code != "missing_objects":
                 raise
-            note(sha256, 0, place)
+            _note(sha256, 0, place)
             return
         for name, entry in entries.items():
             if entry[0] == "d":
-                visit(entry[2], (*place, name))
+                _visit(entry[2], (*place, name))
             elif entry[0] == "f" and ("f", entry[3]) not in seen:
                 seen.add(("f", entry[3]))
                 if store.size(entry[3]) != entry[2]:
-                    note(entry[3], entry[2], (*place, name))
+                    _note(entry[3], entry[2], (*place, name))
 
-    visit(tree, ())
+    _visit(tree, ())
     return found
 
 
@@ -313,15 +338,15 @@ def _plain(entry: Entry | None) -> Entry | None:
 ODD = 0xF700
 
 
-def shown(place: Place) -> str:
+def text_of(place: Place) -> str:
     """Return a path as text for clients: any Unicode, without lone surrogates."""
     text = "/".join(place)
     if text.isascii():
         return text
-    return "".join(map(_shown, text))
+    return "".join(map(_text, text))
 
 
-def _shown(character: str) -> str:
+def _text(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:
         return chr(ODD + code - 0xDC00)
@@ -330,8 +355,8 @@ def _shown(character: str) -> str:
     return character
 
 
-def stored(text: str) -> str:
-    """Return what `shown` made of a path back as it is in the file system."""
+def name_of(text: str) -> str:
+    """Return what `text_of` made of a path back as it is in the file system."""
     if text.isascii():
         return text
     try:
@@ -353,7 +378,7 @@ def place_of(text: str, top: bool = False) -> Place:
         return ()
     if text.startswith("/"):
         raise WorkspaceError("outside", "a path is relative to the workspace")
-    place = tuple(stored(text).removesuffix("/").split("/"))
+    place = tuple(name_of(text).removesuffix("/").split("/"))
     if ".." in place:
         raise WorkspaceError("outside", "a path may not hold ..")
     if len(place) > DEPTH + 1 or not all(map(_is_name, place)):

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .errors import WorkspaceError
 from .objects import BLOCK, ObjectStore, write_all
-from .trees import Entry, Place, shown, walk
+from .trees import Entry, Place, text_of, walk
 
 KEPT_S = 86_400
 MAX_ARCHIVE = 4 << 30  # bytes of the files in an archive
@@ -127,7 +127,7 @@ class Uploads:
 
 
 def _add(file: zipfile.ZipFile, store: ObjectStore, place: Place, entry: Entry) -> None:
-    name = shown(place)
+    name = text_of(place)
     if entry[0] == "d":
         about = zipfile.ZipInfo(name + "/", FIRST_TIME)
         about.external_attr = (stat.S_IFDIR | entry[1]) << 16 | 0x10

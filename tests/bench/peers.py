@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from server.session.kept_sessions import KeptSession
+
 from ..tooling.child import Child, Yaa
 from . import others
 
@@ -68,6 +70,15 @@ class Peer:
             path = "/v1/chat/completions"
             document |= {"stream": True}
         return self.post(path, document)
+
+    def with_base(self, order: str, history: int) -> tuple[bytes, bytes]:
+        """Two requests of this server: one with returned messages, one whose base these are."""
+        whole = self.request(order, history, returned=True)
+        document = json.loads(whole.partition(b"\r\n\r\n")[2])
+        *messages, last = document["messages"]
+        digest = KeptSession("", "", messages, {}).digest(len(messages))
+        base = {"messages": len(messages), "digest": digest}
+        return whole, self.post("/session", document | {"base": base, "messages": [last]})
 
     def post(self, path: str, document: dict[str, Any]) -> bytes:
         """A whole HTTP request with this body."""

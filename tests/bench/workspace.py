@@ -1,7 +1,8 @@
 """`python3 -m tests.bench.workspace [--files N] [--rounds N] [--real FOLDER]`: what records cost.
 
-Each figure is beside a plain os.walk with lstat of the same folder, in turns: processor time of both,
-their ratio, and the elapsed time, in which the disk is waited for. The least of the rounds counts.
+Each figure is beside a plain os.walk with lstat of the same folder, in turns: processor time of
+both, their ratio, and the elapsed time, in which the disk is waited for. The least of the rounds
+counts.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from server.workspace.operations import Operations, Places
@@ -70,7 +72,8 @@ def measure(
         tree = record()["after"]
         change(paths[:RESTORED], f"many {number}")
         record()
-        note(f"{RESTORED} restored", lambda: run.perform("restore", {"session": "b", "tree": tree}))
+        arguments = {"session": "bench", "tree": tree}
+        note(f"{RESTORED} restored", partial(run.perform, "restore", arguments))
     run.close()
     again = Operations(places)
     note("first of a new process", lambda: again.perform("record", {"session": "bench"}))

@@ -72,6 +72,32 @@ class Folder(unittest.TestCase):
                 found = Supervisor(0, -1, LIMITS, [disk]).breach_of(supervisor.Use(1, 0, 0))
                 self.assertEqual(found, {"limit": "disk_mb", "allowed": 1, "observed": observed})
 
+    def test_a_real_folder_is_judged_by_what_was_added(self) -> None:
+        """It may be larger than the limit; that it grew is learned when its file system shrinks."""
+
+        class Real(Weighed):
+            """A folder that the call did not fill."""
+
+            def __init__(self, weight: int) -> None:
+                self.weight, self.free = weight, 1 << 40
+                supervisor.Disk.__init__(self, "/", LIMITS["disk_mb"], adds=True)
+
+        size = 5000 * MB
+        for steps, found in (
+            ((0, 0, 0), None),
+            ((1000, 1000), None),
+            ((MB // 2, MB // 4), None),
+            ((MB // 2, MB), size + MB // 2 + MB),
+            ((MB // 4,) * 6, size + MB // 4 * 5),
+            ((-MB, -MB), None),
+        ):
+            with self.subTest(steps):
+                disk = Real(size)
+                over = [disk.grown(step).over() for step in steps]
+                self.assertEqual(next(filter(None, over), None), found)
+        disk = Real(size)
+        self.assertIsNone(disk.grown(2 * MB).over(ended=True), "it ended by itself")
+
     def test_what_was_too_much_before_ends_no_call_that_adds_nothing(self) -> None:
         """Else nothing could be deleted that takes longer than a moment."""
         for size in (3 * MB, supervisor.TOO_MANY):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import os
 import tempfile
 import unittest
@@ -11,8 +12,11 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+from server.app import App
+from server.config import load
 from server.errors import Problem
 from server.sandbox.process import Job, Outcome
+from server.tools.base import Invocation
 from server.tools.runner import ToolRunner
 from server.workspace.errors import WorkspaceError
 from server.workspace.folders import Folders
@@ -294,6 +298,45 @@ class Requests(Case):
             await self.workspaces.get("", "s1").request("state")
         self.assertEqual(caught.exception.code, "unavailable")
         self.assertEqual(self.workspaces.info()["recorded"], False)
+
+
+class Server(Case):
+    """What the parts of a whole server say and use."""
+
+    async def test_info_and_the_session_s_folder(self) -> None:
+        folders = {**self.configured(), "gone": {"path": str(self.base / "gone"), "mode": "write"}}
+        text = json.dumps({"server": {"folders": folders, "discover": False}})
+        (self.home / "config.json").write_text(text)
+        async with App(load(self.home, None, {}, {}), {}) as app:
+            told = app.facts("")
+            names = {each["name"]: each["available"] for each in told["folders"]}
+            expected = {"notes": True, "project": True, "big": True, "gone": False}
+            self.assertEqual(names, expected)
+            self.assertIn("gone", app.problems()["folders"][0])
+            self.assertTrue(told["workspace"]["recorded"])
+            self.assertEqual(told["workspace"]["limits"]["files"], SETTINGS["files"])
+            for workspace, folder in (
+                ({"folder": "notes"}, "notes"),
+                ({}, ""),
+                (None, ""),
+                ("notes", ""),
+            ):
+                session: Any = {"id": "s1", "workspace": workspace}
+                call = Invocation(session, {}, {}, LIMITS, "", lambda name: name)
+                self.assertEqual(call.folder, folder)
+            where = app.toolbox.workspaces.get("", "s1", "project")
+            self.assertEqual(await where.request("state"), {"tree": None})
+
+    async def test_below_the_required_tier(self) -> None:
+        async with App(
+            load(self.home, None, {}, {"server.discover": False}), {"YAA_SANDBOX_FORCE": "none"}
+        ) as app:
+            told = app.facts("")["workspace"]
+            self.assertFalse(told["recorded"])
+            self.assertIn("tier B", told["reason"])
+            with self.assertRaises(WorkspaceError) as caught:
+                await app.toolbox.workspaces.get("", "s1").request("state")
+            self.assertEqual(caught.exception.code, "unavailable")
 
 
 class Owners(Case):

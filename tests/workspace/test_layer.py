@@ -145,8 +145,8 @@ class Overlays(Case):
 
     def _apply(self, step: Step) -> None:
         home = str(self.home)
-        places = [f"{home}/{name}" for name in ("workspace", "state", "objects", "folder")]
-        Operations(Places(*places), step).perform("apply", {})
+        places = Places(f"{home}/workspace", f"{home}/state", f"{home}/objects", f"{home}/folder")
+        Operations(places, step).perform("apply", {})
 
     def _reset(self, old: dict[bytes, tuple[Any, ...]]) -> None:
         """Make folder and base what they were, and the layer the changed one again."""
@@ -168,15 +168,15 @@ class Overlays(Case):
             self.assertEqual(read(self.files), read(self.folder))
             self.assertEqual(_paths(run), [])
             for name in ("workspace", "state"):
-                os.rename(self.home / name, self.home / f"{name}{number}")
+                (self.home / name).rename(self.home / f"{name}{number}")
                 (self.home / name).mkdir()
             number += 1
         self.assertGreater(number, 3)
 
     def _refresh(self, step: Step) -> None:
         home = str(self.home)
-        places = [f"{home}/{name}" for name in ("workspace", "state", "objects", "folder")]
-        Operations(Places(*places), step).perform("refresh", {"session": "s"})
+        places = Places(f"{home}/workspace", f"{home}/state", f"{home}/objects", f"{home}/folder")
+        Operations(places, step).perform("refresh", {"session": "s"})
 
     def test_too_large_a_folder_is_refused(self) -> None:
         run = self.operations(Limits(files=3), overlay=True)

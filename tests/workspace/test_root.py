@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 from server.workspace.operations import Operations, Places
 from server.workspace.restore import Step
@@ -56,7 +57,7 @@ class Restores(Case):
             for aim, then in ((first, first), (first, second), (first, None)):
                 self._restore(second)
                 self.assertEqual(read(self.files), after)
-                was_cut = self.cut(steps, lambda step, aim=aim: self._restore(aim, step))
+                was_cut = self.cut(steps, partial(self._restore, aim))
                 if then:
                     self._restore(then)
                 else:  # whatever comes next finishes what was begun, or has the tree it was at
