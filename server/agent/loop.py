@@ -33,7 +33,7 @@ from ..runtime.offload import offload
 from ..runtime.value import value
 from ..session import accept, agent_definition, config_schema, events, prompts, run_record
 from ..session import run_record as account
-from ..session.events import put, state_delta
+from ..session.events import IDS, put, state_delta
 from ..session.fold import Folder, digest, find_message, fold
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings, cap_limits
@@ -325,7 +325,7 @@ class Run:
         self._stopped = False
         self._size = size  # bytes of JSON of the document
         self._alone_since = 0.0  # since when no other task has run; 0: others run
-        # Of what was sent: not kept in the first call of a session, which may be the only one
+        # Not kept in the first call of a session, which may be the only one
         self._texts = self.base.texts if self.base.messages else None
         self._refused = False  # the provider refused the last request as too large
         # The consumer, while a model is called
@@ -427,7 +427,7 @@ class Run:
     async def _record_event(self, event: Event) -> None:
         """Fold the event into the session, then pass it to the log and the trace."""
         changes = event.get("delta") or event.get("value") or event.get("messages")
-        if isinstance(changes, list) and len(changes) > FEW:
+        if event.get("name") == IDS or (isinstance(changes, list) and len(changes) > FEW):
             await offload(self._size, self._folder.apply, event)
         else:
             self._folder.apply(event)

@@ -31,10 +31,10 @@ from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT, pointer
 from . import agent_definition, content_blocks, prompts, snapshot, workspace_run
 from .answers import ANSWERS, OF_FILES
-from .client_tool_checks import tool_misfits
+from .client_tools import tool_misfits
 from .events import drop, id_at, ids_filled, messages_filled, put, run_started, state_delta
 from .kept_sessions import KeptSession
-from .schema import MAX_ERRORS, ROLE_ALIASES, VERSION, role_of, shape_misfits
+from .schema import MAX_ERRORS, NO_IDS, ROLE_ALIASES, VERSION, role_of, shape_misfits
 
 # -- accept ---------------------------------------------------------------------------------------
 
@@ -73,7 +73,8 @@ def accept_for_run(document: Any, base: KeptSession | None = None) -> tuple[Sess
         session["messages"] = messages
     if base is not None:
         session["messages"] = [*base.messages, *session.get("messages", ())]
-        session["calls"] = {**session.get("calls", {}), **base.calls}
+        sent = session.get("calls", {})
+        session["calls"] = base.calls | {k: v for k, v in sent.items() if k not in base.calls}
     return session, [] if messages is None else [snapshot.messages(session)]
 
 
@@ -92,14 +93,13 @@ def _check(document: Any, base: KeptSession | None = None) -> list[Message] | No
     if (found := content_blocks.convert_document(document)) is not None:
         messages, places = found
         document = {**document, "messages": messages}
-    before = base.messages if base else []
-    misfits = shape_misfits(document, before)
+    misfits = shape_misfits(document, base.known_ids if base else NO_IDS)
     refuse("session_invalid", [_with_sent_index(each, places).error() for each in misfits])
     schemas = Schemas()
     tools = islice(tool_misfits(document.get("tools", []), schemas), MAX_ERRORS)
     refuse("session_invalid", [Misfit(("tools", *at), said).error() for at, said, *_ in tools])
-    if before:
-        document = {**document, "messages": [*before, *document.get("messages", ())]}
+    if base is not None:
+        document = {**document, "messages": [*base.messages, *document.get("messages", ())]}
     refuse("answer_invalid", list(islice(_bad_answers(document, schemas), MAX_ERRORS)))
     return messages
 
