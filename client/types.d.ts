@@ -261,7 +261,7 @@ interface Modules {
     put(target: object, key: string, value: Json): void
     own(value: Json): Json
   }
-  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session, since?: number): string; entriesOf(session: Session, messages: Message[]): Record<string, Entry> }
+  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session, since?: number): string; entriesOf(session: Session, messages: Message[]): Record<string, Entry>; treeOf(message: any): string }
   'core/client-tools': {
     register(tool: PageTool): () => void
     get(name: string): PageTool | undefined

@@ -114,6 +114,7 @@ class App:
             hooks=self.hooks,
             records=self.records,
             signals=self.signals,
+            workspaces=self.toolbox.workspaces,
         )
 
     async def open(self) -> None:

@@ -67,6 +67,7 @@ class Server:
         self.app = App(Config(server, session, home), {})
         model = Model(lambda messages: [("text", ["ok"])])
         self.app.agent.models = model  # type: ignore[assignment]
+        self.app.agent.workspaces = None  # their processes outlive the event loop of a request
         self.app.agent.ids, self.app.agent.clock = Ids(), ManualClock()
         self.app._opened.set()
         self.router = routes(self.app, Keys([], required=False))

@@ -29,79 +29,19 @@ from ..json_types import (
 from ..schema.field_types import Misfit
 from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT, pointer
-from . import agent_definition, content_blocks, prompts, snapshot
+from . import agent_definition, content_blocks, prompts, snapshot, workspace_run
+from .answers import ANSWERS, OF_FILES
 from .client_tools import tool_misfits
 from .events import drop, id_at, ids_filled, messages_filled, put, run_started, state_delta
 from .kept_sessions import KeptSession
-from .limits import MOST
-from .schema import MAX_ERRORS, MAX_PATTERN, NO_IDS, ROLE_ALIASES, VERSION, role_of, shape_misfits
-
-# -- interrupt answers ----------------------------------------------------------------------------
-# JSON Schemas of the answers to interrupts, one for each reason.
-#
-# An interrupt carries the schema (`response_schema`), and `accept` checks the answer with the same
-# one. `input_required` carries a schema of its own. Pure.
-
-_text = {"type": "string"}
-ANSWERS: dict[str, Json] = {
-    "tool_call": {
-        "type": "object",
-        "properties": {
-            "approved": {"type": "boolean"},
-            "edited_args": {"type": "object"},
-            "remember": {"enum": ["once", "session"]},
-            "match": {
-                "type": "object",
-                "additionalProperties": {"type": "string", "maxLength": MAX_PATTERN},
-                "maxProperties": MOST["grants/*/match"],
-            },
-            "policy": {
-                "type": "object",
-                "properties": {
-                    "network": {"enum": ["off", "proxy"]},
-                    "hosts": {"type": "array", "items": _text},
-                },
-                "additionalProperties": False,
-            },
-            "reason": _text,
-        },
-        "required": ["approved"],
-    },
-    "client_tool": {
-        "type": "object",
-        "properties": {"content": {}, "is_error": {"type": "boolean"}},
-        "required": ["content"],
-    },
-    "indeterminate": {
-        "type": "object",
-        "properties": {"action": {"enum": ["retry", "skip", "result"]}, "content": _text},
-        "required": ["action"],
-    },
-    "limit": {
-        "type": "object",
-        "properties": {
-            "continue": {"type": "boolean"},
-            "extend": {
-                "type": "object",
-                "additionalProperties": {"type": "number", "exclusiveMinimum": 0},
-            },
-        },
-        "required": ["continue"],
-    },
-    "model_error": {
-        "type": "object",
-        "properties": {"retry": {"type": "boolean"}},
-        "required": ["retry"],
-    },
-}
-
+from .schema import MAX_ERRORS, NO_IDS, ROLE_ALIASES, VERSION, role_of, shape_misfits
 
 # -- accept ---------------------------------------------------------------------------------------
 
 
 _FILE = re.compile(r'<file name="([^"\n]*)">\n')  # a text file as the web page sends it
 TITLE_LENGTH = 30  # characters
-RUN_LEVEL = ("limit", "model_error")  # interrupts of the run, not of one call
+RUN_LEVEL = ("limit", "model_error", *OF_FILES)  # interrupts of the run, not of one call
 COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven")
 SPENT = {  # limit -> its counter, and the counter's units in one of the limit
     "max_steps": ("step", 1),
@@ -209,8 +149,11 @@ def opening_events(
         *_ledger(session, known),
         *_open_interrupts(session),
         *_compactions(session),
+        *workspace_run.opening_changes(session, known),
     ]
     run = _run(session, user, run_id, now_ms)
+    if decision := workspace_run.decision_on_files(session, user):
+        run["files"] = decision
     if host:
         run["host"] = host
     if mode:
@@ -434,6 +377,8 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> RunInfo:
         if answer is None or interrupt["reason"] not in RUN_LEVEL:
             continue
         payload = answer["payload"] if answer["status"] == "resolved" else {}
+        if interrupt["reason"] in OF_FILES:  # see workspace_run.py
+            continue
         if interrupt["reason"] == "model_error":
             if payload.get("retry") is not True:
                 run["declined"] = "failed"

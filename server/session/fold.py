@@ -27,6 +27,7 @@ from ..strict_json import canonical_in_browser
 from .events import FILLED, IDS, SNAPSHOT, id_at
 from .json_patch import array_index, copy_json, parse_pointer, patch
 from .result_places import Places, calls_of, is_object
+from .workspace_stand import tree_of
 
 # -- fold -----------------------------------------------------------------------------------------
 
@@ -356,7 +357,8 @@ def tool_result(folder: Folder, event: Event) -> None:
     """Insert the result behind its call's message and that message's earlier results.
 
     The official AG-UI reducer puts it there too. The first result of a call wins; it also sets the
-    state in the call log and removes the interrupts of the call.
+    state in the call log, removes the interrupts of the call, and sets the tree of files that the
+    session stands at.
     """
     call_id, details = event["toolCallId"], yaa_metadata(event)
     message: Message = {
@@ -378,6 +380,12 @@ def tool_result(folder: Folder, event: Event) -> None:
     if not places.put(call_id, message):
         return
     session = folder.session
+    if (tree := tree_of(message)) is not None:
+        workspace = session.get("workspace")
+        if not is_object(workspace) or workspace is None:
+            workspace = {}
+        workspace["tree"], workspace["message"] = tree, message["id"]
+        session["workspace"] = workspace
     ledger, waiting = session.get("calls"), session.get("interrupts")
     if isinstance(ledger, dict) and isinstance(entry := ledger.get(call_id), dict):
         ledger[call_id] = {**entry, "state": details.get("state", "done")}

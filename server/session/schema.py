@@ -28,6 +28,7 @@ from ..schema.field_types import (
 )
 from .config_schema import CONFIG, COUNT, LIMIT, NUMBER, NUMBERS, POSITIVE, TEXT_OR_NONE, TEXTS
 from .limits import MOST
+from .workspace_stand import TREE, is_tree
 
 Error = dict[str, str]
 
@@ -46,7 +47,12 @@ STATES = (
     *("proposed", "asking", "denied", "started", "done"),
     *("failed", "waiting", "skipped", "indeterminate"),
 )
-REASONS = ("tool_call", "client_tool", "input_required", "indeterminate", "limit", "model_error")
+REASONS = (
+    *("tool_call", "client_tool", "input_required", "indeterminate", "limit", "model_error"),
+    *("workspace_restore", "workspace_missing"),
+)
+WORKSPACE_MODES = ("read", "write", "overlay")
+MAX_FOLDER = 100  # characters of a folder's name
 
 # Other spellings, accepted and replaced: Chinese and kebab-case ones of earlier projects, and the
 # names that other tools export.
@@ -172,6 +178,8 @@ INTERRUPT = {
     "limit": TEXT,
     "allowed": LIMIT,
     "observed": LIMIT,
+    "start": TEXT,
+    "goal": TEXT,
     "answer": field_types.as_one(
         field_types.object_of({"status": field_types.one_of("resolved", "cancelled")}, ("status",)),
         'an object with status "resolved" or "cancelled"',
@@ -234,6 +242,23 @@ CONTEXT = {
         field_types.object_of(each=_CALIBRATION), "an object of {ratio, n}"
     ),
 }
+_TREE = field_types.leaf(
+    is_tree,
+    "the id of a tree, 64 hexadecimal digits",
+    {"type": "string", "pattern": f"^{TREE.pattern}$"},
+)
+_CHANGED = field_types.list_of(field_types.object_of({"path": TEXT, "change": TEXT}))
+# Which folder the tools work in is named, never a path; see workspace_stand.py.
+WORKSPACE = {
+    "folder": field_types.text("the name of a folder of this server", 1, MAX_FOLDER),
+    "mode": field_types.one_of(*WORKSPACE_MODES),
+    "tree": _TREE,
+    "message": field_types.text(f"a string of at most {MAX_ID} characters", 0, MAX_ID),
+    "start": _TREE,
+    "changed_outside": _CHANGED,
+    "changed_outside_count": COUNT,
+    "restored": OBJECT,
+}
 TOP = {
     "id": field_types.text(f"a string of 1 to {MAX_SESSION_ID} characters", 1, MAX_SESSION_ID),
     "title": TEXT_OR_NONE,
@@ -258,6 +283,7 @@ TOP = {
     "plan": field_types.object_of({"tasks": with_limit(ANY, MOST["plan/tasks"])}),
     "usage": field_types.object_of(USAGE),
     "run": OBJECT,
+    "workspace": field_types.object_of(WORKSPACE),
     "ext": OBJECT,
 }
 SESSION = field_types.object_of(TOP)

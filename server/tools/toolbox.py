@@ -461,6 +461,7 @@ class Toolbox:
             offer=tool.offer(session) if action == "ask" else {},
             may_ask=tool.may_ask,
             like=tool.like,
+            file_access=tool.file_access,
         )
 
     def _find_tool(self, name: str, reading: SessionReading) -> tuple[Tool, Validator] | None:
