@@ -107,6 +107,11 @@ interface Api {
   stop(id: string): Promise<Response>
   file(id: string, path: string): Promise<Blob>
 }
+interface Bases {
+  hold(session: Session): Promise<void>
+  shortened(session: Session): Session | null
+  run: Api['run']
+}
 type Health = 'ok' | 'bad' | 'unknown'
 interface Explanation {
   cause: 'server' | 'key' | 'cors' | 'permission' | 'mixed' | 'other'
@@ -256,7 +261,7 @@ interface Modules {
     put(target: object, key: string, value: Json): void
     own(value: Json): Json
   }
-  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session, since?: number): string; entriesOf(session: Session, messages: Message[]): Record<string, Entry> }
+  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session, since?: number): string; entriesOf(session: Session, messages: Message[]): Record<string, Entry>; treeOf(message: any): string }
   'core/client-tools': {
     register(tool: PageTool): () => void
     get(name: string): PageTool | undefined
@@ -376,7 +381,7 @@ interface Modules {
   'core/message-format': { format(pattern: string, values?: Record<string, any>, language?: string): string }
   'io/api': { create(options: { base: string; key?: string; fetch?: typeof fetch }): Api; failure(error: any, url: string): Failure }
   'io/connection-diagnosis': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
-  'io/session-base': { create(): { hold(session: Session): Promise<void>; shortened(session: Session): Session | null; run(session: Session, send: (body: Session) => Promise<Response>): Promise<Response> } }
+  'io/session-base': { create(post: Api['run']): Bases }
   'io/run-stream': { start(session: Session, options: RunOptions): Run }
   'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }

@@ -116,6 +116,7 @@ class App:
             hooks=self.hooks,
             records=self.records,
             signals=self.signals,
+            workspaces=self.toolbox.workspaces,
         )
 
     async def open(self) -> None:

@@ -127,6 +127,11 @@ class Tool:
         return self.read_only or self.hints.get("idempotent", False)
 
     @property
+    def file_access(self) -> str:
+        """Return what the tool does with the files of the workspace: "read", "write" or ""."""
+        return ("read" if self.read_only else "write") if self.sandboxed else ""
+
+    @property
     def parallel_safe(self) -> bool:
         """Return whether the tool may run beside other calls."""
         return self.hints.get("parallel_safe", False)

@@ -6,6 +6,7 @@ takes the place of one later is refused. Details for clients contain names of fo
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import stat
@@ -82,6 +83,8 @@ class Folders:
         if folder is None:
             known = ", ".join(self._by_name) or "none"
             text = f"This server has no folder {name[:100]!r}; it has: {known[:500]}"
+            if close := difflib.get_close_matches(name[:100], self._by_name, 1):
+                text += f". Did you mean {close[0]}?"
             raise Problem("folder_unknown", text)
         folder.check(self.tier)
         if reason := self.refused.get(name):

@@ -127,12 +127,15 @@ class Operations:
     # -- trees
 
     def state(self, session: str | None = None) -> dict[str, Any]:
-        """Return {tree, restoring?, base?, seen?}; costs no scan.
+        """Return {tree, call?, restoring?, base?, seen?}; costs no scan.
 
-        `seen`: the tree at which `session` left the workspace, None if it never did.
+        `call`: the one after which this tree was recorded. `seen`: the tree at which `session` left
+        the workspace, None if it never did.
         """
         state = self.file.load()
         found: dict[str, Any] = {"tree": state.get("tree")}
+        if (call := state.get("call", {})).get("tree", "") == found["tree"]:
+            found["call"] = call["id"]
         if "restoring" in state:
             found["restoring"] = state["restoring"].get("tree")
         if "base" in state:
@@ -141,15 +144,17 @@ class Operations:
             found["seen"] = state.get("seen", {}).get(session_hash(session))
         return found
 
-    def record(self, session: str, call: str | None = None) -> dict[str, Any]:
+    def record(self, session: str | None = None, call: str | None = None) -> dict[str, Any]:
         """Record the files; return {before, after, changed, changed_count, left_out}.
 
-        `before` is None, and nothing counts as changed, if nothing was recorded before. `call` is
-        for the log of the server alone.
+        `before` is None, and nothing counts as changed, if nothing was recorded before. `session`:
+        whose files they are now, None if it is only looked. `call`: the call that changed them.
         """
         with self._held() as state:
             before = state.get("tree")
             after = self.root.scan(state)
+            if call is not None and after != before:
+                state["call"] = {"id": call, "tree": after}
             self._note(state, session, after)
             self.root.save_stats()
             return {"before": before, "after": after} | self._changed(before, after)
@@ -415,12 +420,15 @@ class Operations:
             self.layer.finish(state)
         return state
 
-    def _note(self, state: dict[str, Any], session: str, tree: str, always: bool = False) -> None:
+    def _note(
+        self, state: dict[str, Any], session: str | None, tree: str, always: bool = False
+    ) -> None:
         """Save at which tree the workspace is now, if that is new."""
-        name = session_hash(session)
         if self.layer:
             always |= self.layer.note_base(state, tree)
-        if note_seen(state, name, tree) or state.get("tree") != tree or always:
+        if session is not None:
+            always |= note_seen(state, session_hash(session), tree)
+        if state.get("tree") != tree or always:
             state["tree"] = tree
             self.file.save(state)
 
