@@ -148,7 +148,7 @@ def _objects(config: Config, options: argparse.Namespace) -> int:
     names = {collection.folder_of(config.home, owner): owner or "the owner" for owner in owners}
     print(f"{config.home / STORE}\n")
     for folder in collection.folders(config.home):
-        found = collection.collected(folder, kept, clean=options.clean)
+        found = collection.collect_objects(folder, kept, clean=options.clean)
         who = names.get(folder, f"a key that is no more ({folder.name[:8]})")
         said = f"{found['removed']} removed" if options.clean else f"{found['useless']} not needed"
         freed = found["freed"] if options.clean else found["useless_bytes"]

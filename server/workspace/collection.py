@@ -48,7 +48,7 @@ def ids_in(text: str) -> Iterator[str]:
     yield from dict.fromkeys(_ID.findall(text))
 
 
-def collected(folder: Path, kept: Iterable[str], *, clean: bool) -> dict[str, Any]:
+def collect_objects(folder: Path, kept: Iterable[str], *, clean: bool) -> dict[str, Any]:
     """Return {objects, bytes, useless, useless_bytes, removed, freed} of one owner.
 
     `kept`: trees that are needed. `clean` removes what is useless: neither of these trees nor

@@ -75,11 +75,12 @@ class NamedFolders(Case):
         session = json.loads(found.stdout)
         self.assertEqual(session["workspace"]["folder"], "project")
         # The session goes on there only if a person says so: a folder is a permission.
-        again = self.yaa("run", "--say", shell("echo 2 > new"), said=found.stdout)
+        again = self.yaa("run", "-", "--say", shell("echo 2 > new"), said=found.stdout)
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(self.content("project/new"), "1\n")
-        again = self.yaa("run", "--folder", "project", "--say", "hello", said=found.stdout)
+        again = self.yaa("run", "-", "--folder", "project", "--say", "hello", said=found.stdout)
         self.assertNotIn("/workspace/folder", again.stderr)
+        self.assertEqual(json.loads(again.stdout)["workspace"]["folder"], "project")
 
     def test_a_name_that_is_not_known(self) -> None:
         for command in (("run", "--say", "x"), ("chat",)):
@@ -141,7 +142,7 @@ class Objects(Case):
         session = json.loads(found.stdout)
         (self.base / "old.json").write_text(found.stdout)
         say = ("--say", shell("rm new; echo 2 > other"))
-        self.yaa("run", "--folder", "project", *say, said=found.stdout)
+        self.yaa("run", "-", "--folder", "project", *say, said=found.stdout)
         objects = self.base / "home" / "objects"
         stored = sorted(path for path in objects.glob("*/*/*"))
         for path in stored:  # older than what may be in the making
