@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import Any, Protocol
@@ -380,7 +380,10 @@ class Sessions:
             session = await self._runs.collect(call, run)
             await self._runs.bases.keep(run)
             delta = session["config"]["yaa"].get("reply") == "delta"
-            reply = delta_reply(session, before, run.first_message) if delta else session
+            reply = session
+            if delta:
+                known = run.base.known_ids.messages
+                reply = delta_reply(session, before, run.first_message, known)
             await call.json(reply, headers={"x-should-retry": "false"})
 
     async def stop(self, call: RequestContext) -> None:
@@ -435,17 +438,24 @@ def wants_stream(accept: str, otherwise: bool) -> bool:
 
 
 def delta_reply(
-    session: Mapping[str, Any], before: Mapping[str, Any], first: int = 0
+    session: Mapping[str, Any],
+    before: Mapping[str, Any],
+    first: int = 0,
+    known: Container[str] = (),
 ) -> dict[str, Any]:
     """Return the reply of `config.yaa.reply: delta`: new messages and the usage of this run.
 
     `before`: the session before the run. Its message objects are compared by identity, since new
     messages need not be the last ones: a tool result is inserted after its call, even if a user
     message follows. If splitting content blocks has replaced all messages, those from index `first`
-    on are new.
+    on are new. `known`: ids of the messages of a base, which are copied before they change.
     """
     there = {id(message) for message in before["messages"]}  # the fold changes messages in place
-    messages = [message for message in session["messages"] if id(message) not in there]
+    messages = [
+        message
+        for message in session["messages"]
+        if id(message) not in there and message["id"] not in known
+    ]
     if there and len(messages) == len(session["messages"]):
         messages = messages[first:]
     spent = before.get("usage") or {}
