@@ -71,7 +71,7 @@ yaa.define('ui/app', [
       if (!standalone) idle(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
       idle(() => yaa.load('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
-      idle(() => Promise.all(['search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))).then(() => {
+      idle(() => Promise.all(['questions', 'search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))).then(() => {
         app.views.composer.bringBack()
         if (store.kind === 'idb' && sessionStore.heads().length) yaa.use('io/draft-files').removeUnused((/** @type {string} */ draft) => draft === 'new' || sessionStore.heads().some(({ id }) => id === draft))
       }, console.warn))
