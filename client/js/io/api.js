@@ -89,6 +89,7 @@ yaa.define('io/api', [], () => {
     return {
       base: root,
       key,
+      request,
       health: (stop) => ask('/health', stop),
       info: () => ask('/info'),
       run,

@@ -115,8 +115,8 @@ export interface Asking {
   approvalMenu(anchor: any, interrupt: any, asked: { tool: string; args: any; answer: (payload: any) => void; place: any }): void
   /** an editor for arguments, as a form and as JSON */
   valueField(args: any): Promise<Field>
-  /** what a call would change, drawn; null where names and values say it best */
-  picture?(tool: string, args: any): Promise<any>
+  /** what a call would change, drawn; null where names and values say it best. `of`: its session, if that is not open */
+  picture?(tool: string, args: any, of?: Session): Promise<any>
   /** the messages that take the most room, to be opened */
   largest?(found: any): Promise<any>
   limits(): void
@@ -333,6 +333,7 @@ declare global {
     }
     'ui/view-state': { stateOf(app: App, whole: boolean): State; NARROW: MediaQueryList }
     'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store; standalone?: StandalonePage }): { start(): Promise<void> } }
+    'ui/dialog': { openDialog(given: { title: string; body: any; buttons?: any[]; wide?: boolean; onclose?: () => void }): any; button(label: string, onclick: () => void, look?: string): any }
     'main': { main(): Promise<void> }
   }
 }
