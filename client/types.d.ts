@@ -281,7 +281,7 @@ interface Modules {
     put(target: object, key: string, value: Json): void
     own(value: Json): Json
   }
-  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session): string }
+  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session): string; treeOf(message: any): string }
   'core/client-tools': {
     register(tool: PageTool): () => void
     get(name: string): PageTool | undefined
@@ -399,7 +399,7 @@ interface Modules {
     short(n: number, language?: string): string
   }
   'core/message-format': { format(pattern: string, values?: Record<string, any>, language?: string): string }
-  'core/workspace-stand': { standOf(session: Session): string | null; treeAfter(message: any): string | null }
+  'core/workspace-stand': { standOf(session: Session): string | null }
   'core/file-changes': {
     changesOf(session: Session, from?: number): { files: FileChange[]; count: number; leftOut: Record<string, any> }
     pointsOf(session: Session): FilePoint[]

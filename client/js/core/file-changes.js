@@ -1,7 +1,7 @@
 // What the calls of a session changed in its files, read off its messages: since the session began, in one turn, since a
 // run began; and the points between which files can be compared. Pure; what a document holds is not trusted to be whole.
 
-yaa.define('core/file-changes', ['core/workspace-stand'], ({ standOf, treeAfter }) => {
+yaa.define('core/file-changes', ['core/fold', 'core/workspace-stand'], ({ treeOf }, { standOf }) => {
   const KINDS = new Set(['added', 'modified', 'deleted', 'mode'])
 
   /** What two changes of a file in a row come to; '' is none. @type {Record<string, string>} */
@@ -24,7 +24,7 @@ yaa.define('core/file-changes', ['core/workspace-stand'], ({ standOf, treeAfter 
 
   /** Where no `start` was kept, what the first recorded call found. @param {Message[]} messages @returns {string | null} */
   function treeIn(messages) {
-    const before = messages.find((one) => treeAfter(one))?.result.tree.before
+    const before = messages.find((one) => treeOf(one))?.result.tree.before
     return typeof before === 'string' && before ? before : null
   }
 
@@ -71,7 +71,7 @@ yaa.define('core/file-changes', ['core/workspace-stand'], ({ standOf, treeAfter 
         const tree = treeBefore(session, index)
         if (tree) points.push({ kind: 'turn', tree, id: message.id, words: wordsOf(message.content) })
       }
-      const tree = treeAfter(message)
+      const tree = treeOf(message)
       if (tree) points.push({ kind: 'call', tree, id: message.id, words: String(names.get(message.tool_call_id ?? '') ?? '') })
     })
     return points

@@ -1,26 +1,29 @@
-// The stand of a session: the tree that its files were in at the end of its messages. It follows from the messages, so that
-// cutting them (a branch, the time slider) moves it (server/session has the same function). Pure.
+// Which tree of files a session stands at, as server/session/workspace_stand.py says it too.
 
-yaa.define('core/workspace-stand', [], () => {
-  /** @param {any} id @returns {string | null} */
-  const treeId = (id) => (typeof id === 'string' && id ? id : null)
-
-  /** The tree after a tool result. @param {any} message @returns {string | null} null: it recorded none */
-  const treeAfter = (message) => treeId(message?.result?.tree?.after)
+yaa.define('core/workspace-stand', ['core/fold'], ({ treeOf }) => {
+  /** @param {any} value */
+  const isTree = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 
   /**
-   * @param {Session} session
-   * @returns {string | null} the id of a tree; null: nothing was recorded
+   * The tree that the files have to be at, null if nothing was recorded: `workspace.tree` if no message behind
+   * `workspace.message` has one, else that of the last message that has one, else `workspace.start`.
+   * @param {Session} session @returns {string | null}
    */
-  function standOf({ messages, workspace }) {
-    const all = Array.isArray(messages) ? messages : []
-    const last = all.findLastIndex((message) => treeAfter(message))
-    if (typeof workspace?.message === 'string') {
-      const at = workspace.message ? all.findIndex((message) => message?.id === workspace.message) : -1
-      if ((at >= 0 || !workspace.message) && last <= at) return treeId(workspace.tree)
+  function standOf(session) {
+    const { workspace } = session
+    const { message, tree, start } = workspace && typeof workspace === 'object' ? workspace : {}
+    const at = isTree(tree) && typeof message === 'string' ? message : null
+    const messages = Array.isArray(session.messages) ? session.messages : []
+    for (let index = messages.length - 1; index >= 0; index--) {
+      const one = messages[index]
+      if (!one || typeof one !== 'object') continue
+      if (at && at === one.id) return tree
+      const left = one.role === 'tool' ? treeOf(one) : ''
+      if (left) return left
     }
-    return last < 0 ? treeId(workspace?.start) : treeAfter(all[last])
+    if (at === '') return tree
+    return isTree(start) ? start : null
   }
 
-  return { standOf, treeAfter }
+  return { standOf }
 })

@@ -55,7 +55,7 @@ yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/sessi
     const words = notes.filter(Boolean).join(' ')
     if (!rows) plain.hidden = false
     return h('div.picture.approval', null,
-      h('div.part-head', null, h('bdi.path', null, names.visible(args.path)), h('span.part-note', null, rows ? t('diff.of', { added: count(added), removed: count(removed) }) : ''), rows ? swap : null),
+      h('div.part-head', null, h('bdi.path', null, names.visible(args.path)), h('span.part-note', { 'aria-hidden': 'true' }, rows ? `+${count(added)} −${count(removed)}` : ''), rows ? swap : null),
       tone ? parts.notice(words, tone) : words ? h('p.hint', null, words) : null, table, plain)
   }
 

@@ -46,7 +46,9 @@ yaa.define('ui/files/changes-view', [
         fill(from, all.map((one) => h('option', { value: one.value }, one.label)))
         fill(to, [last, ...[...all].reverse()].map((one) => h('option', { value: one.value }, one.label)))
         const same = all.findIndex((one) => one.label === kept[0])
-        const usual = all.findIndex((one) => one.label === t('points.turn'))
+        // of a turn that has changed nothing there is nothing to see
+        const turned = changes.changesOf(session, changes.turnStart(session)).count > 0
+        const usual = all.findIndex((one) => one.label === t(turned ? 'points.turn' : 'points.session'))
         from.selectedIndex = same >= 0 ? same : Math.max(0, usual)
         if (kept[1] > 0 && kept[1] <= all.length) to.selectedIndex = kept[1]
       }

@@ -35,7 +35,7 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
     const rows = [{ name: '', mode: 'own' }, ...files.foldersOf(app)]
     openMenu(anchor, rows.map((/** @type {any} */ { name, mode, available, reason }) => ({
       label: h('span.mode-row', null,
-        h('span', null, name ? visible(name) : t('folder.own'), h('span.badge', { 'data-mode': mode }, t(`folder.mode.${mode}`))),
+        h('span', null, name ? visible(name) : t('folder.own'), name ? h('span.badge', { 'data-mode': mode }, t(`folder.mode.${mode}`)) : null),
         h('span.hint', null, available === false ? t('folder.unavailable', { reason: reason ?? '' }) : t(`folder.about.${mode}`))),
       icon: name === now ? 'check' : 'none', checked: name === now,
       action: () => (available === false ? toast(t('folder.unavailable', { reason: reason ?? '' }), { bad: true }) : choose(context, name)),

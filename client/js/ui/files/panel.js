@@ -122,10 +122,9 @@ yaa.define('ui/files/panel', [
 
     function draw() {
       if (!opened) return
-      text(folder, folders.nameOf(app))
       const mode = files.modeOf(app)
-      attr(folder, 'aria-label', t('folder.is', { name: folders.nameOf(app), mode: t(`folder.mode.${mode}`) }))
-      folder.append(h('span.badge', { 'data-mode': mode }, t(`folder.mode.${mode}`)))
+      fill(folder, icon('folder'), h('span.sr-only', null, `${t('folder.choose')} `), h('span', null, folders.nameOf(app)), ' ', mode === 'own' ? null : h('span.badge', { 'data-mode': mode }, t(`folder.mode.${mode}`)))
+      attr(folder, 'title', t(`folder.about.${mode}`))
       folder.disabled = !files.foldersOf(app).length && !files.folderOf(app)
       tabs[2].hidden = mode !== 'overlay'
       if (mode !== 'overlay' && chosen === 'layer') show('tree')
