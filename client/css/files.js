@@ -81,6 +81,7 @@ yaa.define('css/files', ['ui/dom'], ({ css }) => css`
   }
   .file-row:hover { background: var(--hover); }
   .file-row:focus-visible { outline-offset: -2px; }
+  .file-row > .part-note { display: block; }
   .file-row > .chevron { inline-size: 0.875rem; block-size: 0.875rem; color: var(--ink-3); }
   .file-row[aria-expanded="true"] > .chevron { rotate: 90deg; }
   .file-diff { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s2); padding: var(--s1) 0 var(--s3); justify-items: start; }
@@ -104,6 +105,9 @@ yaa.define('css/files', ['ui/dom'], ({ css }) => css`
   @media (pointer: coarse), (max-width: 48rem) {
     .files :is(.button, .segmented button, .files-tabs button, .file-row, .folder, .check), .tree.file-tree .node { min-block-size: 2.75rem; }
     .files .button.square { inline-size: 2.75rem; }
+    .files-bar { gap: var(--s1); }
+    .files-bar > .gap { flex: 1 0 0; margin-inline: calc(-1 * var(--s1)); }
+    .files-bar > .button:not(.square) { padding-inline: 0.375rem; }
     .layer-row > input { inline-size: 1.5rem; block-size: 1.5rem; margin-inline: var(--s2); }
   }
 }

@@ -200,8 +200,8 @@ await main(async (walk, job) => {
       app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-1).id, "go back"));
       app.draw();
     });
-    await page.evaluate(() => yaa.use("ui/files/panel") && null);
-    await control({ forget: true });
+    const stand = await page.evaluate(() => yaa.use("core/workspace-stand").standOf(yaa.use("ui/commands").context().app.current.session));
+    await control({ forget: stand });
     await walk.press("Continue from here", "button");
     await walk.sees(".ask", "does not have all files");
     await walk.sees(".ask", "copies of all of them");
@@ -250,13 +250,11 @@ await main(async (walk, job) => {
   if (job.browser !== "chromium") return;
   for (const [theme, language] of [["light", "en"], ["dark", "zh"]]) {
     await walk.step(`on a phone, ${theme}, ${language}`, async () => {
-      await page.setViewport(PHONE);
+      await page.setViewport(PHONE); // the page is loaded again
+      await page.waitForSelector(".files-button:not([hidden])");
       await page.evaluate((how) => yaa.use("ui/commands").context().actions.set(how), { theme, language });
       await page.waitForFunction((wanted) => document.documentElement.lang.startsWith(wanted) && document.querySelector(".files-button:not([hidden])"), {}, language);
-      const oldest = await page.evaluate(() => yaa.use("ui/commands").context().app.sessionStore.heads().at(-1).id);
-      await page.evaluate((id) => yaa.use("ui/commands").context().actions.open(id), oldest);
-      await page.evaluate(() => yaa.use("ui/commands").run("files"));
-      await page.waitForSelector(".file-tree .node");
+      await openOldest(page);
       const small = await page.$$eval(".files :is(button, [role=treeitem])", (all) => all.filter((one) => one.checkVisibility() && (one.getBoundingClientRect().height < 43.5)).map((one) => one.outerHTML.slice(0, 90)));
       if (small.length) throw new Error(`too small for a finger: ${small.join("\n")}`);
       await walk.clean("the tree on a phone");
@@ -271,19 +269,41 @@ await main(async (walk, job) => {
       await page.waitForSelector(".layer-row");
       await walk.clean("the layer on a phone");
       await walk.shot(`14-phone-layer-${theme}`);
+    });
+
+    await walk.step(`on a desktop, ${theme}, ${language}`, async () => {
       await page.setViewport({ width: 1280, height: 800 });
-      await page.$$eval(".files-tabs button", (all) => all[0].click());
+      await page.waitForSelector(".files-button:not([hidden])");
+      await openOldest(page);
+      await page.$eval(".files-tabs button:nth-child(2)", (one) => one.click());
+      await page.waitForSelector(".opening .file-row");
+      await page.$eval(".opening .file-row", (one) => one.click());
+      await page.waitForSelector(".file-diff .diff");
+      await walk.clean("the panel");
       await walk.shot(`15-desktop-${theme}`);
-      await page.$eval(".files-head > :last-child", (one) => one.click());
     });
   }
 });
 
+/** The first session of the walk, and its files. */
+async function openOldest(page) {
+  await page.evaluate(async () => {
+    const { actions, app } = yaa.use("ui/commands").context();
+    await actions.open(app.sessionStore.heads().at(-1).id);
+    await yaa.use("ui/commands").run("files");
+  });
+  await page.waitForSelector(".file-tree .node");
+}
+
 /** Orders a call of a tool, in the words of the scripted model. */
 async function order(walk, tool, args) {
+  const said = () => document.querySelectorAll("article.message[data-role=user]").length;
+  const before = await walk.page.evaluate(said);
   await walk.page.click(COMPOSER);
   await walk.page.evaluate((words) => document.execCommand("insertText", false, words), `bench tokens=3 delay_us=0 tool=${tool}${JSON.stringify(args)}`);
   await walk.page.keyboard.press("Enter");
+  // from here on the page is busy: what an earlier answer says does not count
+  await walk.page.waitForFunction((n) => document.querySelectorAll("article.message[data-role=user]").length > n, {}, before);
 }
 
 function row(path) {

@@ -4,7 +4,7 @@
  * on purpose too: an upload breaks off, a folder changes beside the session, objects go away.
  *
  * It prints `listening on ADDRESS`. `POST /control` does to it what a person elsewhere would: {write: {path: text}},
- * {forget: true}, {cut: n} (the n-th piece of the next upload is lost).
+ * {forget: a tree} (its topmost folder and a file of it), {cut: n} (the n-th piece of the next upload is lost).
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -390,7 +390,10 @@ let runs = 0;
 
 function control({ write, forget, cut }) {
   for (const [folder, files] of Object.entries(write ?? {})) for (const [path, text] of Object.entries(files)) real.get(folder).set(path, Buffer.from(text));
-  if (forget) objects.clear();
+  if (forget) {
+    objects.delete(put(filesOf(forget).get("src/app.py")));
+    objects.delete(forget);
+  }
   if (cut) [cutAt, pieces] = [cut, 0];
   return { folders: Object.fromEntries([...real].map(([name, files]) => [name, Object.fromEntries([...files].map(([path, bytes]) => [path, bytes.toString()]))])), objects: objects.size };
 }

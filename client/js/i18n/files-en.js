@@ -65,7 +65,7 @@ yaa.define('i18n/files-en', [], () => (
     'restore.keep': 'Go on with the files as they are',
 
     'missing.title': 'This server does not have all files',
-    'missing.text': '{n} contents are missing ({size}).',
+    'missing.text': '{n, plural, one {# content} other {# contents}} of files {n, plural, one {is} other {are}} missing ({size}).',
     'missing.looking': 'Looking for copies in this browser …',
     'missing.none': 'This browser has no copies of them.',
     'missing.all': 'This browser has copies of all of them.',

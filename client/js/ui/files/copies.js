@@ -1,7 +1,7 @@
 // Copies of a session's files that the page keeps beside the session: fetched after a run, put into exports, taken back on
 // import. At most 20 MB a session; what is left out is said.
 
-yaa.define('ui/files/copies', ['core/zip', 'io/kept-objects', 'io/object-fetch', 'io/unzip'], ({ zip }, kept, { gather, sound }, unzip) => {
+yaa.define('ui/files/copies', ['core/directory-object', 'core/zip', 'io/kept-objects', 'io/object-fetch', 'io/unzip'], ({ readDirectory }, { zip }, kept, { gather, sound }, unzip) => {
   const IN_ZIP = /^objects\/([0-9a-f]{64})$/
 
   /** @param {import('../types').App} app @param {Session} session */
@@ -29,6 +29,30 @@ yaa.define('ui/files/copies', ['core/zip', 'io/kept-objects', 'io/object-fetch',
     }
     return all
   }
+
+  /**
+   * Upload objects that a server lacks, and what is in those that are folders: it cannot name what it does not know yet.
+   * @param {import('../types').App} app @param {string[]} hashes @param {(share: number) => void} onProgress
+   */
+  async function give(app, hashes, onProgress) {
+    const api = app.server.api()
+    const lacking = new Set(hashes)
+    const [all, seen] = [[...lacking], new Set(lacking)]
+    for (let n = 0; n < all.length; n++) {
+      onProgress(n / all.length)
+      const body = await kept.get(all[n])
+      if (!body || (!lacking.has(all[n]) && await isThere(api, all[n]))) continue
+      await api.request(`/objects/${all[n]}`, { method: 'PUT', body, headers: { 'Content-Type': 'application/octet-stream' } })
+      const found = readDirectory(new TextDecoder().decode(body))
+      for (const { sha256 } of [...found?.folders ?? [], ...found?.files ?? []]) if (!seen.has(sha256)) seen.add(sha256), all.push(sha256)
+    }
+  }
+
+  /** @param {Api} api @param {string} hash */
+  const isThere = (api, hash) => api.request(`/objects/${hash}`, { method: 'HEAD' }).then(() => true, (error) => {
+    if (error.status === 404) return false
+    throw error
+  })
 
   /** A session with its files, as a ZIP file. @param {string} id @param {string} document its JSON @returns {Promise<Blob>} */
   async function zipped(id, document) {
@@ -74,5 +98,5 @@ yaa.define('ui/files/copies', ['core/zip', 'io/kept-objects', 'io/object-fetch',
     else kept.hold(session.id, objects)
   }
 
-  return { keep, bytesOf, zipped, encoded, decoded, unzipped, takeBack }
+  return { keep, give, bytesOf, zipped, encoded, decoded, unzipped, takeBack }
 })

@@ -26,6 +26,8 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
     let current = ''
     let asked = ''
     let turn = 0
+    /** Why nothing came. */
+    let trouble = ''
 
     /** @param {FileEntry} entry */
     const isFolder = ({ kind }) => /^(?:d|dir|directory|folder)$/.test(kind)
@@ -44,6 +46,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
     /** @param {string[]} folders */
     async function load(folders) {
       const mine = ++turn
+      trouble = ''
       for (const one of folders) {
         try {
           const found = await shared.routes().list(one, { tree: shared.tree(), depth: 1, limit: PAGE })
@@ -56,7 +59,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
             if (one) opened.delete(one)
             else listed.set('', { entries: [], complete: true })
           } else {
-            shared.failed(error)
+            trouble = /** @type {any} */ (error).message
             break
           }
         }
@@ -102,9 +105,9 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
       if (!shown.some(({ entry }) => entry?.path === current)) current = shown[0]?.entry?.path ?? ''
       const focused = rows.contains(document.activeElement)
       fill(rows, shown.map((row) => (row.entry ? rowOf(row.entry, row.level, changed, above) : moreRow(row.of, row.level))))
-      none.hidden = shown.length > 0
+      none.hidden = shown.length > 0 && !trouble
       rows.hidden = !shown.length
-      text(none, t(listed.has('') ? (shared.canWrite() ? 'tree.empty' : 'tree.emptyRead') : 'tree.loading'))
+      text(none, trouble ? t('files.failed', { detail: trouble }) : t(listed.has('') ? (shared.canWrite() ? 'tree.empty' : 'tree.emptyRead') : 'tree.loading'))
       all.hidden = !shown.length
       choose.hidden = !shown.length
       remove.hidden = !picked.size || !shared.canWrite()

@@ -37,6 +37,7 @@ declare global {
     'ui/files/file-list': { mark(change: string): any; changeRow(file: any): any; size(bytes: number): string }
     'ui/files/copies': {
       keep(app: import('../types').App, session: Session): Promise<void>
+      give(app: import('../types').App, hashes: string[], onProgress: (share: number) => void): Promise<void>
       bytesOf(id: string): Promise<Map<string, ArrayBuffer>>
       zipped(id: string, document: string): Promise<Blob>
       encoded(id: string): Promise<Record<string, string>>

@@ -29,7 +29,7 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
         if (key !== drawn) draw()
         drawn = key
       } catch (error) {
-        if (mine === turn) shared.failed(error)
+        if (mine === turn) text(note, t('files.failed', { detail: /** @type {any} */ (error).message }))
       }
     }
 

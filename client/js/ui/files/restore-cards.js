@@ -2,7 +2,7 @@
 // objects that this server does not have.
 
 yaa.define('ui/files/restore-cards', ['ui/dom', 'ui/files/i18n', 'ui/interrupt-cards', 'ui/files/file-list', 'core/file-names', 'css/workspace'], (
-  { h, text, attr }, { t, count }, cards, { changeRow, size }, { visible },
+  { h, text, attr }, { t }, cards, { changeRow, size }, { visible },
 ) => {
   const { button } = cards
   /** Rows that are shown at first. */
@@ -67,12 +67,8 @@ yaa.define('ui/files/restore-cards', ['ui/dom', 'ui/files/i18n', 'ui/interrupt-c
       send.disabled = without.disabled = true
       bar.hidden = false
       try {
-        const kept = yaa.use('io/kept-objects')
-        for (const [n, { sha256 }] of here.entries()) {
-          attr(bar, 'value', n / here.length)
-          const body = await kept.get(sha256)
-          if (body) await app.server.api().request(`/objects/${sha256}`, { method: 'PUT', body, headers: { 'Content-Type': 'application/octet-stream' } })
-        }
+        const hashes = here.map(({ sha256 }) => sha256)
+        await yaa.use('ui/files/copies').give(app, hashes, (/** @type {number} */ share) => attr(bar, 'value', share))
         answer({ action: 'uploaded' })
       } catch (error) {
         text(have, t('files.failed', { detail: /** @type {any} */ (error).message }))
@@ -84,7 +80,7 @@ yaa.define('ui/files/restore-cards', ['ui/dom', 'ui/files/i18n', 'ui/interrupt-c
     look().catch((error) => text(have, t('files.failed', { detail: error.message })))
     const row = (/** @type {any} */ { path, bytes }) => h('li', null, h('bdi.path', null, visible(String(path ?? ''))), h('span.part-note', null, Number.isFinite(bytes) ? size(bytes) : ''))
     return {
-      icon: 'folder', title: t('missing.title'), text: t('missing.text', { n: count(total), size: size(interrupt.bytes ?? 0) }),
+      icon: 'folder', title: t('missing.title'), text: t('missing.text', { n: total, size: size(interrupt.bytes ?? 0) }),
       content: [shortList(all.filter((/** @type {any} */ one) => one.path), total, row), have, bar, h('div.ask-actions', null, send, without)],
     }
   }
