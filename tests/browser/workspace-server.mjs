@@ -297,13 +297,13 @@ function* run(session, id) {
     } catch (missing) {
       if (!Array.isArray(missing)) throw missing;
       if (answered("workspace_missing")?.action !== "go_on") {
-        return yield* ask({ id: `missing-${id}`, reason: "workspace_missing", objects: missing, count: missing.length, bytes: missing.reduce((sum, one) => sum + one.bytes, 0) });
+        return yield* ask({ id: "int-workspace_missing", reason: "workspace_missing", goal: stand, objects: missing, count: missing.length, bytes: missing.reduce((sum, one) => sum + one.bytes, 0) });
       }
     }
     const choice = answered("workspace_restore")?.action;
     if (files && work.mode === "write" && work.seen[session.id] !== stand && !choice) {
-      const found = differences(work.files, files);
-      return yield* ask({ id: `restore-${id}`, reason: "workspace_restore", folder, differences: found, count: found.length });
+      const found = differences(files, work.files);
+      return yield* ask({ id: "int-workspace_restore", reason: "workspace_restore", start: now, goal: stand, differences: found, count: found.length });
     }
     if (files && choice !== "keep" && !(work.mode === "write" && work.seen[session.id] === stand)) replace(work, files);
     else yield emit({ type: "STATE_DELTA", delta: [{ op: "add", path: "/yaa/workspace/tree", value: now }, { op: "add", path: "/yaa/workspace/message", value: session.messages.at(-1).id }] });

@@ -16,6 +16,7 @@ yaa.define('i18n/files-en', [], () => (
     'files.pastNothing': 'No state of the files was recorded before this point. They are shown as they are now.',
     'files.behind': 'The conversation stands at an earlier point, and so do the files shown here. The next run takes the files back to it.',
     'files.takeBack': 'Take them back now',
+    'files.outside': 'Others changed {n, plural, one {# file} other {# files}} of this folder during the last run.',
     'files.readOnly': 'These files cannot be changed here.',
 
     'left.said': 'Not recorded: {what}.',
@@ -59,13 +60,13 @@ yaa.define('i18n/files-en', [], () => (
     'cards.list': 'Files that differ',
 
     'restore.title': 'The folder is not as this conversation left it',
-    'restore.text': '{n, plural, one {# file} other {# files}} in {name} would change to go back.',
+    'restore.text': '{n, plural, one {# file was} other {# files were}} changed by something else since, as marked.',
     'restore.hint': 'Before anything goes back, the folder is recorded as it is.',
     'restore.go': 'Take the files back',
     'restore.keep': 'Go on with the files as they are',
 
     'missing.title': 'This server does not have all files',
-    'missing.text': '{n, plural, one {# content} other {# contents}} of files {n, plural, one {is} other {are}} missing ({size}).',
+    'missing.text': 'Missing: {n, plural, one {# content} other {# contents}} of files ({size}).',
     'missing.looking': 'Looking for copies in this browser …',
     'missing.none': 'This browser has no copies of them.',
     'missing.all': 'This browser has copies of all of them.',
@@ -153,6 +154,7 @@ yaa.define('i18n/files-en', [], () => (
 
     'undo.deleted': '{name} is deleted.',
     'undo.deletedMany': '{n, plural, one {# file is deleted} other {# files are deleted}}.',
+    'undo.renamed': '{name} is now {to}.',
     'undo.done': 'It is as it was.',
     'undo.over': 'The files have changed since. Nothing was undone.',
 
@@ -177,11 +179,10 @@ yaa.define('i18n/files-en', [], () => (
     'approve.diff': 'Changes',
 
     'copies.kept': 'Kept in this browser: {n, plural, one {# object} other {# objects}}, {size}.',
-    'copies.left': '{n, plural, one {# object} other {# objects}} ({size}) not kept: a session may have 20 MB here.',
+    'copies.left': 'Of this session’s files {n, plural, one {# object} other {# objects}} ({size}) are not kept in this browser: a session may have 20 MB here.',
 
     'export.zip': 'ZIP file',
     'export.zipHint': 'The session and its files, for another server.',
-    'export.withFiles': 'With its files ({size})',
     'export.filesLeft': '{n, plural, one {# content} other {# contents}} ({size}) are not in this browser, and not in the export.',
   }
 ))

@@ -16,6 +16,7 @@ yaa.define('i18n/files-zh', [], () => (
     'files.pastNothing': '该时刻之前没有记录文件状态，显示的是现在的样子。',
     'files.behind': '对话停在较早的位置，这里显示的也是那时的文件。下次运行会把文件恢复到那时。',
     'files.takeBack': '立即恢复',
+    'files.outside': '上次运行期间，此文件夹中有 {n} 个文件被其他方式改动。',
     'files.readOnly': '这里的文件不能修改。',
 
     'left.said': '未记录：{what}。',
@@ -59,7 +60,7 @@ yaa.define('i18n/files-zh', [], () => (
     'cards.list': '有差异的文件',
 
     'restore.title': '文件夹与本对话所记录的状态不同',
-    'restore.text': '要恢复，“{name}”中有 {n} 个文件会改变。',
+    'restore.text': '此后有 {n} 个文件被其他方式改动，如下所示。',
     'restore.hint': '恢复之前会先记录文件夹现在的状态。',
     'restore.go': '恢复文件',
     'restore.keep': '按现有文件继续',
@@ -153,6 +154,7 @@ yaa.define('i18n/files-zh', [], () => (
 
     'undo.deleted': '已删除 {name}。',
     'undo.deletedMany': '已删除 {n} 个文件。',
+    'undo.renamed': '{name} 已改为 {to}。',
     'undo.done': '已还原。',
     'undo.over': '文件在此之后又有改动，未还原。',
 
@@ -177,11 +179,10 @@ yaa.define('i18n/files-zh', [], () => (
     'approve.diff': '改动',
 
     'copies.kept': '此浏览器中保存了 {n} 份内容，{size}。',
-    'copies.left': '有 {n} 份（{size}）未保存：每个会话在此最多 20 MB。',
+    'copies.left': '此会话的文件中有 {n} 份内容（{size}）未保存在此浏览器中：每个会话在此最多 20 MB。',
 
     'export.zip': 'ZIP 文件',
     'export.zipHint': '会话及其文件，可用于其他服务器。',
-    'export.withFiles': '包含文件（{size}）',
     'export.filesLeft': '有 {n} 份内容（{size}）不在此浏览器中，不会导出。',
   }
 ))

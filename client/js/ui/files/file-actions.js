@@ -69,8 +69,11 @@ yaa.define('ui/files/file-actions', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
   /** @param {Shared} shared @param {string} path @param {(path: string) => void} [then] */
   function rename(shared, path, then) {
     askName(shared, t('rename.title'), path, async (next) => {
-      await shared.changed(await shared.routes().move(path, next))
+      const before = shared.state()?.tree
+      const answer = await shared.routes().move(path, next)
+      await shared.changed(answer)
       then?.(next)
+      offerUndo(shared, t('undo.renamed', { name: names.visible(names.baseName(path)), to: names.visible(next) }), before, answer?.tree)
     })
   }
 

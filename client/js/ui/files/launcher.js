@@ -52,6 +52,7 @@ yaa.define('ui/files/launcher', [
       },
     })
     app.watchers.add(update)
+    if (app.store.kind === 'idb') forgetUnused(app).catch(console.warn)
     context.actions.draw()
   }
 
@@ -79,6 +80,13 @@ yaa.define('ui/files/launcher', [
     }
 
     return { el, update }
+  }
+
+  /** What deleted sessions left behind. @param {import('../types').App} app */
+  async function forgetUnused(app) {
+    await yaa.load('kept-files')
+    const heads = await app.store.list()
+    await yaa.use('io/kept-objects').removeUnused(new Set(heads.map(({ id }) => id)))
   }
 
   /** Copies of what the session changed, for another server. @param {import('../types').App} app @param {import('../types').Entry} entry */

@@ -3,10 +3,10 @@
 
 yaa.define('ui/files/panel', [
   'ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/file-tree', 'ui/files/file-view', 'ui/files/changes-view',
-  'ui/files/layer-view', 'ui/files/uploads', 'core/workspace-stand', 'core/file-changes', 'core/file-names', 'css/files', 'css/tools',
+  'ui/files/layer-view', 'ui/files/uploads', 'ui/files/file-list', 'core/workspace-stand', 'core/file-changes', 'css/files', 'css/tools',
 ], (
-  { h, icon, iconButton, attr, fill, text, uid }, { t, count }, { toast }, files, folders, { fileTree }, { fileView }, { changesView }, { layerView }, { uploadsView },
-  { standOf }, { changesOf }, { visible },
+  { h, icon, iconButton, attr, fill, text, uid }, { t, count }, { toast }, files, folders, { fileTree }, { fileView }, { changesView }, { layerView }, { uploadsView }, { size },
+  { standOf }, { changesOf },
 ) => {
   /** @typedef {import('../types').CommandContext} CommandContext */
   /** @typedef {import('./files').Shared} Shared */
@@ -19,6 +19,8 @@ yaa.define('ui/files/panel', [
     /** What the server says of the files. @type {any} */ let state = null
     /** A notice of the page's own. */
     let trouble = ''
+    /** What of the open session is not kept in this browser. */
+    let unkept = { id: '', count: 0, bytes: 0 }
     /** @type {Element | null} */ let before = null
 
     /** @type {Shared} */
@@ -118,6 +120,15 @@ yaa.define('ui/files/panel', [
         trouble = /** @type {any} */ (error).message
       }
       draw()
+      lookAtCopies(asked)
+    }
+
+    /** @param {string} of */
+    async function lookAtCopies(of) {
+      await yaa.load('kept-files')
+      const left = (await yaa.use('io/kept-objects').of(of))?.left ?? { count: 0, bytes: 0 }
+      unkept = { id: of, ...left }
+      if (opened) drawNotice()
     }
 
     function draw() {
@@ -147,9 +158,14 @@ yaa.define('ui/files/panel', [
       const leftWords = Object.entries(left).map(([key, value]) => t(`left.${key}`, { n: Array.isArray(value) ? value.length : Number(value) || 0 }))
       /** @type {any[]} */ const said = []
       if (trouble) said.push([t('files.failed', { detail: trouble }), 'bad'])
+      const { changed_outside_count: outside } = shared.session().workspace ?? {}
+      const why = shared.session().messages.findLast((message) => message.role === 'tool')?.result?.unrecorded
+      if (info?.recorded !== false && typeof why === 'string') said.push([t('files.unrecorded', { reason: why }), 'ask'])
+      if (outside > 0) said.push([t('files.outside', { n: outside }), 'ask'])
       if (info?.recorded === false) said.push([t('files.unrecorded', { reason: info.reason ?? '' }), 'ask'])
       if (past) said.push([t(at ? 'files.past' : 'files.pastNothing'), 'ask'])
       if (behind) said.push([t('files.behind'), 'ask', h('button.button.small', { type: 'button', onclick: takeBack }, t('files.takeBack'))])
+      if (unkept.count && unkept.id === shared.session().id) said.push([t('copies.left', { n: unkept.count, size: size(unkept.bytes) }), ''])
       if (leftWords.length) said.push([t('left.said', { what: leftWords.join(', ') }), ''])
       const key = JSON.stringify(said.map(([words]) => words))
       if (notice.dataset.key === key) return

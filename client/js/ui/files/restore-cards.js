@@ -2,7 +2,7 @@
 // objects that this server does not have.
 
 yaa.define('ui/files/restore-cards', ['ui/dom', 'ui/files/i18n', 'ui/interrupt-cards', 'ui/files/file-list', 'core/file-names', 'css/workspace'], (
-  { h, text, attr }, { t }, cards, { changeRow, size }, { visible },
+  { h, fill, text, attr }, { t }, cards, { changeRow, size }, { visible },
 ) => {
   const { button } = cards
   /** Rows that are shown at first. */
@@ -10,7 +10,7 @@ yaa.define('ui/files/restore-cards', ['ui/dom', 'ui/files/i18n', 'ui/interrupt-c
 
   /** @param {import('../types').CommandContext} context */
   function start(context) {
-    cards.bodies.workspace_restore = (interrupt, answer) => restoreBody(context, interrupt, answer)
+    cards.bodies.workspace_restore = (interrupt, answer) => restoreBody(interrupt, answer)
     cards.bodies.workspace_missing = (interrupt, answer) => missingBody(context, interrupt, answer)
     context.actions.draw() // a card that was drawn before is made anew
   }
@@ -29,21 +29,39 @@ yaa.define('ui/files/restore-cards', ['ui/dom', 'ui/files/i18n', 'ui/interrupt-c
     return h('div', null, h('ul.file-list', { 'aria-label': t('cards.list') }, all.slice(0, FIRST).map(make)), rest, more, beyond)
   }
 
-  /** @param {import('../types').CommandContext} context @param {any} interrupt @param {(payload: any) => void} answer */
-  function restoreBody({ app }, interrupt, answer) {
-    const all = listOf(interrupt.differences)
-    const total = Number.isInteger(interrupt.count) ? Math.max(interrupt.count, all.length) : all.length
-    const actions = h('div.ask-actions', null,
-      button('restore.go', '.primary', () => answer({ action: 'restore' })), button('restore.keep', '', () => answer({ action: 'keep' })))
-    return {
-      icon: 'folder', title: t('restore.title'),
-      text: t('restore.text', { n: total, name: visible(String(interrupt.folder ?? app.current.session.workspace?.folder ?? '')) }),
-      content: [shortList(all, total, changeRow), h('p.hint', null, t('restore.hint')), actions],
+  /**
+   * The next question of a run has the same id: what is asked may be something else.
+   * @param {any} interrupt @param {string} title @param {(now: any) => any[]} contentOf
+   */
+  function renewed(interrupt, title, contentOf) {
+    const holder = h('div.form')
+    let drawn = ''
+
+    /** @param {any} now */
+    function update(now) {
+      const key = JSON.stringify([now.goal, now.differences, now.objects, now.count])
+      if (key === drawn) return
+      drawn = key
+      fill(holder, contentOf(now))
     }
+
+    update(interrupt)
+    return { icon: 'folder', title, content: [holder], update }
   }
 
+  /** @param {any} interrupt @param {(payload: any) => void} answer */
+  const restoreBody = (interrupt, answer) => renewed(interrupt, t('restore.title'), (now) => {
+    const all = listOf(now.differences)
+    const total = Number.isInteger(now.count) ? Math.max(now.count, all.length) : all.length
+    return [h('p', null, t('restore.text', { n: total })), shortList(all, total, changeRow), h('p.hint', null, t('restore.hint')), h('div.ask-actions', null,
+      button('restore.go', '.primary', () => answer({ action: 'restore' })), button('restore.keep', '', () => answer({ action: 'keep' })))]
+  })
+
   /** @param {import('../types').CommandContext} context @param {any} interrupt @param {(payload: any) => void} answer */
-  function missingBody({ app }, interrupt, answer) {
+  const missingBody = ({ app }, interrupt, answer) => renewed(interrupt, t('missing.title'), (now) => missingContent(app, now, answer))
+
+  /** @param {import('../types').App} app @param {any} interrupt @param {(payload: any) => void} answer @returns {any[]} */
+  function missingContent(app, interrupt, answer) {
     const all = (Array.isArray(interrupt.objects) ? interrupt.objects : []).filter((/** @type {any} */ one) => typeof one?.sha256 === 'string')
     const total = Number.isInteger(interrupt.count) ? Math.max(interrupt.count, all.length) : all.length
     const have = h('p.hint', null, t('missing.looking'))
@@ -79,10 +97,8 @@ yaa.define('ui/files/restore-cards', ['ui/dom', 'ui/files/i18n', 'ui/interrupt-c
 
     look().catch((error) => text(have, t('files.failed', { detail: error.message })))
     const row = (/** @type {any} */ { path, bytes }) => h('li', null, h('bdi.path', null, visible(String(path ?? ''))), h('span.part-note', null, Number.isFinite(bytes) ? size(bytes) : ''))
-    return {
-      icon: 'folder', title: t('missing.title'), text: t('missing.text', { n: total, size: size(interrupt.bytes ?? 0) }),
-      content: [shortList(all.filter((/** @type {any} */ one) => one.path), total, row), have, bar, h('div.ask-actions', null, send, without)],
-    }
+    return [h('p', null, t('missing.text', { n: total, size: size(interrupt.bytes ?? 0) })),
+      shortList(all.filter((/** @type {any} */ one) => one.path), total, row), have, bar, h('div.ask-actions', null, send, without)]
   }
 
   return { start }
