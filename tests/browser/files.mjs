@@ -211,6 +211,33 @@ await main(async (walk, job) => {
     await walk.says("Understood.");
   });
 
+  await walk.step("a ZIP file and a saved page carry the files", async () => {
+    const [zipped, saved, other] = await page.evaluate(async () => {
+      await Promise.all([yaa.load("dialogs"), yaa.load("kept-files")]);
+      const { app } = yaa.use("ui/commands").context();
+      const [copies, kept, exporter] = ["ui/files/copies", "io/kept-objects", "ui/import-export"].map((name) => yaa.use(name));
+      const { session } = app.current;
+      const before = (await kept.of(session.id)).objects.sort().join();
+      const files = [
+        new File([await copies.zipped(session.id, JSON.stringify(session))], "session.zip"),
+        new File([yaa.use("core/standalone-page").page({ source: "", session, objects: await copies.encoded(session.id) })], "session.html"),
+      ];
+      const found = [];
+      for (const file of files) {
+        await kept.remove(session.id);
+        await exporter.importFiles(yaa.use("ui/commands").context(), [file]);
+        found.push((await kept.of(session.id))?.objects.sort().join() === before);
+      }
+      return [...found, before.length > 64];
+    });
+    if (!zipped || !saved || !other) throw new Error(JSON.stringify([zipped, saved, other]));
+    await page.evaluate(() => yaa.use("ui/commands").run("session.export"));
+    await walk.sees("dialog .choices", "ZIP file");
+    await walk.sees("dialog", "Kept in this browser");
+    await walk.clean("the export");
+    await walk.press("Close", "dialog button");
+  });
+
   await walk.step("a folder that others changed is asked about", async () => {
     await walk.press("New session", ".side button");
     await page.waitForSelector(".composer-bar .folder:not([hidden])");

@@ -159,9 +159,9 @@ yaa.define('ui/import-export', [
           found += prompts.add(context.app.settings, more)
           const both = sessions.map((session, i) => ({ session, removed: removed[i] }))
           for (const one of both.sort((a, b) => lastTime(a.session) - lastTime(b.session))) {
-            if (!await keep(context, one.session, result)) continue
-            brought.push({ id: one.session.id, title: one.session.title, removed: one.removed })
-            await takeFiles(context, one.session, objects)
+            const isNew = await keep(context, one.session, result)
+            if (isNew) brought.push({ id: one.session.id, title: one.session.title, removed: one.removed })
+            await takeFiles(context, one.session, objects) // of one that is here too
           }
         }
       } catch (error) { // a folder, or a ZIP file that is not whole

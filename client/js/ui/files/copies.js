@@ -93,9 +93,10 @@ yaa.define('ui/files/copies', ['core/directory-object', 'core/zip', 'io/kept-obj
   /** Keep what came with an imported session. @param {Session} session @param {Map<string, ArrayBuffer>} objects @param {boolean} stored */
   async function takeBack(session, objects, stored) {
     if (!objects.size) return
-    const bytes = [...objects.values()].reduce((sum, one) => sum + one.byteLength, 0)
-    if (stored) await kept.save(session.id, { objects: [...objects.keys()], bytes, left: { count: 0, bytes: 0 } }, objects)
-    else kept.hold(session.id, objects)
+    const all = new Map([...await bytesOf(session.id), ...objects])
+    const bytes = [...all.values()].reduce((sum, one) => sum + one.byteLength, 0)
+    if (stored) await kept.save(session.id, { objects: [...all.keys()], bytes, left: { count: 0, bytes: 0 } }, objects)
+    else kept.hold(session.id, all)
   }
 
   return { keep, give, bytesOf, zipped, encoded, decoded, unzipped, takeBack }
