@@ -55,6 +55,8 @@ await main(async (walk, job) => {
     await page.waitForSelector(".ask .approval .diff");
     const numbers = await page.$$eval(".ask .diff-row .no", (all) => all.map((one) => one.textContent).filter(Boolean));
     if (!numbers.includes("5")) throw new Error(`no line numbers of the file: ${numbers}`);
+    // the buttons are in sight, however late the diff came
+    await page.waitForFunction(() => document.querySelector(".ask .ask-actions").getBoundingClientRect().bottom <= document.querySelector(".composer").getBoundingClientRect().top);
     await walk.clean("the approval");
     await walk.shot("04-approval");
     await walk.press("Arguments", ".approval button");

@@ -60,7 +60,7 @@ yaa.define('i18n/files-en', [], () => (
     'cards.list': 'Files that differ',
 
     'restore.title': 'The folder is not as this conversation left it',
-    'restore.text': '{n, plural, one {# file was} other {# files were}} changed by something else since, as marked.',
+    'restore.text': '{n, plural, one {# file of the folder is} other {# files of the folder are}} not as at this point of the conversation. The marks say what happened since.',
     'restore.hint': 'Before anything goes back, the folder is recorded as it is.',
     'restore.go': 'Take the files back',
     'restore.keep': 'Go on with the files as they are',
@@ -126,6 +126,7 @@ yaa.define('i18n/files-en', [], () => (
     'diff.of': '{added} lines added, {removed} removed',
 
     'layer.about': 'The agent works on a copy. Nothing below is in the folder until you apply it.',
+    'layer.past': 'This is the layer as it is now. It can be applied when the files are shown as they are now.',
     'layer.empty': 'The layer holds no changes.',
     'layer.all': 'All',
     'layer.take': 'Choose {name}',

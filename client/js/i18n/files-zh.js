@@ -60,7 +60,7 @@ yaa.define('i18n/files-zh', [], () => (
     'cards.list': '有差异的文件',
 
     'restore.title': '文件夹与本对话所记录的状态不同',
-    'restore.text': '此后有 {n} 个文件被其他方式改动，如下所示。',
+    'restore.text': '文件夹中有 {n} 个文件与对话此处的状态不同，标记表示此后的改动。',
     'restore.hint': '恢复之前会先记录文件夹现在的状态。',
     'restore.go': '恢复文件',
     'restore.keep': '按现有文件继续',
@@ -126,6 +126,7 @@ yaa.define('i18n/files-zh', [], () => (
     'diff.of': '新增 {added} 行，删除 {removed} 行',
 
     'layer.about': '智能体在副本上工作。应用之前，以下改动都不在原文件夹中。',
+    'layer.past': '这是暂存层现在的样子。显示现在的文件时才能应用。',
     'layer.empty': '暂存层中没有改动。',
     'layer.all': '全部',
     'layer.take': '选择 {name}',

@@ -11,8 +11,9 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
     const apply = h('button.button.small.primary', { type: 'button', onclick: () => change('apply') }, t('layer.apply'))
     const discard = h('button.button.small.danger', { type: 'button', onclick: () => change('discard') }, t('layer.discard'))
     const all = h('input', { type: 'checkbox', checked: true, onchange: () => { for (const box of boxes.values()) box.checked = all.checked; count() } })
+    const about = h('p.hint')
     const bar = h('div.files-bar', null, h('label.check', null, all, t('layer.all')), h('span.gap'), discard, apply)
-    const el = h('div.files-view', null, h('p.hint', null, t('layer.about')), bar, note, list)
+    const el = h('div.files-view', null, about, bar, note, list)
     /** @type {Map<string, any>} */ const boxes = new Map()
     /** @type {FileChange[]} */ let files = []
     let turn = 0
@@ -20,12 +21,14 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
 
     async function refresh() {
       const mine = ++turn
+      text(about, t(shared.tree() ? 'layer.past' : 'layer.about'))
+      count()
       try {
         const found = await shared.routes().status()
         if (mine !== turn) return
         files = found.files
         text(note, found.count ? t('points.count', { n: found.count, shown: files.length }) : t('layer.empty'))
-        const key = JSON.stringify([found.base, files, shared.state()?.tree])
+        const key = JSON.stringify([found.base, files, shared.state()?.tree, shared.tree()])
         if (key !== drawn) draw()
         drawn = key
       } catch (error) {
@@ -47,7 +50,7 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       const n = chosen().length
       all.checked = n > 0 && n === files.length
       all.indeterminate = n > 0 && n < files.length
-      apply.disabled = discard.disabled = !n
+      apply.disabled = discard.disabled = !n || Boolean(shared.tree()) // what is shown beside it is not what would be applied
       text(apply, n === files.length ? t('layer.applyAll') : t('layer.applyN', { n }))
       text(discard, n === files.length ? t('layer.discardAll') : t('layer.discardN', { n }))
     }
@@ -69,8 +72,8 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
           fill(place, file.conflict ? h('p.notice', { 'data-tone': 'bad' }, icon('alert'), h('span', null, t('layer.conflictText'))) : null,
             diff ? diffPart(diff) : h('p.hint', null, t('view.binaryChanged')),
             h('div.files-bar', null, h('span.gap'),
-              h('button.button.small.danger', { type: 'button', onclick: () => change('discard', [file]) }, t('layer.discardOne')),
-              h('button.button.small', { type: 'button', onclick: () => change('apply', [file]) }, t('layer.applyOne'))))
+              h('button.button.small.danger', { type: 'button', disabled: Boolean(shared.tree()), onclick: () => change('discard', [file]) }, t('layer.discardOne')),
+              h('button.button.small', { type: 'button', disabled: Boolean(shared.tree()), onclick: () => change('apply', [file]) }, t('layer.applyOne'))))
         } catch (error) {
           fill(place, h('p.problem', null, /** @type {any} */ (error).message))
         }

@@ -64,6 +64,7 @@ yaa.define('ui/files/restore-cards', ['ui/dom', 'ui/files/i18n', 'ui/interrupt-c
   function missingContent(app, interrupt, answer) {
     const all = (Array.isArray(interrupt.objects) ? interrupt.objects : []).filter((/** @type {any} */ one) => typeof one?.sha256 === 'string')
     const total = Number.isInteger(interrupt.count) ? Math.max(interrupt.count, all.length) : all.length
+    const named = all.filter((/** @type {any} */ one) => one.path)
     const have = h('p.hint', null, t('missing.looking'))
     const bar = h('progress', { max: 1, value: 0, hidden: true, 'aria-label': t('missing.upload') })
     const send = button('missing.upload', '.primary', go)
@@ -98,7 +99,7 @@ yaa.define('ui/files/restore-cards', ['ui/dom', 'ui/files/i18n', 'ui/interrupt-c
     look().catch((error) => text(have, t('files.failed', { detail: error.message })))
     const row = (/** @type {any} */ { path, bytes }) => h('li', null, h('bdi.path', null, visible(String(path ?? ''))), h('span.part-note', null, Number.isFinite(bytes) ? size(bytes) : ''))
     return [h('p', null, t('missing.text', { n: total, size: size(interrupt.bytes ?? 0) })),
-      shortList(all.filter((/** @type {any} */ one) => one.path), total, row), have, bar, h('div.ask-actions', null, send, without)]
+      shortList(named, named.length + total - all.length, row), have, bar, h('div.ask-actions', null, send, without)]
   }
 
   return { start }
