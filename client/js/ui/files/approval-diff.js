@@ -15,7 +15,7 @@ yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/sessi
     const path = placeOf(args?.path)
     if (path === null || !files.isOffered(app) || !/(?:^|_)(?:write_file|edit_file)$/.test(tool)) return null
     const blob = await files.routesOf(app, of).read(path, { most: MOST + 1 }).catch((error) => {
-      if (error.status === 404) return null
+      if (error.code === 'file_not_found') return null // any other failure tells nothing about the file
       throw error
     })
     if (blob && blob.size > MOST) return shown(args, null, [t('approve.large')], null)

@@ -24,7 +24,10 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       text(about, t(shared.tree() ? 'layer.past' : 'layer.about'))
       count()
       try {
-        const found = await shared.routes().status()
+        const found = await shared.routes().status().catch((error) => {
+          if (error.status === 404) return { files: [], count: 0, base: undefined } // before its first run there is no layer
+          throw error
+        })
         if (mine !== turn) return
         files = found.files
         text(note, found.count ? t('points.count', { n: found.count, shown: files.length }) : t('layer.empty'))
