@@ -105,6 +105,7 @@ interface Api {
   health(stop?: AbortSignal): Promise<any>
   info(): Promise<any>
   run(session: Session, options?: { signal?: AbortSignal }): Promise<Response>
+  hold(session: Session): Promise<void>
   stop(id: string): Promise<Response>
   file(id: string, path: string): Promise<Blob>
 }
@@ -281,7 +282,7 @@ interface Modules {
     put(target: object, key: string, value: Json): void
     own(value: Json): Json
   }
-  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session): string; treeOf(message: any): string }
+  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session, since?: number): string; entriesOf(session: Session, messages: Message[]): Record<string, Entry>; treeOf(message: any): string }
   'core/client-tools': {
     register(tool: PageTool): () => void
     get(name: string): PageTool | undefined
@@ -438,6 +439,7 @@ interface Modules {
   }
   'io/api': { create(options: { base: string; key?: string; fetch?: typeof fetch }): Api; failure(error: any, url: string): Failure }
   'io/connection-diagnosis': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
+  'io/session-base': { create(): { hold(session: Session): Promise<void>; shortened(session: Session): Session | null; run(session: Session, send: (body: Session) => Promise<Response>): Promise<Response> } }
   'io/run-stream': { start(session: Session, options: RunOptions): Run }
   'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }

@@ -80,7 +80,12 @@ def main(arguments: list[str] | None = None) -> int:
         )
         if not options.command:
             wanted = config.server["log"]
-            log.setup(wanted["level"], style=wanted["format"], file=_log_file(config))
+            log.setup(
+                wanted["level"],
+                style=wanted["format"],
+                file=_log_file(config),
+                delay_s=log.DELAY_S,
+            )
         if options.command or options.check:
             code: int = later("cli.commands").perform(config, env, options)
             return code

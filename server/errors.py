@@ -29,6 +29,7 @@ CODES: dict[str, tuple[int, str]] = {
     "method_not_allowed": (405, "This method is not supported here"),
     "not_acceptable": (406, "No acceptable representation"),
     "timeout": (408, "The request took too long to arrive"),
+    "base_unknown": (409, "The beginning of the session is not kept here"),
     "run_active": (409, "This session is already running here"),
     "body_too_large": (413, "The body is too large"),
     "uri_too_long": (414, "The request line is too long"),

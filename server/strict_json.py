@@ -33,6 +33,7 @@ _FLOAT = re.compile(r"([:,\[])(-?[0-9]+(?:\.[0-9]+(?:e[-+][0-9]+)?|e[-+][0-9]+))
 _LONG_HINTS = tuple(re.compile(rf"{before}-?[0-9]{{16}}").search for before in (":", ",", r"\["))
 _LONG = re.compile(r"([:,\[])(-?[0-9]{16,}(?:\.[0-9]+)?)")
 _STRING = re.compile(r'"[^"]*(?:"|\Z)')  # for text without escaped quotes
+_QUOTE_ESCAPE = r"\u0022"
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 # Parsed JSON has no cycles, and the check for them would take a quarter of the time.
 _encoder = json.JSONEncoder(
@@ -68,6 +69,18 @@ class Constant(dict[str, Any]):
         return dumps(self)
 
 
+class ConstantList(list[Any]):
+    """Array that is never changed, such as the tools offered to a model. Its JSON is cached."""
+
+    @cached_property
+    def text(self) -> str:
+        """Return the JSON of the array, made once."""
+        return f"[{','.join(map(text_of, self))}]"
+
+
+_CONSTANTS = (Constant, ConstantList)
+
+
 class JSONError(ValueError):
     """Text is not strict JSON. `line` and `column` count from 1; 0 if unknown."""
 
@@ -94,9 +107,15 @@ def loads(
         raise JSONError("a byte order mark is not allowed", 1, 1)
     if len(text) > max_values and (seen := count_values(text, max_values)) > max_values:
         raise TooManyValues(max_values, seen)
+    escapes = "\\" in text
     try:
         with collector_paused(len(text)):
             value = _decoder.decode(text)
+            quotes = _count_quotes(value, max_depth, escapes=escapes)
+            hidden = escapes and _QUOTE_ESCAPE in text
+            if quotes is not None and (hidden or quotes != text.count('"')):
+                value = None  # its memory is free before it is made again
+                value = _unique_decoder.decode(text)
     except JSONError:
         raise
     except RecursionError:
@@ -105,11 +124,38 @@ def loads(
         raise JSONError(error.msg, error.lineno, error.colno) from None
     except ValueError:  # int() refuses more than 4,300 digits (CVE-2020-10735)
         raise JSONError("a number has too many digits") from None
-    if depth_exceeds(value, max_depth):
+    if quotes is None:
         raise JSONError(f"nested deeper than {max_depth} levels")
-    if "\\u" in text and _SURROGATE_ESCAPE.search(text) and has_lone_surrogate(value):
+    if escapes and _SURROGATE_ESCAPE.search(text) and has_lone_surrogate(value):
         raise JSONError("a string holds half of a surrogate pair")
     return value
+
+
+def _count_quotes(value: Any, max_depth: int, *, escapes: bool) -> int | None:
+    """Return the quotes in the text of a parsed value, None if it nests deeper than `max_depth`.
+
+    Of a key that appears twice only the last is in the value, so the text has more quotes. That
+    finds such keys in half of the time of a hook that is given the pairs of each object. Escaped
+    quotes are counted if there are escapes: in values, since keys have none in practice.
+    """
+    quotes = 0
+    level: list[Any] = [[value]]
+    for _ in range(max_depth + 1):
+        inner: list[Any] = []
+        for node in level:
+            if type(node) is dict:
+                quotes += 2 * len(node)
+                node = node.values()
+            for item in node:
+                kind = type(item)
+                if kind is str:
+                    quotes += 2 + item.count('"') if escapes else 2
+                elif kind is dict or kind is list:
+                    inner.append(item)
+        if not inner:
+            return quotes
+        level = inner
+    return None
 
 
 def count_values(text: str, enough: int = 0) -> int:
@@ -160,8 +206,8 @@ def canonical_in_browser(value: Any) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Return the JSON of a value; for a Constant it is cached."""
-    return value.text if isinstance(value, Constant) else dumps(value)
+    """Return the JSON of a value; for a Constant or a ConstantList it is cached."""
+    return value.text if isinstance(value, _CONSTANTS) else dumps(value)
 
 
 def browser_safe(value: Any) -> Any:
@@ -291,7 +337,13 @@ def _ecma_number(number: float) -> str:
     return f"-{body}" if sign else body
 
 
-_decoder = json.JSONDecoder(
+def _same(found: dict[str, Any]) -> dict[str, Any]:
+    """Return an object that was parsed. The call lets other threads run meanwhile."""
+    return found
+
+
+_decoder = json.JSONDecoder(object_hook=_same, parse_float=_finite, parse_constant=_no_constant)
+_unique_decoder = json.JSONDecoder(
     object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant
 )
 

@@ -6,11 +6,13 @@ import json
 import random
 import struct
 import unittest
+from collections import Counter
 from typing import Any
 
 from server.strict_json import (
     COUNTED_AT_ONCE,
     Constant,
+    ConstantList,
     JSONError,
     TooManyValues,
     browser_safe,
@@ -67,6 +69,11 @@ class Written(unittest.TestCase):
         self.assertEqual((constant, dumps(constant)), (value, dumps(value)))
         self.assertEqual(text_of(constant), text_of(value))
         self.assertIs(text_of(constant), text_of(constant))
+        for several in ([], [value], [constant, {"n": 1}]):
+            array = ConstantList(several)
+            self.assertEqual((array, dumps(array)), (several, dumps(several)))
+            self.assertEqual(text_of(array), dumps(several))
+            self.assertIs(text_of(array), text_of(array))
 
 
 class Values(unittest.TestCase):
@@ -128,6 +135,43 @@ class Loads(unittest.TestCase):
         for end in range(len(text)):
             with self.subTest(end), self.assertRaises(JSONError):
                 loads(text[:end])
+
+    def test_a_key_that_appears_twice_is_found_wherever_it_is(self) -> None:
+        """However the text is escaped: the same texts are refused as by a look at each object."""
+
+        def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+            if len({key for key, _ in found}) < len(found):
+                raise KeyError
+            return dict(found)
+
+        random_ = random.Random(3)
+        texts = (r"\"", r"\\", r"\u0022", r"\u0061", "a", "b", ",", ":", "{", "é", r"\n")
+
+        def string() -> str:
+            return f'"{"".join(random_.choices(texts, k=random_.randrange(3)))}"'
+
+        def value(depth: int) -> str:
+            kind = random_.randrange(7 if depth else 3)
+            if kind < 3:
+                return random_.choice(("1", "2.5", "null", string(), string()))
+            items = [value(depth - 1) for _ in range(random_.randrange(5))]
+            if kind == 3:
+                return f"[{','.join(items)}]"
+            return f"{{{','.join(f'{string()}:{item}' for item in items)}}}"
+
+        seen: Counter[str] = Counter()
+        for _ in range(4000):
+            text = value(4)
+            try:
+                wanted = json.loads(text, object_pairs_hook=pairs)
+            except KeyError:
+                seen["refused"] += 1
+                with self.assertRaises(JSONError):
+                    loads(text)
+            else:
+                seen["read"] += 1
+                self.assertEqual(loads(text), wanted)
+        self.assertGreater(min(seen["refused"], seen["read"]), 400)
 
     def test_depth(self) -> None:
         for value, limit, exceeds in (

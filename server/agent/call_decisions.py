@@ -53,6 +53,8 @@ def unanswered_calls(session: Session) -> list[tuple[ToolCall, Message, bool]]:
     A message that is still open was cut off, so its calls never existed (resume rule 1).
     """
     found: list[tuple[ToolCall, Message, bool]] = []
+    if not [message for message in session["messages"] if "tool_calls" in message]:
+        return found
     results: set[str] = set()
     moved_on = False
     for message in reversed(session["messages"]):

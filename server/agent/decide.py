@@ -14,13 +14,14 @@ decision and from call_decisions.py; the loop has no code for them.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..context import compact
 from ..context.budget import Measure, Request, budget_of
 from ..context.compact import Compaction, room_for
 from ..json_types import Interrupt, Json, Message, Session, ToolCall
+from ..runtime.value import value
 from ..session import outcome as output
 from ..session import prompts
 from ..session.accept import ANSWERS
@@ -53,14 +54,14 @@ from .call_decisions import (
 MOST_WAITS = 2  # calls waiting for other calls that are planned ahead
 
 
-@dataclass(frozen=True)
+@value
 class RunTools:
     """Perform these jobs: execute, recover or answer calls."""
 
     jobs: tuple[Job, ...]
 
 
-@dataclass(frozen=True)
+@value
 class Model:
     """The model's name, and facts about it such as `max_context`."""
 
@@ -68,7 +69,7 @@ class Model:
     facts: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@value
 class CallModel:
     """Call the model.
 
@@ -86,19 +87,19 @@ class CallModel:
     sums_up: bool = False
 
 
-@dataclass(frozen=True)
+@value
 class Compact:
     """Make the view of the session smaller."""
 
     compaction: Compaction
 
 
-@dataclass(frozen=True)
+@value
 class NameSession:
     """Ask the model for a title of the session."""
 
 
-@dataclass(frozen=True)
+@value
 class Stop:
     """End the POST with RUN_FINISHED: completed, or interrupted by asks or a limit."""
 
@@ -109,7 +110,7 @@ class Stop:
     output: tuple[Any, ...] = ()  # the structured output, if there is one
 
 
-@dataclass(frozen=True)
+@value
 class Fail:
     """End the run with RUN_ERROR."""
 

@@ -12,12 +12,12 @@ that makes `tool.exec` a write-ahead mark (docs/reference/session.md, "Resume ru
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, suppress
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
@@ -30,10 +30,12 @@ from ..models import Options
 from ..models.registry import Model, Models
 from ..models.text_tools import history
 from ..runtime.offload import offload
+from ..runtime.value import value
 from ..session import accept, agent_definition, config_schema, events, prompts, run_record
 from ..session import run_record as account
 from ..session.events import put, state_delta
 from ..session.fold import Folder, digest, find_message, fold
+from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings, cap_limits
 from ..telemetry import log, tracing
 from ..telemetry.metrics import Metrics, Row
@@ -60,7 +62,7 @@ logger = log.get("agent")
 
 def new_id(kind: str) -> str:
     """Return a fresh identifier with 96 random bits: msg_…, call_…, run_…, ses_…"""
-    return f"{kind}_{secrets.token_hex(12)}"
+    return f"{kind}_{os.urandom(12).hex()}"
 
 
 def now_ms() -> int:
@@ -73,13 +75,17 @@ def monotonic_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
-@dataclass(frozen=True)
+@value
 class AcceptedSession:
-    """A session that may run, the definition of its agent, and the opening events of its run."""
+    """A session that may run, the definition of its agent, and the opening events of its run.
+
+    `base`: the messages that the session begins with and an earlier run left; None if unknown.
+    """
 
     session: Session
     agent: AgentDefinition
     opening: list[Event]
+    base: KeptSession | None = None
 
 
 class BaseAgent:
@@ -129,24 +135,27 @@ class BaseAgent:
         """Return a run of this document. Raises Problem if it is refused."""
         return self.begin(self.accept(document, owner), key, owner, resumed)
 
-    def accept(self, document: Any, owner: str = "") -> AcceptedSession:
+    def accept(
+        self, document: Any, owner: str = "", base: KeptSession | None = None
+    ) -> AcceptedSession:
         """Return a checked document, which belongs to the run from now on. Raises Problem.
 
         Without other side effects, and slow for a large document: may run in a thread. `owner` as
-        for `begin`.
+        for `begin`. `base`: the messages that come before those of the document.
         """
-        session, told = accept.accept_for_run(document)
+        session, told = accept.accept_for_run(document, base)
         self.toolbox.admit(session)
         agent, remarks = self.agents.resolve_with_warnings(session, owner)
         remarks = [*remarks, *config_schema.remarks(session, self.toolbox.names())]
         remarks += history.remarks(prompts.custom({**session.get("config", {}), "agent": agent}))
         run_id = self.ids("run")
         now, ids, host = self.clock(), self.ids, self.toolbox.host
+        known = len(base.messages) if base else 0
         opening = accept.opening_events(
-            session, self.defaults, agent, run_id, now, ids, host, remarks
+            session, self.defaults, agent, run_id, now, ids, host, remarks, known
         )
         opening[1:1] = told
-        return AcceptedSession(session, agent, opening)
+        return AcceptedSession(session, agent, opening, base)
 
     def begin(
         self,
@@ -171,7 +180,7 @@ class BaseAgent:
         own = session.get("config", {}).get("llm_api", {}).get("provider")
         default = self.defaults["config"]["llm_api"]["provider"]
         model = self.models.resolve(agent_definition.provider(agent, own, default), owner)
-        run = Run(self, session, model, accepted.opening, key, owner, size)
+        run = Run(self, session, model, accepted.opening, key, owner, size, accepted.base)
         self._register(run)
         run.catch_up(resumed)
         logger.info("run %s of session %s for %s", run.id, run.session_key[1], key or "-")
@@ -218,9 +227,10 @@ class BaseAgent:
 
     def _obey_stop_requests(self) -> None:
         """Stop the sessions for which another process has received a stop request."""
-        received = self._signals.new_requests()
+        if not (received := self._signals.new_requests()):
+            return
         for session in {*self._active, *self.executions.sessions}:
-            if received and self._signals.file_prefix(session) in received:
+            if self._signals.file_prefix(session) in received:
                 self._stop(session)
 
     def watch(self) -> None:
@@ -263,6 +273,7 @@ class Run:
     session        the live document; consistent between two events
     first_message  how many messages the document brought
     session_key    the owner of the API key, and the session's id
+    base           the messages that it began with and an earlier run left, perhaps none
     """
 
     def __init__(
@@ -274,14 +285,16 @@ class Run:
         key: str = "",
         owner: str = "",
         size: int = 0,
+        base: KeptSession | None = None,
     ) -> None:
         self.id: str = opening[0]["runId"]
         self.session = session
+        self.base = base or KeptSession(owner, opening[0]["threadId"], [], {})
         self.first_message = len(session.get("messages") or [])
         self.session_key: SessionKey = (owner, opening[0]["threadId"])
         self._thread: str = opening[0]["threadId"]
         self._agent, self._model, self._opening = agent, model, opening
-        self._folder = Folder(session)
+        self._folder = Folder(session, shared=len(self.base.messages))
         self._record = agent.records.writer(self.session_key)
         self._call_runner = CallRunner(
             *(session, agent.toolbox, agent.executions, agent.clock, agent.ids),
@@ -303,6 +316,8 @@ class Run:
         self._stopped = False
         self._size = size  # bytes of JSON of the document
         self._alone_since = 0.0  # since when no other task has run; 0: others run
+        # Of what was sent: not kept in the first call of a session, which may be the only one
+        self._texts = self.base.texts if self.base.messages else None
         self._refused = False  # the provider refused the last request as too large
         # The consumer, while a model is called
         self._consumer_task: asyncio.Task[Any] | None = None
@@ -326,7 +341,8 @@ class Run:
                         event = await self._hooks.on_event(event)
                     await self._record_event(event)
                     yield event
-                    await self._rest()
+                    if self._has_worked_long():
+                        await asyncio.sleep(0)
         except Exception as error:  # bugs must end the run with a terminal event too
             event = self._error(self._failure_event(error))
             await self._record_event(event)
@@ -341,14 +357,24 @@ class Run:
             seconds = self._elapsed_ms() / 1000
             metrics.count_run_end(self.session, self._observer.results, self._used, seconds)
 
-    async def _rest(self) -> None:
-        """Let other tasks run if none has for REST_S."""
+    @property
+    def known(self) -> int:
+        """Return how many first messages are as an earlier run left them."""
+        return min(len(self.base.messages), self._folder.since)
+
+    def left(self) -> KeptSession | None:
+        """Return what the run has left of its session; None if it did not begin."""
+        if self._opening:
+            return None
+        return self.base.after(self.session, self._folder.since, self.first_message, self._size)
+
+    def _has_worked_long(self) -> bool:
+        """Return whether no other task has run for REST_S."""
         now = time.monotonic()
         if not self._alone_since:
             self._alone_since = now
             asyncio.get_running_loop().call_soon(self._rested)
-        elif now > self._alone_since + REST_S:
-            await asyncio.sleep(0)
+        return now > self._alone_since + REST_S
 
     def _rested(self) -> None:
         self._alone_since = 0.0
@@ -398,7 +424,10 @@ class Run:
             self._folder.apply(event)
         if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
             metadata = event.setdefault("metadata", {}).setdefault("yaa", {})
-            metadata["digest"] = await offload(self._size, digest, self.session)
+            since = self._folder.since
+            touched = self._size if since < self.first_message else 0
+            metadata["digest"] = await offload(touched, digest, self.session, since)
+            metadata["since"] = since
         self._observer.see(event)
 
     def _failure_event(self, error: Exception) -> Event:
@@ -480,7 +509,14 @@ class Run:
         self._step = event["stepName"]
         yield event
         seconds_left = self._seconds_left()
-        options = Options.of(session, agent.ids, seconds_left=seconds_left, tool_choice=call.choice)
+        options = Options.of(
+            *(session, agent.ids),
+            seconds_left=seconds_left,
+            tool_choice=call.choice,
+            size=self._size,
+            texts=self._texts,
+        )
+        self._texts = self.base.texts  # what this call writes for the next one
         tools = call.tools
         messages = await self._hooks.pre_reasoning(call.messages)
         self._observer.record_request(messages, tools)

@@ -195,13 +195,13 @@ def size_of(messages: Sequence[Message]) -> int:
     total = 0
     for message in messages:
         content = message.get("content")
-        if isinstance(content, list):
+        if isinstance(content, str):
+            total += len(content)
+        elif isinstance(content, list):
             parts = (part.get("text") for part in content if isinstance(part, dict))
             total += sum(len(text) for text in parts if isinstance(text, str))
-        elif isinstance(content, str):
-            total += len(content)
-        for call in message.get("tool_calls") or ():
-            total += len(call["function"]["arguments"])
+        if "tool_calls" in message:
+            total += sum(len(c["function"]["arguments"]) for c in message["tool_calls"] or ())
     return total
 
 

@@ -13,6 +13,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,13 @@ class RunRecords:
 
     def _path(self, session: SessionKey) -> Path:
         assert self._folder is not None
-        name = dumps(list(session)).encode("utf-8", "surrogatepass")
-        return self._folder / hashlib.sha256(name).hexdigest()
+        return self._folder / _file_name(session)
+
+
+@lru_cache(maxsize=1024)  # a run asks for its own several times
+def _file_name(session: SessionKey) -> str:
+    """Return the name of the files about a session."""
+    return hashlib.sha256(dumps(list(session)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class RecordWriter:
@@ -180,5 +186,4 @@ class StopSignals:
     @staticmethod
     def file_prefix(session: tuple[str, str]) -> str:
         """Return the prefix of the file names of requests for this session."""
-        text = dumps(list(session)).encode("utf-8", "surrogatepass")
-        return hashlib.sha256(text).hexdigest()
+        return _file_name(session)

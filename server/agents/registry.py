@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import os
 import re
 import stat
 from collections.abc import Collection, Mapping
@@ -273,11 +274,12 @@ def _scan_folder(folder: Path, before: dict[str, AgentFile]) -> dict[str, AgentF
     """Return the files of a folder by agent name; unchanged ones are the same objects."""
     found: dict[str, AgentFile] = {}
     try:
-        paths = sorted(path for path in folder.iterdir() if path.name.endswith(".json"))
+        with os.scandir(folder) as entries:
+            files = sorted(each.name for each in entries if each.name.endswith(".json"))
     except OSError:
         return found
-    for path in paths:
-        name = path.name.removesuffix(".json")
+    for file in files:
+        path, name = folder / file, file.removesuffix(".json")
         if name.startswith("."):
             continue
         stamp = stamp_of(path)

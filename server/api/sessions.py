@@ -23,8 +23,9 @@ from ..json_types import Event, Session
 from ..runtime.offload import offload
 from ..runtime.run_id import run_id
 from ..session import snapshot
-from ..session.accept import accept
+from ..session.accept import accept_for_run
 from ..session.events import EXEC, alias, dumps
+from ..session.kept_sessions import KeptSession, KeptSessions, take_base, unknown_base
 from ..session.limits import LimitCeilings
 from .auth import Key
 from .body import BodyLimits, misfit, read_object
@@ -75,6 +76,10 @@ class Run(Protocol):
         """Return the stored result of the run; None if nothing is stored."""
         ...
 
+    def left(self) -> KeptSession | None:
+        """Return what an ended run has left of its session; None if it did not begin."""
+        ...
+
     def events(self) -> AsyncGenerator[Event, None]:
         """Yield the events of the run."""
         ...
@@ -101,8 +106,13 @@ class Agent(Protocol):
         """Return the run of a session document: `accept` and `begin`. Raises Problem."""
         ...
 
-    def accept(self, document: Mapping[str, Any], owner: str = "") -> Any:
-        """Return a checked session document for `begin`. Raises Problem. May run in a thread."""
+    def accept(
+        self, document: Mapping[str, Any], owner: str = "", base: KeptSession | None = None
+    ) -> Any:
+        """Return a checked session document for `begin`. Raises Problem. May run in a thread.
+
+        `base`: the messages that come before those of the document.
+        """
         ...
 
     def begin(
@@ -132,6 +142,7 @@ class Runs:
         self._agent = agent
         self._slots = Slots(limits["max_runs"])
         self._ceilings = ceilings or LimitCeilings(limits, {})
+        self.kept = KeptSessions(limits.get("kept_sessions_mb", 0))
         self._heartbeat_s: float = limits["heartbeat_s"]
         self._announce_s: float = limits["announce_s"]
 
@@ -144,17 +155,18 @@ class Runs:
 
     @asynccontextmanager
     async def begin(
-        self, call: RequestContext, document: Mapping[str, Any]
+        self, call: RequestContext, document: Mapping[str, Any], base: KeptSession | None = None
     ) -> AsyncGenerator[Run, None]:
         """Take a slot and prepare a run of `document`, which now belongs to the run.
 
-        Raises Problem if there is no slot or the document is invalid.
+        `base`: as for `Agent.accept`. Raises Problem if there is no slot or the document is
+        invalid.
         """
         self._slots.take(call.key)
         try:
             headers = call.request.headers
             resumed = headers.get("last-event-id", "").rpartition("/")[0]
-            run = await self.next_run(call, document, resumed)
+            run = await self.next_run(call, document, resumed, base)
             call.run = run.id
             token = run_id.set(run.id)
             try:
@@ -167,14 +179,41 @@ class Runs:
             self._slots.give(call.key)
 
     async def next_run(
-        self, call: RequestContext, document: Mapping[str, Any], resumed: str = ""
+        self,
+        call: RequestContext,
+        document: Mapping[str, Any],
+        resumed: str = "",
+        base: KeptSession | None = None,
     ) -> Run:
         """Return a run for the request and its slot, when no other has begun or it has ended.
 
-        `resumed`: as for `Agent.begin`. Raises Problem.
+        `resumed`: as for `Agent.begin`, `base` as for `Agent.accept`. Raises Problem.
         """
-        accepted = await offload(call.size, self._agent.accept, document, call.key.owner)
-        return self._agent.begin(accepted, call.key.name, call.key.owner, resumed, call.size)
+        accepted = await offload(call.size, self._agent.accept, document, call.key.owner, base)
+        size = call.size + (base.size if base else 0)
+        return self._agent.begin(accepted, call.key.name, call.key.owner, resumed, size)
+
+    async def base(self, call: RequestContext, document: dict[str, Any]) -> KeptSession | None:
+        """Take the base out of a document and return what it stands for; None if it has none.
+
+        Raises Problem if that is not kept, or would be refused for its size.
+        """
+        if (wanted := take_base(document)) is None:
+            return None
+        count, digest = wanted
+        kept = self.kept.find(call.key.owner, document.get("id"))
+        most = BodyLimits.of(self._ceilings.of(call.key.owner)).bytes
+        if kept is None or kept.size + call.size > most:
+            raise unknown_base()
+        found = await offload(kept.size if len(kept.digests) < count else 0, kept.digest, count)
+        if not found or found != digest:
+            raise unknown_base()
+        return kept.first(count)
+
+    def keep(self, run: Run) -> None:
+        """Keep what a run left of its session for a base of the next one."""
+        if (left := run.left()) is not None:
+            self.kept.keep(left)
 
     async def stop(self, call: RequestContext, session_id: str) -> bool:
         """Stop the runs of a session of this key. Return False if one still runs after a while."""
@@ -343,8 +382,9 @@ class Sessions:
     async def post(self, call: RequestContext) -> None:
         """Run a session. Raises Problem if it cannot begin."""
         document = await self._runs.read(call)
+        base = await self._runs.base(call, document)
         name_session(document, call)
-        async with self._runs.begin(call, document) as run:
+        async with self._runs.begin(call, document, base) as run:
             own = run.session.get("config", {}).get("yaa", {}).get("stream", self._streams)
             if wants_stream(call.request.headers.get("accept", ""), bool(own)):
 
@@ -353,9 +393,11 @@ class Sessions:
                     return sse.encode(dumps(event), name, f"{run.id}/{number}")
 
                 await self._runs.stream(call, run, frame)
+                self._runs.keep(run)
                 return
             before = {**run.session, "messages": list(run.session.get("messages") or ())}
             session = await self._runs.collect(call, run)
+            self._runs.keep(run)
             delta = session["config"]["yaa"].get("reply") == "delta"
             reply = delta_reply(session, before, run.first_message) if delta else session
             await call.json(reply, headers={"x-should-retry": "false"})
@@ -372,7 +414,8 @@ class Sessions:
     async def events(self, call: RequestContext) -> None:
         """Send the events that rebuild a session, as an array or a stream, without a run."""
         document = await self._runs.read(call)
-        session = await offload(call.size, accept, document)
+        base = await self._runs.base(call, document)
+        session, _ = await offload(call.size, accept_for_run, document, base)
         # In a thread: 5,000 messages take 0.3 s, which would delay other streams.
         found = await asyncio.to_thread(snapshot.events, session)
         if not wants_stream(call.request.headers.get("accept", ""), False):

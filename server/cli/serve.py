@@ -9,6 +9,7 @@ them through `later`.
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 import os
 import resource
@@ -320,6 +321,7 @@ def _row(label: str, names: list[str]) -> list[str]:
 
 # -- serve ----------------------------------------------------------------------------------------
 
+COLLECTOR = (10_000, 20, 20)  # thresholds of its three generations
 SPARE_FILES = 256  # beside connections: running tools, files being sent, MCP servers
 
 _log = log.get("app")
@@ -351,6 +353,9 @@ class BoundServer(NamedTuple):
         everything at once. A worker handles only SIGTERM, and also stops when its parent has ended
         (`Workers`). Raises the exceptions of `App` and `App.open`.
         """
+        # Runs that begin together make many objects that stay; by default each thousand of them
+        # makes the collector look at all again, a tenth of the CPU time until the first token.
+        gc.set_threshold(*COLLECTOR)
         run(ServerProcess(self, worker).run())
         return 0
 
@@ -414,6 +419,7 @@ class ServerProcess:
         self._app = app
         self._entrance.complete(module.routes(app, door.keys))
         await app.open()
+        app.toolbox.release_workers()  # what proved the sandbox and loaded the owner's tools
 
     def _listen(self) -> tuple[asyncio.Event, asyncio.Event]:
         """Return the events that the first and the second signal to stop set.

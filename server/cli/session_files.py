@@ -26,7 +26,8 @@ from urllib.parse import quote, unquote
 from .. import strict_json
 from ..errors import Problem
 from ..json_types import Event, Json, Session
-from ..session.fold import DELTAS, Folder, is_object
+from ..session.fold import DELTAS, Folder
+from ..session.result_places import is_object
 from ..strict_json import JSONError, dumps, loads
 
 SUFFIX = ".json"

@@ -489,13 +489,16 @@ def _cut_to(session: Session, model: str, counted: int, sent: Sent) -> int:
     grown since the previous report, as it does for a longer request that fits. Requests with
     pictures are skipped, because their cost differs tenfold between models.
     """
-    if counted < LEAST_WINDOW or any(_has_pictures(message) for message in sent[0]):
+    if counted < LEAST_WINDOW:
         return 0
     earlier = (reported_usage(message) for message in reversed(session["messages"][:-1]))
     before = next(filter(None, earlier), None)
     if before is not None and counted > before["prompt_tokens"]:
         return 0
-    guessed = round(estimate_request(*sent, costs_of(model)) * ratio_of(session, model))
+    if any(_has_pictures(message) for message in sent[0]):
+        return 0
+    ratio = ratio_of(session, model)
+    guessed = round(estimate_request(*sent, costs_of(model), 2 * counted / ratio) * ratio)
     return guessed if guessed > 2 * counted and guessed - counted > LEAST_CUT else 0
 
 

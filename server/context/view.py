@@ -329,6 +329,7 @@ def full_text(message: Message) -> str:
 # changes earlier messages of the view, byte for byte, so providers can cache the prefix; only a new
 # operation changes it, once. Pure.
 
+SPEAKERS = ("user", "assistant", "system")
 NO_RESULT = "No result was recorded for this call."
 
 
@@ -339,6 +340,8 @@ def view(session: Session) -> list[Message]:
     still open (cut off), results without a call, second results, and empty assistant messages.
     """
     messages = within_window(apply_ops(session["messages"], ops_of(session)), session)
+    if not _changing(messages):
+        return messages[:]
     results = first_results(messages)
     seen: list[Message] = []
     for message in messages:
@@ -354,6 +357,21 @@ def view(session: Session) -> list[Message]:
     if session.get("config", {}).get("context", {}).get("retain_tool"):
         return with_handles(seen, session["messages"])
     return seen
+
+
+def _changing(messages: list[Message]) -> list[Message]:
+    """Return the messages of which a model sees more or less than themselves: mostly few."""
+    return [
+        message
+        for message in messages
+        if message["role"] != "user"
+        and (
+            "tool_calls" in message
+            or "open" in message
+            or message["role"] != "assistant"
+            or not message.get("content")
+        )
+    ]
 
 
 def with_handles(seen: list[Message], messages: list[Message]) -> list[Message]:
@@ -415,6 +433,8 @@ def pairing_errors(messages: list[Message]) -> list[str]:
     The last check of every request, after every change: shortening a history after its repair is a
     common cause of unpaired calls.
     """
+    if not [m for m in messages if m.get("role") not in SPEAKERS or "tool_calls" in m]:
+        return []
     errors: list[str] = []
     open_calls: set[str] = set()
     seen: set[str] = set()
@@ -435,7 +455,7 @@ def pairing_errors(messages: list[Message]) -> list[str]:
                 errors.append(f"message {index}: the call id {call['id']!r} is used twice")
             seen.add(call["id"])
             open_calls.add(call["id"])
-        if role not in ("system", "user", "assistant"):
+        if role not in SPEAKERS:
             errors.append(f"message {index}: the role {role!r} is not for a model")
     if open_calls:
         errors.append(f"the end: calls {sorted(open_calls)} have no result")

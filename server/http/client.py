@@ -237,7 +237,7 @@ def _in_range(host: str, network: str) -> bool:
 __all__ = ["Client", "ClientError", "Response", "Timeouts"]
 
 MAX_RESPONSE = 100 * 1024 * 1024  # bytes
-MAX_IDLE_PER_ORIGIN = 32
+MAX_IDLE_PER_ORIGIN = 64  # as many as runs at once, by default
 IDLE_S = 30.0  # most servers close an idle connection after 60-75 s
 ATTEMPT_S = 0.25  # head start of one address family over the other (RFC 8305 section 5)
 RESENDABLE = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})  # RFC 9110 section 9.2.2

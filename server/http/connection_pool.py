@@ -16,8 +16,8 @@ import socket
 import ssl
 import sys
 from collections.abc import Hashable
-from dataclasses import dataclass
 
+from ..runtime.value import value
 from .parser import (
     Body,
     Buffer,
@@ -48,7 +48,7 @@ class ClientError(Exception):
         self.message = message
 
 
-@dataclass(frozen=True)
+@value
 class Timeouts:
     """Time limits in seconds; None means no limit.
 
@@ -185,9 +185,7 @@ class ClientExchange:
 
     def _keep(self, data: bytes) -> None:
         self.pending += len(data)
-        if not self._body_begun:
-            self._body_begun = True
-            self._watch()  # the idle limit may be shorter than first_byte
+        self._body_begun = True
         if self._discard:
             if self.pending > TAIL_BYTES:
                 self._fail(ClientError("closed", "the answer went on after its end"))
@@ -219,13 +217,21 @@ class ClientExchange:
     # -- time -------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
-        """Arm the timer for the nearest deadline. When it fires, it checks for a later one."""
+        """Arm the timer for the nearest deadline. When it fires, it checks for a later one.
+
+        The idle limit counts already: it may be shorter than `first_byte`, and bytes arm no timer.
+        """
+        idle = self._timeouts.idle
+        silent = self._loop.time() + (_NEVER if idle is None else idle)
+        nearest = min(silent, *self._deadlines())
+        if self._timer is not None and self._timer.when() <= nearest:
+            return
         self._stop_timer()
-        nearest = min(self._deadlines())
         if nearest < _NEVER:
             self._timer = self._loop.call_at(nearest, self._on_timer)
 
     def _on_timer(self) -> None:
+        self._timer = None
         silent, whole = self._deadlines()
         if self._loop.time() < min(silent, whole):
             self._watch()
@@ -370,7 +376,8 @@ class ConnectionPool:
     def __init__(self, per_origin: int, idle_s: float) -> None:
         self._per_origin, self._idle_s = per_origin, idle_s
         self.open: set[ClientConnection] = set()
-        self._idle: dict[Hashable, list[tuple[ClientConnection, asyncio.TimerHandle]]] = {}
+        self._idle: dict[Hashable, list[tuple[ClientConnection, float]]] = {}  # with since when
+        self._timer: asyncio.TimerHandle | None = None  # of the next `_expire`
 
     def take(self, origin: Hashable) -> ClientConnection | None:
         """Remove and return the most recently used idle connection; None if there is none.
@@ -379,8 +386,7 @@ class ConnectionPool:
         """
         waiting = self._idle.get(origin, [])
         while waiting:
-            connection, timer = waiting.pop()
-            timer.cancel()
+            connection, _ = waiting.pop()
             if not waiting:
                 self._idle.pop(origin, None)
             if connection.alive():
@@ -390,30 +396,32 @@ class ConnectionPool:
     def put(self, origin: Hashable, connection: ClientConnection) -> None:
         """Keep an idle connection. Closes the oldest beyond `per_origin`."""
         waiting = self._idle.setdefault(origin, [])
-        timer = connection.loop.call_later(self._idle_s, self._expire, origin, connection)
-        waiting.append((connection, timer))
+        waiting.append((connection, connection.loop.time()))
         if len(waiting) > self._per_origin:
-            self._expire(origin, waiting[0][0])
+            waiting.pop(0)[0].abort()
+        if self._timer is None:
+            self._timer = connection.loop.call_later(self._idle_s, self._expire, connection.loop)
 
     def close(self) -> None:
         """Close all open connections, idle or not."""
-        for waiting in self._idle.values():
-            for _, timer in waiting:
-                timer.cancel()
         self._idle.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         for connection in tuple(self.open):
             connection.abort()
 
-    def _expire(self, origin: Hashable, connection: ClientConnection) -> None:
-        waiting = self._idle.get(origin, [])
-        for entry in waiting:
-            if entry[0] is connection:
-                waiting.remove(entry)
-                entry[1].cancel()
-                connection.abort()
-                break
-        if not waiting:
-            self._idle.pop(origin, None)
+    def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Close what has been idle for too long, and look again when the next one will have."""
+        self._timer, now = None, loop.time()
+        for origin, waiting in tuple(self._idle.items()):
+            while waiting and now - waiting[0][1] >= self._idle_s:
+                waiting.pop(0)[0].abort()
+            if not waiting:
+                del self._idle[origin]
+        if self._idle:
+            oldest = min(waiting[0][1] for waiting in self._idle.values())
+            self._timer = loop.call_at(oldest + self._idle_s, self._expire, loop)
 
 
 def plain(error: Exception) -> str:

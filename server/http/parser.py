@@ -216,14 +216,17 @@ def serialize_response(status: int, fields: Mapping[str, str]) -> bytes:
 
 
 def _serialize(start: str, fields: Mapping[str, str]) -> bytes:
-    lines = [start]
-    for name, value in fields.items():
-        if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-            what = f"the header {name[:80]!r} holds what none can, such as a line break or a “…”"
-            raise ValueError(what)  # without the value, which may be a secret
-        lines.append(f"{name}: {value}\r\n")
-    lines.append("\r\n")
-    return "".join(lines).encode("latin-1")
+    # All together, since a name or value is valid if each of its characters is.
+    whole = _NAME.fullmatch("".join(fields)) and _VALUE.fullmatch("".join(fields.values()))
+    if not whole or "" in fields:
+        for name, value in fields.items():
+            if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
+                what = (
+                    f"the header {name[:80]!r} holds what none can, such as a line break or a “…”"
+                )
+                raise ValueError(what)  # without the value, which may be a secret
+    lines = "".join([f"{name}: {value}\r\n" for name, value in fields.items()])
+    return f"{start}{lines}\r\n".encode("latin-1")
 
 
 # -- parser ---------------------------------------------------------------------------------------

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import time_ns
 from typing import Any
 
 from ..json_types import Event, Json, Message
+from ..runtime.value import value
 from ..session.prompts import custom
+from ..session.quoted_texts import QuotedTexts
 
 
 def now_ms() -> int:
@@ -23,7 +25,7 @@ def now_ms() -> int:
     return time_ns() // 1_000_000
 
 
-@dataclass(frozen=True)
+@value
 class Options:
     """Options of one model call. Times are in seconds; None means no limit of yaa's own."""
 
@@ -46,6 +48,8 @@ class Options:
     retry_times: int = 0  # extra attempts
     retry_delay: float = 0
     now_ms: Callable[[], int] = now_ms
+    size: int = 0  # bytes of JSON of the session, about; a large one is written in a thread
+    texts: QuotedTexts | None = None  # of what was sent before and will be again
 
     @classmethod
     def of(
@@ -56,6 +60,8 @@ class Options:
         seconds_left: float | None = None,
         tool_choice: str | None = None,
         response_format: dict[str, Any] | None = None,
+        size: int = 0,
+        texts: QuotedTexts | None = None,
     ) -> Options:
         """Return the options of a session's filled-in config.
 
@@ -84,6 +90,8 @@ class Options:
             interval=api.get("interval") or 0,
             retry_times=retry.get("times") or 0,
             retry_delay=retry.get("delay") or 0,
+            size=size,
+            texts=texts,
         )
 
 

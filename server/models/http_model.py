@@ -15,7 +15,7 @@ import time
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from types import MappingProxyType
@@ -23,12 +23,15 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message
-from ..strict_json import dumps, text_of
+from ..runtime.offload import offload
+from ..runtime.value import value
+from ..session.quoted_texts import QuotedTexts
+from ..strict_json import ConstantList, dumps
 from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
-from .text_tools.parser import JsonReply, TagScanner, properties, rescue
+from .text_tools.parser import JsonReply, TagScanner, may_end_in_call, properties, rescue
 from .vendors import Preset, Provider
 
 # -- retry ----------------------------------------------------------------------------------------
@@ -46,7 +49,7 @@ LONGEST_ASKED_S = 120.0  # a longer retry-after ends the attempts
 Sleep = Callable[[float], Awaitable[None]]
 
 
-@dataclass(frozen=True)
+@value
 class RetryPolicy:
     """How often and after which pause a call is repeated.
 
@@ -272,6 +275,10 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 
+LISTS = ("messages", "input", "tools")  # of a body, in this order behind all else
+PIECE = 64  # messages that are written at once
+FAST = 4  # how many times as fast a request is written as a document is read
+
 logger = log.get("llm")
 
 
@@ -290,7 +297,7 @@ class EndpointState:
         self.learnt: dict[str, dict[str, Any]] = {}  # by model: preset flags that differ
 
 
-@dataclass(frozen=True)
+@value
 class ModelCall:
     """One model call, ready for any number of attempts.
 
@@ -442,13 +449,12 @@ class RemoteAPI(BaseAPI):
         that implies other flags. Raises _NoTools when the model refuses tools, Failure for any
         other refusal.
         """
-        whole, plain = call.body(False), False
-        known = self._peer.learnt.get(self._given.model, {})  # flags that `whole` was built with
+        plain = False
         taught: dict[str, Any] = {}
         without: set[tuple[str, str]] = set()
         while True:
-            body = self._without_refused_fields(whole)
-            sent = body_text(body).encode("utf-8", "replace")
+            known = self._peer.learnt.get(self._given.model, {})  # flags that it is built with
+            whole, body, sent = await offload(call.options.size // FAST, self._build, call, plain)
             response = await self._client.request(
                 "POST",
                 self.provider.url,
@@ -463,7 +469,7 @@ class RemoteAPI(BaseAPI):
             said = await self._error_body(response)
             if response.status in (400, 404) and not plain and _NOT_THEIRS.search(said):
                 logger.info("%s does not accept earlier thoughts", self.provider.name)
-                whole, plain = call.body(True), True
+                plain = True
                 continue
             refused = {name for name, words in self.optional.items() if re.search(words, said)}
             refused = {name for name in refused if _has(body, name)}
@@ -473,8 +479,7 @@ class RemoteAPI(BaseAPI):
             fresh = {} if refused else self._learn(response.status, said, known)
             if fresh:
                 taught |= fresh
-                known, before, whole = self._peer.learnt[self._given.model], whole, call.body(plain)
-                if whole != before:
+                if call.body(plain) != whole:
                     continue
             if response.status not in STATUS or not refused:
                 self._forget(taught, without)
@@ -482,6 +487,12 @@ class RemoteAPI(BaseAPI):
             logger.info("%s refuses %s", self.provider.name, ", ".join(sorted(refused)))
             without |= {(self.provider.model, name) for name in refused}
             self._peer.refused |= without
+
+    def _build(self, call: ModelCall, plain: bool) -> tuple[dict[str, Any], dict[str, Any], bytes]:
+        """Return the body of a request, the same without refused fields, and its JSON."""
+        whole = call.body(plain)
+        body = self._without_refused_fields(whole)
+        return whole, body, body_text(body, call.options.texts).encode("utf-8", "replace")
 
     def _learn(self, status: int, said: bytes, known: Mapping[str, Any]) -> dict[str, Any]:
         """Keep and return the flags that a refusal implies and that the request was built without.
@@ -572,6 +583,8 @@ class RemoteAPI(BaseAPI):
             """Return the calls found in the text of an answer, as (name, arguments)."""
             if native and self.provider.api != "chat":
                 return []  # the other APIs separate calls from text, so a call in text is a quote
+            if not may_end_in_call(text):
+                return []
             tools = {spelled(tool["function"]["name"]): properties(tool) for tool in call.tools}
             return rescue(text, tools)
 
@@ -582,16 +595,46 @@ class _NoTools(Exception):
     """The model was offered tools and does not support them."""
 
 
-def body_text(body: Mapping[str, Any]) -> str:
-    """Return the JSON text of a request body.
+def body_text(body: Mapping[str, Any], texts: QuotedTexts | None = None) -> str:
+    """Return the JSON text of a request body. Messages that are strings are JSON already.
 
-    Tools are written by `text_of`, which reuses the stored text of constants: they are the largest
-    part of a short request.
+    Messages are written in pieces, between which other threads run. `texts` has the JSON of what
+    they say, as far as it was sent before. The stored text of
+    constant tools is reused: they are the largest part of a short request.
     """
-    text = dumps({name: value for name, value in body.items() if name != "tools"})
-    if tools := body.get("tools"):
-        text = f'{text[:-1]},"tools":[{",".join(map(text_of, tools))}]}}'
+    text = dumps({name: value for name, value in body.items() if name not in LISTS})
+    for name in LISTS:
+        if listed := body.get(name):
+            own = tools_text(listed) if name == "tools" else _messages_text(listed, texts)
+            text = f'{text[:-1]},"{name}":{own}}}'
     return text
+
+
+def tools_text(tools: list[Json]) -> str:
+    """Return the JSON of tools, which constant ones keep."""
+    return (tools if isinstance(tools, ConstantList) else ConstantList(tools)).text
+
+
+def _messages_text(messages: list[Json | str], texts: QuotedTexts | None) -> str:
+    return f"[{','.join(_message_texts(messages, texts))}]"
+
+
+def _message_texts(messages: list[Json | str], texts: QuotedTexts | None) -> list[str]:
+    if texts is None and not [message for message in messages if isinstance(message, str)]:
+        parts = (messages[at : at + PIECE] for at in range(0, len(messages), PIECE))
+        return [dumps(part)[1:-1] for part in parts]
+    return [
+        message if isinstance(message, str) else _message_text(message, texts)
+        for message in messages
+    ]
+
+
+def _message_text(message: Json, texts: QuotedTexts | None) -> str:
+    """Return the JSON of a message; a text at its end, such as a result, may have been written."""
+    content = message.get("content")
+    if texts is None or type(content) is not str or next(reversed(message)) != "content":
+        return dumps(message)
+    return f"{dumps({**message, 'content': 0})[:-2]}{texts[content]}}}"
 
 
 def _has(body: Mapping[str, Any], name: str) -> bool:

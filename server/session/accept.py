@@ -22,7 +22,6 @@ from ..json_types import (
     Json,
     LedgerEntry,
     Message,
-    Patch,
     RunInfo,
     RunWarning,
     Session,
@@ -32,7 +31,8 @@ from ..schema.field_types import Misfit
 from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT, pointer
 from . import agent_definition, content_blocks, prompts, snapshot
-from .events import drop, messages_filled, put, run_started, state_delta
+from .events import drop, id_at, ids_filled, messages_filled, put, run_started, state_delta
+from .kept_sessions import KeptSession
 from .limits import MOST
 from .schema import MAX_ERRORS, MAX_PATTERN, ROLE_ALIASES, VERSION, role_of, shape_misfits
 
@@ -152,20 +152,23 @@ def accept(document: Any) -> Session:
     return cast(Session, document)
 
 
-def accept_for_run(document: Any) -> tuple[Session, list[Event]]:
+def accept_for_run(document: Any, base: KeptSession | None = None) -> tuple[Session, list[Event]]:
     """Return (accepted document, events for the client) with messages in place of content blocks.
 
-    The document is changed, and without content blocks there are no events. Raises as `accept`.
+    The document is changed, and without content blocks there are no events. `base` is put in front
+    of what the document brings, and not checked again. Raises as `accept`.
     """
-    messages = _check(document)
+    messages = _check(document, base)
     session = cast(Session, document)
-    if messages is None:
-        return session, []
-    session["messages"] = messages
-    return session, [snapshot.messages(session)]
+    if messages is not None:
+        session["messages"] = messages
+    if base is not None:
+        session["messages"] = [*base.messages, *session.get("messages", ())]
+        session["calls"] = {**session.get("calls", {}), **base.calls}
+    return session, [] if messages is None else [snapshot.messages(session)]
 
 
-def _check(document: Any) -> list[Message] | None:
+def _check(document: Any, base: KeptSession | None = None) -> list[Message] | None:
     """Return the messages that content blocks become, None without any. Raises Problem."""
     if not isinstance(document, dict):
         raise Problem("session_invalid", "The body must be a session, a JSON object.")
@@ -180,11 +183,14 @@ def _check(document: Any) -> list[Message] | None:
     if (found := content_blocks.convert_document(document)) is not None:
         messages, places = found
         document = {**document, "messages": messages}
-    misfits = shape_misfits(document)
+    before = base.messages if base else []
+    misfits = shape_misfits(document, before)
     refuse("session_invalid", [_with_sent_index(each, places).error() for each in misfits])
     schemas = Schemas()
     tools = islice(tool_misfits(document.get("tools", []), schemas), MAX_ERRORS)
     refuse("session_invalid", [Misfit(("tools", *at), said).error() for at, said, *_ in tools])
+    if before:
+        document = {**document, "messages": [*before, *document.get("messages", ())]}
     refuse("answer_invalid", list(islice(_bad_answers(document, schemas), MAX_ERRORS)))
     return messages
 
@@ -206,16 +212,20 @@ def opening_events(
     new_id: Callable[[str], str],
     host: str = "",
     remarks: Iterable[RunWarning] = (),
+    known: int = 0,
 ) -> list[Event]:
     """Return the events that open a run: RUN_STARTED, then what was filled in and reconciled.
 
     `defaults` is the session half of the configuration, `agent` the definition for this run,
     `new_id("msg")` makes an id, `host` describes where the server's tools run, `remarks` are
-    warnings found earlier.
+    warnings found earlier. `known`: so many first messages are as an earlier run left them.
     """
     session_id = session.get("id") or new_id("ses")
-    filled = list(_fill_messages(session.get("messages") or [], new_id))
-    user = _last_user(session, filled)
+    messages = session.get("messages") or []
+    new = messages[known:] if known else messages
+    stem = "" if all("id" in message for message in new) else new_id("msg")
+    renamed = list(_plain_roles(new, known))
+    user = _last_user(messages, stem)
     mode = _mode(session, defaults)
     changes = [
         *([] if "id" in session else [put("id", value=session_id)]),
@@ -227,7 +237,7 @@ def opening_events(
             if agent_definition.definition_of(session) != agent
             else []
         ),
-        *_ledger(session),
+        *_ledger(session, known),
         *_open_interrupts(session),
         *_compactions(session),
     ]
@@ -242,8 +252,10 @@ def opening_events(
     if "output" in session and session.get("run", {}).get("message") != user:
         changes.append(drop("output"))
     events = [run_started(session_id, run, now_ms)]
-    if filled:
-        events.append(messages_filled(filled))
+    if stem:
+        events.append(ids_filled(stem))
+    if renamed:
+        events.append(messages_filled(renamed))
     if changes:
         events.append(state_delta(*changes))
     return events
@@ -374,10 +386,9 @@ def _other_limits(
             yield put("config", "limits", name, value=limit)
 
 
-def _fill_messages(messages: list[Message], new_id: Callable[[str], str]) -> Iterator[Change]:
-    for index, message in enumerate(messages):
-        if "id" not in message:
-            yield {"op": "add", "path": pointer(index, "id"), "value": new_id("msg")}
+def _plain_roles(messages: list[Message], first: int) -> Iterator[Change]:
+    """Yield the operations that replace other spellings of roles, from index `first` on."""
+    for index, message in enumerate(messages, first):
         if message["role"] in ROLE_ALIASES:
             role = ROLE_ALIASES[message["role"]]
             yield {"op": "replace", "path": pointer(index, "role"), "value": role}
@@ -386,11 +397,11 @@ def _fill_messages(messages: list[Message], new_id: Callable[[str], str]) -> Ite
 # -- settle ---------------------------------------------------------------------------------------
 
 
-def _ledger(session: Session) -> Iterator[Change]:
+def _ledger(session: Session, known: int) -> Iterator[Change]:
     """Yield a call log entry for each call without one, except calls of unfinished messages."""
     ledger = session.get("calls", {})
     results: dict[str, bool] = {}
-    for message in reversed(session.get("messages") or []):
+    for message in reversed((session.get("messages") or [])[known:]):
         if "tool_call_id" in message and role_of(message) == "tool":
             results[message["tool_call_id"]] = message.get("is_error", False)
         elif (calls := message.get("tool_calls")) and not message.get("open"):
@@ -425,12 +436,11 @@ def _compactions(session: Session) -> Iterator[Change]:
         yield put("context", "events", value=kept)
 
 
-def _last_user(session: Session, filled: Patch) -> str:
-    messages = session.get("messages") or []
+def _last_user(messages: list[Message], stem: str) -> str:
+    """Return the id of the last user message, "" without one; `stem`: of ids that are filled in."""
     for index in range(len(messages) - 1, -1, -1):
         if role_of(messages[index]) == "user":
-            made = {change["path"]: change["value"] for change in filled}
-            return str(messages[index].get("id") or made[pointer(index, "id")])
+            return str(messages[index].get("id") or id_at(stem, index))
     return ""
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..json_types import Grant, Interrupt, Json, LedgerEntry, Session, ToolCall
+from ..runtime.value import value
 
 
 def is_unattended(session: Session) -> bool:
@@ -17,7 +18,7 @@ def is_unattended(session: Session) -> bool:
     return session["config"].get("yaa", {}).get("unattended") is True
 
 
-@dataclass(frozen=True)
+@value
 class Verdict:
     """The decision of the policy (tools/policy.py) on one call.
 

@@ -29,6 +29,7 @@ from ..strict_json import dumps as _dumps
 PROTOCOL_VERSION = "1.0"
 OUTPUT = "yaa.tool.output"  # activityType of live output
 FILLED = "yaa.messages"  # CUSTOM name: fields that `accept` filled in inside messages
+IDS = "yaa.ids"  # CUSTOM name: ids of the messages that came without
 SNAPSHOT = "yaa.snapshot"  # metadata of a snapshot's message: our fields that AG-UI fields hold
 
 # AG-UI type -> the dotted name in the `event:` line of the SSE frame.
@@ -189,6 +190,16 @@ def drop(*path: str) -> Change:
 def messages_filled(operations: Patch) -> Event:
     """Return the CUSTOM event with RFC 6902 operations on the array of messages."""
     return {"type": "CUSTOM", "name": FILLED, "value": operations}
+
+
+def ids_filled(stem: str) -> Event:
+    """Return the CUSTOM event that gives each message without an id its `id_at`."""
+    return {"type": "CUSTOM", "name": IDS, "value": stem}
+
+
+def id_at(stem: str, index: int) -> str:
+    """Return the id of the message at this index that came without one."""
+    return f"{stem}_{index}"
 
 
 # -- the assistant's message ----------------------------------------------------------------------

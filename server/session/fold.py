@@ -10,7 +10,6 @@ Laws, held by property tests and by vectors shared with client/js/core/fold.js:
 from __future__ import annotations
 
 import zlib
-from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -27,7 +26,8 @@ from ..json_types import (
     ToolFunction,
 )
 from ..strict_json import canonical_in_browser
-from .events import FILLED, SNAPSHOT
+from .events import FILLED, IDS, SNAPSHOT, id_at
+from .result_places import Places, calls_of, is_object
 
 # -- patch ----------------------------------------------------------------------------------------
 # Apply the RFC 6902 operations add, replace and remove at RFC 6901 pointers. Pure.
@@ -99,102 +99,6 @@ def copy_json(value: Any) -> Any:
     return [copy_json(item) for item in value] if isinstance(value, list) else value
 
 
-# -- result places --------------------------------------------------------------------------------
-# Find the places of tool calls and results among the messages, once for a stream of events.
-#
-# The fold inserts each result behind its call's message and that message's earlier results. To
-# search for that place from the end of the list takes linear time for each result. Pure.
-
-
-class Places:
-    """Index of the calls and results in one list of messages.
-
-    Valid as long as calls and results are added through it alone; `of` checks that no other message
-    was added or removed.
-    """
-
-    def __init__(self, messages: list[Message]) -> None:
-        self._messages, self._length = messages, len(messages)
-        self._owners: dict[str, int] = {}  # call id -> index of its message, before any `put`
-        self._end = len(messages)
-        self._blocks: dict[int, tuple[int, set[Any]]] = {}  # index of a message -> see `_block`
-        self._put: list[int] = []  # sorted original indexes before which results were put
-        for place, message in enumerate(messages):
-            if isinstance(message, dict) and message.get("tool_calls"):  # few have any
-                for call in calls_of(message):
-                    if isinstance(call.get("id"), str):
-                        self._owners[call["id"]] = place
-
-    def of(self, messages: list[Message]) -> bool:
-        """Return whether the index is valid for this list."""
-        return messages is self._messages and len(messages) == self._length
-
-    def __contains__(self, call_id: object) -> bool:
-        return call_id in self._owners
-
-    def add(self, call_id: str, message: Message) -> None:
-        """Add a call that was appended to a message of the list."""
-        at = len(self._messages) - 1
-        while self._messages[at] is not message:
-            at -= 1
-        self._owners[call_id] = self._before(at)
-
-    def put(self, call_id: str, result: Message) -> bool:
-        """Insert a result behind its call's message and the results there.
-
-        Return False if there is no such call, or if it already has a result there.
-        """
-        place = self._owners.get(call_id)
-        if place is None:
-            return False
-        behind, answered = self._block(place)
-        if call_id in answered:
-            return False
-        self._messages.insert(self._now(behind), result)
-        self._length += 1
-        answered.add(call_id)
-        insort(self._put, behind)
-        return True
-
-    def _now(self, place: int) -> int:
-        """Return the present index of a message, given its index before any `put`."""
-        return place + bisect_right(self._put, place)
-
-    def _before(self, at: int) -> int:
-        """Return the index that a message, or the end, had before any `put`."""
-        return bisect_left(range(self._end + 1), at, key=self._now)
-
-    def _block(self, place: int) -> tuple[int, set[Any]]:
-        """Return the end of the results behind a message, and the ids of their calls.
-
-        The end is an index as before any `put`.
-        """
-        if place not in self._blocks:
-            at = start = self._now(place) + 1
-            while at < len(self._messages) and role_is_tool(self._messages[at]):
-                at += 1
-            ids = (message.get("tool_call_id") for message in self._messages[start:at])
-            call_ids = {each for each in ids if isinstance(each, str)}
-            self._blocks[place] = self._before(at), call_ids
-        return self._blocks[place]
-
-
-def calls_of(message: Any) -> list[ToolCall]:
-    """Return the tool calls of a message that are objects; [] for anything else."""
-    calls = message.get("tool_calls") if isinstance(message, dict) else None
-    return [call for call in calls if is_object(call)] if isinstance(calls, list) else []
-
-
-def is_object(value: Any) -> bool:
-    """Return whether a value is a JSON object. No type guard: a message stays a `Message`."""
-    return isinstance(value, dict)
-
-
-def role_is_tool(message: Any) -> bool:
-    """Return whether a value is a message of role `tool`."""
-    return isinstance(message, dict) and message.get("role") == "tool"
-
-
 # -- fold -----------------------------------------------------------------------------------------
 
 
@@ -221,10 +125,18 @@ class Folder:
 
     Deltas of one field are gathered and joined once, so that a long answer costs linear time; any
     other event, or `flush`, writes them into the session.
+
+    since   how many messages, from the first one on, no event has touched: neither themselves nor
+            the log entries of their calls
+
+    `shared`: so many first messages, and the log entries of all calls, belong to others too. They
+    are copied before they change.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, shared: int = 0) -> None:
         self.session = session
+        self.since = len(session["messages"]) if has_messages(session) else 0
+        self._shared = shared
         self._target: Any = None  # the message, reasoning or function of the deltas
         self._field = ""
         self._pieces: list[str] = []
@@ -239,18 +151,14 @@ class Folder:
             return
         if (entry := DELTAS.get(kind)) is None:
             self.flush()
-            if kind in CALLS and foldable(self.session, event):
-                CALLS[kind](self.session, event, self._calls())
-            elif kind in FOLDS and foldable(self.session, event):
-                FOLDS[kind](self.session, event)
-                if kind in EDITS:
-                    self._places = None
+            if kind in FOLDS and foldable(self.session, event):
+                FOLDS[kind](self, event)
             return
         key, field, find = entry
         source = (kind, event.get(key))
         if source != self._source:
             self.flush()
-            target = find(self.session, source[1]) if has_messages(self.session) else None
+            target = find(self, source[1]) if has_messages(self.session) else None
             if target is None or not isinstance(target.get(field) or "", str):
                 return
             self._target, self._field, self._source = target, field, source
@@ -260,12 +168,6 @@ class Folder:
                 self._texts.append("".join(self._pieces))
                 self._pieces.clear()
 
-    def _calls(self) -> Places:
-        messages = self.session["messages"]
-        if self._places is None or not self._places.of(messages):
-            self._places = Places(messages)
-        return self._places
-
     def flush(self) -> None:
         """Write gathered deltas into the session."""
         if self._pieces or self._texts:
@@ -274,22 +176,57 @@ class Folder:
             self._pieces, self._texts = [], []
         self._source = (None, None)
 
+    # What the functions below change, they reach through these methods.
 
-def digest(session: Session) -> str:
-    """Return the CRC-32 (8 hex digits) of the canonical JSON of messages, calls and interrupts.
+    def touch(self, index: int) -> None:
+        """Make the messages from `index` on free to be changed, and note that they may be."""
+        if index < self.since:
+            messages = self.session["messages"]
+            for each in range(index, min(self.since, self._shared)):
+                messages[each] = copy_json(messages[each])
+            self.since = index
 
+    def message(self, index: int | None) -> Message | None:
+        """Return the message at this index, to be changed; None for None."""
+        if index is None:
+            return None
+        self.touch(index)
+        return self.session["messages"][index]
+
+    def places(self) -> Places:
+        """Return the places of the calls and results among the messages."""
+        messages = self.session["messages"]
+        if self._places is None or not self._places.of(messages):
+            self._places = Places(messages)
+        return self._places
+
+    def forget_places(self) -> None:
+        """Have them looked for again: which calls a message has may have changed."""
+        self._places = None
+
+
+def digest(session: Session, since: int = 0) -> str:
+    """Return the CRC-32 (8 hex digits) of the canonical JSON of what a run may have changed.
+
+    That is the messages from index `since` on, the log entries of their calls, and the interrupts.
     Numbers are spelled as a browser reads them. A client compares it to detect that its fold and
     the server's differ.
     """
-    part = {key: session.get(key) for key in ("messages", "calls", "interrupts")}
+    messages, ledger = session.get("messages"), session.get("calls")
+    touched = messages[since:] if isinstance(messages, list) else []
+    entries: Json = ledger if isinstance(ledger, dict) else {}
+    ids = {call_id for m in touched for c in calls_of(m) if isinstance(call_id := c.get("id"), str)}
+    calls = {call_id: entries[call_id] for call_id in ids if call_id in entries}
+    part = {"messages": touched, "calls": calls, "interrupts": session.get("interrupts")}
     return f"{zlib.crc32(canonical_in_browser(part).encode()):08x}"
 
 
 # -- run ------------------------------------------------------------------------------------------
 
 
-def run_started(session: Session, event: Event) -> None:
+def run_started(folder: Folder, event: Event) -> None:
     """Set the status to in_progress, create `messages` if missing, store the event's `run`."""
+    session = folder.session
     session["status"] = "in_progress"
     session.pop("finish_reason", None)
     if not has_messages(session):
@@ -298,19 +235,20 @@ def run_started(session: Session, event: Event) -> None:
         session["run"] = copy_json(run)
 
 
-def run_finished(session: Session, event: Event) -> None:
+def run_finished(folder: Folder, event: Event) -> None:
     """Copy status, finish_reason and rev of the event's result."""
     result = event.get("result")
     if isinstance(result, dict):
-        document: Any = session  # the keys are not literals
+        document: Any = folder.session  # the keys are not literals
         document.update({k: result[k] for k in ("status", "finish_reason", "rev") if k in result})
 
 
-def run_error(session: Session, event: Event) -> None:
+def run_error(folder: Folder, event: Event) -> None:
     """Mark the run failed, and append a message of role `error`.
 
     Without the message if its id is missing or already used.
     """
+    session = folder.session
     details = yaa_metadata(event)
     message_id = details.get("message_id")
     if isinstance(message_id, str) and find_message(session, message_id) is None:
@@ -327,42 +265,73 @@ def run_error(session: Session, event: Event) -> None:
 # -- session --------------------------------------------------------------------------------------
 
 
-def state_snapshot(session: Session, event: Event) -> None:
+def state_snapshot(folder: Folder, event: Event) -> None:
     """Replace every key but `messages`."""
     snapshot = event["snapshot"].get("yaa")
     if isinstance(snapshot, dict):
-        document: Any = session  # the keys are not literals
+        folder.touch(0)  # the log entries of all calls
+        document: Any = folder.session  # the keys are not literals
         for key in [key for key in document if key != "messages"]:
             del document[key]
         document.update({k: copy_json(v) for k, v in snapshot.items() if k != "messages"})
 
 
-def state_delta(session: Session, event: Event) -> None:
+def state_delta(folder: Folder, event: Event) -> None:
     """Apply RFC 6902 operations below /yaa, except those on messages."""
     for operation in event["delta"]:
         path = operation.get("path") if isinstance(operation, dict) else None
         parts = parse_pointer(path)
         if parts is not None and len(parts) > 1 and parts[0] == "yaa" and parts[1] != "messages":
-            patch(session, operation, parts[1:])
+            if parts[1] == "calls":
+                touch_calls(folder, parts[2:], operation.get("value"))
+            patch(folder.session, operation, parts[1:])
 
 
-def custom(session: Session, event: Event) -> None:
-    """Apply the operations of a FILLED event to the messages; ignore other CUSTOM events."""
-    if event["name"] == FILLED and isinstance(event.get("value"), list):
-        patch_messages(session["messages"], event["value"])
+def touch_calls(folder: Folder, parts: list[str], value: Any) -> None:
+    """Touch the messages of the calls whose log entries are to change.
+
+    `parts` is the path below `calls`: of one entry, which is copied if only a part of it changes,
+    or of none, for all that there are and those of `value`.
+    """
+    ledger = folder.session.get("calls")
+    entries: Json = ledger if isinstance(ledger, dict) else {}
+    for call_id in parts[:1] or {*entries, *(value if isinstance(value, dict) else ())}:
+        if (owner := folder.places().owner(call_id)) is not None:
+            folder.touch(owner)
+    if len(parts) > 1 and parts[0] in entries:
+        entries[parts[0]] = copy_json(entries[parts[0]])
 
 
-def patch_messages(messages: list[Message], operations: Patch) -> None:
+def custom(folder: Folder, event: Event) -> None:
+    """Apply a FILLED or an IDS event to the messages; ignore other CUSTOM events.
+
+    Ids that are filled in touch no message: all else in it is as the client has sent it.
+    """
+    name, value = event["name"], event.get("value")
+    if name == FILLED and isinstance(value, list):
+        patch_messages(folder, value)
+    elif name == IDS and isinstance(value, str):
+        messages: list[Any] = folder.session["messages"]
+        for index, message in enumerate(messages):
+            if is_object(message) and "id" not in message:
+                messages[index] = {**message, "id": id_at(value, index)}
+
+
+def patch_messages(folder: Folder, operations: Patch) -> None:
     """Apply RFC 6902 operations to fields of messages, never to a whole message."""
+    folder.forget_places()
     for operation in operations:
         path = operation.get("path") if isinstance(operation, dict) else None
         parts = parse_pointer(path)
         if parts is not None and len(parts) > 1:  # a field of a message, never a whole one
-            patch(messages, operation, parts)
+            if (index := array_index(parts[0])) is not None:
+                folder.touch(index)
+            patch(folder.session["messages"], operation, parts)
 
 
-def messages_snapshot(session: Session, event: Event) -> None:
+def messages_snapshot(folder: Folder, event: Event) -> None:
     """Restore the messages of a stored session from the AG-UI form that snapshot.py makes."""
+    folder.forget_places()
     found = []
     for message in event["messages"]:
         metadata = message.get("metadata") if isinstance(message, dict) else None
@@ -371,20 +340,21 @@ def messages_snapshot(session: Session, event: Event) -> None:
             lifted = {n: LIFTED[n] for n in names if isinstance(n, str) and n in LIFTED}
             own_fields = {n: copy_json(message[at]) for n, at in lifted.items() if at in message}
             found.append(copy_json(yaa_metadata(message)) | own_fields)
-    session["messages"] = found
+    folder.session["messages"] = found
+    folder.since = 0
 
 
 # -- the assistant's message ----------------------------------------------------------------------
 
 
-def text_start(session: Session, event: Event) -> None:
+def text_start(folder: Folder, event: Event) -> None:
     """Append an open assistant message, unless there is one with this id."""
-    open_message(session, event["messageId"], event)
+    open_message(folder, event["messageId"], event)
 
 
-def text_end(session: Session, event: Event) -> None:
+def text_end(folder: Folder, event: Event) -> None:
     """Close the message, and set its `meta` and its reasoning `details` if given."""
-    message = find_message(session, event["messageId"])
+    message = changed_message(folder, event["messageId"])
     if message is None:
         return
     message.pop("open", None)
@@ -395,12 +365,12 @@ def text_end(session: Session, event: Event) -> None:
         reasoning_of(message)["details"] = details["reasoning_details"]
 
 
-def think_start(session: Session, event: Event) -> None:
+def think_start(folder: Folder, event: Event) -> None:
     """Start the reasoning of a message, opening the message if it does not exist."""
     details = yaa_metadata(event)
     if not isinstance(message_id := details.get("message_id"), str):
         return
-    reasoning = reasoning_of(open_message(session, message_id, event))
+    reasoning = reasoning_of(open_message(folder, message_id, event))
     reasoning["id"] = event["messageId"]
     if isinstance(details.get("field"), str):
         reasoning["field"] = details["field"]
@@ -413,23 +383,26 @@ def reasoning_of(message: Message) -> Reasoning:
     return message["reasoning"]
 
 
-def open_message(session: Session, message_id: str, event: Event) -> Message:
+def open_message(folder: Folder, message_id: str, event: Event) -> Message:
     """Return the message with this id, appended as an open assistant message if missing."""
-    message = find_message(session, message_id)
+    message = changed_message(folder, message_id)
     if message is None:
         message = {"id": message_id, "role": "assistant", "content": "", "open": True}
         stamp(message, event)
-        session["messages"].append(message)
+        folder.session["messages"].append(message)
     return message
 
 
 # -- tool calls -----------------------------------------------------------------------------------
 
 
-def tool_start(session: Session, event: Event, places: Places) -> None:
+def tool_start(folder: Folder, event: Event) -> None:
     """Append a call without arguments to its message, unless the session has its id."""
-    message = find_message(session, event.get("parentMessageId"))
-    if message is None or event["toolCallId"] in places:
+    places = folder.places()
+    if event["toolCallId"] in places:
+        return
+    message = changed_message(folder, event.get("parentMessageId"))
+    if message is None:
         return
     call: ToolCall = {
         "id": event["toolCallId"],
@@ -443,14 +416,15 @@ def tool_start(session: Session, event: Event, places: Places) -> None:
     places.add(call["id"], message)
 
 
-def tool_end(session: Session, event: Event) -> None:
+def tool_end(folder: Folder, event: Event) -> None:
     """Store the provider's opaque `extra` with the call."""
-    call = find_call(session, event["toolCallId"])
-    if call is not None and "extra" in yaa_metadata(event):
-        call["extra"] = yaa_metadata(event)["extra"]
+    if "extra" in yaa_metadata(event):
+        call = changed_call(folder, event["toolCallId"])
+        if call is not None:
+            call["extra"] = yaa_metadata(event)["extra"]
 
 
-def tool_result(session: Session, event: Event, places: Places) -> None:
+def tool_result(folder: Folder, event: Event) -> None:
     """Insert the result behind its call's message and that message's earlier results.
 
     The official AG-UI reducer puts it there too. The first result of a call wins; it also sets the
@@ -469,8 +443,13 @@ def tool_result(session: Session, event: Event, places: Places) -> None:
         message["is_error"] = details["is_error"]
     if "result" in details:
         message["result"] = details["result"]
+    places = folder.places()
+    if (owner := places.owner(call_id)) is None:
+        return
+    folder.touch(owner)
     if not places.put(call_id, message):
         return
+    session = folder.session
     ledger, waiting = session.get("calls"), session.get("interrupts")
     if isinstance(ledger, dict) and isinstance(entry := ledger.get(call_id), dict):
         ledger[call_id] = {**entry, "state": details.get("state", "done")}
@@ -487,33 +466,50 @@ def tool_result(session: Session, event: Event, places: Places) -> None:
 
 def find_message(session: Session, message_id: Any) -> Message | None:
     """Return the last message with this id, None if there is none."""
-    for message in reversed(session["messages"]):
+    index = message_index(session, message_id)
+    return None if index is None else session["messages"][index]
+
+
+def message_index(session: Session, message_id: Any) -> int | None:
+    """Return the index of the last message with this id, None if there is none."""
+    if not isinstance(message_id, str):
+        return None
+    messages = session["messages"]
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
         if is_object(message) and message.get("id") == message_id:
-            return message if isinstance(message_id, str) else None
+            return index
     return None
 
 
-def find_call(session: Session, call_id: Any) -> ToolCall | None:
-    """Return the call with this id, None if there is none."""
-    where = owner_index(session["messages"], call_id)
-    if where is None:
+def changed_message(folder: Folder, message_id: Any) -> Message | None:
+    """Return the last message with this id, to be changed; None if there is none."""
+    return folder.message(message_index(folder.session, message_id))
+
+
+def changed_call(folder: Folder, call_id: Any) -> ToolCall | None:
+    """Return the call with this id, to be changed; None if there is none."""
+    message = folder.message(owner_index(folder.session["messages"], call_id))
+    return next((call for call in calls_of(message) if call.get("id") == call_id), None)
+
+
+def changed_reasoning(folder: Folder, reasoning_id: Any) -> Reasoning | None:
+    """Return the last reasoning object with this id, to be changed; None if there is none."""
+    if not isinstance(reasoning_id, str):
         return None
-    calls = calls_of(session["messages"][where])
-    return next(call for call in calls if call.get("id") == call_id)
-
-
-def find_reasoning(session: Session, reasoning_id: Any) -> Reasoning | None:
-    """Return the last reasoning object with this id, None if there is none."""
-    for message in reversed(session["messages"]):
+    messages = folder.session["messages"]
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
         reasoning = message.get("reasoning") if is_object(message) else None
         if reasoning and is_object(reasoning) and reasoning.get("id") == reasoning_id:
-            return reasoning if isinstance(reasoning_id, str) else None
+            folder.touch(index)
+            return messages[index]["reasoning"]
     return None
 
 
-def find_function(session: Session, call_id: Any) -> ToolFunction | None:
-    """Return the `function` object of the call with this id, None if there is none."""
-    call = find_call(session, call_id)
+def changed_function(folder: Folder, call_id: Any) -> ToolFunction | None:
+    """Return the `function` object of a call, to be changed; None if there is none."""
+    call = changed_call(folder, call_id)
     function = None if call is None else call.get("function")
     return function if isinstance(function, dict) else None
 
@@ -561,7 +557,7 @@ REQUIRED: dict[str, dict[str, type]] = {
     "TOOL_CALL_RESULT": {"toolCallId": str, "messageId": str, "content": str},
 }
 
-FOLDS: dict[str, Callable[[Session, Event], None]] = {
+FOLDS: dict[str, Callable[[Folder, Event], None]] = {
     "RUN_STARTED": run_started,
     "RUN_FINISHED": run_finished,
     "RUN_ERROR": run_error,
@@ -572,20 +568,16 @@ FOLDS: dict[str, Callable[[Session, Event], None]] = {
     "TEXT_MESSAGE_START": text_start,
     "TEXT_MESSAGE_END": text_end,
     "REASONING_MESSAGE_START": think_start,
-    "TOOL_CALL_END": tool_end,
-}
-CALLS: dict[str, Callable[[Session, Event, Places], None]] = {
     "TOOL_CALL_START": tool_start,
+    "TOOL_CALL_END": tool_end,
     "TOOL_CALL_RESULT": tool_result,
 }
-# May change which calls a message has, so that `Places` must be made anew.
-EDITS = ("CUSTOM", "MESSAGES_SNAPSHOT")
 
 # Delta events: their id key, the field they extend, the function that finds its object.
-DELTAS: dict[str, tuple[str, str, Callable[[Session, Any], Any]]] = {
-    "TEXT_MESSAGE_CONTENT": ("messageId", "content", find_message),
-    "REASONING_MESSAGE_CONTENT": ("messageId", "text", find_reasoning),
-    "TOOL_CALL_ARGS": ("toolCallId", "arguments", find_function),
+DELTAS: dict[str, tuple[str, str, Callable[[Folder, Any], Any]]] = {
+    "TEXT_MESSAGE_CONTENT": ("messageId", "content", changed_message),
+    "REASONING_MESSAGE_CONTENT": ("messageId", "text", changed_reasoning),
+    "TOOL_CALL_ARGS": ("toolCallId", "arguments", changed_function),
 }
 
 

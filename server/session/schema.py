@@ -6,7 +6,7 @@ its own. docs/reference/session.schema.json is `session_schema` in a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -71,7 +71,7 @@ ROLE_ALIASES = {
     "工具": "tool",
     "错误": "error",
 }
-_RESULTS = ["tool", *(alias for alias, role in ROLE_ALIASES.items() if role == "tool")]
+_RESULTS = ("tool", *(alias for alias, role in ROLE_ALIASES.items() if role == "tool"))
 
 
 def is_id(value: Any) -> bool:
@@ -147,7 +147,7 @@ _MESSAGE = replace(
     field_types.object_of(MESSAGE, ("role",)),
     schema={
         "type": "object",
-        "if": {"properties": {"role": {"enum": _RESULTS}}, "required": ["role"]},
+        "if": {"properties": {"role": {"enum": [*_RESULTS]}}, "required": ["role"]},
         "then": {"required": ["tool_call_id"]},
     },
 )
@@ -271,29 +271,44 @@ def check(document: Mapping[str, Any]) -> list[Error]:
     return [misfit.error() for misfit in shape_misfits(document)]
 
 
-def shape_misfits(document: Mapping[str, Any]) -> list[Misfit]:
+def shape_misfits(
+    document: Mapping[str, Any], before: Sequence[Mapping[str, Any]] = ()
+) -> list[Misfit]:
     """Return what does not fit in a document, at most MAX_ERRORS.
 
-    Ids are compared only in a document of the right shape.
+    Ids are compared only in a document of the right shape. `before`: messages that come before
+    those of the document, which fit.
     """
     found = misfits(document, SESSION, MAX_ERRORS)
-    return found[:MAX_ERRORS] or list(islice(_repeated(document), MAX_ERRORS))
+    return found[:MAX_ERRORS] or list(islice(_repeated(document, before), MAX_ERRORS))
 
 
-def _repeated(document: Mapping[str, Any]) -> Iterator[Misfit]:
-    """Yield a misfit for each id that was used before, and for too many calls without a result."""
+def _repeated(document: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> Iterator[Misfit]:
+    """Yield a misfit for each id that was used before, and for too many messages or open calls."""
     messages = document.get("messages", ())
-    for name, items in (("messages", messages), ("interrupts", document.get("interrupts", ()))):
-        seen: set[str] = set()
+    if (number := len(before) + len(messages)) > (most := MOST["messages"]):
+        yield Misfit(("messages",), f"expected at most {most:,} entries, got {number:,}")
+    ids = {message["id"] for message in before}
+    interrupts = document.get("interrupts", ())
+    for name, items, seen in (("messages", messages, ids), ("interrupts", interrupts, set[str]())):
+        own_ids = [item["id"] for item in items if "id" in item]
+        if len({*seen, *own_ids}) == len(seen) + len(own_ids):
+            continue  # nearly always
         for index, item in enumerate(items):
             if (own := item.get("id")) is not None:
                 if own in seen:
                     said = f"the id {show_value(own)} was used before; ids are unique in {name}"
                     yield Misfit((name, index, "id"), said)
                 seen.add(own)
-    call_ids: set[str] = set()
-    results: set[str] = set()
-    for index, message in enumerate(messages):
+    made = [message["tool_calls"] for message in before if "tool_calls" in message]
+    call_ids = {call["id"] for calls in made for call in calls or ()}
+    results = {message["tool_call_id"] for message in before if "tool_call_id" in message}
+    with_calls = [
+        (index, message)
+        for index, message in enumerate(messages)
+        if message["role"] in _RESULTS or "tool_calls" in message  # few do
+    ]
+    for index, message in with_calls:
         if message["role"] in _RESULTS:
             if (answered := message.get("tool_call_id")) is None:
                 yield Misfit(("messages", index, "tool_call_id"), "the id of a call", None)

@@ -44,7 +44,7 @@ def events(session: Session) -> list[Event]:
             "threadId": thread,
             "runId": run_id,
             "outcome": outcome(session),
-            "metadata": {"yaa": {"digest": digest(session)}},
+            "metadata": {"yaa": {"digest": digest(session), "since": 0}},
         },
     ]
 

@@ -2,10 +2,14 @@
 
 Every package logs through `get("area")`; the command line calls `setup` once. Secrets are masked
 (telemetry/redact.py) in the formatters, so that no handler can bypass it.
+
+A server formats and writes its lines up to DELAY_S later, many at a time: they are off the path of
+a token, and take a third of the time.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import fcntl
 import json
@@ -14,9 +18,10 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, Protocol, TextIO
 
 from ..runtime.run_id import run_id
 from . import tracing
@@ -113,8 +118,11 @@ class RotatingFile:
 # -- log ------------------------------------------------------------------------------------------
 
 LONGEST = 65_536  # characters of a line: masking costs about a millisecond per kilobyte at worst
-_NUMBERS = (int, float, bool)
+_FLAT = (str, int, float, bool, type(None))
 LEVELS = ("debug", "info", "warning", "error")
+DELAY_S = 0.1
+UNFIT = (TypeError, ValueError, LookupError, AttributeError, RuntimeError)
+MOST_WAITING = 1_000  # records
 
 
 def get(area: str) -> logging.Logger:
@@ -128,16 +136,21 @@ def setup(
     style: str = "text",
     stream: TextIO | None = None,
     file: RotatingFile | None = None,
+    delay_s: float = 0.0,
 ) -> None:
     """Send the log, in one of FORMATS, to `stream` (stderr by default) and to `file`, if given.
 
-    Calling it again replaces the handlers.
+    `delay_s`: how long lines below warning may wait while an event loop runs. Calling it again
+    replaces the handlers.
     """
-    handlers: list[logging.Handler] = [Stream(stream or sys.stderr)]
+    handler = DelayedHandler(Stream(stream or sys.stderr), delay_s)
     if file is not None:
-        handlers.append(File(file, tell=handlers[0].handle))
-    for handler in handlers:
-        handler.setFormatter(FORMATS[style]())
+        handler.outputs.append(File(file, tell=handler.warn))
+    handler.setFormatter(FORMATS[style]())
+    # Lines name no place, thread or process, and finding these is half the cost of a record: see
+    # https://docs.python.org/3/howto/logging.html#optimization
+    logging._srcfile = None
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     # Without this, asyncio's warnings (such as: no descriptors left to accept a connection) would
     # go to stderr only, on several lines and unmasked.
     for name, lowest in (("yaa", "DEBUG"), ("asyncio", "WARNING")):
@@ -145,54 +158,132 @@ def setup(
         for old in list(root.handlers):
             root.removeHandler(old)
             old.close()
-        for handler in handlers:
-            root.addHandler(handler)
+        root.addHandler(handler)
         root.setLevel(max(logging.getLevelName(level.upper()), logging.getLevelName(lowest)))
         root.propagate = False
 
 
-class Stream(logging.StreamHandler[TextIO]):
-    """A handler that drops lines if its stream cannot be written (a full disk, a closed pipe)."""
+class Output(Protocol):
+    """What lines are written to."""
 
-    def handleError(self, record: logging.LogRecord) -> None:
-        """Report an error, except OSError: there is nowhere to report that."""
-        if not isinstance(sys.exc_info()[1], OSError):
-            super().handleError(record)
+    def write(self, lines: Sequence[str]) -> None:
+        """Write lines, each with its line feed. Never raises OSError."""
+
+    def close(self) -> None:
+        """Close what this object has opened."""
 
 
-class File(logging.Handler):
-    """A handler that drops lines while its file cannot be written.
+class DelayedHandler(logging.Handler):
+    """A handler whose records wait for `delay_s` before they are formatted and written.
+
+    `outputs`: `stream` and what is added later. Records do not wait outside of an event loop,
+    before a warning, or if there are MOST_WAITING. At the end of the process, `logging` calls
+    `flush`.
+    """
+
+    def __init__(self, stream: Output, delay_s: float) -> None:
+        super().__init__()
+        self.outputs, self._stream, self._delay_s = [stream], stream, delay_s
+        self._waiting: list[logging.LogRecord] = []
+        self._loop: asyncio.AbstractEventLoop | None = None  # the one that will call `flush`
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take a record."""
+        vars(record)["marks"] = _marks()
+        self._waiting.append(record)
+        if not self._may_wait(record):
+            self.flush()
+
+    def _may_wait(self, record: logging.LogRecord) -> bool:
+        if not self._delay_s or record.levelno >= logging.WARNING:
+            return False
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # a thread, or no loop at all
+            return False
+        if self._loop is not loop:
+            self._loop = loop
+            loop.call_later(self._delay_s, self.flush)
+        return len(self._waiting) < MOST_WAITING
+
+    def flush(self) -> None:
+        """Write the records that wait."""
+        self.acquire()
+        try:
+            waiting, self._waiting, self._loop = self._waiting, [], None
+            lines = [line for record in waiting if (line := self._line(record))]
+            for output in self.outputs:
+                output.write(lines)
+        finally:
+            self.release()
+
+    def _line(self, record: logging.LogRecord) -> str:
+        try:
+            return f"{self.format(record)}\n"
+        except UNFIT:  # an argument that does not fit its text must not stop a run
+            self.handleError(record)
+            return ""
+
+    def warn(self, text: str) -> None:
+        """Write a warning about the log itself to the stream."""
+        record = logging.LogRecord("yaa.log", logging.WARNING, "", 0, text, None, None)
+        self._stream.write([self._line(record)])
+
+    def close(self) -> None:
+        """Write what waits, and close the outputs."""
+        self.flush()
+        for output in self.outputs:
+            output.close()
+        super().close()
+
+
+class Stream:
+    """An output that drops lines if it cannot be written (a full disk, a closed pipe)."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, lines: Sequence[str]) -> None:
+        """Write lines at once: several in one system call."""
+        with contextlib.suppress(OSError):
+            self._stream.write("".join(lines))
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Do nothing: the stream belongs to whoever gave it."""
+
+
+class File:
+    """An output that drops lines while its file cannot be written.
 
     The first failure is reported through `tell`, and later how many lines were lost.
     """
 
-    def __init__(self, file: RotatingFile, tell: Callable[[logging.LogRecord], object]) -> None:
-        super().__init__()
+    def __init__(self, file: RotatingFile, tell: Callable[[str], object]) -> None:
         self._file, self._tell = file, tell
         self._lost = 0
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write a record to the file."""
-        line = self.format(record).encode("utf-8", "backslashreplace") + b"\n"
-        try:
-            self._file.write(line)
-        except OSError as error:
-            self._lost += 1
-            if self._lost == 1:
-                self._say(f"cannot be written ({error.strerror}): its lines are lost until it can")
-            return
-        if self._lost:
-            lost, self._lost = self._lost, 0
-            self._say(f"is written again; {lost} lines are lost")
+    def write(self, lines: Sequence[str]) -> None:
+        """Write each line to the file, so that it rotates in time."""
+        for line in lines:
+            try:
+                self._file.write(line.encode("utf-8", "backslashreplace"))
+            except OSError as error:
+                self._lost += 1
+                if self._lost == 1:
+                    until = "its lines are lost until it can"
+                    self._say(f"cannot be written ({error.strerror}): {until}")
+                continue
+            if self._lost:
+                lost, self._lost = self._lost, 0
+                self._say(f"is written again; {lost} lines are lost")
 
     def _say(self, what: str) -> None:
-        text = f"{self._file.path.name} {what}"
-        self._tell(logging.LogRecord("yaa.log", logging.WARNING, "", 0, text, None, None))
+        self._tell(f"{self._file.path.name} {what}")
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-        super().close()
 
 
 class Line(logging.Formatter):
@@ -208,7 +299,7 @@ class Line(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line of text."""
         head = f"{_stamp(record)} {record.levelname} {record.name}"
-        marks = "".join(f" {name}={value}" for name, value in _marks().items())
+        marks = "".join(f" {name}={value}" for name, value in _marks_of(record).items())
         text = safe(_text(record)) if _has_text(record) else _json(mask_all(record.msg))
         return one_line(f"{head}{marks} {text}")
 
@@ -222,12 +313,12 @@ class JsonLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line of JSON."""
         line: dict[str, Any] = {"ts": _stamp(record), "level": record.levelname.lower()}
-        line |= {"logger": record.name, **_marks()}
+        line |= {"logger": record.name, **_marks_of(record)}
         if isinstance(record.msg, dict):
             line |= mask_all(record.msg)
         else:
             line["msg"] = safe(_text(record))
-        return one_line(json.dumps(line, ensure_ascii=False, default=str))
+        return one_line(_spaced_json(line))
 
 
 FORMATS = {"text": Line, "json": JsonLine}
@@ -242,14 +333,15 @@ def _has_text(record: logging.LogRecord) -> bool:
     message = record.msg
     if not isinstance(message, dict) or record.args or record.exc_info:
         return True
-    return not all(
-        len(value) <= SHORT if isinstance(value, str) else value is None or type(value) in _NUMBERS
-        for value in message.values()
-    )
+    for value in message.values():
+        kind = type(value)
+        if kind not in _FLAT or (kind is str and len(value) > SHORT):
+            return True
+    return False
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+_spaced_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
 
 def _text(record: logging.LogRecord) -> str:
@@ -263,8 +355,17 @@ def _text(record: logging.LogRecord) -> str:
 
 
 def _stamp(record: logging.LogRecord) -> str:
-    at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-    return f"{at}.{int(record.msecs):03d}Z"
+    return f"{_second(int(record.created))}.{int(record.msecs):03d}Z"
+
+
+@lru_cache(maxsize=2)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
+def _marks_of(record: logging.LogRecord) -> Mapping[str, str]:
+    marks: Mapping[str, str] = vars(record).get("marks", {})
+    return marks
 
 
 def _marks() -> dict[str, str]:

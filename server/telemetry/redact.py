@@ -30,6 +30,7 @@ def register(secrets: Iterable[str]) -> None:
     """Register exact values that `mask` always replaces. Those under MIN_SECRET are ignored."""
     _secrets.update(secret for secret in secrets if len(secret) >= MIN_SECRET)
     _mask_short.cache_clear()
+    _are_harmless.cache_clear()
 
 
 def mask_values(value: Any) -> Any:
@@ -51,8 +52,24 @@ def mask_values(value: Any) -> Any:
 
 
 def mask_all(value: Any) -> Any:
-    """Return `masked(value)` with `mask` applied to every string in it."""
+    """Return `mask_values(value)` with `mask` applied to every string in it."""
+    if type(value) is dict and _are_harmless(tuple(value)):  # log lines have the same few keys
+        return {key: _mask_item(item) for key, item in value.items()}
     return _mask_texts(mask_values(value))
+
+
+def _mask_item(value: Any) -> Any:
+    if type(value) is str:
+        return mask(value)
+    return value if type(value) in _NUMBERS else _mask_texts(mask_values(value))
+
+
+@lru_cache(maxsize=256)
+def _are_harmless(keys: tuple[Any, ...]) -> bool:
+    """Return whether an object with these keys may hold secrets only within its values."""
+    if "value" in keys:  # of a header's pair
+        return False
+    return not any(type(key) is not str or is_secret(key) or mask(key) != key for key in keys)
 
 
 def mask(text: str) -> str:
@@ -275,6 +292,7 @@ def _late(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
     return cache(lambda: re.compile(pattern, flags))
 
 
+_NUMBERS = (int, float, bool, type(None))
 _PLAIN = (list, tuple)  # a named tuple cannot be rebuilt from one iterable
 _ESCAPE = re.compile(r"\\{1,8}u([0-9a-fA-F]{4})")
 _CAMEL = re.compile(r"([a-z0-9])([A-Z])")

@@ -8,14 +8,13 @@ offered nor run.
 from __future__ import annotations
 
 import difflib
-import hashlib
 import math
 import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..agents.registry import AgentFolders
 from ..config import Config
@@ -23,14 +22,16 @@ from ..errors import Problem
 from ..http.client import Client
 from ..json_types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
 from ..sandbox.policy import TIERS
+from ..sandbox.python_packages import Package
 from ..schema.compile import inline
 from ..schema.validate import Validator, cached_validator
 from ..session import agent_definition, events
 from ..session.call_actions import Verdict
+from ..session.fold import copy_json
 from ..session.limits import NETWORKS, LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
-from ..strict_json import Constant, browser_safe, dumps, pointer
+from ..strict_json import Constant, ConstantList, browser_safe, pointer
 from . import client_tools, policy
 from .arguments import Pending, ToolResults, fill_templates, fit_arguments, misfits
 from .base import (
@@ -47,6 +48,7 @@ from .base import (
 from .catalog import Catalog, Entry
 from .decorators import ToolError
 from .file_download import Piece, read_piece
+from .function_tools import ChildTool
 from .mcp.servers import McpServers
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, text_for_model
@@ -76,6 +78,13 @@ class SessionReading:
     def page(self) -> dict[str, Tool]:
         """Return the tools of the page by name, without those named like a server tool."""
         return client_tools.tools(self.session, self._names)
+
+
+class Offer(NamedTuple):
+    """The declarations of server tools. `packages`: whose code they run, None for other code."""
+
+    declarations: ConstantList
+    packages: tuple[Package | None, ...]
 
 
 class CallJudge:
@@ -131,7 +140,7 @@ class Toolbox:
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
         self._catalog = Catalog(self._runner, agents, client, allowed)
-        self._offers: dict[bytes, list[Constant]] = {}
+        self._offers: list[tuple[Any, Offer]] = []  # by the settings, the latest first
         self.problems = self._catalog.problems  # load errors, for the owner
 
     @property
@@ -147,7 +156,11 @@ class Toolbox:
         tier = self._runner.sandbox["tier"]
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
         self.host = "" if self._withheld else self._runner.host
-        self._offers.clear()
+        self._offers = []
+
+    def release_workers(self) -> None:
+        """End the processes that wait for a call, until one is needed or a tool is offered."""
+        self._runner.release_workers()
 
     async def close(self) -> None:
         """End every process that waits for a call."""
@@ -234,7 +247,7 @@ class Toolbox:
     # -- what the model and the client are told ---------------------------------------------------
 
     def declarations(self, session: Session, reading: SessionReading | None = None) -> list[Json]:
-        """Return the declarations for the model, in a fixed order.
+        """Return the declarations for the model, in a fixed order, and prepare for calls.
 
         Providers cache a prompt's prefix, so the order matters. Tools that are denied, cannot run
         or keep failing are left out. `tool_detail` is included only if the session has brief
@@ -242,27 +255,29 @@ class Toolbox:
         """
         reading = reading or self.reading(session)
         left_out = self._hidden_tools(session, reading)
-        page_tools = reading.page.values()
-        return [
-            *self._server_declarations(reading, left_out),
-            *self._declarations_of(page_tools, reading, left_out),
-        ]
+        offer = self._server_offer(reading, left_out)
+        self._runner.prepare(offer.packages)
+        page_tools = self._declarations_of(reading.page.values(), reading, left_out)
+        return [*offer.declarations, *page_tools] if page_tools else offer.declarations
 
-    def _server_declarations(self, reading: SessionReading, left_out: set[str]) -> list[Constant]:
-        """Return the declarations of server tools, cached by the settings that they depend on."""
+    def _server_offer(self, reading: SessionReading, left_out: set[str]) -> Offer:
+        """Return the offer of server tools, cached by the settings that it depends on."""
         session, config = reading.session, reading.session["config"]
         settings = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
         named = self._named(session)
-        state = [sorted(left_out), self._catalog.version, self._withheld, sorted(named)]
-        key = hashlib.blake2b(dumps([settings, state]).encode("utf-8", "surrogatepass")).digest()
-        if (found := self._offers.get(key)) is None:  # one look: other threads may clear it
-            there = [*self._tools.values(), *named.values()]
-            entries = [_as_declared(entry, session) for entry in there]
-            usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
-            found = self._declarations_of(usable, reading, left_out)
-            if len(self._offers) >= MOST_OFFERS:
-                self._offers.clear()
-            self._offers[key] = found
+        state = [left_out, self._catalog.version, self._withheld, named.keys()]
+        for known, offer in self._offers:
+            if known == (settings, state):
+                return offer
+        there = [*self._tools.values(), *named.values()]
+        entries = [_as_declared(entry, session) for entry in there]
+        usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
+        declared = ConstantList(self._declarations_of(usable, reading, left_out))
+        names = {each["function"]["name"] for each in declared}
+        inside = [tool for tool in usable if isinstance(tool, ChildTool) and tool.name in names]
+        found = Offer(declared, tuple(dict.fromkeys(tool.package for tool in inside)))
+        key = copy_json(settings), state  # the session's objects change
+        self._offers = [(key, found), *self._offers[: MOST_OFFERS - 1]]  # threads may read the list
         return found
 
     def _declarations_of(
@@ -286,8 +301,10 @@ class Toolbox:
     def _hidden_tools(self, session: Session, reading: SessionReading) -> set[str]:
         """Return the names of tools that are of no use in the session's present state."""
         tools = [entry.tool for entry in self._tools.values()]
-        failing = reading.failures.withheld_tools() - {tool.name for tool in tools if tool.control}
-        return failing | {tool.name for tool in tools if not tool.is_useful(session)}
+        useless = {tool.name for tool in tools if not tool.is_useful(session)}
+        if failing := reading.failures.withheld_tools():
+            useless |= failing - {tool.name for tool in tools if tool.control}
+        return useless
 
     def info(self) -> list[Json]:
         """Return the server's tools for `/info`.

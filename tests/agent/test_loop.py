@@ -125,7 +125,8 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(illegal(before, found), [])
         terminal = [e["type"] in ("RUN_FINISHED", "RUN_ERROR") for e in found]
         self.assertEqual(terminal, [False] * (len(found) - 1) + [True])
-        self.assertEqual(found[-1]["metadata"]["yaa"]["digest"], digest(run.session))
+        said = found[-1]["metadata"]["yaa"]
+        self.assertEqual(said["digest"], digest(run.session, said["since"]))
         return found
 
     async def test_a_whole_conversation(self) -> None:

@@ -137,6 +137,9 @@ class Run:
     def confirm_announcements(self, arrived: Callable[[], Awaitable[bool]]) -> None:
         """Nothing is announced."""
 
+    def left(self) -> None:
+        """Nothing is kept."""
+
     async def events(self) -> AsyncGenerator[Event, None]:
         try:
             for event in self.script:
@@ -171,7 +174,7 @@ class Agent:
     def prepare(self, document: Any, key: str = "", owner: str = "") -> Run:
         return self.begin(self.accept(document, owner), key, owner)
 
-    def accept(self, document: Any, owner: str = "") -> Any:
+    def accept(self, document: Any, owner: str = "", base: Any = None) -> Any:
         if self.problem is not None:
             raise self.problem
         if not isinstance(document.get("messages", []), list):

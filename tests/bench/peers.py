@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import sys
 import time
@@ -21,6 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from server.session.kept_sessions import KeptSession
 
 from ..tooling.child import Child, Yaa
 from . import others
@@ -67,6 +70,15 @@ class Peer:
             path = "/v1/chat/completions"
             document |= {"stream": True}
         return self.post(path, document)
+
+    def with_base(self, order: str, history: int) -> tuple[bytes, bytes]:
+        """Two requests of this server: one with returned messages, one whose base these are."""
+        whole = self.request(order, history, returned=True)
+        document = json.loads(whole.partition(b"\r\n\r\n")[2])
+        *messages, last = document["messages"]
+        digest = KeptSession("", "", messages, {}).digest(len(messages))
+        base = {"messages": len(messages), "digest": digest}
+        return whole, self.post("/session", document | {"base": base, "messages": [last]})
 
     def post(self, path: str, document: dict[str, Any]) -> bytes:
         """A whole HTTP request with this body."""
@@ -243,6 +255,12 @@ def cpu_ms(pid: int) -> float:
     """CPU time of all threads of a process and its children (Linux: schedstat, in ns)."""
     tasks = (task for one in tree(pid) for task in Path(f"/proc/{one}/task").glob("*/schedstat"))
     return sum(int(_read(task).split()[0] or 0) for task in tasks) / 1e6
+
+
+def ended_ms(pid: int) -> float:
+    """CPU time of children that have ended, in steps of 10 ms (Linux: proc_pid_stat(5))."""
+    fields = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return sum(map(int, fields[13:15])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def pss_kib(pid: int) -> int:

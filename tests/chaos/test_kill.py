@@ -94,7 +94,8 @@ def post(server: Yaa, session: Session, most: int | None, folder: Folder) -> Out
     connection.request("POST", "/session", json.dumps(session), headers)
     response = connection.getresponse()
     assert response.status == 200, response.read()
-    decoder, seen, end = Decoder(), 0, ""
+    decoder, seen = Decoder(), 0
+    end: dict[str, Any] = {}
     while (most is None or seen < most) and (data := response.read1()):
         for frame in decoder.feed(data):
             if most is not None and seen >= most:
@@ -103,17 +104,17 @@ def post(server: Yaa, session: Session, most: int | None, folder: Folder) -> Out
             folder.apply(event)
             seen += 1
             if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
-                end = event["metadata"]["yaa"]["digest"]
+                end = event["metadata"]["yaa"]
     folder.flush()
     connection.close()
     return Outcome(seen, end)
 
 
 class Outcome(NamedTuple):
-    """How many events arrived, and the digest of the run's end if that was among them."""
+    """How many events arrived, and what the run's end says of itself, {} without one."""
 
     seen: int
-    digest: str
+    end: dict[str, Any]
 
 
 class Killed(unittest.TestCase):
@@ -155,9 +156,9 @@ class Killed(unittest.TestCase):
                 if cut is not None and total >= cut:
                     first.kill()
                     cut = None
-                if not outcome.digest:
+                if not outcome.end:
                     continue
-                self.assertEqual(digest(client.kept), outcome.digest)
+                self.assertEqual(digest(client.kept, outcome.end["since"]), outcome.end["digest"])
                 if client.kept["status"] == "completed":
                     return client.kept, total
                 complete(client.kept)

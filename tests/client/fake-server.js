@@ -78,7 +78,7 @@ function result(id, content, state) {
 function end(session, run, status, reason) {
   const event = { type: 'RUN_FINISHED', threadId: session.id, runId: run, outcome: { type: reason === 'awaiting' ? 'interrupt' : 'success' }, result: { status, finish_reason: reason, rev: (session.rev ?? 0) + 1 } }
   fold(session, event)
-  return { ...event, metadata: { yaa: { digest: digest(session) } } }
+  return { ...event, metadata: { yaa: { digest: digest(session), since: 0 } } }
 }
 
 class FakeServer {

@@ -30,7 +30,8 @@ function foldInPython(cases) {
     '    for event in case["events"]:',
     '        folder.apply(event)',
     '    folder.flush()',
-    '    print(json.dumps([canonical(case["session"]), digest(case["session"])]))',
+    '    since = folder.since',
+    '    print(json.dumps([canonical(case["session"]), since, digest(case["session"], since)]))',
   ].join('\n')
   const input = cases.map((each) => JSON.stringify(each)).join('\n')
   const child = spawnSync('python3', ['-c', script], { cwd: ROOT, input, encoding: 'utf8', maxBuffer: 1 << 28 })
@@ -55,7 +56,7 @@ test('the shared vectors', () => {
     const result = folded(each.session, each.events)
     const expected = typeof each.expected === 'string' ? each.expected : canonical(each.expected)
     assert.strictEqual(canonical(result), expected, each.name)
-    if (each.digest) assert.strictEqual(digest(result), each.digest, each.name)
+    if (each.digest) assert.strictEqual(digest(result, each.since), each.digest, each.name)
   }
 })
 
@@ -64,7 +65,8 @@ test('random sequences fold to the same bytes on both sides', () => {
   const expected = foldInPython(cases)
   cases.forEach(({ session, events }, number) => {
     const result = folded(session, events)
-    assert.deepStrictEqual([canonical(result), digest(result)], expected[number], `sequence ${number}: ${JSON.stringify({ session, events })}`)
+    const [, since] = expected[number]
+    assert.deepStrictEqual([canonical(result), since, digest(result, since)], expected[number], `sequence ${number}: ${JSON.stringify({ session, events })}`)
   })
 })
 
@@ -100,6 +102,7 @@ test('nothing makes it throw, and no prototype changes', () => {
     const operations = [null, 7, { op: pick(['add', 'replace', 'remove', 'test', 5]), path: pick(paths), value: pick(junk) }]
     if (event.type === 'STATE_DELTA' && next() < 0.9) event.delta = operations
     if (event.type === 'CUSTOM' && next() < 0.9) Object.assign(event, { name: 'yaa.messages', value: operations })
+    if (event.type === 'CUSTOM' && next() < 0.3) Object.assign(event, { name: 'yaa.ids', value: pick(junk) })
     events.push(event)
   }
   const starts = [{}, { messages: null }, { messages: 'x' }, { messages: [null, 1, 'x', [], { tool_calls: 5 }, { tool_calls: [null, 3, {}] }, { reasoning: 'x' }] },

@@ -79,6 +79,14 @@ class Sizes(unittest.TestCase):
             measure_request(Request(made, SYSTEM), "m", EXACT), Measure(0, parts, UNREPORTED)
         )
 
+    def test_what_is_far_below_the_mark_is_not_measured(self) -> None:
+        """Of 200,000 characters: 50,000 tokens at a mark of 80,000 are, 20,000 are not."""
+        plan = budget_of(session(), "m", {})
+        for text, measured in (("word and word. " * 13, True), ("." * 200, False)):
+            made = session(*({**USER, "id": f"u{n}", "content": text} for n in range(1_000)))
+            found = measure_request(Request(made, SYSTEM), "m", plan)
+            self.assertEqual(found.total > 0, measured)
+
     def test_a_report_is_the_anchor(self) -> None:
         made = session(USER, said(prompt_tokens=1_000, completion_tokens=50), USER)
         found = measure_request(Request(made, SYSTEM), "m", EXACT)

@@ -8,7 +8,7 @@ import unittest
 from collections import Counter
 from typing import Any
 
-from server.context.budget import Budget, Measure, Request, measure_request
+from server.context.budget import EXACT, Budget, Measure, Request, measure_request
 from server.context.compact import may_be_due, plan_compaction, too_large
 from server.context.strategies import STRATEGIES
 from server.context.view import apply_ops, ops_of, pairing_errors, reload, view
@@ -140,10 +140,10 @@ class Laws(unittest.TestCase):
         for turn in range(500):
             maker.turn()
             maker.say("user", "go on")
-            now = measure_request(Request(session), "m", plan)
+            now = measure_request(Request(session), "m", EXACT)
             if compaction := plan_compaction(session, plan, now):
                 record(session, compaction)
-                now = measure_request(Request(session), "m", plan)
+                now = measure_request(Request(session), "m", EXACT)
                 if turn % 50 == 0:
                     anchored = session["context"].pop("events")
                     true = measure(session).total

@@ -9,6 +9,7 @@ import unittest
 from typing import Any
 
 from server.context.budget import (
+    FACTOR,
     FAMILIES,
     MEDIA,
     MESSAGE,
@@ -22,6 +23,7 @@ from server.context.budget import (
     estimator,
     of_message,
     of_messages,
+    roughly,
 )
 
 from ..bench.tokens import PROMISED, by, error, foretold, pieces
@@ -154,6 +156,20 @@ class Histories(unittest.TestCase):
                 found = sum(map(estimator(texts, costs), texts))
                 errors.append(abs(found / counted - 1))
             self.assertLess(statistics.mean(errors), 0.056, vocabulary)
+
+    def test_a_rough_look_is_right_within_its_factor(self) -> None:
+        """Also where all texts are of few kinds."""
+        held = pieces("held")
+        for vocabulary, model in PROMISED.items():
+            for seed in range(30):
+                random_ = random.Random(seed)
+                few = held if seed % 2 else random_.sample(held, 4)
+                chosen = random_.choices(few, k=random_.choice((50, 200, 1_000)))
+                counted = sum(MESSAGE + piece["tokens"][vocabulary] for piece in chosen)
+                messages: list[Any] = [{"role": "user", "content": e["text"]} for e in chosen]
+                found = roughly(messages, costs_of(model))
+                self.assertLess(max(found / counted, counted / found), FACTOR, (vocabulary, seed))
+        self.assertEqual(roughly([]), 0)
 
     def test_messages(self) -> None:
         messages: list[Any] = [

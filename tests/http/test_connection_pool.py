@@ -84,6 +84,28 @@ class Idle(unittest.IsolatedAsyncioTestCase):
                 await asyncio.sleep(0)
         self.assertIsNone(pool.take("a"))
 
+    async def test_each_waits_for_its_own_time(self) -> None:
+        """Although there is one timer for all."""
+        pool = ConnectionPool(8, 0.05)
+        made = [connect() for _ in range(4)]
+        first, taken, second, third = (connection for connection, _ in made)
+        pool.put("a", first)
+        pool.put("b", taken)
+        self.assertIs(pool.take("b"), taken)
+        until = first.loop.time() + 0.05
+        while first.loop.time() < until - 0.01:
+            await asyncio.sleep(0)
+        pool.put("a", second)
+        pool.put("b", third)
+        async with asyncio.timeout(5):
+            while not made[0][1].aborted:
+                await asyncio.sleep(0)
+            self.assertGreaterEqual(first.loop.time(), until)
+            while not (made[2][1].aborted and made[3][1].aborted):
+                await asyncio.sleep(0)
+        self.assertFalse(made[1][1].aborted)
+        self.assertIsNone(pool.take("a"))
+
     async def test_close(self) -> None:
         pool = ConnectionPool(8, 60)
         connection, side = connect(pool)
@@ -180,6 +202,24 @@ class Exchanges(unittest.IsolatedAsyncioTestCase):
                 await exchange.wait()
             self.assertIn(says, str(exchange.error))
             self.assertTrue(side.aborted)
+
+    async def test_silence_in_the_middle_is_shorter_than_before_the_first_byte(self) -> None:
+        exchange, connection, side, _ = self.start(first_byte=60.0, idle=0.05)
+        connection.data_received(self.HEAD + b"1\r\nx\r\n")
+        async with asyncio.timeout(5):
+            while not exchange.error:
+                await exchange.wait()
+        self.assertIn("went silent for 0.05 s", str(exchange.error))
+        self.assertTrue(side.aborted)
+
+    async def test_before_the_first_byte_the_idle_limit_does_not_count(self) -> None:
+        exchange, connection, side, _ = self.start(first_byte=60.0, idle=0.01)
+        until = connection.loop.time() + 0.05
+        while connection.loop.time() < until:
+            await asyncio.sleep(0)
+        self.assertEqual((exchange.error, side.aborted), (None, False))
+        connection.data_received(self.HEAD)
+        self.assertIsNone(exchange.error)
 
 
 class Words(unittest.TestCase):

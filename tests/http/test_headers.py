@@ -32,6 +32,8 @@ class Heads(unittest.TestCase):
             b"POST /v1?x HTTP/1.1\r\nHost: a\r\n\r\n",
         )
         self.assertEqual(serialize_response(599, {}), b"HTTP/1.1 599 \r\n\r\n")
+        empty = serialize_response(200, {"X": "", "Y": "y"})
+        self.assertEqual(empty, b"HTTP/1.1 200 OK\r\nX: \r\nY: y\r\n\r\n")
 
     def test_dates_are_those_of_the_standard(self) -> None:
         for when in (0, 784111777, 951782399, 951782400, 1795269600, *range(0, 2**31, 39_916_801)):
@@ -52,9 +54,10 @@ class Heads(unittest.TestCase):
             ("É", "secret"),
         ):
             with self.subTest(name=name, value=value):
-                with self.assertRaises(ValueError) as caught:
-                    serialize_response(200, {name: value})
-                self.assertNotIn("secret", str(caught.exception))
+                for more in ({}, {"Good": "good"}):  # which are looked at together
+                    with self.assertRaises(ValueError) as caught:
+                        serialize_response(200, {**more, name: value})
+                    self.assertNotIn("secret", str(caught.exception))
 
     def test_unsafe_request_line(self) -> None:
         for method, target in (

@@ -14,7 +14,7 @@ import unittest
 from typing import Any
 
 from server.protocols.agui import request
-from server.session.fold import Folder, find_call, find_message, reasoning_of
+from server.session.fold import Folder, changed_call, find_message, reasoning_of
 
 from ..tooling import tools
 from ..tooling.child import Yaa
@@ -158,7 +158,7 @@ def unseal(session: Any, event: Json) -> None:
     """Our own fold is told of this in metadata; AG-UI's clients at the protocol's place for it."""
     marks = json.loads(event["encryptedValue"])["yaa"]
     if event["subtype"] == "tool-call":
-        call = find_call(session, event["entityId"])
+        call = changed_call(Folder(session), event["entityId"])
         assert call is not None
         call["extra"] = marks["extra"]
     else:

@@ -19,12 +19,15 @@ from server.http.client import Client
 from server.json_types import Event
 from server.models import BaseAPI, Options
 from server.models.chat import OpenAIAPI
-from server.models.http_model import EndpointState, RemoteAPI
+from server.models.chat_request import MANY
+from server.models.http_model import FAST, EndpointState, RemoteAPI
 from server.models.registry import APIS, Model
 from server.models.vendors import Provider, endpoint
+from server.runtime.offload import LARGE
 from server.session.fold import Folder
 from server.session.limits import API_PATHS
-from server.strict_json import Constant
+from server.session.quoted_texts import QuotedTexts
+from server.strict_json import Constant, dumps
 
 from ..fakes import CountingToolbox, Ids, ManualClock, agent, user
 from .fakes import (
@@ -102,6 +105,37 @@ class Sent(Case):
                     plain, constant = (json.loads(each.body) for each in server.requests)
                     self.assertEqual(len(plain["tools"]), 2)
                     self.assertEqual(plain, constant)
+
+    async def test_what_was_written_before_changes_no_byte(self) -> None:
+        """Whatever messages there are, and however many."""
+        long, quotes = "The quick brown fox. " * 20, '"\\\n\u2028\x00é😀' * 30
+        call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        few: Any = [
+            {"role": "system", "content": long},
+            {"role": "user", "content": quotes, "name": "me"},
+            {"role": "user", "content": [{"type": "text", "text": long}]},
+            {"role": "assistant", "content": long, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "name": "look", "content": quotes},
+            {"role": "assistant", "content": quotes},
+            {"role": "user", "content": "short"},
+        ]
+        once: list[Any] = []
+        for speaker in SPEAKERS:
+            for times in (1, MANY):
+                scripts = [answer(speaker.stream(LAST)) for _ in range(3)]
+                texts = QuotedTexts()
+                async with serving(*scripts) as server:
+                    for each in (None, texts, texts):
+                        api = self.api(speaker, server)
+                        await self.collect(api, messages=few * times, texts=each, size=LARGE * FAST)
+                    sent = [each.body for each in server.requests]
+                with self.subTest(speaker.api, times=times):
+                    self.assertEqual([sent[0]] * 2, sent[1:])
+                    self.assertEqual(sent[0].count(dumps(quotes).encode()), 3 * times)
+                    if speaker.api == "chat":
+                        self.assertEqual(set(texts), {long, quotes, "short"})
+                        once = once or json.loads(sent[0])["messages"]
+                        self.assertEqual(json.loads(sent[0])["messages"], once * times)
 
     async def test_no_generator_is_left_to_the_collector(self) -> None:
         """Which would close it in a task of its own, and wake the loop for that."""

@@ -419,6 +419,29 @@ class Configured(unittest.TestCase):
         self.assertEqual((facts["max_context"], facts["max_tokens"]), (8000, 1000))
 
 
+class Shared(unittest.TestCase):
+    """A session that says no more than names gets the same object as the one before."""
+
+    def test_by_name_model_and_owner(self) -> None:
+        made = models(rules={"allow": True, "hosts": ["*"]}, default="main")
+        plain = made.resolve({"name": "auto"})
+        self.assertIs(made.resolve({}), plain)
+        self.assertIs(made.resolve({"name": "main"}), plain)
+        self.assertIs(made.resolve({"name": "main", "model_name": None}), plain)
+        self.assertIsNot(made.resolve({}, "ann"), plain)
+        self.assertIsNot(made.resolve({"name": "other", "model_name": "d-1"}), plain)
+        own = made.resolve({"name": "main", "max_tokens": 7})
+        assert isinstance(own.api, RemoteAPI) and isinstance(plain.api, RemoteAPI)
+        self.assertEqual((own.api.provider.max_tokens, plain.api.provider.max_tokens), (7, 1000))
+
+    def test_what_comes_later_counts(self) -> None:
+        made = models({})
+        self.assertEqual(made.resolve({}).name, "demo")
+        entry = {"api_url": "http://127.0.0.1:9/v1", "model_name": "m", "api_key": KEY}
+        made.add(DiscoveredProviders({"found": entry}))
+        self.assertEqual(made.resolve({}).name, "found")
+
+
 class Called(unittest.IsolatedAsyncioTestCase):
     async def test_peers_are_shared_between_sessions(self) -> None:
         """What one session learnt about an endpoint (a refused field) the next one knows."""

@@ -40,8 +40,11 @@ def sequence(random_: random.Random) -> tuple[Any, list[Any]]:
     session: Any = {"id": "s", "rev": 0, "calls": {}, "interrupts": [], "grants": []}
     if random_.random() < 0.9:
         session["messages"] = [{"id": "u1", "role": "user", "content": random_.choice(TEXTS)}]
+        if random_.random() < 0.2:
+            session["messages"].insert(0, {"role": "user", "content": random_.choice(TEXTS)})
         if random_.random() < 0.2:  # nothing that a server would have made
-            odd = {key: random_.choice(JUNK) for key in ("content", "tool_calls", "reasoning")}
+            keys = ("content", "tool_calls", "reasoning")
+            odd = {key: copy.deepcopy(random_.choice(JUNK)) for key in keys}
             session["messages"].append({"id": _id("m", random_), "role": "assistant", **odd})
     found: list[Any] = [e.run_started("s", {"id": "r", "step": 0}, 1)]
     for _ in range(random_.randrange(5, 60)):
@@ -126,6 +129,7 @@ MAKERS: list[Callable[[random.Random], Any]] = [
     _delta,
     _delta,
     _filled,
+    lambda r: e.ids_filled("z"),
     lambda r: e.step_started(1, 5),
     lambda r: {"type": r.choice(["NEW_THING", "toString", "__proto__", "constructor"])},
     lambda r: e.run_error(r.choice(TEXTS), "upstream_error", message_id=_id("e", r), rev=2),

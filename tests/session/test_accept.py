@@ -179,6 +179,28 @@ class Opened(unittest.TestCase):
         self.assertEqual(session["config"]["yaa"]["own"], 1)
         self.assertIsNone(session["config"]["limits"]["max_steps"])
 
+    def test_all_ids_that_lack_are_one_text_in_the_events(self) -> None:
+        """However many messages there are; those that are known have ids."""
+        bare = [{"role": "user", "content": "x"}, {"role": "human", "content": "y"}]
+        for few, known in ((bare, 0), (bare * 500, 0), ([user("z"), *bare], 1)):
+            with self.subTest(messages=len(few), known=known):
+                session: Any = {"id": "s", "messages": copy.deepcopy(few)}
+                agent: Any = {}
+                made = opening_events(
+                    session, DEFAULTS["session"], agent, "r1", NOW, Ids(), known=known
+                )
+                self.assertEqual(
+                    [event["value"] for event in made if event.get("name") == "yaa.ids"], ["msg_1"]
+                )
+                folder = Folder(session)
+                for event in made:
+                    folder.apply(event)
+                ids = [message["id"] for message in session["messages"]]
+                self.assertEqual(ids[known:], [f"msg_1_{n}" for n in range(known, len(few))])
+                self.assertEqual({message["role"] for message in session["messages"]}, {"user"})
+                self.assertEqual(session["run"]["message"], ids[-1])
+        self.assertNotIn("yaa.ids", str(opening_events({}, DEFAULTS["session"], {}, "r", 1, Ids())))
+
     def test_a_part_of_the_settings_leaves_the_rest_at_its_default(self) -> None:
         """A12: whatever leaf a session brings is kept, and every other one is filled in."""
         defaults = DEFAULTS["session"]["config"]

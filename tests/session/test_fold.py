@@ -9,8 +9,10 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.session import events
 from server.session.events import ALIASES, text_delta, text_end, text_start
 from server.session.fold import DELTAS, FOLDS, GATHERED, Folder, digest, fold
+from server.session.result_places import calls_of
 from server.strict_json import canonical, loads
 
 from .sequences import sequence
@@ -28,7 +30,8 @@ class Vectors(unittest.TestCase):
                     folder.apply(event)
                 folder.flush()
                 self.assertEqual(canonical(session), canonical(case["expected"]))
-                self.assertEqual(digest(session), case["digest"])
+                self.assertEqual(folder.since, case["since"])
+                self.assertEqual(digest(session, folder.since), case["digest"])
 
     def test_one_at_a_time_is_the_same(self) -> None:
         for case in VECTORS:
@@ -125,6 +128,120 @@ class Laws(unittest.TestCase):
             folder.apply(text_delta("m", "x"))
         folder.apply(text_end("m", {}, 2))
         self.assertEqual((len(message["content"]), message.writes), (10_000, 1))
+
+
+EARLIER: Any = {
+    "id": "s",
+    "messages": [
+        {"id": "u1", "role": "user", "content": "a"},
+        {
+            "id": "a1",
+            "role": "assistant",
+            "content": "b",
+            "reasoning": {"id": "t1", "text": "c"},
+            "tool_calls": [
+                {"id": call, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+                for call in ("c1", "c2")
+            ],
+        },
+        {"id": "r1", "role": "tool", "tool_call_id": "c1", "name": "f", "content": "d"},
+        {"id": "u2", "role": "user", "content": "e"},
+        {"id": "a2", "role": "assistant", "content": "f"},
+        {"id": "u3", "role": "user", "content": "g"},
+    ],
+    "calls": {"c1": {"state": "done"}, "c2": {"state": "proposed"}, "c9": {"state": "proposed"}},
+    "interrupts": [],
+}
+# Everything by which an event can touch an earlier message: its name, the event, and `since`.
+TOUCHES: list[tuple[str, Any, int]] = [
+    ("a new message", events.text_start("a3", 1), 6),
+    ("another key", events.state_delta(events.put("usage", value={})), 6),
+    ("the end of a run", {"type": "RUN_FINISHED", "result": {"rev": 1}}, 6),
+    ("an error", events.run_error("no", "internal", message_id="e", rev=2), 6),
+    ("a filled id", events.messages_filled([{"op": "add", "path": "/3/at", "value": 1}]), 3),
+    ("ids where there are some", events.ids_filled("z"), 6),
+    ("a field of no message", events.messages_filled([{"op": "add", "path": "/9/at"}]), 6),
+    ("more text", text_delta("a2", "x"), 4),
+    ("more thoughts", events.think_delta("t1", "x"), 1),
+    ("thoughts that begin", events.think_start("t2", "a2", "", 1)[-1], 4),
+    ("an end", text_end("a2", {"model": "m"}, 1), 4),
+    ("another call", events.tool_start("c3", "f", "a2"), 4),
+    ("a call that is there", events.tool_start("c1", "f", "a2"), 6),
+    ("arguments", events.tool_args("c1", "x"), 1),
+    ("the provider's data", events.tool_end("c1", {"sig": 1}), 1),
+    ("an end without data", events.tool_end("c1", None), 6),
+    ("a result, before others", events.tool_result("c2", "f", "x", 1, state="done"), 1),
+    ("a result of no call", events.tool_result("c9", "f", "x", 1, state="done"), 6),
+    ("a log entry", events.state_delta(events.put("calls", "c1", value={"state": "failed"})), 1),
+    ("a part of one", events.state_delta(events.put("calls", "c1", "state", value="failed")), 1),
+    ("an entry of no message", events.state_delta(events.put("calls", "c9", value={})), 6),
+    ("all entries", events.state_delta(events.put("calls", value={})), 1),
+    ("a log of other calls", events.state_delta(events.put("calls", value={"c9": {}})), 1),
+    ("a snapshot of the state", events.state_snapshot({"calls": {}}), 0),
+    ("a snapshot of the messages", events.messages_snapshot([]), 0),
+]
+
+
+class Touched(unittest.TestCase):
+    """`since`: what is before it is as it was, in the session and wherever else it is held."""
+
+    def test_every_way_to_touch_an_earlier_message(self) -> None:
+        for name, event, since in TOUCHES:
+            with self.subTest(name):
+                before = copy.deepcopy(EARLIER)
+                folder = Folder(copy.deepcopy(EARLIER))
+                folder.apply(event)
+                folder.flush()
+                self.assertEqual(folder.since, since)
+                self.assertEqual(self.first(folder.session, since), self.first(before, since))
+                if since < len(EARLIER["messages"]):
+                    self.assertNotEqual(self.first(folder.session, 6), self.first(before, 6))
+
+    def test_an_empty_call_log_touches_nothing(self) -> None:
+        """Where there was none: every message of a bare document would be digested for it."""
+        for value, since in (({}, 6), ({"c1": {"state": "done"}}, 1)):
+            session: Any = {"messages": copy.deepcopy(EARLIER["messages"])}
+            folder = Folder(session)
+            folder.apply(events.state_delta(events.put("calls", value=value)))
+            self.assertEqual((folder.since, session["calls"]), (since, value))
+
+    def test_what_others_hold_never_changes(self) -> None:
+        touched = 0
+        for seed in range(1500):
+            random_ = random.Random(seed)
+            held, found = sequence(random_)
+            for event in found:
+                fold(held, event)
+            _, found = sequence(random_)
+            messages, calls = held.get("messages"), held.get("calls")
+            if not isinstance(messages, list) or not isinstance(calls, dict):
+                continue
+            before, plain = copy.deepcopy(held), Folder(copy.deepcopy(held))
+            shares: Any = {**copy.deepcopy(held), "messages": messages[:], "calls": calls.copy()}
+            folder = Folder(shares, shared=len(messages))
+            for event in found:
+                plain.apply(event)
+                folder.apply(event)
+            plain.flush()
+            folder.flush()
+            since = folder.since
+            with self.subTest(seed=seed):
+                self.assertEqual(canonical(shares), canonical(plain.session))
+                self.assertEqual(plain.since, since)
+                self.assertEqual(canonical(held), canonical(before))
+                for each in (shares, before):  # all else in a message without one is as it was
+                    fold(each, events.ids_filled("z"))
+                self.assertEqual(self.first(shares, since), self.first(before, since))
+            touched += 0 < since < len(messages)
+        self.assertGreater(touched, 30)
+
+    @staticmethod
+    def first(session: Any, count: int) -> Any:
+        """The first messages with the log entries of their calls."""
+        messages = session["messages"][:count]
+        ids = [str(call.get("id")) for message in messages for call in calls_of(message)]
+        ledger = session["calls"] if isinstance(session.get("calls"), dict) else {}
+        return messages, {each: ledger.get(each) for each in ids}
 
 
 class Tables(unittest.TestCase):

@@ -8,7 +8,7 @@ import unittest
 from typing import Any
 
 from server.json_types import Message
-from server.session.fold import Places, role_is_tool
+from server.session.result_places import Places, role_is_tool
 
 IDS = ("c1", "c2", "c3", "c4")
 

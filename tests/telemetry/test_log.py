@@ -138,6 +138,103 @@ class Lines(unittest.TestCase):
         self.assertEqual(len(logging.getLogger("yaa").handlers), 1)
 
 
+class Writes(io.StringIO):
+    """A stream that counts what is written to it at a time."""
+
+    count = 0
+
+    def flush(self) -> None:
+        self.count += 1
+        super().flush()
+
+
+class Later(unittest.IsolatedAsyncioTestCase):
+    """Lines that wait: an hour here, so that only what is tested ends it."""
+
+    def setUp(self) -> None:
+        self.stream = Writes()
+        self.addCleanup(log.setup, "error", stream=io.StringIO())
+        self.log = log.get("test")
+
+    def wait(self, delay_s: float = 3600.0) -> None:
+        log.setup("debug", stream=self.stream, delay_s=delay_s)
+
+    def said(self) -> list[str]:
+        return [line.partition("yaa.test ")[2] for line in self.stream.getvalue().splitlines()]
+
+    async def test_many_are_one_write_when_their_time_has_come(self) -> None:
+        self.wait(0.01)
+        for number in range(50):
+            self.log.info("line %d", number)
+        self.assertEqual(self.said(), [])
+        while not self.stream.count:
+            await asyncio.sleep(0.001)
+        self.assertEqual(self.said(), [f"line {number}" for number in range(50)])
+        self.log.info("again")
+        while self.stream.count < 2:
+            await asyncio.sleep(0.001)
+        self.assertEqual((self.said()[50:], self.stream.count), (["again"], 2))
+
+    async def test_a_warning_waits_for_nothing_and_comes_last(self) -> None:
+        self.wait()
+        self.log.info("first")
+        self.log.debug("second")
+        self.log.warning("third")
+        self.assertEqual((self.said(), self.stream.count), (["first", "second", "third"], 1))
+
+    async def test_a_line_is_of_the_run_it_was_made_in(self) -> None:
+        self.wait()
+        token = run_id.set("run_7")
+        self.log.info("in")
+        run_id.reset(token)
+        self.log.info("out")
+        logging.getLogger("yaa").handlers[0].flush()
+        inside, outside = self.stream.getvalue().splitlines()
+        self.assertIn(" run=run_7 in", inside)
+        self.assertNotIn("run=", outside)
+
+    async def test_what_waits_is_bounded(self) -> None:
+        self.wait()
+        for number in range(log.MOST_WAITING - 1):
+            self.log.info("line %d", number)
+        self.assertEqual(self.said(), [])
+        self.log.info("last")
+        self.assertEqual((len(self.said()), self.stream.count), (log.MOST_WAITING, 1))
+
+    async def test_a_thread_writes_at_once_and_in_order(self) -> None:
+        self.wait()
+        self.log.info("first")
+        await asyncio.to_thread(self.log.info, "second")
+        self.assertEqual(self.said(), ["first", "second"])
+
+    async def test_one_that_does_not_fit_its_text_takes_no_other_with_it(self) -> None:
+        self.wait()
+        with contextlib.redirect_stderr(io.StringIO()) as told:
+            self.log.info("first")
+            self.log.info("%d", "no number")
+            self.log.warning("third")
+        self.assertEqual(self.said(), ["first", "third"])
+        self.assertIn("no number", told.getvalue())
+
+    async def test_nothing_is_lost_when_the_handlers_change(self) -> None:
+        self.wait()
+        self.log.info("first")
+        log.setup("debug", stream=io.StringIO())
+        self.assertEqual(self.said(), ["first"])
+
+    def test_without_a_loop_and_in_the_next_one(self) -> None:
+        self.wait()
+
+        async def run(text: str) -> None:
+            self.log.info(text)
+
+        asyncio.run(run("first"))  # ends before its time has come
+        asyncio.run(run("second"))
+        self.assertEqual(self.said(), [])
+        self.log.info("third")
+        self.assertEqual(self.said(), ["first", "second", "third"])
+
+
 class Files(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))

@@ -19,14 +19,23 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
     if (event.type === 'RUN_STARTED' || Array.isArray(session.messages)) handler(session, event)
   }
 
-  /**
-   * Compute the CRC-32 of the canonical JSON of messages, calls and interrupts, as in RUN_FINISHED.
-   * @param {Session} session
-   */
-  function digest(session) {
-    const { messages = null, calls = null, interrupts = null } = session
-    return crc32(canonical({ messages, calls, interrupts }))
+  /** Compute the digest of RUN_FINISHED (docs/reference/events.md). @param {Session} session @param {number} [since] */
+  function digest(session, since = 0) {
+    const messages = Array.isArray(session.messages) ? session.messages.slice(since) : []
+    return crc32(canonical({ messages, calls: entriesOf(session, messages), interrupts: session.interrupts ?? null }))
   }
+
+  /** Get the log entries of calls of `messages`. @param {{calls?: any}} session @param {Message[]} messages */
+  function entriesOf({ calls }, messages) {
+    /** @type {Record<string, Entry>} */ const found = {}
+    for (const { id } of isObject(calls) ? messages.flatMap(callsOf) : []) {
+      if (typeof id === 'string' && hasOwn(calls, id)) put(found, id, calls[id])
+    }
+    return found
+  }
+
+  /** @param {any} message @returns {ToolCall[]} those that are objects */
+  const callsOf = (message) => (Array.isArray(message?.tool_calls) ? message.tool_calls.filter(isObject) : [])
 
   /** @param {Session} session @param {YaaEvent} event @param {Delta} delta */
   function append(session, event, { key, field, find }) {
@@ -86,13 +95,19 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
   }
 
   /**
-   * What intake filled in inside messages: a field of one, never a whole one.
+   * What intake filled in inside messages: ids where there were none, or a field of one, never a whole one.
    * @param {Session} session
    * @param {YaaEvent} event
    */
   function custom(session, event) {
-    if (event.name !== 'yaa.messages' || !Array.isArray(event.value)) return
-    for (const operation of event.value) {
+    const { name, value } = event
+    if (name === 'yaa.ids' && typeof value === 'string') {
+      session.messages.forEach((message, index) => {
+        if (isObject(message) && !hasOwn(message, 'id')) message.id = `${value}_${index}`
+      })
+    }
+    if (name !== 'yaa.messages' || !Array.isArray(value)) return
+    for (const operation of value) {
       const parts = isObject(operation) ? parsePointer(operation.path) : null
       if (parts && parts.length > 1) patch(session.messages, operation, parts)
     }
@@ -226,7 +241,7 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
   /** @param {Session} session @param {any} id @returns {any} */
   function findCall(session, id) {
     const owner = session.messages[ownerIndex(session.messages, id)]
-    return owner?.tool_calls?.find((call) => call?.id === id)
+    return callsOf(owner).find((call) => call.id === id)
   }
 
   /** @param {Session} session @param {any} id @returns {any} the `function` of a call */
@@ -238,9 +253,7 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
   /** @param {Message[]} messages @param {any} id @returns {number} of the message that made the call, or -1 */
   function ownerIndex(messages, id) {
     if (typeof id !== 'string') return -1
-    return messages.findLastIndex((message) => {
-      return Array.isArray(message?.tool_calls) && message.tool_calls.some((call) => call?.id === id)
-    })
+    return messages.findLastIndex((message) => callsOf(message).some((call) => call.id === id))
   }
 
   /** What rides under `metadata.yaa`. @param {YaaEvent} event @returns {any} */
@@ -319,5 +332,5 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
     return Object.entries(required).every(([key, fits]) => fits(event[key]))
   }
 
-  return { fold, digest, treeOf }
+  return { fold, digest, entriesOf, treeOf }
 })

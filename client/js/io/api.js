@@ -3,6 +3,8 @@
 
 yaa.define('io/api', [], () => {
   const PROBE_MS = 10_000
+  /** Messages from which on only what is new is sent. */
+  const LONG = 20
   const JSON_BODY = { 'Content-Type': 'application/json' }
   /** Larger bodies are packed on their way to another machine; on this one packing only costs time. */
   const PACK_BYTES = 32 * 1024
@@ -61,8 +63,24 @@ yaa.define('io/api', [], () => {
       return readJson(response, root + path)
     }
 
+    /** @type {any} io/session-base, once a long session was run */ let bases
+
+    /** @param {Session} session which the server has now */
+    async function hold(session) {
+      if (session.messages.length < LONG) return
+      await yaa.load('session-base')
+      bases ??= yaa.use('io/session-base').create()
+      await bases.hold(session)
+    }
+
     /** @param {Session} session @param {{signal?: AbortSignal}} [options] */
     async function run(session, { signal } = {}) {
+      const send = (/** @type {Session} */ body) => post(body, signal)
+      return bases ? bases.run(session, send) : send(session)
+    }
+
+    /** @param {Session} session @param {AbortSignal} [signal] */
+    async function post(session, signal) {
       const text = JSON.stringify(session)
       const packs = text.length > PACK_BYTES && 'CompressionStream' in globalThis && !LOOPBACK.test(new URL(root).hostname)
       return request('/session', {
@@ -93,6 +111,7 @@ yaa.define('io/api', [], () => {
       health: (stop) => ask('/health', stop),
       info: () => ask('/info'),
       run,
+      hold,
       stop,
       file,
     }

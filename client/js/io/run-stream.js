@@ -258,10 +258,11 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
     /** @param {YaaEvent} event */
     terminal(event) {
       this.marks = {} // the document says what became of all that was approved
-      const server = event.metadata?.yaa?.digest
-      const client = digest(this.session)
-      const differs = typeof server === 'string' && server !== client
+      const { digest: server, since } = event.metadata?.yaa ?? {}
+      const client = server && since >= 0 ? digest(this.session, since) : server
+      const differs = server !== client
       if (differs) this.session.ext = { ...this.session.ext, yaa_diverged: { run: this.session.run?.id, server, client } }
+      else this.api.hold(this.session).catch(() => {}) // then all of it is sent
       this.finish({ ...restOf(this.session, event), ...(differs ? { diverged: { server, client } } : {}) })
     }
 

@@ -339,7 +339,7 @@ def rescue(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[Found]:
 
     `tools`: by name, the schemas of their parameters.
     """
-    if len(text) > _MOST or text.rstrip()[-1:] not in tuple("}]>`"):
+    if not may_end_in_call(text):
         return []
     if call := read_whole_call(text, tools):
         return [call]
@@ -350,6 +350,11 @@ def rescue(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[Found]:
             if passed == len(text):
                 return calls
     return []
+
+
+def may_end_in_call(text: str) -> bool:
+    """Return whether `rescue` would look for calls in this text; most answers end in prose."""
+    return len(text) <= _MOST and text.rstrip()[-1:] in tuple("}]>`")
 
 
 def read_whole_call(text: str, names: Collection[str]) -> Found | None:
