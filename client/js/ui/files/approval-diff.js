@@ -4,6 +4,8 @@
 yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'ui/files/diff-part', 'ui/interrupt-cards', 'ui/tools/parts', 'core/diff', 'core/file-names'], (
   { h, attr, text }, { t, count }, files, { rowsPart }, cards, parts, diff, names,
 ) => {
+  /** Tools of the server itself: those of others may mean other files. */
+  const OWN = new Set(['write_file', 'edit_file'])
   /** A larger file is not compared. */
   const MOST = 500_000
 
@@ -13,7 +15,7 @@ yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/sessi
    */
   async function refine(app, tool, args, of) {
     const path = placeOf(args?.path)
-    if (path === null || !files.isOffered(app) || !/(?:^|_)(?:write_file|edit_file)$/.test(tool)) return null
+    if (path === null || !files.isOffered(app) || !OWN.has(tool)) return null
     const blob = await files.routesOf(app, of).read(path, { most: MOST + 1 }).catch((error) => {
       if (error.code === 'file_not_found') return null // any other failure tells nothing about the file
       throw error

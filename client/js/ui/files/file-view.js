@@ -144,7 +144,7 @@ yaa.define('ui/files/file-view', [
 
     async function keep() {
       try {
-        download.blob(names.baseName(path), await shared.routes().read(path, { tree: shared.tree() }))
+        download.blob(names.visible(names.baseName(path)), await shared.routes().read(path, { tree: shared.tree() }))
       } catch (error) {
         shared.failed(error)
       }
