@@ -96,6 +96,8 @@ interface Totals {
 interface Failure {
   name: 'ApiError'; kind: 'network' | 'http' | 'aborted' | 'protocol'; status: number; code: string; message: string
   pointer: string; errors: { pointer: string; detail: string }[]; retryAfter: number | null; url: string
+  /** of an upload, where it says so: bytes that are there */
+  received?: number
 }
 interface Api {
   readonly base: string

@@ -88,6 +88,17 @@ test('a piece that is lost is sent again, from where the server is', async () =>
   assert.strictEqual(state.bytes.length, 3 * MB)
 })
 
+test('a server that has lost pieces gets them again', async () => {
+  const { state, serve } = receiver((n, { bytes }) => {
+    if (n !== 3) return null
+    state.bytes = bytes.slice(0, MB / 2)
+    return answer({ code: 'workspace_conflict', received: MB / 2 }, 409)
+  })
+  const bytes = Uint8Array.from({ length: 3 * MB }, (_, i) => i % 241)
+  await over(serve).files.upload('p', new Blob([bytes]), { pause })
+  assert.strictEqual(Buffer.compare(Buffer.from(state.bytes), Buffer.from(bytes)), 0)
+})
+
 test('what does not get better ends the upload', async () => {
   const blob = new Blob([new Uint8Array(2 * MB)])
   const cases = [

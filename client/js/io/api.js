@@ -133,6 +133,7 @@ yaa.define('io/api', [], () => {
       message: body?.detail ?? body?.error?.message ?? body?.title ?? `${response.status} ${response.statusText}`.trim(),
       pointer: errors[0]?.pointer ?? '',
       errors,
+      received: body?.received,
       retryAfter: Number.isFinite(wait) ? wait : null,
       url,
     })

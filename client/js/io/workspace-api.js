@@ -65,6 +65,8 @@ yaa.define('io/workspace-api', [], () => {
           if (!isPassing(/** @type {any} */ (error))) throw error
           failed += 1
           if (failed > PAUSES_MS.length) throw error
+          const { received } = /** @type {Failure} */ (error)
+          if (Number.isSafeInteger(received) && Number(received) >= 0 && Number(received) < sent) sent = Number(received) // it has lost some
         }
         if (failed > PAUSES_MS.length) throw new Error(`${path}: the server takes nothing of it.`)
         if (failed) await pause(PAUSES_MS[failed - 1])
