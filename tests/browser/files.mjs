@@ -1,7 +1,9 @@
 /**
  * The story of a folder: it is chosen, the agent works on it, a person sees what changed, uploads, names files with @,
- * allows a change by its diff, goes back two turns, applies a part. The job: {url}: a server as workspace-server.mjs.
+ * allows a change by its diff, goes back two turns, applies a part. The job: {url, pictures}: a server as
+ * workspace-server.mjs, and the folder of the documentation's pictures if they are taken.
  */
+import { join } from "node:path";
 import { main } from "./driver.mjs";
 
 const COMPOSER = "form.composer textarea";
@@ -10,6 +12,7 @@ const PHONE = { width: 390, height: 844, deviceScaleFactor: 2, hasTouch: true, i
 await main(async (walk, job) => {
   const { page } = walk;
   const control = (what) => page.evaluate(async (body) => (await fetch("/control", { method: "POST", body })).json(), JSON.stringify(what ?? {}));
+  const picture = (name) => job.pictures && page.screenshot({ path: join(job.pictures, `${name}-light-en.webp`), type: "webp", quality: 82 });
   const rows = () => page.$$eval(".file-tree .node .name", (all) => all.map((one) => one.textContent));
 
   await walk.step("open", async () => {
@@ -38,7 +41,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("ask, and see what changed", async () => {
-    await order(walk, "shell", { command: "put notes/new.txt a new file\nrm draft.txt" });
+    await order(walk, "Note down what is new, and drop the draft.", "shell", { command: "put notes/new.txt a new file\nrm draft.txt" });
     await walk.says("It is done.");
     await page.waitForFunction(() => document.querySelector(".files-button .desk-count")?.textContent === "2");
     await walk.press("Changes", ".files-tabs button");
@@ -51,7 +54,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("a change is allowed by the diff that it would make", async () => {
-    await order(walk, "edit_file", { path: "src/app.py", old: 'print("hello")', new: 'print("hello, world")' });
+    await order(walk, "Greet the whole world.", "edit_file", { path: "src/app.py", old: 'print("hello")', new: 'print("hello, world")' });
     await page.waitForSelector(".ask .approval .diff");
     const numbers = await page.$$eval(".ask .diff-row .no", (all) => all.map((one) => one.textContent).filter(Boolean));
     if (!numbers.includes("5")) throw new Error(`no line numbers of the file: ${numbers}`);
@@ -85,6 +88,7 @@ await main(async (walk, job) => {
     await walk.sees(".file-place .numbered code", "hello, world");
     await page.waitForSelector(".file-place .code-keyword");
     await walk.shot("05-view");
+    await picture("files-desktop");
     await walk.press("Changes", ".segmented button");
     await walk.sees(".file-place .diff ins", "hello, world");
     await walk.clean("a file");
@@ -115,7 +119,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("an upload is a part of the document: the next run finds it", async () => {
-    await order(walk, "shell", { command: "put other.txt more" });
+    await order(walk, "And one more, please.", "shell", { command: "put other.txt more" });
     await walk.says("It is done.");
     await page.waitForFunction(() => ["small.txt", "other.txt"].every((name) => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === name)));
   });
@@ -126,6 +130,7 @@ await main(async (walk, job) => {
     await walk.sees(".mention", "tools.py");
     await walk.clean("the names");
     await walk.shot("06-mention");
+    await picture("mention-desktop");
     await page.keyboard.press("Enter");
     const words = await page.$eval(COMPOSER, (one) => one.value);
     if (words !== "Look at src/lib/tools.py ") throw new Error(words);
@@ -150,11 +155,12 @@ await main(async (walk, job) => {
   });
 
   await walk.step("go back two turns: the files stand there too", async () => {
+    await control({ next: ["shell", { command: "put branch.txt here" }] });
     await page.evaluate(async () => {
       await yaa.load("branches");
       const { app } = yaa.use("ui/commands").context();
       const users = app.current.session.messages.filter((one) => one.role === "user");
-      app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-2).id, 'tool=shell{"command":"put branch.txt here"}'));
+      app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-2).id, "Try another way."));
       app.draw();
     });
     await walk.sees(".files-notice", "stands at an earlier point");
@@ -176,6 +182,7 @@ await main(async (walk, job) => {
     await walk.sees(".layer-row .diff ins", "here");
     await walk.clean("the layer");
     await walk.shot("08-layer");
+    await picture("layer-desktop");
     await walk.press("Apply this file", ".layer-row button");
     await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 3);
     let { folders: { notes } } = await control();
@@ -245,9 +252,9 @@ await main(async (walk, job) => {
     await page.waitForSelector(".composer-bar .folder:not([hidden])");
     await page.click(".composer-bar .folder");
     await walk.press("shared", ".menu button");
-    await order(walk, "shell", { command: "put plan.txt second" });
+    await order(walk, "Write down the second plan.", "shell", { command: "put plan.txt second" });
     await walk.says("It is done.");
-    await order(walk, "shell", { command: "put plan.txt third" });
+    await order(walk, "Now the third one.", "shell", { command: "put plan.txt third" });
     await walk.says("It is done.");
     await page.evaluate(() => {
       const { app } = yaa.use("ui/commands").context();
@@ -294,6 +301,7 @@ await main(async (walk, job) => {
       await page.waitForSelector(".file-diff .diff");
       await walk.clean("changes on a phone");
       await walk.shot(`13-phone-changes-${theme}`);
+      if (language === "en") await picture("files-phone");
       await page.$$eval(".files-tabs button", (all) => all[2].click());
       await page.waitForSelector(".layer-row");
       await walk.clean("the layer on a phone");
@@ -324,12 +332,13 @@ async function openOldest(page) {
   await page.waitForSelector(".file-tree .node");
 }
 
-/** Orders a call of a tool, in the words of the scripted model. */
-async function order(walk, tool, args) {
+/** Says something, upon which the scripted model calls a tool. */
+async function order(walk, words, tool, args) {
   const said = () => document.querySelectorAll("article.message[data-role=user]").length;
   const before = await walk.page.evaluate(said);
   await walk.page.click(COMPOSER);
-  await walk.page.evaluate((words) => document.execCommand("insertText", false, words), `bench tokens=3 delay_us=0 tool=${tool}${JSON.stringify(args)}`);
+  await walk.page.evaluate((body) => fetch("/control", { method: "POST", body }), JSON.stringify({ next: [tool, args] }));
+  await walk.page.keyboard.type(words);
   await walk.page.keyboard.press("Enter");
   // from here on the page is busy: what an earlier answer says does not count
   await walk.page.waitForFunction((n) => document.querySelectorAll("article.message[data-role=user]").length > n, {}, before);

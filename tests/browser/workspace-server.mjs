@@ -1,6 +1,6 @@
 /**
  * A server with folders, in memory: as much of yaa's routes as the page's files need, and a model that calls what it is
- * told to (`tool=NAME{"a":1}` in a message). It holds the page to the routes of docs/reference/http.md, where it is wrong
+ * told to (`tool=NAME{"a":1}` in a message, or {next: [name, arguments]} before it). It holds the page to the routes of docs/reference/http.md, where it is wrong
  * on purpose too: an upload breaks off, a folder changes beside the session, objects go away.
  *
  * It prints `listening on ADDRESS`. `POST /control` does to it what a person elsewhere would: {write: {path: text}},
@@ -34,6 +34,8 @@ const real = new Map(FOLDERS.map(({ name }) => [name, new Map()]));
 const workspaces = new Map();
 const uploads = new Map();
 let [cutAt, pieces] = [0, 0];
+/** The calls that are ordered, by the first words of a turn. */
+let next = null;
 
 for (const [path, text] of Object.entries({
   "README.md": "# Notes\n\nSome **notes** of a person.\n", "data/table.csv": "name,amount\nAnn,12\n\"Bob, jr\",7\n", "src/app.py": "import sys\n\n\ndef main():\n    print(\"hello\")\n    return 0\n\n\nif __name__ == \"__main__\":\n    sys.exit(main())\n",
@@ -312,7 +314,9 @@ function* run(session, id) {
 
   const start = session.messages.findLastIndex((message) => message.role === "user");
   const made = session.messages.slice(start).find((message) => message.tool_calls?.length && !message.open);
-  const order = /tool=(\w+)(\{[^]*\})/.exec(String(session.messages[start]?.content ?? ""));
+  const ordered = made ? null : next;
+  if (ordered) next = null;
+  const order = ordered ? ["", ordered[0], JSON.stringify(ordered[1])] : made ? [] : /tool=(\w+)(\{[^]*\})/.exec(String(session.messages[start]?.content ?? ""));
   let call = made?.tool_calls[0];
   if (order && !made) {
     const message = `msg-${id}`;
@@ -388,7 +392,8 @@ const INFO = {
 };
 let runs = 0;
 
-function control({ write, forget, cut }) {
+function control({ write, forget, cut, next: more }) {
+  next = more ?? next;
   for (const [folder, files] of Object.entries(write ?? {})) for (const [path, text] of Object.entries(files)) real.get(folder).set(path, Buffer.from(text));
   if (forget) {
     objects.delete(put(filesOf(forget).get("src/app.py")));
