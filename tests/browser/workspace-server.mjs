@@ -211,7 +211,7 @@ async function serveFiles(request, url, body) {
   const work = workspaceOf(decodeURIComponent(session), query.get("folder") ?? "");
   const json = () => JSON.parse(body.toString() || "{}");
   const writes = () => { if (work.mode === "read") throw problem(422, "folder_mode", "The folder is only read."); };
-  if (route === "state") return { folder: work.folder, mode: work.mode, tree: record(work.files), ...(work.base ? { base: work.base, counts: { layer: layer(work).length } } : {}) };
+  if (route === "state") return { folder: work.folder, mode: work.mode, tree: record(work.files), ...(work.base ? { base: work.base } : {}) };
   if (route === "files") {
     const all = listed(pointOf(work, query.get("tree")), query.get("path") ?? "", Number(query.get("depth") ?? 1));
     const [offset, limit] = [Number(query.get("offset") ?? 0), Number(query.get("limit") ?? 1000)];

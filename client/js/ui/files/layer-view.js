@@ -4,8 +4,8 @@
 yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/file-actions', 'core/file-names'], (
   { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, size }, { diffPart }, { offerUndo }, names,
 ) => {
-  /** @param {import('./files').Shared} shared */
-  function layerView(shared) {
+  /** @param {import('./files').Shared} shared @param {(count: number) => void} counted what the layer holds, each time it is looked at */
+  function layerView(shared, counted) {
     const note = h('p.hint')
     const list = h('ul.file-list.opening')
     const apply = h('button.button.small.primary', { type: 'button', onclick: () => change('apply') }, t('layer.apply'))
@@ -30,6 +30,7 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
         })
         if (mine !== turn) return
         files = found.files
+        counted(found.count)
         text(note, found.count ? t('points.count', { n: found.count, shown: files.length }) : t('layer.empty'))
         const key = JSON.stringify([found.base, files, shared.state()?.tree, shared.tree()])
         if (key !== drawn) draw()

@@ -38,7 +38,7 @@ yaa.define('ui/files/panel', [
     const tree = fileTree(shared)
     const viewer = fileView(shared, () => show('tree'))
     const changes = changesView(shared)
-    const layer = layerView(shared)
+    const layer = layerView(shared, (n) => number(tabs[2], n))
     const uploads = uploadsView(shared, () => tree.folder())
     /** @type {Record<string, any>} */ const views = { tree, file: viewer, changes, layer }
     const id = uid('files')
@@ -140,7 +140,7 @@ yaa.define('ui/files/panel', [
       tabs[2].hidden = mode !== 'overlay'
       if (mode !== 'overlay' && chosen === 'layer') show('tree')
       number(tabs[1], changesOf(shared.session()).count)
-      number(tabs[2], mode === 'overlay' ? state?.counts?.layer ?? state?.counts?.files ?? 0 : 0)
+      if (mode === 'overlay' && chosen !== 'layer' && state) layer.refresh()
       drawNotice()
       views[chosen].refresh?.()
     }
