@@ -111,6 +111,11 @@ interface Api {
   stop(id: string): Promise<Response>
   file(id: string, path: string): Promise<Blob>
 }
+interface Bases {
+  hold(session: Session): Promise<void>
+  shortened(session: Session): Session | null
+  run: Api['run']
+}
 type Health = 'ok' | 'bad' | 'unknown'
 interface Explanation {
   cause: 'server' | 'key' | 'cors' | 'permission' | 'mixed' | 'other'
@@ -441,7 +446,7 @@ interface Modules {
   }
   'io/api': { create(options: { base: string; key?: string; fetch?: typeof fetch }): Api; failure(error: any, url: string): Failure }
   'io/connection-diagnosis': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
-  'io/session-base': { create(): { hold(session: Session): Promise<void>; shortened(session: Session): Session | null; run(session: Session, send: (body: Session) => Promise<Response>): Promise<Response> } }
+  'io/session-base': { create(post: Api['run']): Bases }
   'io/run-stream': { start(session: Session, options: RunOptions): Run }
   'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }

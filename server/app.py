@@ -114,6 +114,7 @@ class App:
             hooks=self.hooks,
             records=self.records,
             signals=self.signals,
+            workspaces=self.toolbox.workspaces,
         )
 
     async def open(self) -> None:
@@ -207,6 +208,7 @@ class App:
             "model": [*self._adapter_problems, *self._model_problems()],
             "tools": self.toolbox.problems,
             "agents": self.agent_problems(),
+            "folders": self.toolbox.workspaces.places.folders.problems(),
             "hooks": self.hooks.problems,
             "logs": self._file_problems(),
         }
@@ -253,6 +255,8 @@ class App:
             "models": self.models.catalog(),
             "client_providers": self.models.of_sessions,
             "sandbox": self.toolbox.sandbox(),
+            "folders": self.toolbox.workspaces.places.folders.info(),
+            "workspace": self.toolbox.workspaces.info(),
             "hooks": self.hooks.info(),
             "tracing": self.exporter.info(),
             "demo": self.demo,

@@ -24,9 +24,11 @@ from . import strict_json
 from .http.parser import is_loopback
 from .json_types import Session
 from .sandbox import network_policy
+from .sandbox.policy import code_folders
 from .schema.field_types import ANY, Kind
 from .settings import schema
 from .telemetry import redact
+from .workspace import folders
 
 KeyPath = tuple[str, ...]
 
@@ -266,6 +268,8 @@ def _is_address(url: str) -> bool:
 def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
     """Yield the mistakes that the kind of a single value does not show."""
     host = server["host"]
+    given = server["agents_dir"]
+    agents = expand_path(given, "server.agents_dir") if given else home
     if not server["auth_required"] and not is_loopback(host.lower()):
         yield (
             f"server.auth_required is false and server.host is {host}: without a key only this"
@@ -300,6 +304,7 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
                 yield f"server.sandbox.{key}: {wrong}"
     if (url := server["tracing"]["url"]) and not _is_address(url):
         yield f"server.tracing.url is {url}, wanted an address such as http://127.0.0.1:4318"
+    yield from folders.mistakes(server["folders"], home, [agents, *map(Path, code_folders())])
     yield from _key_problems(server["api_keys"])
 
 

@@ -40,6 +40,7 @@ class Session(TypedDict, total=False):
     output: JsonValue  # the structured output
     usage: Usage
     run: RunInfo
+    workspace: SessionWorkspace
     ext: Json  # the client's own data
 
 
@@ -56,9 +57,23 @@ class RunInfo(TypedDict, total=False):
     forgiven: int  # consecutive errors that a person allowed
     summary: str  # id of the message that reports progress at a limit
     declined: str  # failed or limit: a person did not let the run go on
+    files: Json  # {action, start, goal}: what a person decided about the files
     host: str  # where the server's tools run, for the prompt
     mode: str  # chosen in the session or the configuration, instead of the agent's
     warnings: list[RunWarning]
+
+
+class SessionWorkspace(TypedDict, total=False):
+    """The folder that a session's tools work in, and which tree of files it stands at."""
+
+    folder: str  # name of a folder of the owner; missing: the session's own
+    mode: str  # of that folder: read, write or overlay
+    tree: str  # id of the tree that the files were at …
+    message: str  # … after the message with this id, "" before the first
+    start: str  # id of the tree before the first recorded change
+    changed_outside: list[Json]  # {path, change}: changed by others since the run before
+    changed_outside_count: int
+    restored: Json  # {from, to, changed_count} at the beginning of this run
 
 
 class RunWarning(TypedDict, total=False):
@@ -187,6 +202,13 @@ class ToolResult(TypedDict, total=False):
     hint: str
     feedback: str  # what a person wrote
     args: Json  # of an action of the page
+    tree: Json  # {before, after}: ids of the trees of files, if they were recorded
+    changed: list[Json]  # {path, change, bytes?}: files that the call changed
+    changed_count: int  # of all of them
+    changed_outside: list[Json]  # files that others changed since the last recorded tree
+    changed_outside_count: int
+    left_out: Json  # {ignored, large, special, beyond}: files that were not recorded
+    unrecorded: str  # why no tree was recorded, for people
 
 
 # -- calls and people -----------------------------------------------------------------------------
@@ -227,6 +249,12 @@ class Interrupt(TypedDict, total=False):
     largest: list[Json]
     remedies: list[Json]
     code: str  # of reason model_error
+    differences: list[Json]  # {path, change} of reason workspace_restore
+    objects: list[Json]  # {sha256, bytes, path} of reason workspace_missing
+    count: int  # of all differences or objects
+    bytes: int  # of all objects
+    start: str  # id of the tree that the files are at, "" if none
+    goal: str  # id of the tree that the document stands at
 
 
 class Answer(TypedDict, total=False):

@@ -22,6 +22,7 @@ LARGEST_COUNT = 2**53 - 1  # Number.MAX_SAFE_INTEGER of JavaScript
 _CONTAINERS = (dict, list)  # a constant: `dict | list` would be built for each value
 MAX_DEPTH = 100  # the JSON Schema suite and real sessions stay below 20
 MAX_VALUES = 1_000_000  # per text; a session of 5,000 messages has about 100,000
+PIECE = 64  # items of an array that are written at once
 COUNTED_AT_ONCE = 1 << 20  # characters; no other thread runs meanwhile
 
 # A float as Python writes it matches one of _FRACTIONS, and together with what precedes it one of
@@ -58,6 +59,17 @@ _write = vars(json.encoder)["c_make_encoder"](
 def dumps(value: Any) -> str:
     """Return compact JSON. Raises ValueError or TypeError for values that JSON cannot express."""
     return "".join(_write(value, 0))
+
+
+def dumps_in_pieces(value: Any) -> str:
+    """Return what `dumps` does, written in pieces, between which other threads run."""
+    if isinstance(value, dict):
+        members = (f"{quote(name)}:{dumps_in_pieces(item)}" for name, item in value.items())
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, list):
+        parts = (value[at : at + PIECE] for at in range(0, len(value), PIECE))
+        return f"[{','.join([dumps(part)[1:-1] for part in parts])}]"
+    return dumps(value)
 
 
 class Constant(dict[str, Any]):

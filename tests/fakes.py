@@ -15,6 +15,7 @@ from typing import Any
 from server.agent.loop import BaseAgent
 from server.agent.run_records import RunRecords, StopSignals
 from server.config import Config
+from server.errors import Problem
 from server.json_types import Event, Session, ToolResult
 from server.models import BaseAPI, Options
 from server.session import events
@@ -22,6 +23,7 @@ from server.session.call_actions import Verdict
 from server.strict_json import canonical
 from server.telemetry.tracing import Sink
 from server.tools.execution_claims import Scope
+from server.workspace.errors import WorkspaceError
 
 Script = Callable[[list[dict[str, Any]]], list[Event]]
 
@@ -150,6 +152,7 @@ class CountingToolbox:
         self.cancelled: list[str] = []
         self.patience: dict[str, float] = {}  # seconds that a tool was given
         self.running = self.most = 0  # at once
+        self.effect: Callable[[Session, Any, str], None] = lambda *_: None  # session, args, owner
 
     def admit(self, session: Session) -> None:
         """Any session is fine."""
@@ -187,8 +190,9 @@ class CountingToolbox:
             "unknown": "error",
         }[kind]
         may = (kind == "read" or "again" in words, "safe" in words)
-        asks = "asks" in words
-        return Verdict(action, f"{name}: {action}", args, fingerprint, *may, may_ask=asks)
+        access = "write" if "writes" in words else "read" if "reads" in words else ""
+        more: Any = {"may_ask": "asks" in words, "file_access": access}
+        return Verdict(action, f"{name}: {action}", args, fingerprint, *may, **more)
 
     async def execute(
         self,
@@ -219,6 +223,8 @@ class CountingToolbox:
             raise
         finally:
             self.running -= 1
+            if {"writes", "reads"} & set(self.tools[name].split()):
+                self.effect(session, args, owner)
         text = f"{name} did {canonical(args)}"
         result: ToolResult = {"status": "ok", "result": text}
         emit(events.tool_result(call_id, name, text, 3, result=result))
@@ -278,6 +284,119 @@ class MemoryClaims:
         self.results.clear()
 
 
+class FakeWorkspaces:
+    """Workspaces of one server, without processes: files are texts by path.
+
+    `folders` are the modes of the owner's, by name. `objects` may be shared by servers that got
+    them from clients. `refuse`: what an operation has to raise, by name. `log`: operations.
+    """
+
+    def __init__(self, folders: dict[str, str] | None = None) -> None:
+        self.folders = folders or {}
+        self.objects: dict[str, dict[str, str]] = {}  # tree -> its files
+        self.found: dict[tuple[str, str], FakeWorkspace] = {}
+        self.refuse: dict[str, Exception] = {}
+        self.log: list[str] = []
+
+    def get(self, owner: str, session_id: str, folder_name: str | None = None) -> FakeWorkspace:
+        if folder_name is not None and folder_name not in self.folders:
+            raise Problem("folder_unknown", f"There is no folder {folder_name}.")
+        mode = "own" if folder_name is None else self.folders[folder_name]
+        key = ("", folder_name or "") if mode in ("write", "read") else (owner, session_id)
+        if key not in self.found:
+            self.found[key] = FakeWorkspace(self, mode)
+        return self.found[key]
+
+
+class FakeWorkspace:
+    """One workspace; `files` are changed by tools and people, `state` is what state.json has."""
+
+    def __init__(self, host: FakeWorkspaces, mode: str) -> None:
+        self.host, self.mode, self.is_recorded = host, mode, mode != "read"
+        self.files: dict[str, str] = {}
+        self.tree: str | None = None
+        self.call = ""
+        self.seen: dict[str, str] = {}
+        self.real: dict[str, str] = {}  # the folder below an overlay
+        self.base: str | None = None
+        self.bases: dict[str, str | None] = {}  # tree -> base
+        self.blocked: dict[str, str] = {}  # files that no restore can remove
+
+    async def request(self, name: str, **arguments: Any) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        self.host.log.append(name)
+        if (error := self.host.refuse.get(name)) is not None:
+            raise error
+        first, second = arguments.pop("from", None), arguments.pop("to", None)
+        if name == "diff":
+            return self.diff(first, second)
+        found: dict[str, Any] = await getattr(self, name)(**arguments)
+        return found
+
+    async def state(self, session: str = "") -> dict[str, Any]:
+        found = {"tree": self.tree, "call": self.call, "seen": self.seen.get(session)}
+        found["base"] = self.base
+        return {name: value for name, value in found.items() if value}
+
+    async def record(self, session: str = "", call: str = "") -> dict[str, Any]:
+        before = self.tree
+        after = self.tree = self.now()
+        self.bases[after] = self.base
+        if session:
+            self.seen[session] = after
+        if before != after:
+            self.call = call
+        changed = self.diff(before, after) if before else {"files": [], "count": 0}
+        found = {"before": before or after, "after": after}
+        return {**found, "changed": changed["files"], "changed_count": changed["count"]}
+
+    async def restore(self, session: str, tree: str) -> dict[str, Any]:
+        replaced = self.now()
+        self.files = {**self.load(tree), **self.blocked}
+        self.tree = self.seen[session] = self.now()
+        self.call, self.base = "", self.bases.get(tree, self.base)
+        blocked = {"blocked": [*self.blocked]} if self.blocked else {}
+        return {"tree": self.tree, "replaced": replaced, "changed_count": 1, **blocked}
+
+    async def refresh(self, session: str) -> dict[str, Any]:
+        base = sha256(canonical(self.real).encode()).hexdigest()
+        self.host.objects[base] = dict(self.real)
+        old = self.load(self.base) if self.base else {}
+        for path in {*old, *self.real}:
+            if self.real.get(path) != old.get(path) and self.files.get(path) == old.get(path):
+                self.files.pop(path, None)
+                self.files |= {path: self.real[path]} if path in self.real else {}
+        self.base, self.tree = base, self.now()
+        self.bases[self.tree] = base
+        self.seen[session] = self.tree
+        return {"tree": self.tree, "base": base, "taken": [], "conflicts": []}
+
+    async def missing(self, tree: str, most: int) -> dict[str, Any]:
+        lacks = [] if tree in self.host.objects else [{"sha256": tree, "bytes": 5, "path": ""}]
+        return {"objects": lacks[:most], "count": len(lacks), "bytes": 5 * len(lacks)}
+
+    def now(self) -> str:
+        """The tree of the files as they are; its objects are stored."""
+        tree = sha256(canonical(self.files).encode()).hexdigest()
+        self.host.objects[tree] = dict(self.files)
+        return tree
+
+    def load(self, tree: str) -> dict[str, str]:
+        if tree not in self.host.objects:
+            raise WorkspaceError("missing_objects", "objects are missing")
+        return self.host.objects[tree]
+
+    def diff(self, first: str, second: str) -> dict[str, Any]:
+        old, new = self.load(first), self.load(second)
+        found = []
+        for path in sorted({*old, *new}):
+            if old.get(path) != new.get(path):
+                kinds = {(False, True): "added", (True, False): "deleted"}
+                change = kinds.get((path in old, path in new), "modified")
+                found.append({"path": path, "change": change, "bytes_after": 1})
+        return {"files": found, "count": len(found)}
+
+
 def agent(
     model: ScriptedModel,
     toolbox: CountingToolbox,
@@ -290,6 +409,7 @@ def agent(
     sink: Sink | None = None,
     records: RunRecords | None = None,
     signals: StopSignals | None = None,
+    workspaces: FakeWorkspaces | None = None,
 ) -> BaseAgent:
     """An agent on a host of its own."""
     server = copy.deepcopy(DEFAULTS["server"])
@@ -307,6 +427,7 @@ def agent(
         sink=sink,
         records=records,
         signals=signals,
+        workspaces=workspaces,
     )
 
 

@@ -99,6 +99,7 @@ BASE: Json = {
         "agent": {"name": "mine", "tools": ["*"]},
     },
     "agent": "mine",
+    "workspace": {"folder": "notes"},
 }
 # Where the keys of each table stand.
 PLACES: dict[str, tuple[tuple[Any, ...], ...]] = {
@@ -112,6 +113,7 @@ PLACES: dict[str, tuple[tuple[Any, ...], ...]] = {
     "CLIENT_TOOL": (("tools", 0),),
     "USAGE": (("usage",),),
     "CONTEXT": (("context",),),
+    "WORKSPACE": (("workspace",),),
     "RECORD": (("context", "events", 0),),
     "PROVIDER": (("config", "llm_api", "provider"),),
     "TOOL": (("config", "tool", "shell"),),

@@ -33,7 +33,7 @@ NOUNS = set(
     " record standard board guard card third discard keyword forward need feed seed speed"
     " attachment fingerprint traceparent complement component constant count endpoint framing"
     " grant reasoning finding anything forwarding tracing opening fold mount harden shorten widen"
-    " required unevaluated".split()  # keywords of JSON Schema
+    " required unevaluated missing listing flatten".split()  # keywords of JSON Schema
 )
 
 

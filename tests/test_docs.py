@@ -26,7 +26,7 @@ from typing import Any
 
 import server
 from server import errors, strict_json
-from server.agent import call_runner, hooks, observer
+from server.agent import call_runner, hooks, observer, run_workspace
 from server.agents.registry import AgentRegistry
 from server.config import SHORT_NAMES, Config
 from server.context import compact
@@ -139,7 +139,7 @@ class Reference(unittest.TestCase):
         self.assert_rows("session.md", "Key", names)
         self.assert_rows("session.md", "Reason", set(schema.REASONS))
         warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER, compact.PROMPT_CUT}
-        warnings.add(call_runner.UNCONFIRMED)
+        warnings |= {call_runner.UNCONFIRMED, run_workspace.UNRECORDED}
         warnings |= {agent_definition.AGENT_NARROWED, config_schema.UNKNOWN_KEY}
         warnings.add(prompts.UNREADABLE_CALL)
         self.assert_rows("session.md", "Warning", warnings)

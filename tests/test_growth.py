@@ -33,7 +33,7 @@ from server.telemetry import log
 from . import growing
 from .api import fakes as wire
 from .fakes import DEFAULTS, Ids, ManualClock, ScriptedModel
-from .growing import Growing
+from .growing import Growing, Json
 
 SERVER = str(Path(schema.__file__).parent.parent)
 FEW = 32  # entries
@@ -42,6 +42,8 @@ LONG = 5_000  # words
 MOST_TIMES, LEAST_S, ROUNDS = 3 * TIMES, 0.02, 3
 LEAST = 6_000  # steps; fewer cannot be told from what is kept of an earlier request
 PER_ENTRY = 12  # steps on the event loop for each entry of a large body
+# Steps in all threads for one more message of a long history.
+MOST_OF_MESSAGE = {"bare": 150, "returned": 200}
 # Each entry is a call that is answered by events of its own.
 ANSWERED = ("begun calls", "values that nothing has")
 
@@ -65,6 +67,7 @@ class Server:
         self.app = App(Config(server, session, home), {})
         model = Model(lambda messages: [("text", ["ok"])])
         self.app.agent.models = model  # type: ignore[assignment]
+        self.app.agent.workspaces = None  # their processes outlive the event loop of a request
         self.app.agent.ids, self.app.agent.clock = Ids(), ManualClock()
         self.app._opened.set()
         self.router = routes(self.app, Keys([], required=False))
@@ -187,6 +190,22 @@ class Growth(unittest.TestCase):
                     for call in (self.server.post(row, n) for n in (1, many))
                 )
                 self.assertLessEqual(large - least, PER_ENTRY * many + LEAST)
+
+    def test_what_a_message_costs(self) -> None:
+        """A bare one, and one with an id and what it cost, in a history of many."""
+        for name, more in (("bare", {}), ("returned", {"meta": {"usage": {"total_tokens": 1}}})):
+            with self.subTest(name):
+
+                def body(n: int, more: Json = more) -> Json:
+                    roles = ("user", "assistant")
+                    said = [{"role": roles[k % 2], "content": "word " * 30} for k in range(n)]
+                    if more:
+                        said = [{"id": f"m{k}", **each, **more} for k, each in enumerate(said)]
+                    return {"messages": said}
+
+                row = Growing(name, body)
+                few, many = self.work(row, 501), self.work(row, 1_001)
+                self.assertLessEqual((many - few) / 500, MOST_OF_MESSAGE[name])
 
     def test_every_route(self) -> None:
         for row in growing.routed():

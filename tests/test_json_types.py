@@ -73,6 +73,7 @@ class Types(unittest.TestCase):
         self.assert_keys("ClientTool", schema.CLIENT_TOOL)
         self.assert_keys("Usage", schema.USAGE, ["estimated", "cache_write_tokens"])
         self.assert_keys("ContextState", schema.CONTEXT)
+        self.assert_keys("SessionWorkspace", schema.WORKSPACE)
         self.assert_keys(
             "Op", ["op", "why", "source"], *(kind.fields for kind in schema.OPS.values())
         )
@@ -114,6 +115,7 @@ class Types(unittest.TestCase):
             returned(AGENT + "decide.py", "Interrupt"),
             returned("server/context/compact.py", "Interrupt"),
             returned(SESSION + "run_record.py", "Interrupt"),
+            returned(AGENT + "workspace_steps.py", "Interrupt"),
             ["asked_at"],
         )
         self.assert_keys("Answer", ["status", "payload"])

@@ -46,7 +46,7 @@ LAYERS = (
     ("context", "http"),
     ("telemetry",),
     ("agents", "sandbox"),
-    ("settings",),
+    ("settings", "workspace"),
     ("config",),
     ("models", "tools"),
     ("agent",),

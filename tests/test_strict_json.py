@@ -21,6 +21,7 @@ from server.strict_json import (
     count_values,
     depth_exceeds,
     dumps,
+    dumps_in_pieces,
     loads,
     text_of,
 )
@@ -62,6 +63,12 @@ class Written(unittest.TestCase):
         ):
             with self.subTest(wrong=type(wrong)), self.assertRaises(error):
                 dumps(wrong)
+
+    def test_in_pieces_it_is_the_same(self) -> None:
+        many: list[Any] = [{"n": n, "text": 'é"\n'} for n in range(200)]
+        for value in (1, "x", None, [], {}, many, {"a": many, "b": {}, 'q"': {"c": [[], many]}}):
+            with self.subTest(str(value)[:20]):
+                self.assertEqual(dumps_in_pieces(value), dumps(value))
 
     def test_a_constant_is_written_once_and_is_an_object_to_all_others(self) -> None:
         value = {"name": "é", "more": [1]}

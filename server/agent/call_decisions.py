@@ -15,7 +15,7 @@ from typing import Any
 
 from ..json_types import Answer, Grant, Interrupt, Json, LedgerEntry, Message, Session, ToolCall
 from ..schema.validate import check_schema
-from ..session.accept import ANSWERS
+from ..session.answers import ANSWERS
 from ..session.call_actions import (
     Ask,
     ClientResult,
@@ -532,6 +532,7 @@ def execute(
         repairs=tuple(verdict.repairs),
         approved=verdict.action == "ask",
         like=verdict.like,
+        file_access=verdict.file_access,
     )
 
 

@@ -26,6 +26,7 @@ from ..tools.toolbox import Toolbox
 from .call_decisions import MAYBE_EXECUTED, unanswered_calls, with_args
 from .decide import takes_time
 from .run_records import RecordWriter
+from .run_workspace import RecordGroup, RunWorkspace
 
 SecondsLeft = Callable[[], float | None]  # seconds that the run has left; None without a limit
 UNCONFIRMED = "announcement_unconfirmed"  # a code of `run.warnings`
@@ -44,6 +45,7 @@ class CallRunner:
 
         owner      whose session it is
         record     stores what the run did, before each call that may not run twice
+        files      records what calls change
         arrived    waits until the client's machine has what was sent; False on a timeout
         stopped    no call is begun any more
     """
@@ -57,7 +59,9 @@ class CallRunner:
         new_id: Callable[[str], str],
         owner: str = "",
         record: RecordWriter | None = None,
+        files: RunWorkspace | None = None,
     ) -> None:
+        self._files = files or RunWorkspace(session, None)
         self._session, self._toolbox = session, toolbox
         self._executions, self._clock, self._new_id = executions, clock, new_id
         self._owner, self.record = owner, record or RecordWriter(None, None)
@@ -127,8 +131,10 @@ class CallRunner:
             self._executions.stop(self._session_key, SUPERSEDED, call_id)
         async with aclosing(self._executions.attach(key, fingerprint)) as source:
             async for event in source:
-                if event["type"] == "TOOL_CALL_RESULT" and call_id in self._ran_before:
-                    event = _with_hint(event, RAN_BEFORE)
+                if event["type"] == "TOOL_CALL_RESULT":
+                    self._files.forget()
+                    if call_id in self._ran_before:
+                        event = _with_hint(event, RAN_BEFORE)
                 yield event
 
     def _fingerprint(self, call: ToolCall) -> str:
@@ -165,7 +171,7 @@ class CallRunner:
             result["result"] = job.content
         if job.feedback:
             result["feedback"] = job.feedback
-        yield events.tool_result(
+        event = events.tool_result(
             job.call["id"],
             job.call["function"]["name"],
             job.content,
@@ -174,6 +180,7 @@ class CallRunner:
             is_error=job.is_error,
             result=result,
         )
+        yield await self._files.record_lost(event, self._toolbox, job.call)
 
     async def _execute(
         self, jobs: Iterable[Execute], seconds_left: SecondsLeft
@@ -184,6 +191,7 @@ class CallRunner:
         have ended.
         """
         waiting, unclaimed = deque(jobs), None
+        recordings = RecordGroup(self._files)
         limit = self._executions.limit_of(self._owner)
         with Batch(self._executions) as batch:
             while waiting or batch.running_count:
@@ -227,7 +235,8 @@ class CallRunner:
                     )
                     fingerprint = str(job.entry.get("fingerprint", ""))
                     name = job.call["function"]["name"]
-                    batch.begin(key, name, fingerprint, work, lasting=not job.repeatable)
+                    record, lasting = recordings.join(job), not job.repeatable
+                    batch.begin(key, name, fingerprint, work, lasting=lasting, aftermath=record)
                 if batch.running_count:
                     for event in await batch.next():
                         yield event

@@ -7,6 +7,7 @@ decision and from call_decisions.py; the loop has no code for them.
                ├─ Stop        waiting for people, over a limit, or done
                ├─ Fail        the run cannot reach its goal: a planned task failed, no valid output
                ├─ NameSession answered, but the session has no title (config.yaa.auto_title)
+               ├─ AlignWorkspace  the files have to be brought to the tree of the document
                ├─ Compact     the request would be too large: make the view of the session smaller
                └─ CallModel
 """
@@ -24,8 +25,8 @@ from ..json_types import Interrupt, Json, Message, Session, ToolCall
 from ..runtime.value import value
 from ..session import outcome as output
 from ..session import prompts
-from ..session.accept import ANSWERS
 from ..session.agent_definition import wants_finish
+from ..session.answers import ANSWERS
 from ..session.call_actions import Ask, Execute, Job, Reply, Toolbox, Wait, is_unattended
 from ..session.limits import cap_limits
 from ..session.modes import (
@@ -40,6 +41,7 @@ from ..session.modes import (
 )
 from ..session.plan import failed_task
 from ..session.prompts import SUM_UP, progress
+from ..session.workspace_run import outside_changes
 from .call_decisions import (
     FORGOTTEN,
     LOST,
@@ -49,6 +51,13 @@ from .call_decisions import (
     never_begun,
     plan_call,
     unanswered_calls,
+)
+from .workspace_steps import (
+    NO_WORKSPACE,
+    AlignWorkspace,
+    WorkspaceState,
+    jobs_first,
+    next_alignment,
 )
 
 MOST_WAITS = 2  # calls waiting for other calls that are planned ahead
@@ -118,7 +127,7 @@ class Fail:
     message: str
 
 
-Step = RunTools | CallModel | NameSession | Compact | Stop | Fail
+Step = RunTools | CallModel | NameSession | Compact | Stop | Fail | AlignWorkspace
 
 
 def next_step(
@@ -131,6 +140,7 @@ def next_step(
     recoverable: Container[str] = (),
     horizon_ms: int = 0,
     begun: Begun = never_begun,
+    files: WorkspaceState = NO_WORKSPACE,
 ) -> Step:
     """Return the next step of the run. Reads the session and changes nothing.
 
@@ -140,6 +150,7 @@ def next_step(
     begun         whether this host has begun an attempt at a call (call_decisions.py)
     horizon_ms    claims up to this time have expired: a call that was asked about or made until
                   then may have run on this host
+    files         what is known of the workspace
     """
     mode = mode_of(session)
     plans = _planned(mode, session, toolbox, recoverable, begun, horizon_ms)
@@ -149,8 +160,12 @@ def next_step(
         if not jobs:
             return time_stop
     if jobs:
-        return RunTools(jobs)
-    if asks := tuple(item for item in plans if isinstance(item, Ask)):
+        ready, before = jobs_first(session, files, jobs)
+        return RunTools(ready) if before is None else align_or_ask(before, open_asks(session))
+    asks = tuple(item for item in plans if isinstance(item, Ask))
+    if alignment := next_alignment(session, files):
+        return align_or_ask(alignment, asks)
+    if asks:
         return Stop("interrupted", "awaiting", asks)
     if declined := session["run"].get("declined"):
         return Stop("failed" if declined == "failed" else "interrupted", declined)
@@ -169,8 +184,18 @@ def next_step(
         if exceeded_limit["limit"] == "max_steps" and sums_up(session, limits):
             return fit_to_window(session, [], model, SUM_UP, sums_up=True)
         return Stop("interrupted", "limit", interrupts=(exceeded_limit,))
-    tools, note = offered_tools(session, toolbox, mode), progress(session, limits)
+    tools = offered_tools(session, toolbox, mode)
+    note = "\n".join(filter(None, (outside_changes(session), progress(session, limits))))
     return fit_to_window(session, tools, model, note, choice=forced_tool(session))
+
+
+def align_or_ask(
+    before: AlignWorkspace | Interrupt, asks: tuple[Ask, ...]
+) -> AlignWorkspace | Stop:
+    """Return the step that brings files and document together, or the stop that asks how."""
+    if isinstance(before, AlignWorkspace):
+        return before
+    return Stop("interrupted", "awaiting", asks, (before,))
 
 
 def _planned(
@@ -409,8 +434,17 @@ def out_of_time(
     limit = over_limit(session, time, elapsed_ms)
     if limit is None or not any(map(takes_time, jobs)):
         return None
-    asks = tuple(Ask(each, session["calls"][each["call_id"]]) for each in session["interrupts"])
-    return Stop("interrupted", "limit", asks, () if session["run"].get("declined") else (limit,))
+    return Stop(
+        "interrupted",
+        "limit",
+        open_asks(session),
+        () if session["run"].get("declined") else (limit,),
+    )
+
+
+def open_asks(session: Session) -> tuple[Ask, ...]:
+    """Return the open questions about calls as they are, with their answers."""
+    return tuple(Ask(each, session["calls"][each["call_id"]]) for each in session["interrupts"])
 
 
 def takes_time(job: Job) -> bool:

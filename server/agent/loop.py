@@ -33,7 +33,7 @@ from ..runtime.offload import offload
 from ..runtime.value import value
 from ..session import accept, agent_definition, config_schema, events, prompts, run_record
 from ..session import run_record as account
-from ..session.events import put, state_delta
+from ..session.events import IDS, put, state_delta
 from ..session.fold import Folder, digest, find_message, fold
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings, cap_limits
@@ -48,7 +48,9 @@ from .decide import Model as Facts
 from .hooks import HookError, Hooks, RunHooks
 from .observer import RunObserver
 from .run_records import RecordWriter, RunRecords, StopSignals
+from .run_workspace import RunWorkspace, Workspace, Workspaces, workspace_of
 from .side_calls import SideCalls
+from .workspace_steps import AlignWorkspace
 
 SLACK_S = 0.05  # how far the clock of a run and that of a timeout may differ
 REST_S = 0.005  # a run yields to the event loop after this long without a wait
@@ -112,7 +114,9 @@ class BaseAgent:
         records: RunRecords | None = None,
         signals: StopSignals | None = None,
         stopwatch: Callable[[], int] | None = None,
+        workspaces: Workspaces | None = None,
     ) -> None:
+        self.workspaces = workspaces
         limits = config.server["limits"]
         self.defaults = config.session
         self.ceilings = ceilings or LimitCeilings(limits, {})
@@ -180,7 +184,9 @@ class BaseAgent:
         own = session.get("config", {}).get("llm_api", {}).get("provider")
         default = self.defaults["config"]["llm_api"]["provider"]
         model = self.models.resolve(agent_definition.provider(agent, own, default), owner)
-        run = Run(self, session, model, accepted.opening, key, owner, size, accepted.base)
+        workspace = workspace_of(session, self.workspaces, owner, accepted.opening)
+        more = (key, owner, size, accepted.base, workspace)
+        run = Run(self, session, model, accepted.opening, *more)
         self._register(run)
         run.catch_up(resumed)
         logger.info("run %s of session %s for %s", run.id, run.session_key[1], key or "-")
@@ -286,6 +292,7 @@ class Run:
         owner: str = "",
         size: int = 0,
         base: KeptSession | None = None,
+        workspace: Workspace | None = None,
     ) -> None:
         self.id: str = opening[0]["runId"]
         self.session = session
@@ -296,10 +303,12 @@ class Run:
         self._agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session, shared=len(self.base.messages))
         self._record = agent.records.writer(self.session_key)
+        self._files = RunWorkspace(session, workspace)
         self._call_runner = CallRunner(
             *(session, agent.toolbox, agent.executions, agent.clock, agent.ids),
             owner=owner,
             record=self._record,
+            files=self._files,
         )
         self._started_ms = agent.stopwatch()
         self._step = ""  # the open step's name
@@ -316,7 +325,7 @@ class Run:
         self._stopped = False
         self._size = size  # bytes of JSON of the document
         self._alone_since = 0.0  # since when no other task has run; 0: others run
-        # Of what was sent: not kept in the first call of a session, which may be the only one
+        # Not kept in the first call of a session, which may be the only one
         self._texts = self.base.texts if self.base.messages else None
         self._refused = False  # the provider refused the last request as too large
         # The consumer, while a model is called
@@ -418,7 +427,7 @@ class Run:
     async def _record_event(self, event: Event) -> None:
         """Fold the event into the session, then pass it to the log and the trace."""
         changes = event.get("delta") or event.get("value") or event.get("messages")
-        if isinstance(changes, list) and len(changes) > FEW:
+        if event.get("name") == IDS or (isinstance(changes, list) and len(changes) > FEW):
             await offload(self._size, self._folder.apply, event)
         else:
             self._folder.apply(event)
@@ -464,6 +473,8 @@ class Run:
                     source = self._call_model(call)
                 case Compact(compaction):
                     source = self._side_calls.compact(compaction)
+                case AlignWorkspace() as alignment:
+                    source = self._align_workspace(alignment)
                 case NameSession():
                     source = self._side_calls.name_session()
                 case Fail(code, message):
@@ -497,7 +508,13 @@ class Run:
             recoverable=self._call_runner.recoverable(),
             horizon_ms=self._call_runner.horizon_ms,
             begun=self._call_runner.has_begun,
+            files=self._files.state,
         )
+
+    async def _align_workspace(self, step: AlignWorkspace) -> AsyncGenerator[Event, None]:
+        async with aclosing(self._files.align(step)) as source:
+            async for event in source:
+                yield self._error(event) if event["type"] == "RUN_ERROR" else event
 
     # -- the model --------------------------------------------------------------------------------
 

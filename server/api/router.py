@@ -18,8 +18,9 @@ from urllib.parse import unquote
 from ..errors import Problem
 from ..http.cors import Origins
 from ..http.exchange import Exchange, Stream, confirm_delivery, problem_of
+from ..runtime.offload import offload
 from ..settings import forwarding
-from ..strict_json import JSONError, dumps
+from ..strict_json import JSONError, dumps_in_pieces
 from ..telemetry import log, tracing
 from .auth import ANYONE, Key, Keys, RateLimiter
 
@@ -95,7 +96,8 @@ class RequestContext:
     ) -> None:
         """Send a value as a JSON answer."""
         kind = {"Content-Type": "application/json; charset=utf-8"}
-        await self.reply(status, dumps(value).encode(), kind | dict(headers or {}))
+        text = await offload(self.size, dumps_in_pieces, value)
+        await self.reply(status, text.encode(), kind | dict(headers or {}))
 
     def stream(self, headers: Mapping[str, str], status: int = 200) -> Stream:
         """Begin an answer that is sent piece by piece."""

@@ -25,9 +25,10 @@ from ..runtime.run_id import run_id
 from ..session import snapshot
 from ..session.accept import accept_for_run
 from ..session.events import EXEC, alias, dumps
-from ..session.kept_sessions import KeptSession, KeptSessions, take_base, unknown_base
+from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings
 from .auth import Key
+from .bases import PER_MESSAGE, Bases
 from .body import BodyLimits, misfit, read_object
 from .router import Record, RequestContext
 
@@ -142,7 +143,7 @@ class Runs:
         self._agent = agent
         self._slots = Slots(limits["max_runs"])
         self._ceilings = ceilings or LimitCeilings(limits, {})
-        self.kept = KeptSessions(limits.get("kept_sessions_mb", 0))
+        self.bases = Bases(limits.get("kept_sessions_mb", 0), self._ceilings)
         self._heartbeat_s: float = limits["heartbeat_s"]
         self._announce_s: float = limits["announce_s"]
 
@@ -189,31 +190,11 @@ class Runs:
 
         `resumed`: as for `Agent.begin`, `base` as for `Agent.accept`. Raises Problem.
         """
-        accepted = await offload(call.size, self._agent.accept, document, call.key.owner, base)
-        size = call.size + (base.size if base else 0)
-        return self._agent.begin(accepted, call.key.name, call.key.owner, resumed, size)
-
-    async def base(self, call: RequestContext, document: dict[str, Any]) -> KeptSession | None:
-        """Take the base out of a document and return what it stands for; None if it has none.
-
-        Raises Problem if that is not kept, or would be refused for its size.
-        """
-        if (wanted := take_base(document)) is None:
-            return None
-        count, digest = wanted
-        kept = self.kept.find(call.key.owner, document.get("id"))
-        most = BodyLimits.of(self._ceilings.of(call.key.owner)).bytes
-        if kept is None or kept.size + call.size > most:
-            raise unknown_base()
-        found = await offload(kept.size if len(kept.digests) < count else 0, kept.digest, count)
-        if not found or found != digest:
-            raise unknown_base()
-        return kept.first(count)
-
-    def keep(self, run: Run) -> None:
-        """Keep what a run left of its session for a base of the next one."""
-        if (left := run.left()) is not None:
-            self.kept.keep(left)
+        known = PER_MESSAGE * len(base.messages) if base else 0
+        accept = self._agent.accept
+        accepted = await offload(call.size + known, accept, document, call.key.owner, base)
+        call.size += base.size if base else 0  # all that follows is about the whole session
+        return self._agent.begin(accepted, call.key.name, call.key.owner, resumed, call.size)
 
     async def stop(self, call: RequestContext, session_id: str) -> bool:
         """Stop the runs of a session of this key. Return False if one still runs after a while."""
@@ -382,7 +363,7 @@ class Sessions:
     async def post(self, call: RequestContext) -> None:
         """Run a session. Raises Problem if it cannot begin."""
         document = await self._runs.read(call)
-        base = await self._runs.base(call, document)
+        base = await self._runs.bases.take(call, document)
         name_session(document, call)
         async with self._runs.begin(call, document, base) as run:
             own = run.session.get("config", {}).get("yaa", {}).get("stream", self._streams)
@@ -393,11 +374,11 @@ class Sessions:
                     return sse.encode(dumps(event), name, f"{run.id}/{number}")
 
                 await self._runs.stream(call, run, frame)
-                self._runs.keep(run)
+                await self._runs.bases.keep(run)
                 return
             before = {**run.session, "messages": list(run.session.get("messages") or ())}
             session = await self._runs.collect(call, run)
-            self._runs.keep(run)
+            await self._runs.bases.keep(run)
             delta = session["config"]["yaa"].get("reply") == "delta"
             reply = delta_reply(session, before, run.first_message) if delta else session
             await call.json(reply, headers={"x-should-retry": "false"})
@@ -414,7 +395,7 @@ class Sessions:
     async def events(self, call: RequestContext) -> None:
         """Send the events that rebuild a session, as an array or a stream, without a run."""
         document = await self._runs.read(call)
-        base = await self._runs.base(call, document)
+        base = await self._runs.bases.take(call, document)
         session, _ = await offload(call.size, accept_for_run, document, base)
         # In a thread: 5,000 messages take 0.3 s, which would delay other streams.
         found = await asyncio.to_thread(snapshot.events, session)

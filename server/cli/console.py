@@ -571,6 +571,11 @@ def ask_answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
             payload = {"continue": True} if _yes(terminal, "Go on?") else None
         case "model_error":
             payload = {"retry": True} if _yes(terminal, "Try again?") else None
+        case "workspace_restore":
+            payload = _restore(terminal, interrupt)
+        case "workspace_missing":
+            ask = "Go on with the files that are there?"
+            payload = {"action": "go_on"} if _yes(terminal, ask) else None
     return None if payload is None else {"status": "resolved", "payload": payload}
 
 
@@ -597,6 +602,18 @@ def ask_for(
             return _read(text, schema)
         except ValueError as error:
             terminal.line(f"  {error}", "red")
+
+
+def _restore(terminal: Terminal, interrupt: Interrupt) -> Json | None:
+    """Ask what to do with a folder that is not as the session says; None to leave it open."""
+    files = interrupt.get("differences", [])
+    for each in files[:SHOWN_LINES]:
+        terminal.line(visible(f"  {each.get('path')} ({each.get('change')})"), "dim")
+    if (more := interrupt.get("count", 0) - len(files[:SHOWN_LINES])) > 0:
+        terminal.line(f"  … and {more} more", "dim")
+    reply = terminal.ask("[r]estore, [k]eep the folder as it is: ").strip().lower()
+    action = {"r": "restore", "k": "keep"}.get(reply[:1])
+    return {"action": action} if action else None
 
 
 def _approval(terminal: Terminal, interrupt: Interrupt) -> Json:

@@ -21,7 +21,7 @@ from ..json_types import Calibration, Json, Message, Session, Usage
 from ..runtime.value import value
 from ..session.prompts import with_reminders
 from ..strict_json import LARGEST_COUNT
-from ..strict_json import text_of as json_text
+from ..strict_json import text_of as json_of
 from .view import apply_op, changes_of, ops_of, pairing_errors, text_of, view
 
 # -- tokens ---------------------------------------------------------------------------------------
@@ -433,7 +433,7 @@ def estimate_request(
 
 
 def _of_tools(tools: list[Json], costs: Costs) -> int:
-    return _cached_estimate(json_text(tools), costs) if tools else 0
+    return _cached_estimate(json_of(tools), costs) if tools else 0
 
 
 def _characters(message: Message) -> int:

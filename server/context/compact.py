@@ -25,7 +25,7 @@ from ..json_types import (
     Op,
     Session,
 )
-from ..session.accept import ANSWERS
+from ..session.answers import ANSWERS
 from ..session.events import put, state_delta
 from ..strict_json import LARGEST_COUNT
 from .budget import (

@@ -330,6 +330,7 @@ def full_text(message: Message) -> str:
 # operation changes it, once. Pure.
 
 SPEAKERS = ("user", "assistant", "system")
+MORE = frozenset({"tool_calls", "open"})  # members by which a view may differ
 NO_RESULT = "No result was recorded for this call."
 
 
@@ -361,16 +362,11 @@ def view(session: Session) -> list[Message]:
 
 def _changing(messages: list[Message]) -> list[Message]:
     """Return the messages of which a model sees more or less than themselves: mostly few."""
+    others = [each for each in messages if each["role"] != "user"]
     return [
-        message
-        for message in messages
-        if message["role"] != "user"
-        and (
-            "tool_calls" in message
-            or "open" in message
-            or message["role"] != "assistant"
-            or not message.get("content")
-        )
+        each
+        for each in others
+        if each["role"] != "assistant" or not each.get("content") or not MORE.isdisjoint(each)
     ]
 
 
@@ -435,9 +431,7 @@ def pairing_errors(messages: list[Message]) -> list[str]:
     """
     if not [m for m in messages if m.get("role") not in SPEAKERS or "tool_calls" in m]:
         return []
-    errors: list[str] = []
-    open_calls: set[str] = set()
-    seen: set[str] = set()
+    errors, open_calls, seen = list[str](), set[str](), set[str]()
     for index, message in enumerate(messages):
         role = message.get("role")
         if role == "tool":

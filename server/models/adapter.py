@@ -27,7 +27,8 @@ from ..telemetry import log, redact
 from .chat import OpenAIAPI
 from .decoder import StreamDecoder
 from .failure import Failure
-from .http_model import EndpointState, ModelCall, body_text
+from .http_model import EndpointState, ModelCall
+from .request_text import body_text
 from .vendors import Provider
 
 AHEAD = 64  # pieces of a plain generator that may wait in the queue

@@ -126,7 +126,7 @@ def _messages(
     """
     preset = provider.preset
     joined = preset.single_system_message or preset.alternate or not preset.system_role
-    as_text = len(messages) >= MANY and preset.images and not (joined or preset.message_name)
+    as_text = len(messages) >= MANY and preset.images and not joined
     quoted = quote if texts is None else texts.__getitem__
     sent: list[Any] = []
     ids: dict[str, str] = {}  # from a call's id to the id that is sent
@@ -136,7 +136,7 @@ def _messages(
             as_text
             and isinstance(content, str)
             and (role == "user" or role == "assistant")
-            and not ("tool_calls" in message or "open" in message)
+            and not ("tool_calls" in message or "open" in message or "name" in message)
         ):
             if content or role == "user":
                 sent.append(f'{{"role":"{role}","content":{quoted(content)}}}')

@@ -25,12 +25,11 @@ from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message
 from ..runtime.offload import offload
 from ..runtime.value import value
-from ..session.quoted_texts import QuotedTexts
-from ..strict_json import ConstantList, dumps
 from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
+from .request_text import body_text
 from .text_tools.parser import JsonReply, TagScanner, may_end_in_call, properties, rescue
 from .vendors import Preset, Provider
 
@@ -275,8 +274,6 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 
-LISTS = ("messages", "input", "tools")  # of a body, in this order behind all else
-PIECE = 64  # messages that are written at once
 FAST = 4  # how many times as fast a request is written as a document is read
 
 logger = log.get("llm")
@@ -593,48 +590,6 @@ class RemoteAPI(BaseAPI):
 
 class _NoTools(Exception):
     """The model was offered tools and does not support them."""
-
-
-def body_text(body: Mapping[str, Any], texts: QuotedTexts | None = None) -> str:
-    """Return the JSON text of a request body. Messages that are strings are JSON already.
-
-    Messages are written in pieces, between which other threads run. `texts` has the JSON of what
-    they say, as far as it was sent before. The stored text of
-    constant tools is reused: they are the largest part of a short request.
-    """
-    text = dumps({name: value for name, value in body.items() if name not in LISTS})
-    for name in LISTS:
-        if listed := body.get(name):
-            own = tools_text(listed) if name == "tools" else _messages_text(listed, texts)
-            text = f'{text[:-1]},"{name}":{own}}}'
-    return text
-
-
-def tools_text(tools: list[Json]) -> str:
-    """Return the JSON of tools, which constant ones keep."""
-    return (tools if isinstance(tools, ConstantList) else ConstantList(tools)).text
-
-
-def _messages_text(messages: list[Json | str], texts: QuotedTexts | None) -> str:
-    return f"[{','.join(_message_texts(messages, texts))}]"
-
-
-def _message_texts(messages: list[Json | str], texts: QuotedTexts | None) -> list[str]:
-    if texts is None and not [message for message in messages if isinstance(message, str)]:
-        parts = (messages[at : at + PIECE] for at in range(0, len(messages), PIECE))
-        return [dumps(part)[1:-1] for part in parts]
-    return [
-        message if isinstance(message, str) else _message_text(message, texts)
-        for message in messages
-    ]
-
-
-def _message_text(message: Json, texts: QuotedTexts | None) -> str:
-    """Return the JSON of a message; a text at its end, such as a result, may have been written."""
-    content = message.get("content")
-    if texts is None or type(content) is not str or next(reversed(message)) != "content":
-        return dumps(message)
-    return f"{dumps({**message, 'content': 0})[:-2]}{texts[content]}}}"
 
 
 def _has(body: Mapping[str, Any], name: str) -> bool:

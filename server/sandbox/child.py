@@ -43,7 +43,7 @@ def main(requests: int, results: int, lifeline: int) -> NoReturn:
     source.close()
     for output in (1, 2):  # left to the tool, so that they close with the last of its processes
         os.close(output)
-    supervisor = Supervisor(tool, lifeline, request["limits"], None)  # nothing limits the folder
+    supervisor = Supervisor(tool, lifeline, request["limits"])  # nothing limits the folder
     send(results, {"end": supervisor.run()})
     os._exit(0)
 

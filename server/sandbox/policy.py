@@ -6,10 +6,12 @@ Sessions and tools cannot change it. The limits of a call come with the call
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from . import syscalls
 
@@ -28,13 +30,41 @@ SETTINGS = tuple(
 )
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
-WORKSPACE = "/workspace"  # the path of the session's folder in tier A
+# Where a call finds its folders in tier A: the current one; the session's own, if the current one
+# is a real folder; and for the operations on workspaces their state, objects, and the real folder.
+WORKSPACE, SESSION, STATE, OBJECTS, FOLDER = (
+    "/workspace",
+    "/session",
+    "/state",
+    "/objects",
+    "/folder",
+)
+PLACES = (WORKSPACE, SESSION, STATE, OBJECTS, FOLDER)
 SCRATCH = ("/tmp", "/dev/shm")  # in tier A: in memory, and counted as memory
 SCRATCH_MB = 64  # each, independent of memory_mb
 SCRATCH_FILES = 65_536  # each: an empty file takes 1 KB of kernel memory
 
 PROXY_PORT = 3128  # of netproxy.py, in the call's own network, where no other port is in use
 PROXY_BACKLOG = 64  # connections that wait to be accepted
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A folder that a call gets: at `at` in tier A, below it at its own path.
+
+    path      absolute, without links
+    own       the server made it; else it is a real folder of the owner
+    """
+
+    at: str
+    path: str
+    writable: bool = True
+    own: bool = False
+
+    def request(self) -> dict[str, Any]:
+        """Return the part of a worker's request, with the folder's identity. Raises OSError."""
+        about = os.lstat(self.path)
+        return {**asdict(self), "identity": [about.st_dev, about.st_ino]}
 
 
 @dataclass(frozen=True)
@@ -46,17 +76,23 @@ class SandboxPolicy:
     network     off, proxy or full (network_policy.py), unless a call has another
     run_as      the user id of tools if the server is root
     read        what else a tool may read: the interpreter and the tools' own code
-    workspaces  the folder that contains the sessions' folders
+    staged      the folders that hold all that calls may get: each is one of them or holds some
     """
 
     tier: str
     network: str = "off"
     run_as: int = 0
     read: tuple[str, ...] = ()
-    workspaces: str = ""
+    staged: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> SandboxPolicy:
+        """Return the policy of its fields, as JSON has them."""
+        lists = {name: tuple(options[name]) for name in ("read", "staged")}
+        return cls(**{**options, **lists})
 
     def rules(self) -> list[tuple[str, int]]:
-        """Return Landlock's rules as (path, rights), without that for the session's folder.
+        """Return Landlock's rules as (path, rights), without those for the call's folders.
 
         In tier A the root contains only what may be read, so one rule covers reading.
         """

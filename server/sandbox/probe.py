@@ -38,13 +38,13 @@ RESIDUES = {
 
 
 async def prove(
-    home: Path, options: dict[str, Any], most: str, attempt: Attempt
+    home: Path, options: dict[str, Any], most: str, attempt: Attempt, staged: tuple[str, ...]
 ) -> tuple[WorkerPool | None, Json]:
     """Return (the pool of the strongest working tier up to `most`, its proof for `/info`).
 
     The pool is None for tier `none`. `options`: server.sandbox. `attempt` runs the self-test in a
     pool with a network; it raises OSError if no call is possible. Every network that a call may
-    have is tried.
+    have is tried. `staged`: see policy.SandboxPolicy.
     """
     harden()
     tried: dict[str, str] = {}
@@ -70,7 +70,7 @@ async def prove(
             )
             continue
         networks = networks_at(tier, options)
-        pool = _pool(home, options, tier)
+        pool = _pool(options, tier, staged)
         tried[tier] = ""
         try:
             for network in networks:
@@ -88,20 +88,18 @@ async def prove(
     return None, make_proof("none", "full", tried)
 
 
-def pool_for(home: Path, options: dict[str, Any], proof: Json) -> WorkerPool | None:
+def pool_for(options: dict[str, Any], proof: Json, staged: tuple[str, ...]) -> WorkerPool | None:
     """Return the pool for a proof made by another process of the same start, None for tier `none`.
 
     Nothing is tried again. If the sandbox no longer works, every call fails.
     """
     harden()
-    return None if proof["tier"] == "none" else _pool(home, options, proof["tier"])
+    return None if proof["tier"] == "none" else _pool(options, proof["tier"], staged)
 
 
-def _pool(home: Path, options: dict[str, Any], tier: str) -> WorkerPool:
+def _pool(options: dict[str, Any], tier: str, staged: tuple[str, ...]) -> WorkerPool:
     network = networks_at(tier, options)[0]
-    return WorkerPool(
-        SandboxPolicy(tier, network, _run_as(options), code_folders(), str(home / "workspaces"))
-    )
+    return WorkerPool(SandboxPolicy(tier, network, _run_as(options), code_folders(), staged))
 
 
 def _run_as(options: dict[str, Any]) -> int:

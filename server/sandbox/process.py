@@ -24,8 +24,9 @@ from typing import Any, BinaryIO
 from .child import MAX_RESULT
 from .netproxy import ENV, NetProxy
 from .network_policy import NetworkPolicy
+from .policy import SESSION, Mount
 from .python_packages import Package
-from .worker_pool import WorkerPool, reap
+from .worker_pool import WATCHES, WorkerPool, reap
 
 # -- job ------------------------------------------------------------------------------------------
 # One tool call as values: the job, its outcome, and the messages of the process that runs it.
@@ -40,9 +41,9 @@ class Job:
     """One call.
 
     `where` and `args` as in tools/tool.BaseTool, `limits` as in server.limits.tool, `reach`: the
-    network of the call. It runs in the folder of the session `session_id` of `owner`
-    (api.auth.Key). With None as `session_id`, for calls of the server itself, it gets an empty
-    folder that is removed afterwards.
+    network of the call. It runs in the real folder named `folder`, or with "" in that of the
+    session `session_id` of `owner` (api.auth.Key). With None as `session_id`, for calls of the
+    server itself, it gets an empty folder that is removed afterwards.
     """
 
     where: tuple[str, str, str]
@@ -52,9 +53,11 @@ class Job:
     state: dict[str, Any] = field(default_factory=dict)
     reach: NetworkPolicy | None = None  # None: the server's own
     owner: str = ""
+    folder: str = ""
     package: Package | None = None  # of the code, unless it is a file or part of the server
     stateful: str = ""  # the toolkit with one process for each session; "": one for each call
     before: dict[str, Any] | None = None  # the last known state of that process
+    watches: bool = False  # it may use inotify, which tells what happens in its folders
 
     def request(self) -> dict[str, Any]:
         """Return the part of the request that every kind of process gets."""
@@ -74,7 +77,7 @@ class Outcome:
 
     `status`: ok, error, timeout, limit, sandbox_unavailable, or broken if the child died. `text`:
     shown to the model in place of the result. `refused`: the hosts that the sandbox's network
-    refused. `process`: state of a stateful toolkit's process, see tools/stateful_tools.py.
+    refused. `process`: state of a stateful toolkit's process, see kept_processes.py.
     """
 
     status: str
@@ -162,8 +165,11 @@ class Process(ABC):
     results: asyncio.StreamReader
     _output_pipe: asyncio.ReadTransport
 
-    def __init__(self, job: Job, folder: Path, tier: str) -> None:
-        self.job, self.folder, self.tier = job, folder, tier
+    def __init__(self, job: Job, mounts: tuple[Mount, ...], tier: str) -> None:
+        """`mounts`: the folders of the call, the current one first."""
+        self.job, self.mounts, self.tier = job, mounts, tier
+        self.folder = mounts[0].path
+        self.home = next((mount.path for mount in mounts if mount.at == SESSION), self.folder)
         self.requests: BinaryIO | None = None
         self.started = time.monotonic()
         self._ours = ExitStack()  # closed by `kill`
@@ -236,8 +242,8 @@ class PlainProcess(Process):
     Its supervisor is in child.py, and ends it when its lifeline closes.
     """
 
-    def __init__(self, job: Job, folder: Path) -> None:
-        super().__init__(job, folder, "none")
+    def __init__(self, job: Job, mounts: tuple[Mount, ...]) -> None:
+        super().__init__(job, mounts, "none")
         self._process: subprocess.Popen[bytes] | None = None
         self._lifeline = -1
 
@@ -255,11 +261,11 @@ class PlainProcess(Process):
             stderr=subprocess.STDOUT,
             pass_fds=(requests, results, lifeline),
             start_new_session=True,
-            env=environment(self.folder, package),
+            env=environment(self.home, package),
         )
         self._ours.callback(self._reap_later, self._process)
         theirs.close()  # so that writing to a process that has ended fails
-        data = json.dumps({**self.job.request(), "folder": str(self.folder)}).encode() + b"\n"
+        data = json.dumps({**self.job.request(), "folder": self.folder}).encode() + b"\n"
         pipe, last = self.requests, not self.job.stateful
         assert pipe is not None
         if last:
@@ -298,7 +304,7 @@ class SandboxedProcess(Process):
     def __init__(
         self,
         job: Job,
-        folder: Path,
+        mounts: tuple[Mount, ...],
         source: str | None,
         pool: WorkerPool,
         reach: NetworkPolicy,
@@ -307,9 +313,9 @@ class SandboxedProcess(Process):
 
         `source`: the text of the tool's file, None for others.
         """
-        super().__init__(job, folder, pool.policy.tier)
+        super().__init__(job, mounts, pool.policy.tier)
         self._source, self._reach, self.network = source, reach, reach.network
-        control = pool.take(reach.network)
+        control = pool.take(reach.network + (WATCHES if job.watches else ""))
         self._control: socket.socket | asyncio.Transport = control
         self._ours.callback(pool.forget, control)
         self._ours.callback(lambda: self._control.close())
@@ -322,9 +328,8 @@ class SandboxedProcess(Process):
         filtered = self.network == "proxy"
         request = {
             **self.job.request(),
-            "folder": str(self.folder),
-            "inode": self.folder.stat().st_ino,
-            "env": {**environment(self.folder, self.job.package), **(ENV if filtered else {})},
+            "mounts": [mount.request() for mount in self.mounts],
+            "env": {**environment(self.home, self.job.package), **(ENV if filtered else {})},
             "source": self._source,
         }
         data = json.dumps(request).encode()
@@ -427,7 +432,7 @@ async def open_pipe(
     return end, reader, transport
 
 
-def environment(folder: Path, package: Package | None = None) -> dict[str, str]:
+def environment(folder: str, package: Package | None = None) -> dict[str, str]:
     """Return the whole environment of a tool.
 
     PATH and the language of the server, the tool's own folder as HOME, and its package's variables.
@@ -438,7 +443,7 @@ def environment(folder: Path, package: Package | None = None) -> dict[str, str]:
     kept.setdefault("PATH", os.defpath)
     kept.setdefault("LANG", "C.UTF-8")
     own = package.env if package else {}
-    return {**kept, "TERM": "dumb", **own, "HOME": str(folder), "TMPDIR": "/tmp"}
+    return {**kept, "TERM": "dumb", **own, "HOME": folder, "TMPDIR": "/tmp"}
 
 
 def write_all(pipe: BinaryIO, data: bytes, *, last: bool) -> None:

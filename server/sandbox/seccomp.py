@@ -61,10 +61,10 @@ NODES = (("mknod", 1), ("mknodat", 2))
 OPENS = (("open", 1, 2), ("openat", 2, 3))  # argument of the flags, of the mode
 
 
-def compile_filter(arch: str, *, network: str = "off") -> list[Instruction]:
+def compile_filter(arch: str, *, network: str = "off", watches: bool = False) -> list[Instruction]:
     """Return the filter for an architecture of syscall_numbers.NUMBERS.
 
-    `network`: off, no sockets; proxy, TCP alone; full, TCP and UDP.
+    `network`: off, no sockets; proxy, TCP alone; full, TCP and UDP. `watches`: inotify is allowed.
     """
     known = NUMBERS[arch]
     program = [
@@ -78,7 +78,8 @@ def compile_filter(arch: str, *, network: str = "off") -> list[Instruction]:
     program += [(GREATER, 0, 1, NEWEST), _return(ERROR | errno.ENOSYS)]
     blocks = [(name, [_return(ERROR | errno.EPERM)]) for name in REFUSED]
     blocks += [(name, [_return(ERROR | errno.ENOSYS)]) for name in ABSENT]
-    blocks += [(name, [_return(ERROR | errno.ENOSYS)]) for name in WATCHES]
+    refused = [name for name in WATCHES if not (watches and name.startswith("inotify"))]
+    blocks += [(name, [_return(ERROR | errno.ENOSYS)]) for name in refused]
     blocks += [(name, [_return(ERROR | errno.EOPNOTSUPP)]) for name in ATTRIBUTES]
     blocks += [(name, _unless_zero(argument)) for name, argument in OF_OTHERS]
     blocks += [(name, _no_bits(argument, SET_ID)) for name, argument in MODES]

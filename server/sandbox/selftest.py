@@ -6,6 +6,7 @@ tier A.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -18,23 +19,48 @@ from pathlib import Path
 from typing import Any
 
 from . import syscalls
+from .policy import OBJECTS, SESSION, STATE
 from .syscalls import NUMBERS
+
+KEPT = "kept"  # a file, and its content
 
 
 def attempts(_context: object, facts: dict[str, Any]) -> dict[str, dict[str, str]]:
     """Try all escapes and controls. Returns {"escapes": {name: result}, "works": {name: result}}.
 
     A result is "" if the attempt failed. `facts`: secret, a file outside; port, a TCP port of the
-    server's host; server, the server's pid; name, an abstract socket.
+    server's host; server, the server's pid; name, an abstract socket; kept, a folder that may only
+    be read; tier.
     """
     escapes = {name: try_attempt(attempt, facts) for name, attempt in ESCAPES.items()}
     return {"escapes": escapes, "works": {n: try_attempt(c, facts) for n, c in CONTROLS.items()}}
 
 
+def folder_access(_context: object, mode: str) -> str:
+    """Return what is missing for the use of the current folder in a mode; "" for nothing.
+
+    A folder that may be written is not written to, only its permissions are asked for.
+    """
+    try:
+        os.listdir()  # noqa: PTH208
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if mode == "write" and not os.access(".", os.W_OK | os.X_OK):
+        return "may not be written"
+    if mode == "read":
+        canary = Path(f".yaa-{secrets.token_hex(8)}")
+        with contextlib.suppress(OSError):
+            canary.touch()
+            canary.unlink()
+            return "could be written, although it may only be read"
+    return ""
+
+
 def try_attempt(attempt: Callable[[dict[str, Any]], object], facts: dict[str, Any]) -> str:
     """Return the result of one attempt as text, "" if it failed."""
     try:
-        return str(attempt(facts) or "done")[:80]
+        found = attempt(facts)
+        return "" if found == "" else str(found or "done")[:80]
     except (OSError, subprocess.SubprocessError, ValueError, RuntimeError):
         return ""
 
@@ -133,6 +159,43 @@ def superuser(_: dict[str, Any]) -> None:
         os.setresuid(0, 0, 0)
 
 
+def change_kept(facts: dict[str, Any]) -> object:
+    """Change a folder that the call may only read."""
+    kept = Path(facts["kept"])
+    for attempt in (
+        lambda: (kept / KEPT).write_text(KEPT),
+        lambda: (kept / KEPT).rename(kept / "moved"),
+        lambda: (kept / "made").touch(),
+        lambda: (kept / "folder").mkdir(),
+        lambda: (kept / "link").symlink_to("/"),
+    ):
+        with contextlib.suppress(OSError):
+            return attempt() or "changed"
+    return ""
+
+
+def other_places(facts: dict[str, Any]) -> object:
+    """See what calls of other kinds have, in a root of this one's own."""
+    if facts["tier"] != "A":
+        raise OSError("there are no such places")
+    found = [name for place in (SESSION, STATE, OBJECTS) for name in Path(place).iterdir()]
+    return len(found) or ""
+
+
+def beside(facts: dict[str, Any]) -> object:
+    """List the folders that hold all workspaces, their state and the objects."""
+    found = []
+    for name in ("workspaces", "workspace_state", "objects"):
+        with contextlib.suppress(OSError):
+            found += [*Path(facts["secret"]).with_name(name).iterdir()]
+    return len(found) or ""
+
+
+def read_kept(facts: dict[str, Any]) -> object:
+    """Read a folder that the call may only read."""
+    return Path(facts["kept"], KEPT).read_text() == KEPT
+
+
 def own_folder(_: dict[str, Any]) -> object:
     """Write, read and remove a file in the session's folder."""
     Path("canary").write_text("sings")
@@ -187,8 +250,12 @@ ESCAPES = {
         trace,
         io_uring,
         superuser,
+        change_kept,
+        other_places,
+        beside,
     )
 }
 CONTROLS = {
-    control.__name__: control for control in (own_folder, programs, scratch, threads, own_limits)
+    control.__name__: control
+    for control in (own_folder, read_kept, programs, scratch, threads, own_limits)
 }

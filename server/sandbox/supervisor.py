@@ -254,9 +254,15 @@ class Disk:
     count as long as a process below this one holds them.
     """
 
-    def __init__(self, folder: str, limit_mb: float) -> None:
-        self.folder, self.looks = os.path.realpath(folder), 0
+    def __init__(self, folder: str, limit_mb: float, *, adds: bool = False) -> None:
+        """`adds`: the limit is for what the call adds; the folder may be larger, as real ones are.
+
+        Then a sum is taken only when the file system has lost space, and what it has lost by then
+        counts as added.
+        """
+        self.folder, self.looks, self._adds = os.path.realpath(folder), 0, adds
         self.limit = int(limit_mb * 1024 * 1024)
+        self.much = self.limit // 8  # what may be added between two sums
         self.room = self.left()
         self.size = TOO_MANY  # of the last sum
 
@@ -276,7 +282,12 @@ class Disk:
         """
         self.looks += 1
         shrunk = self.room - self.left()
-        grows = shrunk >= (LITTLE if ended else self.limit // 8)
+        if self._adds and (ended or shrunk < self.much):
+            return None
+        if self._adds:
+            self._adds = False
+            self.limit += max(0, self.sum() - shrunk)
+        grows = shrunk >= (LITTLE if ended else self.much)
         if not grows and (ended or self.looks % COUNTED):
             return None
         self.room -= max(0, shrunk)
@@ -300,7 +311,7 @@ class Supervisor:
 
     tool      the process of the tool, a child of this one and the leader of its group
     lifeline  a descriptor that becomes readable when the server ends the call or dies
-    disk      its folder, None if that may grow
+    disks     its folders whose size is limited
     scratch   folders in memory, which count as memory
     """
 
@@ -309,11 +320,11 @@ class Supervisor:
         tool: int,
         lifeline: int,
         limits: dict[str, float],
-        disk: Disk | None,
+        disks: Iterable[Disk] = (),
         scratch: tuple[str, ...] = (),
     ) -> None:
         self._tool, self._lifeline = tool, lifeline
-        self._limits, self._disk, self._scratch = limits, disk, scratch
+        self._limits, self._disks, self._scratch = limits, tuple(disks), scratch
         self._me, self._started = os.getpid(), time.monotonic()
         # All processes of the call if this one is pid 1; else most of them.
         self._group = -1 if self._me == 1 else -tool
@@ -362,10 +373,11 @@ class Supervisor:
         return None
 
     def _full_disk(self, *, ended: bool = False) -> Breach | None:
-        if self._disk is None or (size := self._disk.over(ended=ended)) is None:
-            return None
-        many = f"more than {MOST_FILES} files"
-        return self._breach_at("disk_mb", many if size >= TOO_MANY else size >> 20)
+        for disk in self._disks:
+            if (size := disk.over(ended=ended)) is not None:
+                many = f"more than {MOST_FILES} files"
+                return self._breach_at("disk_mb", many if size >= TOO_MANY else size >> 20)
+        return None
 
     def _breach_at(self, limit: str, observed: float | str) -> Breach:
         return {"limit": limit, "allowed": self._limits[limit], "observed": observed}

@@ -278,11 +278,16 @@ def landlock_allow(ruleset: int, path: str, rights: int) -> None:
     """Add a rule: these rights, which the kernel must have, at and below a path."""
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        if not stat.S_ISDIR(os.fstat(place).st_mode):
-            rights &= OF_FILES
-        syscall("landlock_add_rule", LANDLOCK_ADD, ruleset, 1, struct.pack("=Qi", rights, place), 0)
+        landlock_allow_open(ruleset, place, rights)
     finally:
         os.close(place)
+
+
+def landlock_allow_open(ruleset: int, place: int, rights: int) -> None:
+    """Add a rule as `landlock_allow`, for what the descriptor `place` is open on."""
+    if not stat.S_ISDIR(os.fstat(place).st_mode):
+        rights &= OF_FILES
+    syscall("landlock_add_rule", LANDLOCK_ADD, ruleset, 1, struct.pack("=Qi", rights, place), 0)
 
 
 def landlock_restrict(ruleset: int) -> None:

@@ -22,6 +22,7 @@ import resource
 import select
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import time
@@ -31,12 +32,15 @@ from typing import Any, NoReturn
 from . import child, supervisor, syscalls
 from .policy import (
     DEVICES,
+    PLACES,
     PROXY_BACKLOG,
     PROXY_PORT,
     SCRATCH,
     SCRATCH_FILES,
     SCRATCH_MB,
+    SESSION,
     SETTINGS,
+    STATE,
     SYSTEM,
     WORKSPACE,
     SandboxPolicy,
@@ -47,16 +51,17 @@ from .tool_context import Context
 # -- mounts ---------------------------------------------------------------------------------------
 # The file system of a tool in tier A, built in a mount namespace of its own.
 #
-# `build_root` runs before there is a call: it makes everything but the workspace and detaches the
-# old root. Until `mount_workspace` leaves one of them, all workspaces are at the call's place. No
-# mount point is ever made below a path that a tool could have written to (CVE-2026-87766): the root
-# is new and used once.
+# `build_root` runs before there is a call: it makes everything but the call's folders and detaches
+# the old root. All folders that some call may get are staged at one place, which `mount_folders`
+# detaches as a whole once it has copied those of the call. No mount point is ever made below a path
+# that a tool could have written to (CVE-2026-87766): the root is new and used once.
 
-# Possible places for the new root while it is built; nothing is mounted from there.
-PLACES = ("/sys", "/mnt", "/media", "/srv")
+# Possible places for the new root while it is built; what is mounted must not be below it.
+NEW_ROOTS = ("/sys", "/mnt", "/media", "/srv")
 FILES = syscalls.ATTR_RDONLY | syscalls.ATTR_NOSUID
 SCRATCH_FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV
 OWN = syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
+STAGE = WORKSPACE  # until there is a call
 LINKS = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
 
@@ -67,9 +72,9 @@ def build_root(policy: SandboxPolicy) -> None:
     """
     os.umask(0o022)
     syscalls.mount(None, "/", syscalls.MS_REC | syscalls.MS_PRIVATE)
-    new = next(place for place in PLACES if Path(place).is_dir())
+    new = place_of_root((*policy.read, *policy.staged))
     syscalls.mount("tmpfs", new, SCRATCH_FLAGS, "size=1m,mode=755")
-    for name in ("proc", "tmp", "dev", "dev/shm", WORKSPACE.lstrip("/")):
+    for name in ("proc", "tmp", "dev", "dev/shm", *(place.lstrip("/") for place in PLACES)):
         Path(new, name).mkdir()
     scratch = f"size={SCRATCH_MB}m,nr_inodes={SCRATCH_FILES},mode=1777"
     syscalls.mount("tmpfs", f"{new}/tmp", SCRATCH_FLAGS, scratch)
@@ -81,9 +86,17 @@ def build_root(policy: SandboxPolicy) -> None:
         Path(new, "dev", name).symlink_to(f"/proc/self/{target}")
     syscalls.mount("tmpfs", f"{new}/dev/shm", SCRATCH_FLAGS | syscalls.MS_NOEXEC, scratch)
     syscalls.mount("proc", f"{new}/proc", SCRATCH_FLAGS | syscalls.MS_NOEXEC)
-    syscalls.bind(policy.workspaces, new + WORKSPACE, OWN)
+    stage(policy.staged, new + STAGE)
     syscalls.pivot(new)
     syscalls.freeze("/")
+
+
+def place_of_root(needed: tuple[str, ...]) -> str:
+    """Return a folder that holds nothing of what is needed. Raises OSError if there is none."""
+    for place in NEW_ROOTS:
+        if Path(place).is_dir() and not any(Path(path).is_relative_to(place) for path in needed):
+            return place
+    raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), " ".join(NEW_ROOTS))
 
 
 def mount_copy(path: str, new: str, attributes: int) -> None:
@@ -100,16 +113,61 @@ def mount_copy(path: str, new: str, attributes: int) -> None:
         syscalls.bind(path, str(target), attributes)
 
 
-def mount_workspace(name: str, inode: int) -> None:
-    """Replace the mount of all workspaces by one of them.
+def stage(folders: tuple[str, ...], at: str) -> None:
+    """Mount each of these folders below `at`, under its number.
 
-    Raises OSError if its inode is another one: the folder was replaced since `build_root`.
+    A folder that cannot be mounted now is left out: a call that wants it fails, others do not.
     """
-    own = syscalls.clone_mount(f"{WORKSPACE}/{name}", OWN, follow=False)
-    if os.fstat(own).st_ino != inode:
+    syscalls.mount("tmpfs", at, SCRATCH_FLAGS, "size=1m,mode=755")
+    for number, folder in enumerate(folders):
+        place = Path(at, str(number))
+        place.mkdir()
+        with contextlib.suppress(OSError):
+            syscalls.bind(folder, str(place), OWN)
+
+
+def mount_folders(mounts: list[dict[str, Any]], staged: tuple[str, ...]) -> None:
+    """Mount the folders of the call at their places, and detach the stage with all others.
+
+    `mounts`: see policy.Mount.request. Raises OSError if a folder is not staged, or is another one
+    than the server saw: it was replaced since `build_root`.
+    """
+    copies = []
+    for mount in mounts:
+        number, name = staged_place(mount["path"], staged)
+        attributes = OWN if mount["writable"] else OWN | syscalls.ATTR_RDONLY
+        copy = syscalls.clone_mount(
+            f"{STAGE}/{number}/{name}".rstrip("/"), attributes, follow=False
+        )
+        check_identity(copy, mount)
+        copies.append((copy, mount["at"]))
+    syscalls.detach(STAGE)
+    for copy, at in copies:
+        if at not in PLACES:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), at)
+        syscalls.attach(copy, at)
+
+
+def staged_place(path: str, staged: tuple[str, ...]) -> tuple[int, str]:
+    """Return (the number of the staged folder that holds `path`, the name in it).
+
+    The name is "" for the folder itself. Raises OSError if no staged folder holds it directly.
+    """
+    for number, folder in enumerate(staged):
+        if path == folder:
+            return number, ""
+    parent, _, name = path.rpartition("/")
+    if parent not in staged or name in ("", ".", ".."):
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path.rpartition("/")[2])
+    return staged.index(parent), name
+
+
+def check_identity(descriptor: int, mount: dict[str, Any]) -> None:
+    """Raise OSError if the open folder is not the one that the server saw."""
+    about = os.fstat(descriptor)
+    if [about.st_dev, about.st_ino] != mount["identity"] or not stat.S_ISDIR(about.st_mode):
+        name = mount["path"].rpartition("/")[2]
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), name)
-    syscalls.detach(WORKSPACE)
-    syscalls.attach(own, WORKSPACE)
 
 
 # -- warmup ---------------------------------------------------------------------------------------
@@ -173,8 +231,7 @@ def serve(control: int, policy: SandboxPolicy, filter: bytes) -> NoReturn:
     request: dict[str, Any] = json.loads(data)
     try:
         if policy.tier == "A":
-            mount_workspace(os.path.relpath(request["folder"], policy.workspaces), request["inode"])
-            request["folder"] = WORKSPACE
+            mount_folders(request["mounts"], policy.staged)
     except OSError as error:
         send_message(control, {"failed": f"{error.filename}: {error.strerror}"})
         os._exit(1)
@@ -183,10 +240,30 @@ def serve(control: int, policy: SandboxPolicy, filter: bytes) -> NoReturn:
     with door, contextlib.suppress(OSError):
         door.sendall(GO)
     limits = request["limits"]
-    disk = supervisor.Disk(request["folder"], limits["disk_mb"]) if "disk_mb" in limits else None
+    locate_folders(request, policy.tier)
     scratch = SCRATCH if policy.tier == "A" else ()
-    send_message(control, {"end": Supervisor(tool, control, limits, disk, scratch).run()})
+    disks = limited_folders(request)
+    send_message(control, {"end": Supervisor(tool, control, limits, disks, scratch).run()})
     os._exit(0)
+
+
+def locate_folders(request: dict[str, Any], tier: str) -> None:
+    """Set `here`, where the call finds a mount, and `folder` and `home`, two of these."""
+    for mount in request["mounts"]:
+        mount["here"] = mount["at"] if tier == "A" else mount["path"]
+    found = {mount["at"]: mount["here"] for mount in request["mounts"]}
+    request["folder"] = found[WORKSPACE]
+    request["home"] = found.get(SESSION) or found.get(STATE) or found[WORKSPACE]
+
+
+def limited_folders(request: dict[str, Any]) -> list[supervisor.Disk]:
+    """Return the folders whose size the call's limits hold for; [] without such a limit."""
+    limit = request["limits"].get("disk_mb")
+    return [
+        supervisor.Disk(mount["here"], limit, adds=not mount["own"])
+        for mount in request["mounts"]
+        if limit is not None and mount["writable"]
+    ]
 
 
 # -- before there is a call -----------------------------------------------------------------------
@@ -271,8 +348,7 @@ def become_tool(door: socket.socket, policy: SandboxPolicy, filter: bytes) -> No
     warm_up()
     data, descriptors = receive_call(door.fileno())
     request: dict[str, Any] = json.loads(data)
-    if policy.tier == "A":
-        request["folder"] = WORKSPACE
+    locate_folders(request, policy.tier)
     if door.recv(len(GO)) != GO:
         os._exit(1)
     output, results, *calls = descriptors
@@ -370,20 +446,23 @@ def confine(request: dict[str, Any], *, policy: SandboxPolicy) -> None:
     # Twice the limit and room for threads: measurement finds a breach, this stops a fork bomb.
     lower_limit(resource.RLIMIT_NPROC, crowd + 2 * round(limits["processes"]) + 64)
     if policy.tier != "C" and syscalls.landlock_abi():
-        rights = syscalls.CHANGE | syscalls.EXECUTE
-        syscalls.landlock_allow(
-            RULES, request["folder"], rights & syscalls.handled_rights(syscalls.landlock_abi())
-        )
+        rights = syscalls.handled_rights(syscalls.landlock_abi())
+        for mount in request["mounts"]:
+            wanted = syscalls.CHANGE if mount["writable"] else syscalls.READ
+            place = os.open(mount["here"], os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+            check_identity(place, mount)
+            syscalls.landlock_allow_open(RULES, place, (wanted | syscalls.EXECUTE) & rights)
+            os.close(place)
         syscalls.landlock_restrict(RULES)
     os.close(RULES)
     os.environ.clear()
     os.environ.update(request["env"])
     time.tzset()  # the zygote was started without TZ
     if policy.tier != "A":
-        os.environ["TMPDIR"] = f"{request['folder']}/.tmp"
+        os.environ["TMPDIR"] = f"{request['home']}/.tmp"
         with contextlib.suppress(OSError):  # full disk, or a file of that name: tools can mend it
             os.makedirs(os.environ["TMPDIR"], exist_ok=True)  # noqa: PTH103
-    os.environ["HOME"] = request["folder"]
+    os.environ["HOME"] = request["home"]
 
 
 def lower_limit(kind: int, value: int) -> None:

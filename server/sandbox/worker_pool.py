@@ -29,6 +29,7 @@ BOOT = (
 WAITING = 3  # workers; after a call took one, the next is ready in 6 ms
 STOP_S = 5.0
 NO_WORKER = "the sandbox's workers do not start"
+WATCHES = " watches"  # behind a network: the worker may use inotify
 PRELOAD = b"preload"  # to the zygote: import what tools need; else the name of a network
 
 

@@ -2,8 +2,9 @@
 
 worker_pool.py starts it as `python -I -S` with an empty environment, so that it holds nothing of
 the server: no key, no session, and only the descriptor `door`. Each message there carries the
-control socket of a new worker and the name of its network, or is PRELOAD. The zygote has one thread
-and no state, reads nothing from a tool, and ends when the door closes.
+control socket of a new worker and the name of its network, with WATCHES behind it if the worker may
+use inotify; or it is PRELOAD. The zygote has one thread and no state, reads nothing from a tool,
+and ends when the door closes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def main(door: int, options: str) -> None:
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)  # of the first processes of namespaces
-    policy = SandboxPolicy(**{**json.loads(options), "read": tuple(json.loads(options)["read"])})
+    policy = SandboxPolicy.of(json.loads(options))
     filters = {
         network: seccomp.pack(seccomp.compile_filter(syscalls.arch(), network=network))
         if policy.tier in ("A", "B")
@@ -65,7 +66,10 @@ def main(door: int, options: str) -> None:
             if forked == 0:
                 orders.close()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                network = message.decode()
+                network, _, watches = message.decode().partition(" ")
+                if watches and policy.tier in ("A", "B"):
+                    found = seccomp.compile_filter(syscalls.arch(), network=network, watches=True)
+                    filters[network] = seccomp.pack(found)
                 own = replace(policy, network=network)
                 worker.serve(descriptors[0], own, filters[network])
             for descriptor in descriptors:

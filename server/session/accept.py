@@ -16,7 +16,6 @@ from ..errors import Problem, refuse
 from ..json_types import (
     AgentDefinition,
     Change,
-    ClientTool,
     Event,
     Interrupt,
     Json,
@@ -30,109 +29,19 @@ from ..json_types import (
 from ..schema.field_types import Misfit
 from ..schema.validate import SchemaError, Schemas
 from ..strict_json import LARGEST_COUNT, pointer
-from . import agent_definition, content_blocks, prompts, snapshot
+from . import agent_definition, content_blocks, prompts, snapshot, workspace_run
+from .answers import ANSWERS, OF_FILES
+from .client_tools import tool_misfits
 from .events import drop, id_at, ids_filled, messages_filled, put, run_started, state_delta
 from .kept_sessions import KeptSession
-from .limits import MOST
-from .schema import MAX_ERRORS, MAX_PATTERN, ROLE_ALIASES, VERSION, role_of, shape_misfits
-
-# -- client tools ---------------------------------------------------------------------------------
-# Check the tools that a session declares for its client. Pure.
-#
-# Part of `accept`: a tool that a provider would refuse, or whose arguments could not be validated,
-# is refused before any side effect.
-
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # OpenAI's rule, which every provider accepts
-
-
-def tool_misfits(tools: list[ClientTool], schemas: Schemas | None = None) -> Iterator[Misfit]:
-    """Yield the misfits in a session's `tools`, which have the right shape already.
-
-    `schemas` is the request's budget for schemas, None for a new one.
-    """
-    schemas = schemas or Schemas()
-    seen: set[str] = set()
-    for index, tool in enumerate(tools):
-        name, schema = tool["name"], tool.get("parameters", {})
-        if not NAME.fullmatch(name):
-            yield Misfit((index, "name"), "expected 1 to 64 letters a-z, digits, _ or -")
-        elif name in seen:
-            yield Misfit((index, "name"), f"there is a tool named {name} already")
-        seen.add(name)
-        if schema.get("type", "object") != "object":
-            yield Misfit((index, "parameters", "type"), "expected an object: arguments are one")
-        try:
-            schemas.validator(schema)  # each call's arguments are validated with it
-        except SchemaError as error:
-            yield Misfit((index, "parameters"), str(error))
-
-
-# -- interrupt answers ----------------------------------------------------------------------------
-# JSON Schemas of the answers to interrupts, one for each reason.
-#
-# An interrupt carries the schema (`response_schema`), and `accept` checks the answer with the same
-# one. `input_required` carries a schema of its own. Pure.
-
-_text = {"type": "string"}
-ANSWERS: dict[str, Json] = {
-    "tool_call": {
-        "type": "object",
-        "properties": {
-            "approved": {"type": "boolean"},
-            "edited_args": {"type": "object"},
-            "remember": {"enum": ["once", "session"]},
-            "match": {
-                "type": "object",
-                "additionalProperties": {"type": "string", "maxLength": MAX_PATTERN},
-                "maxProperties": MOST["grants/*/match"],
-            },
-            "policy": {
-                "type": "object",
-                "properties": {
-                    "network": {"enum": ["off", "proxy"]},
-                    "hosts": {"type": "array", "items": _text},
-                },
-                "additionalProperties": False,
-            },
-            "reason": _text,
-        },
-        "required": ["approved"],
-    },
-    "client_tool": {
-        "type": "object",
-        "properties": {"content": {}, "is_error": {"type": "boolean"}},
-        "required": ["content"],
-    },
-    "indeterminate": {
-        "type": "object",
-        "properties": {"action": {"enum": ["retry", "skip", "result"]}, "content": _text},
-        "required": ["action"],
-    },
-    "limit": {
-        "type": "object",
-        "properties": {
-            "continue": {"type": "boolean"},
-            "extend": {
-                "type": "object",
-                "additionalProperties": {"type": "number", "exclusiveMinimum": 0},
-            },
-        },
-        "required": ["continue"],
-    },
-    "model_error": {
-        "type": "object",
-        "properties": {"retry": {"type": "boolean"}},
-        "required": ["retry"],
-    },
-}
-
+from .schema import MAX_ERRORS, NO_IDS, ROLE_ALIASES, VERSION, role_of, shape_misfits
 
 # -- accept ---------------------------------------------------------------------------------------
 
 
 _FILE = re.compile(r'<file name="([^"\n]*)">\n')  # a text file as the web page sends it
 TITLE_LENGTH = 30  # characters
-RUN_LEVEL = ("limit", "model_error")  # interrupts of the run, not of one call
+RUN_LEVEL = ("limit", "model_error", *OF_FILES)  # interrupts of the run, not of one call
 COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven")
 SPENT = {  # limit -> its counter, and the counter's units in one of the limit
     "max_steps": ("step", 1),
@@ -164,7 +73,8 @@ def accept_for_run(document: Any, base: KeptSession | None = None) -> tuple[Sess
         session["messages"] = messages
     if base is not None:
         session["messages"] = [*base.messages, *session.get("messages", ())]
-        session["calls"] = {**session.get("calls", {}), **base.calls}
+        sent = session.get("calls", {})
+        session["calls"] = base.calls | {k: v for k, v in sent.items() if k not in base.calls}
     return session, [] if messages is None else [snapshot.messages(session)]
 
 
@@ -183,14 +93,13 @@ def _check(document: Any, base: KeptSession | None = None) -> list[Message] | No
     if (found := content_blocks.convert_document(document)) is not None:
         messages, places = found
         document = {**document, "messages": messages}
-    before = base.messages if base else []
-    misfits = shape_misfits(document, before)
+    misfits = shape_misfits(document, base.known_ids if base else NO_IDS)
     refuse("session_invalid", [_with_sent_index(each, places).error() for each in misfits])
     schemas = Schemas()
     tools = islice(tool_misfits(document.get("tools", []), schemas), MAX_ERRORS)
     refuse("session_invalid", [Misfit(("tools", *at), said).error() for at, said, *_ in tools])
-    if before:
-        document = {**document, "messages": [*before, *document.get("messages", ())]}
+    if base is not None:
+        document = {**document, "messages": [*base.messages, *document.get("messages", ())]}
     refuse("answer_invalid", list(islice(_bad_answers(document, schemas), MAX_ERRORS)))
     return messages
 
@@ -240,8 +149,11 @@ def opening_events(
         *_ledger(session, known),
         *_open_interrupts(session),
         *_compactions(session),
+        *workspace_run.opening_changes(session, known),
     ]
     run = _run(session, user, run_id, now_ms)
+    if decision := workspace_run.decision_on_files(session, user):
+        run["files"] = decision
     if host:
         run["host"] = host
     if mode:
@@ -465,6 +377,8 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> RunInfo:
         if answer is None or interrupt["reason"] not in RUN_LEVEL:
             continue
         payload = answer["payload"] if answer["status"] == "resolved" else {}
+        if interrupt["reason"] in OF_FILES:  # see workspace_run.py
+            continue
         if interrupt["reason"] == "model_error":
             if payload.get("retry") is not True:
                 run["declined"] = "failed"

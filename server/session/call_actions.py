@@ -29,6 +29,7 @@ class Verdict:
     parallel_safe: it may run beside other calls that are parallel safe.
     offer: the network of the call, and the hosts that an approval may add.
     may_ask: the tool may ask the person a question during the call.
+    file_access: what the call does with the files of the workspace: "read", "write" or "".
     """
 
     action: str
@@ -42,6 +43,7 @@ class Verdict:
     offer: dict[str, Any] = field(default_factory=dict)
     may_ask: bool = False
     like: str = ""  # equivalent tool whose hooks and policies apply; "" if none
+    file_access: str = ""
 
 
 class Toolbox(Protocol):
@@ -77,6 +79,7 @@ class Execute:
     since_ms: int | None = None
     approved: bool = False
     like: str = ""
+    file_access: str = ""
 
 
 @dataclass(frozen=True)

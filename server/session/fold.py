@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
 from ..json_types import (
-    Change,
     Event,
     Json,
     Message,
@@ -27,77 +25,9 @@ from ..json_types import (
 )
 from ..strict_json import canonical_in_browser
 from .events import FILLED, IDS, SNAPSHOT, id_at
+from .json_patch import array_index, copy_json, parse_pointer, patch
 from .result_places import Places, calls_of, is_object
-
-# -- patch ----------------------------------------------------------------------------------------
-# Apply the RFC 6902 operations add, replace and remove at RFC 6901 pointers. Pure.
-#
-# Used by the fold alone. An operation that does not apply is ignored; values are copied.
-
-_CONTAINERS = (dict, list)
-# Short equal keys share one string. Not `sys.intern`: Python 3.12.0 to 3.12.4 never free interned
-# strings (https://github.com/python/cpython/issues/113993), and keys come from clients.
-_shared = lru_cache(maxsize=1024)(str)
-SHORT = 64  # characters
-
-
-def patch(root: Any, operation: Change, parts: list[str]) -> None:
-    """Apply one RFC 6902 add, replace or remove in `root`; ignore it if it does not apply.
-
-    `parts` is the parsed path.
-    """
-    for part in parts[:-1]:
-        root = step_into(root, part)
-    last, op = parts[-1], operation.get("op")
-    if op not in ("add", "replace", "remove") or (op != "remove" and "value" not in operation):
-        return
-    if isinstance(root, dict):
-        if op == "add" or last in root:
-            if op == "remove":
-                del root[last]
-            else:
-                key = _shared(last) if len(last) <= SHORT else last  # keys repeat in every session
-                root[key] = copy_json(operation["value"])
-    elif isinstance(root, list):
-        index = len(root) if last == "-" and op == "add" else array_index(last)
-        if index is not None and index < len(root) + (op == "add"):
-            if op == "add":
-                root.insert(index, copy_json(operation["value"]))
-            elif op == "replace":
-                root[index] = copy_json(operation["value"])
-            else:
-                del root[index]
-
-
-def step_into(node: Any, part: str) -> Any:
-    """Return the member of an object or list, None if there is none."""
-    if isinstance(node, dict):
-        return node.get(part)
-    if isinstance(node, list) and (index := array_index(part)) is not None and index < len(node):
-        return node[index]
-    return None
-
-
-def array_index(part: str) -> int | None:
-    """Return an array index, None unless RFC 6901 section 4 allows it (no leading zero)."""
-    ascii_digits = part.isascii() and part.isdigit() and len(part) < 16
-    return int(part) if ascii_digits and (part == "0" or part[0] != "0") else None
-
-
-def parse_pointer(path: Any) -> list[str] | None:
-    """Return the unescaped parts of an RFC 6901 pointer, None if it is not one or is empty."""
-    if not isinstance(path, str) or not path.startswith("/"):
-        return None
-    parts = path[1:].split("/")
-    return [part.replace("~1", "/").replace("~0", "~") for part in parts] if "~" in path else parts
-
-
-def copy_json(value: Any) -> Any:
-    """Return a copy for the session: later folds change it, and an event must never change."""
-    if isinstance(value, dict):
-        return {k: copy_json(v) if isinstance(v, _CONTAINERS) else v for k, v in value.items()}
-    return [copy_json(item) for item in value] if isinstance(value, list) else value
-
+from .workspace_stand import tree_of
 
 # -- fold -----------------------------------------------------------------------------------------
 
@@ -136,7 +66,7 @@ class Folder:
     def __init__(self, session: Session, shared: int = 0) -> None:
         self.session = session
         self.since = len(session["messages"]) if has_messages(session) else 0
-        self._shared = shared
+        self.shared = shared
         self._target: Any = None  # the message, reasoning or function of the deltas
         self._field = ""
         self._pieces: list[str] = []
@@ -182,7 +112,7 @@ class Folder:
         """Make the messages from `index` on free to be changed, and note that they may be."""
         if index < self.since:
             messages = self.session["messages"]
-            for each in range(index, min(self.since, self._shared)):
+            for each in range(index, min(self.since, self.shared)):
                 messages[each] = copy_json(messages[each])
             self.since = index
 
@@ -303,18 +233,17 @@ def touch_calls(folder: Folder, parts: list[str], value: Any) -> None:
 
 
 def custom(folder: Folder, event: Event) -> None:
-    """Apply a FILLED or an IDS event to the messages; ignore other CUSTOM events.
-
-    Ids that are filled in touch no message: all else in it is as the client has sent it.
-    """
+    """Apply a FILLED event, or an IDS event, which touches no message; ignore all others."""
     name, value = event["name"], event.get("value")
     if name == FILLED and isinstance(value, list):
         patch_messages(folder, value)
     elif name == IDS and isinstance(value, str):
         messages: list[Any] = folder.session["messages"]
-        for index, message in enumerate(messages):
-            if is_object(message) and "id" not in message:
-                messages[index] = {**message, "id": id_at(value, index)}
+        nameless = [n for n, each in enumerate(messages) if is_object(each) and "id" not in each]
+        for index in nameless:
+            if index < folder.shared:
+                messages[index] = messages[index].copy()
+            messages[index]["id"] = id_at(value, index)
 
 
 def patch_messages(folder: Folder, operations: Patch) -> None:
@@ -428,7 +357,8 @@ def tool_result(folder: Folder, event: Event) -> None:
     """Insert the result behind its call's message and that message's earlier results.
 
     The official AG-UI reducer puts it there too. The first result of a call wins; it also sets the
-    state in the call log and removes the interrupts of the call.
+    state in the call log, removes the interrupts of the call, and sets the tree of files that the
+    session stands at.
     """
     call_id, details = event["toolCallId"], yaa_metadata(event)
     message: Message = {
@@ -450,6 +380,12 @@ def tool_result(folder: Folder, event: Event) -> None:
     if not places.put(call_id, message):
         return
     session = folder.session
+    if (tree := tree_of(message)) is not None:
+        workspace = session.get("workspace")
+        if not is_object(workspace) or workspace is None:
+            workspace = {}
+        workspace["tree"], workspace["message"] = tree, message["id"]
+        session["workspace"] = workspace
     ledger, waiting = session.get("calls"), session.get("interrupts")
     if isinstance(ledger, dict) and isinstance(entry := ledger.get(call_id), dict):
         ledger[call_id] = {**entry, "state": details.get("state", "done")}
@@ -474,10 +410,11 @@ def message_index(session: Session, message_id: Any) -> int | None:
     """Return the index of the last message with this id, None if there is none."""
     if not isinstance(message_id, str):
         return None
-    messages = session["messages"]
-    for index in range(len(messages) - 1, -1, -1):
-        message = messages[index]
-        if is_object(message) and message.get("id") == message_id:
+    index = len(session["messages"])
+    for message in reversed(session["messages"]):
+        index -= 1
+        # In place: a new message is looked for among all.
+        if isinstance(message, dict) and message.get("id") == message_id:
             return index
     return None
 

@@ -12,6 +12,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ..errors import Problem, refuse
@@ -19,6 +20,7 @@ from ..json_types import Json, LedgerEntry, Message, Session
 from ..schema import field_types
 from ..strict_json import LARGEST_COUNT, canonical, dumps
 from .quoted_texts import QuotedTexts
+from .schema import NO_IDS, KnownIds
 
 BASE = "base"  # member of a POST
 DIGITS = 32  # hex digits of a digest: 128 bits
@@ -57,6 +59,11 @@ class KeptSession:
     digests: list[str] = field(default_factory=list)
     texts: QuotedTexts = field(default_factory=QuotedTexts)
 
+    @cached_property
+    def known_ids(self) -> KnownIds:
+        """Return the ids in the messages."""
+        return NO_IDS.plus(self.messages)
+
     @property
     def weight(self) -> int:
         """Return the estimated bytes in memory."""
@@ -77,21 +84,23 @@ class KeptSession:
             self.digests = digests
         return digests[count - 1]
 
+    def first_if(self, count: int, digest: str) -> KeptSession | None:
+        """Return the first `count` messages, None unless this is their digest."""
+        found = self.digest(count)
+        return self.first(count) if found and found == digest else None
+
     def first(self, count: int) -> KeptSession:
         """Return the first `count` messages with the entries of their calls, in new lists."""
-        messages, calls = self.messages[:count], self.calls
-        own_calls = {
-            call["id"]: calls[call["id"]]
-            for message in messages
-            if "tool_calls" in message
-            for call in message["tool_calls"] or ()
-            if call["id"] in calls
-        }
         size = self.size * count // max(1, len(self.messages))
-        return KeptSession(
-            *(self.owner, self.session_id, messages, own_calls, size),
+        found = KeptSession(
+            *(self.owner, self.session_id, self.messages[:count], {}, size),
             *(self.digests[:count], self.texts),
         )
+        if count == len(self.messages):
+            found.known_ids = self.known_ids
+        own = found.known_ids.calls
+        found.calls = {call_id: each for call_id, each in self.calls.items() if call_id in own}
+        return found
 
     def after(self, session: Session, since: int, brought: int, size: int) -> KeptSession:
         """Return what a run has left of a session that began with these messages.
@@ -101,18 +110,21 @@ class KeptSession:
         """
         messages, calls = session["messages"], session["calls"]
         known, count = min(len(self.messages), since), len(messages)
-        for index in range(known, count):
+        first, size = (known, self.size) if self.messages else (brought, size)
+        for index in range(first, count):
             message = messages[index]
             made = () if message.get("open") else message.get("tool_calls") or ()
             if any(call["id"] not in calls for call in made):
                 count = index
                 break
-        first, size = (known, self.size) if self.messages else (brought, size)
         size += len(dumps(messages[first:count]))
-        return KeptSession(
+        left = KeptSession(
             *(self.owner, self.session_id, messages[:count], calls, size),
             *(self.digests[:known], self._texts_of(messages)),
         )
+        if self.messages and known == len(self.messages):
+            left.known_ids = self.known_ids.plus(messages[known:count])
+        return left
 
     def _texts_of(self, messages: list[Message]) -> QuotedTexts:
         """Return the texts without those of messages that are gone, if these are many."""

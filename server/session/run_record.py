@@ -27,13 +27,14 @@ from ..json_types import (
 )
 from ..strict_json import LARGEST_COUNT, canonical, pointer
 from . import events
-from .accept import ANSWERS
+from .answers import ANSWERS
 from .events import messages_filled, put, state_delta
 from .fold import Folder
 from .schema import ROLE_ALIASES
 
 COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven", "summary")  # of `run`
 STATE = ("context", "output", "plan", "title", "usage")  # keys besides messages, calls and `run`
+STAND = ("tree", "message", "start")  # of `workspace`
 AT_ITS_END = ("done", "failed", "denied", "skipped")
 
 
@@ -109,6 +110,8 @@ def new_values(session: Session, known: set[str]) -> Json:
     run: Mapping[str, Any] = session["run"]
     state: Json = {key: document[key] for key in STATE if key in session}
     state["run"] = {name: run[name] for name in COUNTERS if name in run}
+    workspace: Mapping[str, Any] = session.get("workspace", {})
+    state["workspace"] = {name: workspace[name] for name in STAND if name in workspace}
     return {"runs": [run["id"]], "messages": found, "calls": calls, "state": state}
 
 
@@ -193,6 +196,9 @@ def catch_up_events(session: Session, lacking: list[Message], record: Record) ->
         for name in STATE
         if name in record.state and record.state[name] != session.get(name)
     ]
+    known, stand = session.get("workspace", {}), record.state.get("workspace", {})
+    if {**known, **stand} != known:
+        changes.append(put("workspace", value={**known, **stand}))
     return [*found, state_delta(*changes)]
 
 

@@ -25,7 +25,7 @@ TOP = (
 )
 IN_PART = (
     *("agent", "calls", "character", "config", "context", "environment", "ext", "finish_reason"),
-    *("grants", "interrupts", "run", "status", "tools"),
+    *("grants", "interrupts", "run", "status", "tools", "workspace"),
 )
 # Keys in `config` that are kept as they are, and below, numbers kept up to the default.
 FREE: dict[str, tuple[str, ...]] = {
@@ -60,6 +60,7 @@ NESTED = {"llm_api": "retry", "limits": "tool"}  # objects of numbers kept up to
 MAX_LANGUAGE = 40  # characters; a longer text may be an instruction
 RUN = ("id", "message", "started_at", "step", "tokens", "cost_micro", "wall_ms")
 CONTEXT = ("ops", "events")
+WORKSPACE = ("tree", "message", "start")  # a folder of the owner is a permission
 STATE = ("plan", "output")  # of a branch's state; the rest as in `_path`
 EXT = ("forked_from", "pinned", "tags")
 BRANCH = ("id", "at", "name", "favourite", "fresh")
@@ -95,6 +96,11 @@ def sanitize(document: Json, defaults: Mapping[str, Any]) -> tuple[Json, list[Js
     found |= _path(document, (), _waits(document.get("messages")), removed)
     if ext := _ext(document, removed):
         found["ext"] = ext
+    workspace = _object(document.get("workspace"))
+    if stand := _only(workspace, WORKSPACE):
+        found["workspace"] = stand
+    if "folder" in workspace:
+        removed.append(_item("unknown", ("workspace", "folder")))
     unknown = [key for key in document if key not in TOP and key not in IN_PART]
     removed += [_item("unknown", (key,)) for key in unknown]
     return found, removed

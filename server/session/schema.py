@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..schema import field_types
 from ..schema.compile import DRAFT_2020
@@ -28,6 +28,7 @@ from ..schema.field_types import (
 )
 from .config_schema import CONFIG, COUNT, LIMIT, NUMBER, NUMBERS, POSITIVE, TEXT_OR_NONE, TEXTS
 from .limits import MOST
+from .workspace_stand import TREE, is_tree
 
 Error = dict[str, str]
 
@@ -46,7 +47,12 @@ STATES = (
     *("proposed", "asking", "denied", "started", "done"),
     *("failed", "waiting", "skipped", "indeterminate"),
 )
-REASONS = ("tool_call", "client_tool", "input_required", "indeterminate", "limit", "model_error")
+REASONS = (
+    *("tool_call", "client_tool", "input_required", "indeterminate", "limit", "model_error"),
+    *("workspace_restore", "workspace_missing"),
+)
+WORKSPACE_MODES = ("read", "write", "overlay")
+MAX_FOLDER = 100  # characters of a folder's name
 
 # Other spellings, accepted and replaced: Chinese and kebab-case ones of earlier projects, and the
 # names that other tools export.
@@ -172,6 +178,8 @@ INTERRUPT = {
     "limit": TEXT,
     "allowed": LIMIT,
     "observed": LIMIT,
+    "start": TEXT,
+    "goal": TEXT,
     "answer": field_types.as_one(
         field_types.object_of({"status": field_types.one_of("resolved", "cancelled")}, ("status",)),
         'an object with status "resolved" or "cancelled"',
@@ -234,6 +242,23 @@ CONTEXT = {
         field_types.object_of(each=_CALIBRATION), "an object of {ratio, n}"
     ),
 }
+_TREE = field_types.leaf(
+    is_tree,
+    "the id of a tree, 64 hexadecimal digits",
+    {"type": "string", "pattern": f"^{TREE.pattern}$"},
+)
+_CHANGED = field_types.list_of(field_types.object_of({"path": TEXT, "change": TEXT}))
+# Which folder the tools work in is named, never a path; see workspace_stand.py.
+WORKSPACE = {
+    "folder": field_types.text("the name of a folder of this server", 1, MAX_FOLDER),
+    "mode": field_types.one_of(*WORKSPACE_MODES),
+    "tree": _TREE,
+    "message": field_types.text(f"a string of at most {MAX_ID} characters", 0, MAX_ID),
+    "start": _TREE,
+    "changed_outside": _CHANGED,
+    "changed_outside_count": COUNT,
+    "restored": OBJECT,
+}
 TOP = {
     "id": field_types.text(f"a string of 1 to {MAX_SESSION_ID} characters", 1, MAX_SESSION_ID),
     "title": TEXT_OR_NONE,
@@ -258,6 +283,7 @@ TOP = {
     "plan": field_types.object_of({"tasks": with_limit(ANY, MOST["plan/tasks"])}),
     "usage": field_types.object_of(USAGE),
     "run": OBJECT,
+    "workspace": field_types.object_of(WORKSPACE),
     "ext": OBJECT,
 }
 SESSION = field_types.object_of(TOP)
@@ -271,38 +297,58 @@ def check(document: Mapping[str, Any]) -> list[Error]:
     return [misfit.error() for misfit in shape_misfits(document)]
 
 
-def shape_misfits(
-    document: Mapping[str, Any], before: Sequence[Mapping[str, Any]] = ()
-) -> list[Misfit]:
+class KnownIds(NamedTuple):
+    """The ids of messages, of the calls that they make and of those that they answer."""
+
+    messages: frozenset[str] = frozenset()
+    calls: frozenset[str] = frozenset()
+    answered: frozenset[str] = frozenset()
+
+    def plus(self, messages: Sequence[Mapping[str, Any]]) -> KnownIds:
+        """Return them with those of further messages, which all have an id."""
+        calls = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
+        answered = [each["tool_call_id"] for each in messages if "tool_call_id" in each]
+        return KnownIds(
+            self.messages.union([message["id"] for message in messages]),
+            self.calls.union(calls),
+            self.answered.union(answered),
+        )
+
+
+NO_IDS = KnownIds()
+
+
+def shape_misfits(document: Mapping[str, Any], before: KnownIds = NO_IDS) -> list[Misfit]:
     """Return what does not fit in a document, at most MAX_ERRORS.
 
-    Ids are compared only in a document of the right shape. `before`: messages that come before
-    those of the document, which fit.
+    Ids are compared only in a document of the right shape. `before`: those of messages that come
+    before those of the document.
     """
     found = misfits(document, SESSION, MAX_ERRORS)
     return found[:MAX_ERRORS] or list(islice(_repeated(document, before), MAX_ERRORS))
 
 
-def _repeated(document: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> Iterator[Misfit]:
+def _repeated(document: Mapping[str, Any], before: KnownIds) -> Iterator[Misfit]:
     """Yield a misfit for each id that was used before, and for too many messages or open calls."""
-    messages = document.get("messages", ())
-    if (number := len(before) + len(messages)) > (most := MOST["messages"]):
+    messages, interrupts = document.get("messages", ()), document.get("interrupts", ())
+    if (number := len(before.messages) + len(messages)) > (most := MOST["messages"]):
         yield Misfit(("messages",), f"expected at most {most:,} entries, got {number:,}")
-    ids = {message["id"] for message in before}
-    interrupts = document.get("interrupts", ())
-    for name, items, seen in (("messages", messages, ids), ("interrupts", interrupts, set[str]())):
+    for name, items, known in (
+        ("messages", messages, before.messages),
+        ("interrupts", interrupts, NO_IDS.messages),
+    ):
         own_ids = [item["id"] for item in items if "id" in item]
-        if len({*seen, *own_ids}) == len(seen) + len(own_ids):
+        if len(seen := set(own_ids)) == len(own_ids) and known.isdisjoint(seen):
             continue  # nearly always
+        seen = set()
         for index, item in enumerate(items):
             if (own := item.get("id")) is not None:
-                if own in seen:
+                if own in seen or own in known:
                     said = f"the id {show_value(own)} was used before; ids are unique in {name}"
                     yield Misfit((name, index, "id"), said)
                 seen.add(own)
-    made = [message["tool_calls"] for message in before if "tool_calls" in message]
-    call_ids = {call["id"] for calls in made for call in calls or ()}
-    results = {message["tool_call_id"] for message in before if "tool_call_id" in message}
+    call_ids: set[str] = set()
+    results: set[str] = set()
     with_calls = [
         (index, message)
         for index, message in enumerate(messages)
@@ -314,12 +360,13 @@ def _repeated(document: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) 
                 yield Misfit(("messages", index, "tool_call_id"), "the id of a call", None)
             results.add(answered)
         for number, call in enumerate(message.get("tool_calls") or ()):
-            if call["id"] in call_ids:
+            if call["id"] in call_ids or call["id"] in before.calls:
                 place = ("messages", index, "tool_calls", number, "id")
                 said = f"the call id {show_value(call['id'])} was used before; call ids are unique"
                 yield Misfit(place, f"{said} in a session")
             call_ids.add(call["id"])
-    if (left := len(call_ids - results)) > MAX_OPEN_CALLS:
+    left = len(call_ids - results - before.answered) + len(before.calls - before.answered - results)
+    if left > MAX_OPEN_CALLS:
         said = f"expected at most {MAX_OPEN_CALLS} calls without a result, got {left:,}"
         yield Misfit(("messages",), said)
 

@@ -54,6 +54,12 @@ class Invocation:
     owner: str
     find: Callable[[str], Tool | str]
 
+    @property
+    def folder(self) -> str:
+        """Return the name of the real folder that the session works on; "" for its own."""
+        workspace: Any = self.session.get("workspace")
+        return str(workspace.get("folder", "")) if isinstance(workspace, dict) else ""
+
 
 @dataclass(frozen=True)
 class Tool:
@@ -72,7 +78,7 @@ class Tool:
     may_ask: they may ask the person a question during a call.
     asks: their result is the person's answer.
     of_page: they are declared by the page and run there.
-    stateful: their calls of one session share a process (stateful_tools.py).
+    stateful: their calls of one session share a process (sandbox/kept_processes.py).
     """
 
     name: str
@@ -119,6 +125,11 @@ class Tool:
     def repeatable(self) -> bool:
         """Return whether the tool may run again after an interrupted run."""
         return self.read_only or self.hints.get("idempotent", False)
+
+    @property
+    def file_access(self) -> str:
+        """Return what the tool does with the files of the workspace: "read", "write" or ""."""
+        return ("read" if self.read_only else "write") if self.sandboxed else ""
 
     @property
     def parallel_safe(self) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..json_types import Session
+from ..sandbox.kept_processes import last_process
 from ..sandbox.network_policy import NetworkPolicy
 from ..sandbox.python_packages import Package
 from . import builtin
@@ -19,7 +20,6 @@ from .base import Emit, Invocation, Tool, drain, failure, hints_of, resources_of
 from .decorators import Context, ToolError
 from .policy import enforceable, reach_of
 from .runner import Job, Outcome, ToolRunner
-from .stateful_tools import last_process
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +74,7 @@ class ChildTool(Tool):
             state=call.session.get("ext", {}),
             reach=reach,
             owner=call.owner,
+            folder=call.folder,
             package=self.package,
         )
 

@@ -1,7 +1,8 @@
 """The result of a tool call: the envelope for clients, and the text for the model.
 
 envelope  {status, result?, error?, logs, attachments, duration_ms, usage, sandbox, keep?,
-           process?, repairs?, modified_args?, modified_by?, hint?}
+           process?, repairs?, modified_args?, modified_by?, hint?, tree?, changed?, changed_count?,
+           changed_outside?, changed_outside_count?, left_out?, unrecorded?}
 """
 
 from __future__ import annotations
@@ -17,18 +18,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..json_types import Json, ToolResult
+from ..json_types import Event, Json, ToolResult
 from ..sandbox.process import Outcome
 from ..strict_json import browser_safe, depth_exceeds, dumps
 from ..telemetry import log
+from ..workspace.places import STATES
 from .execution_claims import HORIZON, RESULT
-from .runner import OWN
+from .trials import OWN
 
 MAX_TEXT = 20_000  # characters of one result that a model reads: about 5,000 tokens
 MAX_RESULT = 200_000  # characters of one result in the session
 MAX_LOGS = 200
 MAX_ATTACHMENTS = 50
 MAX_PATH = 4096
+NAMED = 5  # changed files that the model is told of
 MAX_NESTED = 64  # levels of arguments and results; in a session they are nested further
 
 BY_HOOK = "hook"  # value of `args_by` in the call log if a hook changed the arguments
@@ -101,6 +104,34 @@ def text_for_model(found: ToolResult, instead: str = "") -> str:
     if why := process.get("restarted"):
         hint = f"\n[{process['of']} was started anew, without what it had kept: {why}]{hint}"
     return shorten_text(text, MAX_TEXT) + hint
+
+
+def with_files(event: Event, found: ToolResult) -> Event:
+    """Return a TOOL_CALL_RESULT with what was recorded of the files after the call.
+
+    The model is told which files changed, if the text of the result does not name them.
+    """
+    details = event["metadata"]["yaa"]
+    text: str = event["content"]
+    for title, key in (("changed", "changed"), ("changed by others meanwhile", "changed_outside")):
+        files: Any = found.get(key) or ()
+        if unnamed := [each for each in files if each["path"] not in text]:
+            count: Any = found.get(f"{key}_count", 0)
+            more = max(count - (len(files) - len(unnamed)), len(unnamed))
+            text += f"\n[{title}: {_names(unnamed, more)}]"
+    result = {**details.get("result", {}), **found}
+    metadata = {**event["metadata"], "yaa": {**details, "result": result}}
+    return {**event, "content": text, "metadata": metadata}
+
+
+def _names(files: list[Json], count: int) -> str:
+    """Return the first names of `count` files, and how many there are besides."""
+    names = []
+    for each in files[:NAMED]:
+        path = each["path"] if each["path"].isprintable() else dumps(each["path"])
+        names.append(f"{path} (deleted)" if each.get("change") == "deleted" else path)
+    more = count - len(names)
+    return f"{', '.join(names)} and {more} more" if more else ", ".join(names)
 
 
 def as_text(value: Any) -> str:
@@ -225,7 +256,9 @@ class Workspaces:
             if self._ttl_s is None or self._clock() - aside.stat().st_mtime <= self._ttl_s:
                 aside.rename(folder)
                 return False
-        shutil.rmtree(aside, ignore_errors=True)
+        state = self._folder.with_name(STATES) / folder.name  # of no use without the files
+        for path in (state, aside):
+            shutil.rmtree(path, ignore_errors=True)
         return not aside.exists()
 
 

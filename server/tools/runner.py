@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import hashlib
-import os
 import platform
-import secrets
 import shutil
 import time
 from collections.abc import AsyncGenerator, Iterable
@@ -23,32 +20,25 @@ from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
+from ..errors import Problem
 from ..json_types import Json
-from ..sandbox import selftest
+from ..sandbox.kept_processes import KeptProcesses
 from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.policy import outermost_folders
+from ..sandbox.policy import WORKSPACE, Mount, outermost_folders
 from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
 from ..sandbox.python_packages import Package, closed_folder
 from ..sandbox.warm_pools import WarmPools
 from ..sandbox.worker_pool import WAITING, WorkerPool
-from .stateful_tools import KeptProcesses
+from ..workspace.errors import WorkspaceError
+from ..workspace.folders import Folders
+from ..workspace.places import STATES, STORE, Places, identities, make_folders
+from ..workspace.shared_lock import share_lock
+from . import trials
 
 __all__ = ["Job", "Outcome", "ToolRunner"]
 
-CANARY_LIMITS: dict[str, float] = {
-    "wall_s": 10,
-    "cpu_s": 10,
-    "memory_mb": 512,
-    "file_mb": 16,
-    "output_kb": 64,
-    "processes": 64,
-    "open_files": 256,
-}
-
-
-OWN = "own-"  # prefix of folders for the server's own calls; sessions' names have no dash
 STALE_S = 600
 
 
@@ -57,16 +47,23 @@ class ToolRunner:
 
     `home`: parent of the `workspaces` folder. `pool`: sandbox workers; None for plain children.
     `host`: the operating system. `most`, `idle_s`: number and idle time of the processes of
-    stateful toolkits (stateful_tools.py).
+    stateful toolkits (sandbox/kept_processes.py).
     """
 
     def __init__(
-        self, home: Path, pool: WorkerPool | None = None, *, most: int = 16, idle_s: float = 600
+        self,
+        home: Path,
+        pool: WorkerPool | None = None,
+        *,
+        most: int = 16,
+        idle_s: float = 600,
+        folders: Folders | None = None,
     ) -> None:
         self._processes = KeptProcesses(most, idle_s)
         self._pools: list[WorkerPool] = []  # of the owner's packages
         self._warm = WarmPools()
-        self.workspaces = home.resolve() / "workspaces"
+        self.places = Places(home, folders)
+        self.workspaces = self.places.workspaces
         self.pool = pool
         self.sandbox = make_proof(pool.policy.tier if pool else "none", "off", {})
         self.reach = NetworkPolicy(self.sandbox["network"])
@@ -82,11 +79,15 @@ class ToolRunner:
         """
         home = self.workspaces.parent
         self.workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in (STATES, STORE):
+            (home / name).mkdir(exist_ok=True)
+            (home / name).chmod(self.workspaces.stat().st_mode & 0o711)  # below tier A users pass
         self._remove_stale()
+        staged = self.places.roots
         if proof is None:
-            self.pool, self.sandbox = await prove(home, options, most, self._attempt)
+            self.pool, self.sandbox = await prove(home, options, most, self._attempt, staged)
         else:
-            self.pool, self.sandbox = pool_for(home, options, proof), proof
+            self.pool, self.sandbox = pool_for(options, proof, staged), proof
         self.reach = NetworkPolicy(
             self.sandbox["network"],
             tuple(options.get("hosts", ())),
@@ -96,10 +97,12 @@ class ToolRunner:
         self._warm.open(options["idle_s"])
         if self.pool is not None and proof is None:
             self._warm.touch(self.pool)
+        self.places.folders.tier = self.tier
+        await trials.try_folders(self._run, self.places, self.run_as)
 
     def _remove_stale(self) -> None:
         """Remove folders of the server's own calls that a killed server left behind."""
-        for folder in self.workspaces.glob(f"{OWN}*"):
+        for folder in self.workspaces.glob(f"{trials.OWN}*"):
             with suppress(OSError):
                 if time.time() - folder.stat().st_mtime > STALE_S:
                     shutil.rmtree(folder, ignore_errors=True)
@@ -160,59 +163,71 @@ class ToolRunner:
     async def _attempt(
         self, pool: WorkerPool, network: str, facts: dict[str, Any]
     ) -> dict[str, dict[str, str]]:
-        where = ("module", selftest.__name__, selftest.attempts.__name__)
-        reach = NetworkPolicy(network)
-        job = Job(where, {"facts": facts}, None, CANARY_LIMITS, reach=reach)
-        async with aclosing(ToolRunner(self.workspaces.parent, pool).run(job)) as items:
-            async for item in items:
-                if isinstance(item, Outcome):
-                    if item.status == "ok":
-                        return dict(item.result)
-                    raise OSError(0, str(item.error.get("message")))
-        raise OSError(0, "the canary did not come back")
+        other = ToolRunner(self.workspaces.parent, pool)
+        return await trials.try_escapes(other._run, other.workspaces, pool.policy, network, facts)
 
     def folder(self, session_id: str, owner: str = "") -> Path:
-        """Return the workspace of a session of `owner` (`owner` of api/auth.py Key).
-
-        Its name is a hash, since both are arbitrary strings. The separating byte occurs in no UTF-8
-        text.
-        """
-        told = session_id.encode("utf-8", "surrogatepass")
-        if owner:
-            told = owner.encode("utf-8", "surrogatepass") + b"\xff" + told
-        return self.workspaces / hashlib.sha256(told).hexdigest()[:32]
+        """Return the own folder of a session of `owner` (`owner` of api/auth.py Key)."""
+        return self.places.own(owner, session_id)
 
     async def run(self, job: Job) -> AsyncGenerator[str | Outcome, None]:
         """Yield live output as it comes, then one Outcome. Errors of the tool raise nothing."""
-        if job.session_id is None:
-            folder = self.workspaces / f"{OWN}{secrets.token_hex(16)}"
-        else:
-            folder = self.folder(job.session_id, job.owner)
-        try:
-            async with aclosing(self._run(job, folder)) as items:
+        if job.session_id is not None:
+            async with aclosing(self._run_in_workspace(job, job.session_id)) as items:
                 async for item in items:
                     yield item
-        finally:
-            if job.session_id is None:
-                shutil.rmtree(folder, ignore_errors=True)
+            return
+        with trials.own_folder(self.workspaces) as folder:
+            mounts = (Mount(WORKSPACE, folder, own=True),)
+            async with aclosing(self._run(job, mounts)) as items:
+                async for item in items:
+                    yield item
 
-    async def _run(self, job: Job, folder: Path) -> AsyncGenerator[str | Outcome, None]:
+    async def _run_in_workspace(
+        self, job: Job, session_id: str
+    ) -> AsyncGenerator[str | Outcome, None]:
+        """Run a call in the workspace of its session, which nobody restores meanwhile."""
+        try:
+            place = self.places.find(job.owner, session_id, job.folder)
+            make_folders(place.for_operations(), self.run_as)
+            async with (
+                share_lock(place, self.run_as),
+                aclosing(self._run(job, place.for_tools())) as items,
+            ):
+                async for item in items:
+                    yield item
+        except Problem as problem:
+            yield self._failure(problem.code, problem.detail)
+        except WorkspaceError as error:
+            yield self._failure(error.code, error.detail)
+        except OSError as error:
+            yield self._failure("error", f"the tool could not be started: {error.strerror}")
+
+    def _failure(self, kind: str, message: str) -> Outcome:
+        """Return the outcome of a call that was not begun."""
+        error = {"type": kind, "message": message}
+        return Outcome("error", error=error, tier=self.sandbox["tier"])
+
+    async def _run(
+        self, job: Job, mounts: tuple[Mount, ...]
+    ) -> AsyncGenerator[str | Outcome, None]:
         pool = job.package.pool if job.package else self.pool
         for once_more in (True, False):
             try:
                 source = await self._source(job)
                 if job.stateful:
+                    make_folders(mounts, self.run_as)
                     code = source or str(job.package.version if job.package else 0)
-                    start = functools.partial(self._start, folder=folder, source=source)
+                    code += identities(mounts)
+                    start = functools.partial(self.start, mounts=mounts, source=source)
                     async with aclosing(self._processes.run(job, code, start)) as items:
                         async for item in items:
                             yield item
                     return
-                process = await self._start(job, folder, source)
+                process = await self.start(job, mounts, source)
             except (OSError, SyntaxError, UnicodeDecodeError) as error:
                 why = error.strerror if isinstance(error, OSError) else error
-                said = {"type": "error", "message": f"the tool could not be started: {why}"}
-                yield Outcome("error", error=said, tier=self.sandbox["tier"])
+                yield self._failure("error", f"the tool could not be started: {why}")
                 return
             call = ProcessCall(job, process)
             try:
@@ -238,29 +253,39 @@ class ToolRunner:
             return None
         return decode_source(await asyncio.to_thread(Path(job.where[1]).read_bytes))
 
-    async def _start(self, job: Job, folder: Path, source: str | None) -> Process:
-        """Start a process for one call, or for all calls of a stateful toolkit. Raises OSError."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if folder.stat().st_mode & 0o700 != 0o700:  # changed by a tool
-            folder.chmod(0o700)
-        with suppress(OSError):  # result.py removes unused workspaces by this time
-            os.utime(folder)
-        process = self._process(job, folder, source)
+    @property
+    def tier(self) -> str:
+        """Return the tier of the sandbox."""
+        return self.pool.policy.tier if self.pool else "none"
+
+    @property
+    def run_as(self) -> int:
+        """Return the user of tools if the server is root, else 0."""
+        return self.pool.policy.run_as if self.pool else 0
+
+    def renew(self) -> None:
+        """Discard the workers that wait."""
+        if self.pool is not None:
+            self.pool.renew()
+
+    async def start(
+        self, job: Job, mounts: tuple[Mount, ...], source: str | None = None
+    ) -> Process:
+        """Start a process for one call, or for all calls of a kept process. Raises OSError."""
+        make_folders(mounts, self.run_as)
+        process = self._process(job, mounts, source)
         await process.start()
         return process
 
-    def _process(self, job: Job, folder: Path, source: str | None) -> Process:
+    def _process(self, job: Job, mounts: tuple[Mount, ...], source: str | None) -> Process:
         if self.pool is None:
-            return PlainProcess(job, folder)
+            return PlainProcess(job, mounts)
         pool = self.pool
         if job.package is not None:
             if job.package.pool is None:
                 raise OSError(0, "its package has no sandbox")
             pool = job.package.pool
-        if pool.policy.run_as:
-            # Safe by path: nobody else may write in the parent folder.
-            os.chown(folder, pool.policy.run_as, pool.policy.run_as, follow_symlinks=False)
         reach = job.reach or self.reach
-        process = SandboxedProcess(job, folder, source, pool, reach)
+        process = SandboxedProcess(job, mounts, source, pool, reach)
         self._warm.touch(pool)
         return process

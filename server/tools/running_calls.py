@@ -19,6 +19,7 @@ from ..json_types import Event
 from ..session import events
 from ..session.limits import LimitCeilings
 from ..strict_json import dumps
+from .aftermath import Aftermath, complete
 from .execution_claims import Claims, Locks
 
 SessionKey = tuple[str, str]  # owner, session id
@@ -47,6 +48,7 @@ class Execution:
     fingerprint: str
     lasting: bool
     listener: Listener | None
+    aftermath: Aftermath | None = None
     task: asyncio.Task[None] = field(init=False)
     grace: asyncio.TimerHandle | None = None
     stopped: str = ""
@@ -146,9 +148,10 @@ class Executions:
         listener: Listener,
         *,
         lasting: bool,
+        aftermath: Aftermath | None = None,
     ) -> Execution:
         """Start a call as a task; `listener` is called with its events, then with None."""
-        execution = Execution(key, name, fingerprint, lasting, listener)
+        execution = Execution(key, name, fingerprint, lasting, listener, aftermath)
         execution.task = asyncio.create_task(self._run(execution, work))
         self._running[key] = execution
         if lasting:
@@ -199,15 +202,28 @@ class Executions:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self, execution: Execution, work: Work) -> None:
+        results: list[Event] = []
+
         def emit(event: Event) -> None:
-            """Keep an event, and tell the listener."""
+            """Tell the listener, but of a result only once it is complete."""
+            if event["type"] == "TOOL_CALL_RESULT":
+                results.append(event)
+                return
             if event["type"] in LIVE:
                 execution.keep_output(_output_of(event))
-            elif event["type"] == "TOOL_CALL_RESULT":
-                self._keep(execution, event)
             execution.tell(event)
 
-        await work(emit)
+        try:
+            await work(emit)
+        except asyncio.CancelledError:
+            if not execution.stopped:
+                raise
+            results = results or [_stop_result(execution)]
+        for result in results:
+            if execution.aftermath is not None:
+                result = await complete(execution.aftermath, result, lambda: self.stopping)
+            self._keep(execution, result)
+            execution.tell(result)
         execution.tell(None)  # not in `_end`, which is one turn of the loop later
 
     def _keep(self, execution: Execution, result: Event) -> None:
@@ -230,6 +246,8 @@ class Executions:
         """Clean up after the task of a call, however it ended."""
         if execution.grace is not None:
             execution.grace.cancel()
+        if execution.aftermath is not None:
+            execution.aftermath.abandon()
         if execution.stopped and execution.task.cancelled() and execution.result is None:
             result = _stop_result(execution)
             self._keep(execution, result)
@@ -287,6 +305,7 @@ class Batch:
         work: Work,
         *,
         lasting: bool,
+        aftermath: Aftermath | None = None,
     ) -> None:
         """Start a call; see `Executions.begin`."""
         number = len(self._members)
@@ -294,6 +313,7 @@ class Batch:
             *(key, name, fingerprint, work),
             lambda event: self._said.put_nowait((number, event)),
             lasting=lasting,
+            aftermath=aftermath,
         )
         self._members.append(_Member(execution))
         self.running_count += 1

@@ -27,11 +27,13 @@ from ..schema.compile import inline
 from ..schema.validate import Validator, cached_validator
 from ..session import agent_definition, events
 from ..session.call_actions import Verdict
-from ..session.fold import copy_json
+from ..session.json_patch import copy_json
 from ..session.limits import NETWORKS, LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
 from ..strict_json import Constant, ConstantList, browser_safe, pointer
+from ..workspace.folders import Folders
+from ..workspace.host import Workspaces
 from . import client_tools, policy
 from .arguments import Pending, ToolResults, fill_templates, fit_arguments, misfits
 from .base import (
@@ -132,8 +134,13 @@ class Toolbox:
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven the tier
         stays = server["limits"]
         self._runner = ToolRunner(
-            config.home, most=stays["stateful_processes"], idle_s=stays["stateful_idle_s"]
+            config.home,
+            most=stays["stateful_processes"],
+            idle_s=stays["stateful_idle_s"],
+            folders=Folders(server["folders"]),
         )
+        self.workspaces = Workspaces(self._runner.places, server["workspace"], self._runner)
+        self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
         self._mcp = McpServers(server["mcpServers"], client or Client(), self._most["wall_s"])
@@ -156,6 +163,7 @@ class Toolbox:
         tier = self._runner.sandbox["tier"]
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
         self.host = "" if self._withheld else self._runner.host
+        self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._offers = []
 
     def release_workers(self) -> None:
@@ -165,6 +173,7 @@ class Toolbox:
     async def close(self) -> None:
         """End every process that waits for a call."""
         await self._catalog.close()
+        self.workspaces.close()
         self._runner.close()
         await self._mcp.close()
 
@@ -399,15 +408,18 @@ class Toolbox:
         The reason begins with `sandbox_unavailable` or `policy_exceeded`.
         """
         if self._lacks_proof(tool):
-            return (
-                f"sandbox_unavailable: this server requires tier {self._sandbox['require']} for"
-                f" tools that run on it, and tier {self._runner.sandbox['tier']} was proven"
-            )
+            return f"sandbox_unavailable: {self._tier_problem()}"
         network = "proxy" if self._runner.addable else "off"
         network = max(network, self._runner.reach.network, key=NETWORKS.index)
         if excess := unmet_requirements(tool.required_resources, self._most, network):
             return f"policy_exceeded: {tool.name} needs {excess}"
         return ""
+
+    def _tier_problem(self) -> str:
+        return (
+            f"this server requires tier {self._sandbox['require']} for tools that run on it, and"
+            f" tier {self._runner.sandbox['tier']} was proven"
+        )
 
     def _lacks_proof(self, tool: Tool) -> bool:
         """Return whether this tool needs a sandbox tier that was not proven."""
@@ -449,6 +461,7 @@ class Toolbox:
             offer=tool.offer(session) if action == "ask" else {},
             may_ask=tool.may_ask,
             like=tool.like,
+            file_access=tool.file_access,
         )
 
     def _find_tool(self, name: str, reading: SessionReading) -> tuple[Tool, Validator] | None:

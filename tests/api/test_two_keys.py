@@ -92,6 +92,31 @@ class TwoKeys(unittest.TestCase):
                     said = [word for word in ("canary", "none") if f"{word}\\n" in told]
                     self.assertEqual(said, [wanted])
 
+    def test_one_call_of_one_session(self) -> None:
+        """A call that a key's session has begun is that key's: neither it nor its result is told
+        to another that POSTs the same document."""
+        order = {"command": "echo ran >> runs; cat secret || echo none; wc -l < runs"}
+        call = {
+            "id": "call-1",
+            "type": "function",
+            "function": {"name": "shell", "arguments": json.dumps(order)},
+        }
+        session = {
+            "id": "one call",
+            "messages": [
+                {"role": "user", "content": SHORT},
+                {"role": "assistant", "content": "", "tool_calls": [call]},
+            ],
+        }
+        self.shell("ann", "one call", "echo canary > secret")
+        for who, wanted in (
+            *(("ann", "canary\n1\n"), ("bob", "none\n1\n"), ("nobody", "none\n1\n")),
+            *(("ann again", "canary\n1\n"), ("bob", "none\n1\n")),
+        ):
+            with self.subTest(who):
+                said = result(self.apis[who].run(session))
+                self.assertIn(wanted, str(said["result"]["output"]))
+
     # -- agents -----------------------------------------------------------------------------------
 
     def agents(self, who: str) -> dict[str, Json]:

@@ -158,6 +158,8 @@ class Answering(unittest.TestCase):
                 self.assertEqual(found, {"status": "resolved", "payload": payload})
 
     def test_other_reasons(self) -> None:
+        files = [{"path": f"file{n}", "change": "added"} for n in range(100)]
+        changed = {"reason": "workspace_restore", "differences": files, "count": 300}
         for interrupt, lines, payload in (
             ({"reason": "input_required", "response_schema": {"type": "string"}}, ["Bob"], "Bob"),
             ({"reason": "input_required"}, [""], ""),
@@ -165,6 +167,11 @@ class Answering(unittest.TestCase):
             ({"reason": "limit"}, ["?", "n"], None),
             ({"reason": "model_error"}, ["y"], {"retry": True}),
             ({"reason": "model_error"}, ["n"], None),
+            (changed, ["r"], {"action": "restore"}),
+            (changed, ["Keep"], {"action": "keep"}),
+            (changed, [""], None),
+            ({"reason": "workspace_missing"}, ["y"], {"action": "go_on"}),
+            ({"reason": "workspace_missing"}, ["n"], None),
             ({"reason": "indeterminate"}, ["x", "r"], {"action": "retry"}),
             ({"reason": "indeterminate"}, ["s"], {"action": "skip"}),
             ({"reason": "indeterminate"}, ["t", "42"], {"action": "result", "content": "42"}),

@@ -16,6 +16,7 @@ from typing import Any
 from server.cli.serve import _Place
 from server.session.fold import Folder
 
+from ..api.test_bases import with_base
 from ..test_main import Case
 from ..tooling.api import Api
 from ..tooling.child import Child, Yaa
@@ -106,6 +107,33 @@ class Together(unittest.TestCase):
             next(stream.events())
             found = [self.api.request("POST", "/session", asked) for _ in range(12)]
         self.assertEqual({body["code"] for _, body in found}, {"run_active"})
+
+    def test_a_base_is_taken_by_the_one_that_keeps_it(self) -> None:
+        """Any other says so, and takes the whole session."""
+        self.start()
+        session: Any = {
+            "id": "s",
+            "messages": [{"id": "u0", "role": "user", "content": "stream 3"}],
+        }
+        taken = 0
+
+        def turn() -> bool:
+            nonlocal session, taken
+            count = len(session["messages"]) - 1
+            if count:
+                status, found = self.api.request("POST", "/session", with_base(session, count))
+                taken += status == 200
+            if not count or status == 409:
+                self.assertIn(found["code"] if count else "", ("", "base_unknown"))
+                status, found = self.api.request("POST", "/session", session)
+            self.assertEqual((status, found["status"]), (200, "completed"))
+            self.assertEqual(found["messages"][: count + 1], session["messages"])
+            session = found
+            message_id = f"u{len(session['messages'])}"
+            session["messages"].append({"id": message_id, "role": "user", "content": "stream 3"})
+            return taken > 2
+
+        until(turn)
 
     def test_a_call_that_another_one_finishes_is_waited_for(self) -> None:
         """The listener leaves while a command runs that may not run twice: whichever worker gets

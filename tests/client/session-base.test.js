@@ -78,7 +78,7 @@ function setting(changes = {}) {
 const approve = (session) => sessions.answer(session, sessions.openInterrupts(session)[0].id, { status: 'resolved', payload: { approved: true } })
 
 test('the digests are the shared ones', async () => {
-  const held = bases.create()
+  const held = bases.create(null)
   const session = { id: 's', ...structuredClone(LONG) }
   await held.hold(session)
   for (let count = 20; count <= LONG.messages.length; count++) {
@@ -104,7 +104,7 @@ test('what was changed, wherever, is sent again', async () => {
     ['another session', (s) => { s.id = 't' }, null],
   ]
   for (const [name, change, count] of cases) {
-    const held = bases.create()
+    const held = bases.create(null)
     const session = { id: 's', ...structuredClone(LONG) }
     await held.hold(session)
     change(session)
@@ -121,7 +121,7 @@ test('what was changed, wherever, is sent again', async () => {
 })
 
 test('sessions that were not used for longest are forgotten', async () => {
-  const held = bases.create()
+  const held = bases.create(null)
   const all = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, ...structuredClone(LONG) }))
   for (const session of all) await held.hold(session)
   assert.deepStrictEqual(all.map((each) => Boolean(held.shortened(each))), [false, true, true, true, true])

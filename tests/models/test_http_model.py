@@ -7,6 +7,7 @@ import gc
 import gzip
 import json
 import sys
+import threading
 import unittest
 import weakref
 import zlib
@@ -136,6 +137,21 @@ class Sent(Case):
                         self.assertEqual(set(texts), {long, quotes, "short"})
                         once = once or json.loads(sent[0])["messages"]
                         self.assertEqual(json.loads(sent[0])["messages"], once * times)
+
+    async def test_a_large_request_is_written_beside_the_event_loop(self) -> None:
+        for size, beside in ((LARGE * FAST - 1, False), (LARGE * FAST, True)):
+            threads: list[threading.Thread] = []
+
+            class Watched(OpenAIAPI):
+                @staticmethod
+                def request(*about: Any, threads: Any = threads) -> dict[str, Any]:
+                    threads.append(threading.current_thread())
+                    return OpenAIAPI.request(*about)
+
+            async with serving(answer(SPEAKERS[0].stream(LAST))) as server:
+                api = Watched(speaking(SPEAKERS[0], server), self.client, EndpointState(self.time))
+                await self.collect(api, size=size)
+            self.assertEqual([each is not threading.main_thread() for each in threads], [beside])
 
     async def test_no_generator_is_left_to_the_collector(self) -> None:
         """Which would close it in a task of its own, and wake the loop for that."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from server.agent.call_decisions import plan_call
 from server.config import Config
-from server.session.accept import ANSWERS
+from server.session.answers import ANSWERS
 from server.session.call_actions import Ask, Execute
 from server.session.schema import check
 from server.tools.toolbox import Toolbox

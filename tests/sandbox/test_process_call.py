@@ -8,10 +8,9 @@ import select
 import socket
 import tempfile
 import unittest
-from pathlib import Path
 
 from server.sandbox.network_policy import NetworkPolicy
-from server.sandbox.policy import SandboxPolicy
+from server.sandbox.policy import WORKSPACE, Mount, SandboxPolicy
 from server.sandbox.process import Job, Outcome, SandboxedProcess
 from server.sandbox.process_call import ProcessCall
 from server.sandbox.worker_pool import WorkerPool
@@ -52,7 +51,9 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             leaving = asyncio.ensure_future(asyncio.to_thread(supervise))
             job = Job(SHELL, {"command": "true"}, "s", LIMITS)
-            process = SandboxedProcess(job, Path(folder), None, OnePool(ours), NetworkPolicy())
+            process = SandboxedProcess(
+                job, (Mount(WORKSPACE, folder),), None, OnePool(ours), NetworkPolicy()
+            )
             await process.start()
             await leaving  # whatever comes first on the way here, nothing of it is lost
             for _ in range(5):
@@ -89,7 +90,9 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             for turns in range(1, 9):  # what is awaited has begun
                 ours, theirs = socket.socketpair()
-                process = SandboxedProcess(job, Path(folder), None, OnePool(ours), NetworkPolicy())
+                process = SandboxedProcess(
+                    job, (Mount(WORKSPACE, folder),), None, OnePool(ours), NetworkPolicy()
+                )
                 task = asyncio.create_task(process.start())
                 for _ in range(turns):
                     await asyncio.sleep(0)

@@ -81,6 +81,21 @@ class Filter(unittest.TestCase):
                 with self.subTest(arch=arch, name=name, args=args):
                     self.assertEqual(simulate(program, arch, known[name], *args), verdict)
 
+    def test_with_watches(self) -> None:
+        """Those of inotify alone, and with them no more of anything else."""
+        for arch, known in NUMBERS.items():
+            program = compile_filter(arch, watches=True)
+            for name, verdict in (
+                ("inotify_init1", ALLOW),
+                ("inotify_add_watch", ALLOW),
+                ("fanotify_init", ENOSYS),
+                ("fanotify_mark", ENOSYS),
+                ("ptrace", EPERM),
+                ("socket", EACCES),
+            ):
+                with self.subTest(arch=arch, name=name):
+                    self.assertEqual(simulate(program, arch, known[name]), verdict)
+
     def test_with_a_network(self) -> None:
         for arch, known in NUMBERS.items():
             for args, full, proxy in (

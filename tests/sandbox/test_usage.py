@@ -58,7 +58,7 @@ class Folder(unittest.TestCase):
     def test_what_is_soon_judged_comes_first(self) -> None:
         """Of many that fork, the memory that each has by itself takes long to tell."""
         disk = Weighed(3 << 20).grown(1 << 20)
-        found = Supervisor(0, -1, LIMITS, disk).breach_of(supervisor.Use(25, 0, 1 << 30))
+        found = Supervisor(0, -1, LIMITS, [disk]).breach_of(supervisor.Use(25, 0, 1 << 30))
         self.assertEqual(found, {"limit": "processes", "allowed": 24, "observed": 25})
 
     def test_what_is_told_of_too_much(self) -> None:
@@ -69,8 +69,34 @@ class Folder(unittest.TestCase):
         ):
             with self.subTest(size=size):
                 disk = Weighed(size - MB).grown(MB)
-                found = Supervisor(0, -1, LIMITS, disk).breach_of(supervisor.Use(1, 0, 0))
+                found = Supervisor(0, -1, LIMITS, [disk]).breach_of(supervisor.Use(1, 0, 0))
                 self.assertEqual(found, {"limit": "disk_mb", "allowed": 1, "observed": observed})
+
+    def test_a_real_folder_is_judged_by_what_was_added(self) -> None:
+        """It may be larger than the limit; that it grew is learned when its file system shrinks."""
+
+        class Real(Weighed):
+            """A folder that the call did not fill."""
+
+            def __init__(self, weight: int) -> None:
+                self.weight, self.free = weight, 1 << 40
+                supervisor.Disk.__init__(self, "/", LIMITS["disk_mb"], adds=True)
+
+        size = 5000 * MB
+        for steps, found in (
+            ((0, 0, 0), None),
+            ((1000, 1000), None),
+            ((MB // 2, MB // 4), None),
+            ((MB // 2, MB), size + MB // 2 + MB),
+            ((MB // 4,) * 6, size + MB // 4 * 5),
+            ((-MB, -MB), None),
+        ):
+            with self.subTest(steps):
+                disk = Real(size)
+                over = [disk.grown(step).over() for step in steps]
+                self.assertEqual(next(filter(None, over), None), found)
+        disk = Real(size)
+        self.assertIsNone(disk.grown(2 * MB).over(ended=True), "it ended by itself")
 
     def test_what_was_too_much_before_ends_no_call_that_adds_nothing(self) -> None:
         """Else nothing could be deleted that takes longer than a moment."""

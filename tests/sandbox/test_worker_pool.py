@@ -241,7 +241,8 @@ class Killed(Sandboxed):
             while zygote in with_words("server.sandbox") and time.monotonic() < deadline:
                 os.sched_yield()
             self.assertNotIn(zygote, with_words("server.sandbox"))
-            self.assertEqual([path.name for path in self.home.iterdir()], ["workspaces"])
+            names = sorted(path.name for path in self.home.iterdir())
+            self.assertEqual(names, ["objects", "workspace_state", "workspaces"])
             left = [path.name for path in self.home.glob("workspaces/*/*")]
             self.assertEqual(left, ["file"] * CALLS)
         finally:

@@ -72,7 +72,9 @@ def _id(kind: str, random_: random.Random) -> str:
 
 
 def _path(random_: random.Random) -> str:
-    first = random_.choice(["calls", "interrupts", "usage", "grants", "title", "messages", "run"])
+    first = random_.choice(
+        ["calls", "interrupts", "usage", "grants", "title", "messages", "run", "workspace"]
+    )
     rest = [
         random_.choice([*NAMES, "0", "1", "-", "01", "c0"]) for _ in range(random_.randrange(3))
     ]
@@ -96,7 +98,9 @@ def _filled(random_: random.Random) -> Any:
 
 def _result(random_: random.Random) -> Any:
     state = random_.choice(["done", "failed", "denied"])
-    envelope: Any = random_.choice([None, {"status": "ok", "result": 1.0}])
+    tree = {"before": "a" * 64, "after": random_.choice(["b" * 64, "c" * 64, "x", 5])}
+    recorded: Any = {"status": "ok", "tree": random_.choice([tree, tree, [], None])}
+    envelope: Any = random_.choice([None, {"status": "ok", "result": 1.0}, recorded])
     return e.tool_result(
         _id("c", random_), "shell", random_.choice(TEXTS), 7, state=state, result=envelope
     )

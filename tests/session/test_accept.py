@@ -184,7 +184,7 @@ class Opened(unittest.TestCase):
         bare = [{"role": "user", "content": "x"}, {"role": "human", "content": "y"}]
         for few, known in ((bare, 0), (bare * 500, 0), ([user("z"), *bare], 1)):
             with self.subTest(messages=len(few), known=known):
-                session: Any = {"id": "s", "messages": copy.deepcopy(few)}
+                session: Any = {"id": "s", "messages": [each.copy() for each in few]}
                 agent: Any = {}
                 made = opening_events(
                     session, DEFAULTS["session"], agent, "r1", NOW, Ids(), known=known

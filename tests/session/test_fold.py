@@ -197,6 +197,18 @@ class Touched(unittest.TestCase):
                 if since < len(EARLIER["messages"]):
                     self.assertNotEqual(self.first(folder.session, 6), self.first(before, 6))
 
+    def test_a_message_gets_its_id_and_stays_the_same_object(self) -> None:
+        """An answer with new messages only knows them by that; what others hold is copied."""
+        bare: Any = [{"role": "user", "content": "x"} for _ in range(2)]
+        session: Any = {"messages": bare[:]}
+        folder = Folder(session, shared=1)
+        folder.apply(events.ids_filled("z"))
+        self.assertEqual([each["id"] for each in session["messages"]], ["z_0", "z_1"])
+        self.assertEqual(
+            [a is b for a, b in zip(session["messages"], bare, strict=True)], [False, True]
+        )
+        self.assertNotIn("id", bare[0])
+
     def test_an_empty_call_log_touches_nothing(self) -> None:
         """Where there was none: every message of a bare document would be digested for it."""
         for value, since in (({}, 6), ({"c1": {"state": "done"}}, 1)):

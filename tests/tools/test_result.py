@@ -6,6 +6,7 @@ import unittest
 from typing import Any
 
 from server.sandbox.process import Outcome, limit_error
+from server.session import events
 from server.strict_json import dumps, loads
 from server.tools.result import (
     MAX_NESTED,
@@ -14,6 +15,7 @@ from server.tools.result import (
     envelope,
     shorten_text,
     text_for_model,
+    with_files,
 )
 
 
@@ -115,6 +117,39 @@ class Envelopes(unittest.TestCase):
     def test_shortened_keeps_both_ends(self) -> None:
         self.assertEqual(shorten_text("abc", 3), "abc")
         self.assertEqual(shorten_text("abcdefgh", 4), "ab\n… 4 characters left out …\ngh")
+
+
+class Files(unittest.TestCase):
+    """What the model is told of files that a call changed."""
+
+    def test_those_that_the_result_does_not_name(self) -> None:
+        def file(path: str, change: str = "modified") -> dict[str, str]:
+            return {"path": path, "change": change}
+
+        many = [file(f"f{number}") for number in range(100)]
+        for text, files, count, expected in (
+            ("ok", [], 0, "ok"),
+            ("ok", [file("a.py")], 1, "ok\n[changed: a.py]"),
+            ("wrote a.py", [file("a.py")], 1, "wrote a.py"),
+            ("wrote a.py", [file("a.py"), file("b")], 2, "wrote a.py\n[changed: b]"),
+            ("ok", [file("a", "deleted"), file("b")], 2, "ok\n[changed: a (deleted), b]"),
+            ("ok", [file("a\nb")], 1, 'ok\n[changed: "a\\nb"]'),
+            ("ok", many, 4_000, "ok\n[changed: f0, f1, f2, f3, f4 and 3995 more]"),
+            ("see f0", many[:7], 7, "see f0\n[changed: f1, f2, f3, f4, f5 and 1 more]"),
+        ):
+            with self.subTest(expected):
+                event = events.tool_result("c", "shell", text, 1, result={"status": "ok"})
+                found = with_files(event, {"changed": files, "changed_count": count})
+                self.assertEqual(found["content"], expected)
+                result = found["metadata"]["yaa"]["result"]
+                self.assertEqual((result["status"], result["changed_count"]), ("ok", count))
+                self.assertNotIn("changed", event["metadata"]["yaa"]["result"], "the first stays")
+
+    def test_those_of_others(self) -> None:
+        event = events.tool_result("c", "shell", "ok", 1, result={"status": "ok"})
+        theirs = [{"path": "x", "change": "added"}]
+        found = with_files(event, {"changed_outside": theirs, "changed_outside_count": 1})
+        self.assertEqual(found["content"], "ok\n[changed by others meanwhile: x]")
 
 
 if __name__ == "__main__":

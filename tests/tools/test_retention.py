@@ -46,6 +46,15 @@ class Swept(unittest.TestCase):
         self.assertFalse(gone.exists())
         self.assertEqual(len(list(self.folder.iterdir())), 6)
 
+    def test_the_state_of_a_workspace_goes_with_it(self) -> None:
+        home = self.folder / "home"
+        for name, then in (("0" * 32, 0.0), ("1" * 32, NOW)):
+            for kind in ("workspaces", "workspace_state"):
+                (home / kind / name).mkdir(parents=True)
+                os.utime(home / kind / name, (then, then))
+        self.assertEqual(Workspaces(home / "workspaces", 1, 0, clock=lambda: NOW).sweep(), 1)
+        self.assertEqual([path.name for path in (home / "workspace_state").iterdir()], ["1" * 32])
+
     def test_what_a_workspace_links_to_stays(self) -> None:
         outside = self.made("notes", 0)
         (self.made("0" * 32, 0) / "link").symlink_to(outside)

@@ -43,6 +43,7 @@ declare global {
   interface Modules {
     'core/timeline': { timeline(session: Session, options?: { live?: boolean }): Timeline; axis(bars: Bar[], most: number): { place(at: number): number; length: number } }
     'core/run-diff': { steps(session: Session): RunStep[]; compare(before: Session, after: Session): RunDiff; isWords(one: RunStep): boolean }
+    'core/workspace-stand': { standOf(session: Session): string | null }
     'core/session-checks': { checkSession(session: Session, options?: { live?: boolean }): Finding[] }
     'core/context': {
       estimate(value: any): number

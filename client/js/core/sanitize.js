@@ -5,7 +5,7 @@
 yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }) => {
   /** Top-level keys that stay as they are, and those that are kept in part, or go. */
   const TOP = ['id', 'title', 'start_time', 'startTime', 'version', 'rev', 'messages', 'plan', 'output', 'usage']
-  const IN_PART = ['agent', 'calls', 'character', 'config', 'context', 'environment', 'ext', 'finish_reason', 'grants', 'interrupts', 'run', 'status', 'tools']
+  const IN_PART = ['agent', 'calls', 'character', 'config', 'context', 'environment', 'ext', 'finish_reason', 'grants', 'interrupts', 'run', 'status', 'tools', 'workspace']
   /** In `config`, keys that stay as they are, and numbers that stay up to the default. @type {Record<string, string[]>} */
   const FREE = {
     yaa: ['stream', 'reply', 'auto_title', 'max_context', 'mode', 'require_finish_tool', 'output_schema', 'tool_mode', 'tool_detail', 'result_schema', 'progress_hint'],
@@ -28,6 +28,8 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
   const MAX_LANGUAGE = 40
   const RUN = ['id', 'message', 'started_at', 'step', 'tokens', 'cost_micro', 'wall_ms']
   const CONTEXT = ['ops', 'events']
+  /** A folder of the owner is a permission. */
+  const WORKSPACE = ['tree', 'message', 'start']
   /** Of a branch; the rest as of the session. */
   const STATE = ['plan', 'output']
   const EXT = ['forked_from', 'pinned', 'tags']
@@ -75,6 +77,10 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
     Object.assign(found, path(document, [], waits(document.messages), removed))
     const ext = extras(document, removed)
     if (size(ext)) found.ext = ext
+    const workspace = object(document.workspace)
+    const stand = only(workspace, WORKSPACE)
+    if (size(stand)) found.workspace = stand
+    if ('folder' in workspace) removed.push(item('unknown', ['workspace', 'folder']))
     for (const key of Object.keys(document)) if (!TOP.includes(key) && !IN_PART.includes(key)) removed.push(item('unknown', [key]))
     return { session: found, removed }
   }

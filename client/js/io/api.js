@@ -3,7 +3,7 @@
 
 yaa.define('io/api', [], () => {
   const PROBE_MS = 10_000
-  /** Messages from which on only what is new is sent. */
+  /** Messages. */
   const LONG = 20
   const JSON_BODY = { 'Content-Type': 'application/json' }
   /** Larger bodies are packed on their way to another machine; on this one packing only costs time. */
@@ -69,18 +69,15 @@ yaa.define('io/api', [], () => {
     async function hold(session) {
       if (session.messages.length < LONG) return
       await yaa.load('session-base')
-      bases ??= yaa.use('io/session-base').create()
+      bases ??= yaa.use('io/session-base').create(post)
       await bases.hold(session)
     }
 
-    /** @param {Session} session @param {{signal?: AbortSignal}} [options] */
-    async function run(session, { signal } = {}) {
-      const send = (/** @type {Session} */ body) => post(body, signal)
-      return bases ? bases.run(session, send) : send(session)
-    }
+    /** @type {Api['run']} */
+    const run = (session, options) => (bases?.run ?? post)(session, options)
 
-    /** @param {Session} session @param {AbortSignal} [signal] */
-    async function post(session, signal) {
+    /** @param {Session} session @param {{signal?: AbortSignal}} [options] */
+    async function post(session, { signal } = {}) {
       const text = JSON.stringify(session)
       const packs = text.length > PACK_BYTES && 'CompressionStream' in globalThis && !LOOPBACK.test(new URL(root).hostname)
       return request('/session', {

@@ -10,7 +10,8 @@ yaa.define('io/session-base', ['core/fold', 'core/canonical-json', 'core/sha256'
   const SLICE = 5
   const DIGITS = 32
 
-  function create() {
+  /** @param {Api['run']} post sends a session @returns {Bases} */
+  function create(post) {
     /** @type {Map<string, {texts: string[], digests: string[]}>} JSON of the messages that the server has, and the digest up to each */
     const held = new Map()
 
@@ -51,17 +52,14 @@ yaa.define('io/session-base', ['core/fold', 'core/canonical-json', 'core/sha256'
       return { ...session, calls, messages: messages.slice(count), base: { messages: count, digest: digests[count - 1] } }
     }
 
-    /**
-     * Send a session, as short as the server lets it be.
-     * @param {Session} session @param {(body: Session) => Promise<Response>} send
-     */
-    async function run(session, send) {
+    /** Send a session, as short as the server lets it be. @type {Api['run']} */
+    async function run(session, options) {
       const body = shortened(session)
-      if (!body) return send(session)
-      return send(body).catch((error) => {
+      if (!body) return post(session, options)
+      return post(body, options).catch((error) => {
         if (error.code !== 'base_unknown') throw error
         held.delete(session.id)
-        return send(session)
+        return post(session, options)
       })
     }
 

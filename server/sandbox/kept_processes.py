@@ -1,9 +1,9 @@
-"""Processes of stateful toolkits: one for each session and toolkit, kept between calls.
+"""Processes that are kept between calls: of stateful toolkits, one for each session and toolkit.
 
-runner.py passes jobs with `stateful`, and a function that starts a process. A process is reused
-only if the session still stands where the process does: each result names the process and how many
-calls it has answered. If the session's last result differs (it was branched, rewound, or continued
-elsewhere), or the process is gone, a new process is started and the result says so.
+tools/runner.py passes jobs with `stateful`, and a function that starts a process. A process is
+reused only if the session still stands where the process does: each result names the process and
+how many calls it has answered. If the session's last result differs (it was branched, rewound, or
+continued elsewhere), or the process is gone, a new process is started and the result says so.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..json_types import Session
-from ..sandbox.process import Job, Outcome, Process, parse_message, write_all
-from ..sandbox.process_call import ProcessCall
+from .process import Job, Outcome, Process, parse_message, write_all
+from .process_call import ProcessCall
 
 LIFE_S = 24 * 3600.0  # wall-clock time limit of a process
 LIFE_CPU_S = 3600.0  # CPU time limit of a process
@@ -59,6 +59,12 @@ class Queue:
 class KeptProcesses:
     """The kept processes: at most `most`, each ended after `idle_s` seconds without a call."""
 
+    full = (
+        "all {most} processes for stateful toolkits are in use"
+        " (server.limits.stateful_processes); try again in a moment"
+    )
+    busy = "error"  # the type of that error
+
     def __init__(self, most: int, idle_s: float) -> None:
         self._most, self._idle_s = most, idle_s
         self._held: dict[Key, KeptProcess] = {}
@@ -88,7 +94,7 @@ class KeptProcesses:
     ) -> AsyncGenerator[str | Outcome, None]:
         held, restarted = await self._process_for(key, job, _identity(job, code), start)
         if held is None:
-            yield Outcome("error", error={"type": "error", "message": restarted})
+            yield Outcome("error", error={"type": self.busy, "message": restarted})
             return
         held.busy = True
         call = StatefulCall(job, held.process)
@@ -125,8 +131,7 @@ class KeptProcesses:
         if held is not None and held.idle is not None:
             held.idle.cancel()
         if held is not None:
-            here = {"id": held.id, "calls": held.calls}
-            if before is None or any(before.get(name) != here[name] for name in here):
+            if not self.is_at(held, job):
                 self._end(key, "the session went on from another place")
             elif held.stamp != stamp:
                 self._end(key, "its code, its limits or its network have changed")
@@ -140,15 +145,18 @@ class KeptProcesses:
         while len(self._held) >= self._most:
             waiting = [(h.used, k) for k, h in self._held.items() if not h.busy]
             if not waiting:
-                return None, (
-                    f"all {self._most} processes for stateful toolkits are in use"
-                    " (server.limits.stateful_processes); try again in a moment"
-                )
+                return None, self.full.format(most=self._most)
             self._end(min(waiting)[1], "others needed its place")
         limits = {**job.limits, "wall_s": LIFE_S, "cpu_s": LIFE_CPU_S}
         process = await start(replace(job, args={}, limits=limits))
         self._held[key] = held = KeptProcess(process, stamp)
         return held, why
+
+    def is_at(self, held: KeptProcess, job: Job) -> bool:
+        """Return whether the process stands where the session of the job does."""
+        here = {"id": held.id, "calls": held.calls}
+        before = job.before or {}
+        return all(before.get(name) == here[name] for name in here)
 
     def _end(self, key: Key, why: str) -> None:
         if held := self._held.pop(key, None):

@@ -9,12 +9,12 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
+from server.sandbox.kept_processes import CallOutput, last_process
 from server.sandbox.network_policy import NetworkPolicy
 from server.tools.runner import Job, Outcome
-from server.tools.stateful_tools import CallOutput, last_process
+from tests.tools import test_runner
 
 from ..fakes import DEFAULTS
-from . import test_runner
 
 SOURCE = """
     import os, subprocess, sys, time

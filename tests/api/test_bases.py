@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from server.api.auth import Keys
+from server.api.info import HealthHandler
 from server.api.router import Route, Router
 from server.api.sessions import TERMINAL, Runs, Sessions
+from server.http.listener import BaseServer, ServerLimits
 from server.http.sse import Decoder
 from server.session.fold import Folder
 from server.session.kept_sessions import KeptSession
@@ -22,6 +24,8 @@ from server.strict_json import canonical
 from server.telemetry import log
 
 from ..fakes import DEFAULTS, CountingToolbox, Ids, ManualClock, ScriptedModel, agent, answer, user
+from ..tooling import tools
+from ..tooling.tools import ROOT
 from . import fakes
 
 KEYS = [{"name": "ann", "key": "key-of-ann"}, {"name": "bob", "key": "key-of-bob"}]
@@ -103,6 +107,7 @@ class Host:
         self.runs = Runs(self.agent, limits)
         sessions = Sessions(self.runs, streams=True)
         routes = {
+            ("GET", "/health"): Route(HealthHandler("1", lambda: True).get, open=True),
             ("POST", "/session"): Route(sessions.post),
             ("POST", "/session/events"): Route(sessions.events),
         }
@@ -136,7 +141,7 @@ class Host:
         return call.status, [json.loads(frame.data) for frame in Decoder().feed(call.answer)]
 
     def kept(self, session_id: str, owner: str) -> KeptSession | None:
-        return self.runs.kept.find(owner, session_id)
+        return self.runs.bases.find(owner, session_id)
 
 
 def folded(session: Json, events: list[Json]) -> Json:
@@ -351,6 +356,41 @@ class Refused(unittest.IsolatedAsyncioTestCase):
         status, found = await self.host.post(with_base(session, 2), accept="application/json")
         self.assertEqual((status, len(found["messages"])), (200, 4))
         self.assertNotIn("base", found)
+
+
+@tools.needs(tools.program_node())
+class Page(unittest.IsolatedAsyncioTestCase):
+    """The client's own scripts, and the server behind a socket."""
+
+    async def talk(self, host: Host) -> Json:
+        server = BaseServer(host.router, ServerLimits.of(DEFAULTS["server"]["limits"]))
+        await server.listen("127.0.0.1", 0)
+        script = ROOT / "tests" / "client" / "talk-with-base.js"
+        command = ("node", str(script), f"http://127.0.0.1:{server.port}", "key-of-ann")
+        child = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+        said, _ = await child.communicate()
+        self.assertEqual(child.returncode, 0)
+        await server.close()
+        found: Json = json.loads(said)
+        return found
+
+    async def test_it_sends_what_is_new_and_the_digests_are_the_same(self) -> None:
+        log.setup("error", stream=io.StringIO())
+        ends = [["completed", None]] * 2 + [["awaiting", None]] + [["completed", None]] * 2
+        based, whole = await self.talk(Host("a", 1)), await self.talk(Host("a", 0))
+        self.assertEqual((based["ends"], whole["ends"]), (ends, ends))
+        self.assertEqual(
+            based["posts"],
+            [[200, 0, 25], [200, 26, 1], [200, 30, 1], [200, 33, 0], [200, 27, 9]],
+        )
+        refused = [code for code, *_ in whole["posts"]]
+        self.assertEqual(refused, [200, 409, 200, 409, 200, 409, 200, 409, 200])
+        for session in (based["session"], whole["session"]):
+            session["start_time"] = ""
+            for number, message in enumerate(session["messages"]):
+                message["id"], message["at"] = str(number), 0
+        for name in ("messages", "calls", "usage"):
+            self.assertEqual(based["session"][name], whole["session"][name])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,68 @@
+"""Tell which tree of files a session document stands at. Pure.
+
+A tree is the recorded state of the files of a workspace, named by a SHA-256. The result of a call
+that may have written says which tree it left, so the messages of a document say how its files are;
+client/js/core/workspace-stand.js is the same (tests/vectors/workspace_stand.json).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..json_types import Session
+
+TREE = re.compile(r"[0-9a-f]{64}")
+
+
+def is_tree(value: Any) -> bool:
+    """Return whether a value is the id of a tree: 64 lowercase hexadecimal digits."""
+    return isinstance(value, str) and TREE.fullmatch(value) is not None
+
+
+def stand_of(session: Session) -> str | None:
+    """Return the tree that the files have to be at, None if nothing was recorded.
+
+    It is `workspace.tree` if no message behind `workspace.message` has a tree; else the tree of the
+    last message that has one; else `workspace.start`. So a document without its last messages
+    stands where it stood before them.
+    """
+    found = session.get("workspace")
+    workspace: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    at, tree, start = (workspace.get(name) for name in ("message", "tree", "start"))
+    if not is_tree(tree) or not isinstance(at, str):
+        at = tree = None
+    for message in reversed(session.get("messages") or ()):
+        if at and isinstance(message, dict) and at == message.get("id"):
+            return str(tree)
+        if (left := tree_of(message)) is not None:
+            return left
+    if at == "":
+        return str(tree)
+    return str(start) if is_tree(start) else None
+
+
+def tree_of(message: Any, side: str = "after") -> str | None:
+    """Return the tree that a tool's result has, None without one.
+
+    `side`: `after` or `before` its call.
+    """
+    if not isinstance(message, dict) or message.get("role") != "tool":
+        return None
+    result = message.get("result")
+    trees = result.get("tree") if isinstance(result, dict) else None
+    tree = trees.get(side) if isinstance(trees, dict) else None
+    return str(tree) if is_tree(tree) else None
+
+
+def first_tree(session: Session, known: int = 0) -> str | None:
+    """Return the tree before the first call that was recorded, None if none was.
+
+    `known`: so many first messages are not looked at.
+    """
+    messages = session.get("messages") or []
+    trees: Iterator[str | None] = (
+        tree_of(messages[index], "before") for index in range(known, len(messages))
+    )
+    return next(filter(None, trees), None)

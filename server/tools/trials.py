@@ -1,0 +1,94 @@
+"""Calls of the server itself, which try out in the sandbox what calls of tools may do.
+
+sandbox/probe.py judges the attempts to get out; a real folder that cannot be used as configured is
+noted with the reason. They run in folders of their own, whose names no session's can have.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..sandbox import selftest
+from ..sandbox.network_policy import NetworkPolicy
+from ..sandbox.policy import FOLDER, SESSION, WORKSPACE, Mount, SandboxPolicy
+from ..sandbox.process import Job, Outcome
+from ..workspace.places import Places, make_folders
+
+OWN = "own-"  # prefix of folders for the server's own calls; sessions' names have no dash
+LIMITS: dict[str, float] = {
+    "wall_s": 10,
+    "cpu_s": 10,
+    "memory_mb": 512,
+    "file_mb": 16,
+    "output_kb": 64,
+    "processes": 64,
+    "open_files": 256,
+}
+
+Run = Callable[[Job, tuple[Mount, ...]], AsyncGenerator[str | Outcome, None]]
+
+
+@contextmanager
+def own_folder(workspaces: Path) -> Iterator[str]:
+    """Yield the path of a folder for a call of the server itself, and remove it afterwards."""
+    folder = workspaces / f"{OWN}{secrets.token_hex(16)}"
+    try:
+        yield str(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def try_escapes(
+    run: Run, workspaces: Path, policy: SandboxPolicy, network: str, facts: dict[str, Any]
+) -> dict[str, dict[str, str]]:
+    """Return what came of the attempts of selftest.py. Raises OSError if no call is possible."""
+    where = ("module", selftest.__name__, selftest.attempts.__name__)
+    with own_folder(workspaces) as own, own_folder(workspaces) as kept:
+        mounts = (Mount(WORKSPACE, own, own=True), Mount(FOLDER, kept, False, own=True))
+        make_folders(mounts, policy.run_as)
+        file = Path(kept, selftest.KEPT)
+        file.write_text(selftest.KEPT)
+        if policy.run_as:  # so that only the sandbox can keep the tool from writing
+            os.chown(file, policy.run_as, policy.run_as)
+        here = FOLDER if policy.tier == "A" else kept
+        args = {"facts": {**facts, "kept": here, "tier": policy.tier}}
+        job = Job(where, args, None, LIMITS, reach=NetworkPolicy(network))
+        return dict(await _result(run, job, mounts))
+
+
+async def try_folders(run: Run, places: Places, run_as: int) -> None:
+    """Try what each real folder allows, and note why one is refused."""
+    where = ("module", selftest.__name__, selftest.folder_access.__name__)
+    for folder in places.folders:
+        if places.folders.reason(folder):
+            continue
+        with own_folder(places.workspaces) as own:
+            files = Mount(WORKSPACE, str(folder.path), folder.mode == "write")
+            job = Job(where, {"mode": folder.mode}, None, LIMITS)
+            try:
+                reason = str(await _result(run, job, (files, Mount(SESSION, own, own=True))))
+            except OSError as error:
+                reason = f"cannot be reached: {error.strerror}"
+        if reason and run_as and folder.mode != "read":
+            reason += (
+                f" by user {run_as} (server.sandbox.run_as): allow it, or set run_as to the user"
+                " whom the folder belongs to"
+            )
+        if reason:
+            places.folders.refused[folder.name] = f"The folder {folder.name} {reason}"
+
+
+async def _result(run: Run, job: Job, mounts: tuple[Mount, ...]) -> Any:
+    async with aclosing(run(job, mounts)) as items:
+        async for item in items:
+            if isinstance(item, Outcome):
+                if item.status == "ok":
+                    return item.result
+                raise OSError(0, str(item.error.get("message")))
+    raise OSError(0, "the canary did not come back")

@@ -1,0 +1,1 @@
+"""Real files of a session: recorded as trees, compared, restored, carried and applied."""

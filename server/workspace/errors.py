@@ -1,0 +1,37 @@
+"""The error that an operation on a workspace ends with, and the errors of the system as such."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class WorkspaceError(Exception):
+    """An operation refuses.
+
+    `code` is one of not_found, outside, exists, invalid, too_large, disk_full, missing_objects,
+    conflict, busy, failed. `detail` is a sentence for people without paths of the server; `facts`
+    are further members for clients.
+    """
+
+    def __init__(self, code: str, detail: str, **facts: Any) -> None:
+        super().__init__(detail)
+        self.code, self.detail, self.facts = code, detail, facts
+
+
+@contextmanager
+def system_errors(what: str) -> Iterator[None]:
+    """Raise an OSError as a WorkspaceError; `what` names in it what was done."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or "it failed"
+        if error.errno in FULL:
+            raise WorkspaceError("disk_full", f"{what}: {why}; free some space") from error
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            raise WorkspaceError("not_found", f"{what}: {why}") from error
+        raise WorkspaceError("failed", f"{what}: {why}") from error

@@ -1,0 +1,153 @@
+"""Read and change single files of a folder by their place, without following a link anywhere."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from .errors import WorkspaceError
+from .objects import chunks_of, write_sparse
+from .restore import Folders
+from .scan import FILE, FOLDER
+from .trees import Place, text_of
+
+MOST_DEEP = 200  # folders in each other that are removed; each is open meanwhile
+
+
+class FileAccess:
+    """The files below an open folder."""
+
+    def __init__(self, top: int) -> None:
+        self.top = top
+
+    @contextmanager
+    def folder(self, place: Place, make: bool = False) -> Iterator[int]:
+        """Open a folder; `make` it and those on the way. Raises WorkspaceError."""
+        if make:
+            self.make_folder(place)
+        with Folders(self.top) as folders:
+            try:
+                yield folders.at(place)
+            except OSError as error:
+                raise _refusal(error, place) from error
+
+    @contextmanager
+    def reader(self, place: Place) -> Iterator[tuple[int, os.stat_result]]:
+        """Open a regular file for reading. Raises WorkspaceError."""
+        with self.folder(place[:-1]) as above:
+            # First: a device is not opened, and a pipe without writer would wait.
+            if not stat.S_ISREG(os.stat(place[-1], dir_fd=above, follow_symlinks=False).st_mode):
+                raise WorkspaceError("not_found", f"{text_of(place)} is not a file")
+            descriptor = os.open(place[-1], FILE, dir_fd=above)
+        try:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                raise WorkspaceError("not_found", f"{text_of(place)} is not a file")
+            yield descriptor, about
+        finally:
+            os.close(descriptor)
+
+    def place(self, place: Place, source: int) -> str:
+        """Put a copy of an open file in its place as a whole; return its SHA-256.
+
+        Keeps the mode of a file that is replaced. Makes the folders on the way.
+        """
+        with self.folder(place[:-1], make=True) as above:
+            mode = 0o644
+            with suppress(FileNotFoundError):
+                about = os.stat(place[-1], dir_fd=above, follow_symlinks=False)
+                if stat.S_ISDIR(about.st_mode):
+                    raise WorkspaceError("conflict", f"{text_of(place)} is a folder")
+                mode = about.st_mode & 0o777 if stat.S_ISREG(about.st_mode) else mode
+            draft = f".yaa-{secrets.token_hex(16)}"
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(draft, flags, 0o600, dir_fd=above)
+            try:
+                try:
+                    digest = hashlib.sha256()
+                    size = 0
+                    for chunk in chunks_of(source):
+                        digest.update(chunk)
+                        size += len(chunk)
+                        write_sparse(descriptor, chunk)
+                    os.ftruncate(descriptor, size)
+                    os.fchmod(descriptor, mode)
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+                os.rename(draft, place[-1], src_dir_fd=above, dst_dir_fd=above)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(draft, dir_fd=above)
+                raise
+        return digest.hexdigest()
+
+    def remove(self, place: Place) -> None:
+        """Remove a file, a link or a folder with all that it holds. Raises WorkspaceError."""
+        with self.folder(place[:-1]) as above:
+            about = os.stat(place[-1], dir_fd=above, follow_symlinks=False)
+            if stat.S_ISDIR(about.st_mode):
+                _remove_below(above, place[-1], MOST_DEEP)
+            else:
+                os.unlink(place[-1], dir_fd=above)
+
+    def move(self, source: Place, target: Place) -> None:
+        """Rename a file or folder; nothing may be at `target`. Raises WorkspaceError."""
+        if target[: len(source)] == source:
+            raise WorkspaceError("conflict", f"{text_of(source)} cannot be moved into itself")
+        with self.folder(target[:-1], make=True) as below, self.folder(source[:-1]) as above:
+            try:
+                os.stat(target[-1], dir_fd=below, follow_symlinks=False)
+            except FileNotFoundError:
+                os.rename(source[-1], target[-1], src_dir_fd=above, dst_dir_fd=below)
+                return
+        raise WorkspaceError("conflict", f"{text_of(target)} is there already")
+
+    def make_folder(self, place: Place) -> None:
+        """Make a folder and those on the way. Raises WorkspaceError."""
+        with Folders(self.top) as folders:
+            try:
+                for depth in range(1, len(place) + 1):
+                    with suppress(FileExistsError):
+                        os.mkdir(place[depth - 1], 0o755, dir_fd=folders.at(place[: depth - 1]))
+                folders.at(place)
+            except OSError as error:
+                raise _refusal(error, place) from error
+
+
+def _remove_below(above: int, name: str, depth: int) -> None:
+    if depth < 0:
+        raise WorkspaceError("too_large", "there are too many folders in each other")
+    descriptor = os.open(name, FOLDER, dir_fd=above)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if mode & 0o700 != 0o700:
+            os.fchmod(descriptor, mode & 0o777 | 0o700)
+        remove_all(descriptor, depth)
+    finally:
+        os.close(descriptor)
+    os.rmdir(name, dir_fd=above)
+
+
+def remove_all(folder: int, depth: int = MOST_DEEP) -> None:
+    """Remove all that an open folder holds. Raises OSError and WorkspaceError."""
+    with os.scandir(folder) as entries:
+        found = list(entries)
+    for entry in found:
+        if entry.is_dir(follow_symlinks=False):
+            _remove_below(folder, entry.name, depth - 1)
+        else:
+            os.unlink(entry.name, dir_fd=folder)
+
+
+def _refusal(error: OSError, place: Place) -> Exception:
+    if error.errno in (errno.ENOENT,):
+        return WorkspaceError("not_found", f"{text_of(place)} is not there")
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        return WorkspaceError("outside", f"{text_of(place)} leads through a link or a file")
+    return error

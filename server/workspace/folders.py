@@ -1,0 +1,173 @@
+"""The real folders that the owner named: what is wrong with them, and whether they can be used now.
+
+A session names a folder, never a path. Paths are resolved once, when the server starts; a link that
+takes the place of one later is refused. Details for clients contain names of folders, no paths.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import Problem
+from ..json_types import Json
+from ..telemetry import log
+
+MODES = ("read", "write", "overlay")
+NAME = re.compile(r"[^/\\\x00-\x1f\x7f\ud800-\udfff]{1,100}")
+READ_TIERS = ("A", "B")  # that can keep a folder from being written
+
+logger = log.get("workspace")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A real folder. `path` is resolved; `given`: as the owner wrote it."""
+
+    name: str
+    path: Path
+    mode: str
+    given: str
+
+    def check(self, tier: str) -> None:
+        """Raise Problem if it cannot be used now: folder_missing, folder_mode."""
+        try:
+            about = self.path.lstat()
+            is_same = os.path.realpath(self.path) == str(self.path)
+        except OSError as error:
+            raise Problem(
+                "folder_missing", f"The folder {self.name} cannot be reached: {error.strerror}"
+            ) from None
+        if not stat.S_ISDIR(about.st_mode) or not is_same:
+            text = "is a link or a file since the server started; the owner can restart the server"
+            raise Problem("folder_missing", f"The folder {self.name} {text}")
+        if self.mode == "read" and tier not in READ_TIERS:
+            raise Problem(
+                "folder_mode",
+                f"The folder {self.name} may only be read, and this server's sandbox (tier {tier})"
+                " cannot keep tools from writing: read needs tier A or B",
+            )
+
+
+class Folders:
+    """The folders of `server.folders`, by name. `tier` is that of the sandbox, once it is known."""
+
+    def __init__(self, configured: Mapping[str, Mapping[str, Any]]) -> None:
+        self._by_name = {name: folder_of(name, about) for name, about in configured.items()}
+        self.refused: dict[str, str] = {}  # by name: what the sandbox's user may not do there
+        self.tier = "none"
+        for folder in self._by_name.values():
+            if str(folder.path) != os.path.normpath(Path(folder.given).expanduser()):
+                logger.info("server.folders.%s: its path leads to %s", folder.name, folder.path)
+
+    def __iter__(self) -> Iterator[Folder]:
+        return iter(self._by_name.values())
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Return the path of each folder, once."""
+        return tuple(dict.fromkeys(str(folder.path) for folder in self))
+
+    def find(self, name: str) -> Folder:
+        """Return a folder that can be used now.
+
+        Raises Problem: folder_unknown, folder_missing, folder_mode.
+        """
+        folder = self._by_name.get(name)
+        if folder is None:
+            known = ", ".join(self._by_name) or "none"
+            text = f"This server has no folder {name[:100]!r}; it has: {known[:500]}"
+            if close := difflib.get_close_matches(name[:100], self._by_name, 1):
+                text += f". Did you mean {close[0]}?"
+            raise Problem("folder_unknown", text)
+        folder.check(self.tier)
+        if reason := self.refused.get(name):
+            raise Problem("folder_missing", reason)
+        return folder
+
+    def reason(self, folder: Folder) -> str:
+        """Return why a folder cannot be used now; "" if it can."""
+        try:
+            self.find(folder.name)
+        except Problem as problem:
+            return problem.detail
+        return ""
+
+    def info(self) -> list[Json]:
+        """Return `[{name, mode, available, reason?}]` for `/info`."""
+        found: list[Json] = []
+        for folder in self:
+            reason = self.reason(folder)
+            about = {"name": folder.name, "mode": folder.mode, "available": not reason}
+            found.append({**about, "reason": reason} if reason else about)
+        return found
+
+    def problems(self) -> list[str]:
+        """Return what the owner has to fix, one line for each folder, with its path."""
+        return [
+            f"server.folders.{folder.name} ({folder.path}): {reason}"
+            for folder in self
+            if (reason := self.reason(folder))
+        ]
+
+
+def folder_of(name: str, about: Mapping[str, Any]) -> Folder:
+    """Return the folder of an entry of `server.folders`. Raises RuntimeError: no home for `~`."""
+    given = about["path"]
+    path = Path(os.path.realpath(Path(given).expanduser()))
+    return Folder(name, path, about.get("mode", "overlay"), given)
+
+
+def mistakes(
+    configured: Mapping[str, Mapping[str, Any]], home: Path, kept: Iterable[Path]
+) -> Iterator[str]:
+    """Yield the mistakes in `server.folders` with which the server must not start.
+
+    `home` is the server's home folder, `kept` what a tool must not change besides: the server's
+    code and agents. Folders that are missing are none: they may come later.
+    """
+    folders = []
+    for name, about in configured.items():
+        place = f"server.folders.{name}"
+        given = about.get("path", "")
+        if not NAME.fullmatch(name):
+            yield f"server.folders: {name[:100]!r} is no name: 1 to 100 characters, without slashes"
+            continue
+        if not given.startswith(("/", "~")) or "\0" in given:
+            yield f"{place}.path is {given!r}, wanted a path that begins with / or ~"
+            continue
+        try:
+            folder = folder_of(name, about)
+        except RuntimeError:
+            yield f"{place}.path is {given}: there is no such home folder here"
+            continue
+        folders.append(folder)
+        own = Path(os.path.realpath(home))
+        if folder.path.is_relative_to(own) or own.is_relative_to(folder.path):
+            yield (
+                f"{place}.path leads to {folder.path}, which holds the home folder {own} or lies in"
+                " it: what tools could change there would be the server's own"
+            )
+        if folder.mode != "write":
+            continue
+        for path in kept:
+            if Path(os.path.realpath(path)).is_relative_to(folder.path):
+                yield (
+                    f"{place}.path leads to {folder.path}, which holds {path}: the server loads"
+                    " that, so tools must not change it; use the mode overlay or read"
+                )
+    for inner in folders:
+        for outer in folders:
+            if outer.mode == "read" or inner.path == outer.path:
+                continue
+            if inner.path.is_relative_to(outer.path):
+                yield (
+                    f"server.folders.{inner.name} lies in server.folders.{outer.name}, which can be"
+                    " changed: a tool could put a link in its place; give folders that are apart"
+                )

@@ -1,0 +1,181 @@
+"""The server's side of workspaces: a sandboxed process for each, which alone opens what is in them.
+
+`Workspaces.get(...).request("record", session=...)` sends an operation of operations.py to the
+workspace's process, which is started when it is needed, kept while it is used, and ended after an
+idle time. Operations on one workspace run one after the other, and may be repeated: one whose
+process died is sent again, once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..json_types import Json
+from ..sandbox.kept_processes import KeptProcess, KeptProcesses
+from ..sandbox.network_policy import NetworkPolicy
+from ..sandbox.policy import Mount
+from ..sandbox.process import Job, Outcome, Process
+from ..telemetry import log
+from .errors import WorkspaceError
+from .places import Place, Places, identities, make_folders
+
+WHERE = ("module", f"{__package__}.process", "answer")
+LIMITS: dict[str, float] = {
+    "wall_s": 300,  # of one operation
+    "cpu_s": 300,
+    "memory_mb": 1024,
+    "output_kb": 64,
+    "processes": 16,
+    "open_files": 1024,
+}
+
+logger = log.get("workspace")
+
+
+class Starter(Protocol):
+    """What starts processes of the sandbox (tools/runner.py)."""
+
+    @property
+    def tier(self) -> str:
+        """Return the tier of the sandbox."""
+        ...
+
+    @property
+    def run_as(self) -> int:
+        """Return the user of tools if the server is root, else 0."""
+        ...
+
+    async def start(self, job: Job, mounts: tuple[Mount, ...]) -> Process:
+        """Start a process for jobs like this one. Raises OSError."""
+        ...
+
+    def renew(self) -> None:
+        """Discard prepared workers: one could not be used."""
+        ...
+
+
+class Workspaces:
+    """The workspaces of one server. `settings`: server.workspace."""
+
+    def __init__(self, places: Places, settings: Mapping[str, Any], starter: Starter) -> None:
+        self.places, self.settings, self.starter = places, dict(settings), starter
+        most, idle_s = int(settings["processes"]), float(settings["idle_s"])
+        self.processes = WorkspaceProcesses(most, idle_s)
+        largest = max(LIMITS["memory_mb"], settings["overlay_mb"], settings["file_mb"])
+        self.limits = {**LIMITS, "file_mb": float(largest)}
+        self.withheld = ""  # why no process may be started; "" if it may
+
+    def get(self, owner: str, session_id: str, folder_name: str | None = None) -> Workspace:
+        """Return the workspace of a session: its own, or that of the folder it names.
+
+        `owner` is that of the API key (`owner` of api/auth.py Key). Costs no process. Raises
+        Problem with the code folder_unknown, folder_missing or folder_mode.
+        """
+        return Workspace(self, self.places.find(owner, session_id, folder_name))
+
+    def objects(self, owner: str) -> Path:
+        """Return the folder of an owner's objects (objects.py ObjectStore)."""
+        return self.places.find(owner, "").objects
+
+    def info(self) -> Json:
+        """Return `{recorded, reason?, limits}` for `/info`."""
+        names = ("overlay_mb", "file_mb", "files", "objects_mb")
+        about: Json = {"recorded": not self.withheld}
+        if self.withheld:
+            about["reason"] = self.withheld
+        return {**about, "limits": {name: self.settings[name] for name in names}}
+
+    def close(self) -> None:
+        """End all workspace processes."""
+        self.processes.close()
+
+
+class Workspace:
+    """One workspace.
+
+    id          names its state; sessions on one folder in the mode write share it
+    mode        own, read, write or overlay
+    is_recorded False for a folder that is only read
+    """
+
+    def __init__(self, workspaces: Workspaces, place: Place) -> None:
+        self._workspaces, self.place = workspaces, place
+        self.id, self.mode, self.is_recorded = place.id, place.mode, place.mode != "read"
+
+    async def request(self, name: str, **arguments: Any) -> Json:
+        """Have the workspace's process do an operation (operations.py) and return its result.
+
+        Raises WorkspaceError(code, detail, **facts) for what the operation refuses (not_found,
+        outside, exists, invalid, too_large, disk_full, missing_objects, conflict, busy, failed),
+        and besides: `busy` if all processes are in use, `unavailable` if no process can be started,
+        `timeout` at a limit of time or memory. Cancelling it ends the process; an operation that
+        was cut is finished or undone by the next one.
+        """
+        if reason := self._workspaces.withheld:
+            raise WorkspaceError("unavailable", reason)
+        for last in (False, True):
+            try:
+                outcome, answered = await self._ask(name, arguments)
+            except OSError as error:
+                outcome, answered = Outcome("unavailable", error={"message": error.strerror}), False
+            if answered or outcome.status in ("timeout", "limit") or last:
+                return result_of(outcome)
+            logger.info("the process of workspace %s ended, and is started again", self.id[:8])
+            self._workspaces.starter.renew()
+        raise AssertionError
+
+    async def _ask(self, name: str, arguments: Json) -> tuple[Outcome, bool]:
+        """Return (the outcome of one attempt, whether the process has answered). Raises OSError."""
+        host, mounts = self._workspaces, self.place.for_operations()
+        starter = host.starter
+        make_folders(mounts, starter.run_as)
+        in_root = starter.tier == "A"
+        at = {mount.at.lstrip("/"): mount.at if in_root else mount.path for mount in mounts}
+        args = {"name": name, "arguments": arguments, "places": at, "settings": host.settings}
+        job = Job(
+            *(WHERE, args, "", host.limits),
+            owner=self.place.owner,
+            reach=NetworkPolicy("off"),
+            stateful=f"workspace {self.id}",
+            watches=True,
+        )
+
+        start = functools.partial(starter.start, mounts=mounts)
+        async with aclosing(host.processes.run(job, identities(mounts), start)) as items:
+            async for item in items:
+                if isinstance(item, Outcome):
+                    return item, isinstance(item.result, dict)
+        raise OSError(0, "the process gave no answer")
+
+
+class WorkspaceProcesses(KeptProcesses):
+    """The processes of workspaces: they keep nothing that the next one could not find again."""
+
+    full = "all {most} workspace processes are in use (server.workspace.processes)"
+    busy = "busy"
+
+    def is_at(self, held: KeptProcess, job: Job) -> bool:
+        """Return True: any process of the workspace will do."""
+        return True
+
+
+def result_of(outcome: Outcome) -> Json:
+    """Return the result of an operation, as process.py sent it. Raises WorkspaceError."""
+    told = outcome.result
+    if outcome.status == "ok" and isinstance(told, dict):
+        if isinstance(found := told.get("result"), dict):
+            return found
+        if isinstance(refused := told.get("refused"), dict):
+            facts = refused.get("facts")
+            code, detail = str(refused.get("code")), str(refused.get("detail"))
+            raise WorkspaceError(code, detail, **(facts if isinstance(facts, dict) else {}))
+    text = str(outcome.error.get("message", "it ended"))
+    if outcome.status in ("timeout", "limit"):
+        raise WorkspaceError("timeout", f"the operation was {text}")
+    if outcome.error.get("type") == "busy":
+        raise WorkspaceError("busy", text)
+    raise WorkspaceError("unavailable", f"the workspace's process cannot be used: {text}")

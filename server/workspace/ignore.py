@@ -1,0 +1,271 @@
+"""Rules of `.gitignore` files, as git applies them: byte by byte, without other sources of rules.
+
+A pattern is split at its slashes, and each part becomes a regular expression without backtracking
+over what matched, so a hostile pattern costs no more than its length times that of the name.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+NAME = ".gitignore"
+MAX_BYTES = 1 << 20  # of one file; a larger one holds no rules
+MAX_RULES = 10_000
+MAX_LINE = 4096  # bytes; no path that git matches is longer
+_SPECIAL = re.compile(rb"[*?\[\\]")
+_ALL = frozenset(range(256))
+_NEVER = b"(?!)"
+
+
+def _class(characters: str) -> frozenset[int]:
+    return frozenset(characters.encode())
+
+
+_CLASSES = {
+    b"alnum": _class(string.ascii_letters + string.digits),
+    b"alpha": _class(string.ascii_letters),
+    b"blank": _class(" \t"),
+    b"cntrl": frozenset([*range(32), 127]),
+    b"digit": _class(string.digits),
+    b"graph": frozenset(range(33, 127)),
+    b"lower": _class(string.ascii_lowercase),
+    b"print": frozenset(range(32, 127)),
+    b"punct": _class(string.punctuation),
+    b"space": _class(" \t\n\r\v\f"),
+    b"upper": _class(string.ascii_uppercase),
+    b"xdigit": _class(string.hexdigits),
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One pattern. `parts` are regular expressions for the steps of a path, None for `**`.
+
+    `anywhere`: it has no slash and matches the name alone. `prefix`: what the path begins with
+    before the first step, in a pattern such as `a**/b`: git compares it first, and takes what is
+    left for a pattern of its own.
+    """
+
+    parts: tuple[re.Pattern[bytes] | None, ...]
+    negated: bool
+    folders_only: bool
+    anywhere: bool
+    prefix: bytes = b""
+
+    def matches(self, steps: Sequence[bytes], is_folder: bool) -> bool:
+        """Return whether it matches a path relative to the folder of its file."""
+        if self.folders_only and not is_folder:
+            return False
+        if self.anywhere:
+            part = self.parts[0]
+            return part is None or part.fullmatch(steps[-1]) is not None
+        if self.prefix:
+            path = b"/".join(steps)
+            if not path.startswith(self.prefix):
+                return False
+            steps = path[len(self.prefix) :].split(b"/")
+        return _match(self.parts, steps)
+
+
+class Rules:
+    """The rules of one `.gitignore` file."""
+
+    def __init__(self, text: bytes) -> None:
+        lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        found = (parse(line.removesuffix(b"\r")) for line in lines[:MAX_RULES])
+        self.rules = [rule for rule in reversed([*found]) if rule]
+        alone = [rule.parts[0] for rule in self.rules if rule.anywhere]
+        self._paths = any(not rule.anywhere for rule in self.rules)
+        self._every = None in alone
+        # One search tells for most names that no rule without a slash is about them.
+        texts = b"|".join(b"(?:" + part.pattern + b")" for part in alone if part)
+        self._names = re.compile(texts, re.DOTALL) if texts else None
+
+    def verdict(self, steps: Sequence[bytes], is_folder: bool) -> bool | None:
+        """Return whether a path is ignored, None if no rule is about it."""
+        named = self._every or (self._names and self._names.fullmatch(steps[-1]))
+        if not named and not self._paths:
+            return None
+        for rule in self.rules:
+            if (named or not rule.anywhere) and rule.matches(steps, is_folder):
+                return not rule.negated
+        return None
+
+
+def is_ignored(stack: Sequence[tuple[int, Rules]], steps: Sequence[bytes], is_folder: bool) -> bool:
+    """Return whether rules ignore a path, none of whose folders is ignored.
+
+    `stack`: the rules of the folders on the way, outermost first, with their depth; `steps`: the
+    path from the top.
+    """
+    for depth, rules in reversed(stack):
+        found = rules.verdict(steps[depth:], is_folder)
+        if found is not None:
+            return found
+    return False
+
+
+def parse(line: bytes) -> Rule | None:
+    """Return the rule of a line, None if there is none in it."""
+    if line.startswith(b"#") or len(line) > MAX_LINE:
+        return None
+    line = _without_trailing_spaces(line.split(b"\0")[0])
+    negated = line.startswith(b"!")
+    line = line[negated:]
+    folders_only = line.endswith(b"/")
+    line = line[: len(line) - folders_only]
+    if not line:
+        return None
+    anywhere = b"/" not in line
+    line = line if anywhere else line.removeprefix(b"/")
+    prefix = b"" if anywhere else _prefix(line)
+    texts = [line] if anywhere else _steps(line[len(prefix) :])
+    parts = tuple(None if _is_any(text) else re.compile(_part(text), re.DOTALL) for text in texts)
+    return Rule(parts, negated, folders_only, anywhere, prefix)
+
+
+def _prefix(line: bytes) -> bytes:
+    found = _SPECIAL.search(line)
+    prefix = line[: found.start()] if found else b""
+    if not prefix or prefix.endswith(b"/"):
+        return b""
+    rest = line[len(prefix) :]
+    stars = len(rest) - len(rest.lstrip(b"*"))
+    return prefix if stars > 1 and rest[stars : stars + 1] in (b"", b"/") else b""
+
+
+def _is_any(text: bytes) -> bool:
+    return len(text) > 1 and not text.strip(b"*")
+
+
+def _without_trailing_spaces(line: bytes) -> bytes:
+    end = at = 0
+    while at < len(line):
+        if line[at : at + 1] == b"\\":
+            at += 1
+            end = at + 1
+        elif line[at : at + 1] != b" ":
+            end = at + 1
+        at += 1
+    return line[:end]
+
+
+def _steps(line: bytes) -> list[bytes]:
+    """Split a pattern at slashes that are not within brackets."""
+    steps = []
+    start = at = 0
+    while at < len(line):
+        here = line[at : at + 1]
+        if here == b"\\" and line[at + 1 : at + 2] != b"/":
+            at += 1
+        elif here == b"[":
+            at = _bracket(line, at)[1] - 1
+        elif here == b"/":
+            steps.append(line[start : at - (line[at - 1 : at] == b"\\" and at > start)])
+            start = at + 1
+        at += 1
+    return [*steps, line[start:]]
+
+
+def _part(text: bytes) -> bytes:
+    """Return a regular expression for one step. Each `*` takes the first place where what follows
+    it up to the next one matches, and keeps it; only the last must reach the end."""
+    if not _SPECIAL.search(text):
+        return re.escape(text)
+    pieces = [b""]
+    at = 0
+    while at < len(text):
+        here = text[at : at + 1]
+        at += 1
+        if here == b"*":
+            if pieces[-1] or len(pieces) == 1:
+                pieces.append(b"")
+        elif here == b"?":
+            pieces[-1] += b"."
+        elif here == b"[":
+            found, at = _bracket(text, at - 1)
+            pieces[-1] += found
+        elif here == b"\\":
+            pieces[-1] += re.escape(text[at : at + 1]) or _NEVER
+            at += 1
+        else:
+            pieces[-1] += re.escape(here)
+    if len(pieces) == 1:
+        return pieces[0]
+    middle = b"".join(b"(?>.*?" + piece + b")" for piece in pieces[1:-1])
+    return pieces[0] + middle + b".*" + pieces[-1]
+
+
+def _bracket(text: bytes, at: int) -> tuple[bytes, int]:
+    """Return the expression for the set at `at`, and where it ends. One without end matches nothing
+    and takes the rest."""
+    never = _NEVER, len(text)
+    at += 1
+    negated = text[at : at + 1] in (b"!", b"^")
+    at += negated
+    found: set[int] = set()
+    before = -1  # the character before, where a range may begin
+    first = True
+    while first or text[at : at + 1] != b"]":
+        first = False
+        if at >= len(text):
+            return never
+        here = text[at]
+        if here == 0x5B and text[at + 1 : at + 2] == b":":
+            end = text.find(b"]", at + 2)
+            if end < 0:
+                return never
+            if end > at + 2 and text[end - 1 : end] == b":":
+                named = _CLASSES.get(text[at + 2 : end - 1])
+                if named is None:
+                    return never
+                found |= named
+                before, at = -1, end + 1
+                continue
+        if here == 0x2D and before >= 0 and text[at + 1 : at + 2] not in (b"", b"]"):
+            at += 1
+            at += text[at] == 0x5C
+            if at >= len(text):
+                return never
+            found |= set(range(before, text[at] + 1))
+            before = -1
+        else:
+            at += here == 0x5C
+            if at >= len(text):
+                return never
+            before = text[at]
+            found.add(before)
+        at += 1
+    numbers = _ALL - found if negated else found
+    if not numbers:
+        return _NEVER, at + 1
+    return b"[" + b"".join(b"\\x%02x" % number for number in sorted(numbers)) + b"]", at + 1
+
+
+def _match(parts: Sequence[re.Pattern[bytes] | None], steps: Sequence[bytes]) -> bool:
+    """Match steps of a path; each `**` takes the first place where what follows it matches."""
+    at = position = 0
+    again: tuple[int, int] | None = None  # after the last `**`: its part, and the next step
+    while True:
+        if at == len(parts):
+            if position == len(steps):
+                return True
+        elif parts[at] is None:
+            at += 1
+            if at == len(parts):  # a last one takes everything below, and not the folder itself
+                return position < len(steps)
+            again = at, position
+            continue
+        elif position < len(steps):
+            part = parts[at]
+            if part and part.fullmatch(steps[position]):
+                at += 1
+                position += 1
+                continue
+        if again is None or again[1] >= len(steps):
+            return False
+        at, position = again[0], again[1] + 1
+        again = at, position

@@ -1,0 +1,375 @@
+"""An overlay: a copy of a real folder that calls change, and that a person applies in part.
+
+Three states decide about a path: `base`, the folder when it was last looked at; the layer; and the
+folder now. What only the folder changed is taken over, what only the layer changed is applied when
+a person says so, what both changed is a conflict: there the base stays what it was.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from .errors import WorkspaceError
+from .file_access import remove_all
+from .objects import CHUNK, clone, write_sparse
+from .restore import Step
+from .root import Root
+from .scan import CLOSED, FILE, FOLDER, GONE, Limits
+from .state import StateFile
+from .trees import DEPTH, Difference, Entry, Flat, Place, build, differences, flatten, text_of
+
+MAX_NAMED = 100
+MAX_LISTED = 10_000
+MAX_BASES = 200  # trees of the layer whose base is remembered
+
+
+class Merge:
+    """A tree that takes single entries, as long as no path is a file and a folder at once."""
+
+    def __init__(self, flat: Flat) -> None:
+        self.flat = dict(flat)
+        self._held = Counter(place[:-1] for place in flat)
+
+    def take(self, place: Place, entry: Entry | None, model: Flat) -> bool:
+        """Take an entry, or remove one; `model` has the folders on the way. False: in the way."""
+        before = self.flat.get(place)
+        if entry is None or entry[0] != "d":
+            if self._held[place]:
+                return False
+        if entry is None:
+            if before is not None:
+                del self.flat[place]
+                self._held[place[:-1]] -= 1
+            return True
+        for depth in range(1, len(place)):
+            above = place[:depth]
+            if above not in self.flat:
+                self.flat[above] = model.get(above, ["d", 0o755, ""])
+                self._held[above[:-1]] += 1
+            if self.flat[above][0] != "d":
+                return False
+        if before is None:
+            self._held[place[:-1]] += 1
+        self.flat[place] = entry
+        return True
+
+
+def in_order(items: Iterable[Difference]) -> list[Difference]:
+    """Return changes in an order in which they can be taken: removals first, deepest first."""
+    rows = list(items)
+    gone = [row for row in rows if row.after is None]
+    gone.sort(key=lambda row: len(row.place), reverse=True)
+    return gone + [row for row in rows if row.after is not None]
+
+
+class Layer:
+    """The real folder of an overlay, beside the copy (`root`)."""
+
+    def __init__(self, path: str, root: Root, file: StateFile, limits: Limits, step: Step) -> None:
+        self.root, self.file, self.limits, self.step = root, file, limits, step
+        self.store = root.store
+        self.folder = Root(path, root.store, file, "applying", limits, step)
+
+    def close(self) -> None:
+        """Save what is known of the real folder, and let it go."""
+        self.folder.save_stats(1)
+        self.folder.close()
+
+    # -- base
+
+    def note_base(self, state: dict[str, Any], tree: str) -> bool:
+        """Note which base a tree of the layer has; return whether that is new."""
+        bases = state.setdefault("bases", {})
+        if "base" not in state or bases.get(tree) == state["base"]:
+            return False
+        bases.pop(tree, None)
+        bases[tree] = state["base"]
+        while len(bases) > MAX_BASES:
+            del bases[next(iter(bases))]
+        return True
+
+    def find_base(self, state: dict[str, Any], tree: str) -> None:
+        """Go back to the base that a tree of the layer had, so that what the folder has since is
+        taken over again and not taken for a change of the layer."""
+        state["base"] = state.get("bases", {}).get(tree, state.get("base"))
+
+    # -- the folder's changes
+
+    def refresh(self, state: dict[str, Any], most_bytes: int) -> dict[str, Any]:
+        """Fill the copy at first, and take over what only the real folder changed.
+
+        Returns {tree, base, taken, conflicts}; the caller saves the state.
+        """
+        if "base" not in state:
+            base = self._fill(state, most_bytes)
+        else:
+            base = state["base"]
+        now = self.root.scan(state)
+        layer = flatten(self.store, now)
+        return self._take_over(state, base, layer, now)
+
+    def _take_over(self, state: dict[str, Any], base: str, layer: Flat, now: str) -> dict[str, Any]:
+        """Make the copy `layer`, together with what the folder changed since `base`."""
+        news = self.folder.scan(state)
+        self.folder.save_stats()
+        target = Merge(layer)
+        known = Merge(flatten(self.store, base))
+        new = flatten(self.store, news)
+        taken, conflicts = 0, []
+        for item in in_order(differences(self.store, base, news, folders=True)):
+            mine = target.flat.get(item.place)
+            is_file = "d" not in ((item.before or item.after or [""])[0],)
+            if mine == item.after:
+                known.take(item.place, item.after, new)
+            elif mine == item.before and target.take(item.place, item.after, new):
+                known.take(item.place, item.after, new)
+                taken += is_file
+            elif is_file:
+                conflicts.append(item.place)
+        tree = build(self.store, target.flat)
+        blocked: list[Place] = []
+        if tree != now:
+            done = self.root.restore(state, tree)
+            state.pop("restoring", None)
+            tree, blocked = done.tree, done.blocked
+            old = flatten(self.store, base)
+            for place in blocked:  # not taken over
+                known.take(place, old.get(place), old)
+        state["base"] = build(self.store, known.flat)
+        self.store.settle()
+        return {
+            "tree": tree,
+            "base": state["base"],
+            "taken": taken,
+            "conflicts": [text_of(place) for place in [*conflicts, *blocked][:MAX_NAMED]],
+        }
+
+    # -- the layer's changes
+
+    def status(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Return {files: [{path, change, bytes?, conflict?}], base, count}."""
+        base = self._base(state)
+        folder = flatten(self.store, self.folder.scan(state))
+        rows = []
+        for item in differences(self.store, base, self.root.scan(state)):
+            there = folder.get(item.place)
+            if there == item.after:
+                continue
+            row: dict[str, Any] = {"path": text_of(item.place), "change": item.change}
+            if item.after and item.after[0] == "f":
+                row["bytes"] = item.after[2]
+            if there != item.before:
+                row["conflict"] = True
+            rows.append(row)
+        return {"files": rows[:MAX_LISTED], "base": base, "count": len(rows)}
+
+    def apply(
+        self, state: dict[str, Any], chosen: list[Place] | None, force: bool
+    ) -> dict[str, Any]:
+        """Put changes into the real folder; return {applied, left, conflicts}."""
+        base = self._base(state)
+        layer = self.root.scan(state)
+        before = self.folder.scan(state, everything=True)
+        model = flatten(self.store, layer)
+        target = Merge(flatten(self.store, before))
+        there = dict(target.flat)
+        only: list[Place] = []
+        conflicts, left = [], []
+        for item in in_order(differences(self.store, base, layer, folders=True)):
+            if not _is_chosen(item.place, chosen) or there.get(item.place) == item.after:
+                continue
+            if there.get(item.place) != item.before and not force:
+                conflicts.append(item.place)
+            elif target.take(item.place, item.after, model):
+                only.append(item.place)
+            elif item.after is not None:
+                left.append(item.place)
+        only += [place for place in target.flat if place not in there and place not in set(only)]
+        tree = build(self.store, target.flat)
+        self.store.settle()
+        mark = {"tree": tree, "before": before, "only": [list(place) for place in only]}
+        applied, more = self._bring(state, mark)
+        return {
+            "applied": applied,
+            "left": [text_of(place) for place in [*left, *more][:MAX_NAMED]],
+            "conflicts": [text_of(place) for place in conflicts[:MAX_NAMED]],
+        }
+
+    def finish(self, state: dict[str, Any]) -> None:
+        """Finish an apply that was cut; what a person changed since is left."""
+        self._bring(state, state["applying"])
+
+    def _bring(self, state: dict[str, Any], mark: dict[str, Any]) -> tuple[int, list[Place]]:
+        """Carry out what a mark says, and note in the base what the folder has of it then.
+
+        Returns the number of files that are applied, and those that are not.
+        """
+        only = {tuple(place) for place in mark["only"]}
+        target = flatten(self.store, mark["tree"])
+        before = flatten(self.store, mark["before"])
+        now = flatten(self.store, self.folder.scan(state, everything=True))
+        free = {place for place in only if now.get(place) == before.get(place)}
+        self.folder.restore(state, mark["tree"], mark, free)
+        now = flatten(self.store, self.folder.scan(state))
+        known = Merge(flatten(self.store, state["base"]))
+        applied, left = 0, []
+        for place in sorted(
+            only, key=lambda row: (row in target, len(row) * (row in target or -1))
+        ):
+            entry = target.get(place)
+            is_file = "d" not in ((entry or before.get(place) or [""])[0],)
+            if now.get(place) == entry:
+                known.take(place, entry, target)
+                applied += is_file
+            elif is_file:
+                left.append(place)
+        state["base"] = build(self.store, known.flat)
+        self.store.settle()
+        state.pop("applying", None)
+        self.note_base(state, state.get("tree") or "")
+        self.file.save(state)
+        return applied, left
+
+    def discard(self, state: dict[str, Any], chosen: list[Place] | None) -> dict[str, Any]:
+        """Make files of the layer what the real folder has; return {discarded, left, conflicts,
+        tree}."""
+        base = self._base(state)
+        now = self.root.scan(state)
+        known = flatten(self.store, base)
+        target = Merge(flatten(self.store, now))
+        discarded, left = 0, []
+        for item in in_order(differences(self.store, now, base, folders=True)):
+            if not _is_chosen(item.place, chosen):
+                continue
+            is_file = "d" not in ((item.after or item.before or [""])[0],)
+            if target.take(item.place, item.after, known):
+                discarded += is_file
+            elif is_file:
+                left.append(item.place)
+        found = self._take_over(state, base, target.flat, now)
+        state["tree"] = found["tree"]
+        self.note_base(state, found["tree"])
+        self.file.save(state)
+        return {
+            "discarded": discarded,
+            "left": [text_of(place) for place in left[:MAX_NAMED]],
+            "conflicts": found["conflicts"],
+            "tree": found["tree"],
+        }
+
+    def _base(self, state: dict[str, Any]) -> str:
+        if "base" not in state:
+            raise WorkspaceError("not_found", "the overlay was not filled yet")
+        return str(state["base"])
+
+    # -- fill
+
+    def _fill(self, state: dict[str, Any], most_bytes: int) -> str:
+        """Copy the real folder, also what is left out of trees; return what it was before that."""
+        if not state.get("filling"):
+            if os.listdir(self.root.top):
+                text = "the session has files of its own; they would be mixed with the folder's"
+                raise WorkspaceError("conflict", text)
+        copy = Copy(most_bytes, self.limits.files, self.step)
+        copy.measure(self.folder.top)
+        base = self.folder.scan(state)
+        state["filling"] = True
+        self.file.save(state)
+        remove_all(self.root.top)
+        copy.copy(self.folder.top, self.root.top)
+        self.step("filled")
+        del state["filling"]
+        return base
+
+
+class Copy:
+    """A copy of a folder within limits; blocks are shared where the file system can."""
+
+    def __init__(self, most_bytes: int, most_files: int, step: Step) -> None:
+        self.most_bytes, self.most_files, self.step = most_bytes, most_files, step
+        self._bytes = self._files = 0
+
+    def measure(self, source: int, depth: int = 0) -> None:
+        """Raise too_large if a folder holds more than may be copied."""
+        with os.scandir(source) as entries:
+            for entry in entries:
+                self._files += 1
+                if entry.is_dir(follow_symlinks=False) and depth < DEPTH:
+                    with suppress(OSError):
+                        below = os.open(entry.name, FOLDER, dir_fd=source)
+                        try:
+                            self.measure(below, depth + 1)
+                        finally:
+                            os.close(below)
+                elif entry.is_file(follow_symlinks=False):
+                    with suppress(FileNotFoundError):
+                        self._bytes += entry.stat(follow_symlinks=False).st_size
+                if self._bytes > self.most_bytes or self._files > self.most_files:
+                    text = (
+                        f"the folder holds more than {self.most_bytes >> 20} MB or"
+                        f" {self.most_files} files, too much to copy it: name it in mode read or"
+                        " write, or raise server.workspace.overlay_mb and .files"
+                    )
+                    raise WorkspaceError("too_large", text)
+
+    def copy(self, source: int, target: int, depth: int = 0) -> None:
+        """Copy what an open folder holds into another."""
+        with os.scandir(source) as entries:
+            names = [entry.name for entry in entries]
+        for name in names:
+            self.step("copy")
+            try:
+                self._copy_name(source, target, name, depth)
+            except OSError as error:
+                if error.errno not in GONE | CLOSED:
+                    raise
+
+    def _copy_name(self, source: int, target: int, name: str, depth: int) -> None:
+        about = os.stat(name, dir_fd=source, follow_symlinks=False)
+        if stat.S_ISLNK(about.st_mode):
+            os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
+        elif stat.S_ISREG(about.st_mode):
+            self._copy_file(source, target, name)
+        elif stat.S_ISDIR(about.st_mode) and depth < DEPTH:
+            inner = os.open(name, FOLDER, dir_fd=source)
+            try:
+                os.mkdir(name, 0o700, dir_fd=target)
+                made = os.open(name, FOLDER, dir_fd=target)
+                try:
+                    self.copy(inner, made, depth + 1)
+                    os.fchmod(made, about.st_mode & 0o777)
+                finally:
+                    os.close(made)
+            finally:
+                os.close(inner)
+
+    def _copy_file(self, source: int, target: int, name: str) -> None:
+        opened = os.open(name, FILE, dir_fd=source)
+        try:
+            about = os.fstat(opened)
+            if not stat.S_ISREG(about.st_mode):
+                return
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            made = os.open(name, flags, 0o600, dir_fd=target)
+            try:
+                if not clone(opened, made):
+                    size = 0
+                    while size <= self.most_bytes and (chunk := os.read(opened, CHUNK)):
+                        write_sparse(made, chunk)
+                        size += len(chunk)
+                    os.ftruncate(made, size)
+                os.fchmod(made, about.st_mode & 0o777)
+                os.utime(made, ns=(about.st_atime_ns, about.st_mtime_ns))
+            finally:
+                os.close(made)
+        finally:
+            os.close(opened)
+
+
+def _is_chosen(place: Place, chosen: list[Place] | None) -> bool:
+    return chosen is None or any(place[: len(one)] == one for one in chosen)

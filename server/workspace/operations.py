@@ -1,0 +1,469 @@
+"""What the workspace process does for the server: `Operations(places).perform(name, arguments)`.
+
+It is the only process that looks into a workspace. Arguments and results are JSON; paths in them
+are relative texts (trees.text_of). Each operation begins with what a cut one left: a restore that
+was not finished is finished before anything else changes or is recorded.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import mimetypes
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from .errors import WorkspaceError, system_errors
+from .file_access import FileAccess
+from .layer import Layer
+from .listing import listed_in_folder, listed_in_tree
+from .objects import ObjectStore
+from .restore import Step, no_step
+from .root import Root
+from .scan import Limits
+from .state import StateFile, note_seen
+from .text_diff import text_diff
+from .trees import Difference, Place, differences, load, missing, place_of, text_of
+from .uploads import Uploads
+
+MAX_CHANGED = 100  # files that a result names
+MAX_LISTED = 10_000
+PIECE = 1536 * 1024  # bytes of a file in one result
+FILE_TYPE = "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where all is, as this process sees it, and what it may do.
+
+    `folder`: the real folder of an overlay, None otherwise. `wait_s`: for calls that still run.
+    """
+
+    workspace: str
+    state: str
+    objects: str
+    folder: str | None = None
+    limits: Limits = Limits()
+    overlay_bytes: int = 1 << 30
+    wait_s: float = 10.0
+
+
+class Operations:
+    """One workspace, from the first operation to `close`."""
+
+    def __init__(self, places: Places, step: Step = no_step) -> None:
+        """`step` is called with a name at each step of a restore; tests end the process there."""
+        self.places = places
+        self.store = ObjectStore(places.objects)
+        with system_errors("the workspace"):
+            self.file = StateFile(places.state)
+            self.root = Root(
+                places.workspace, self.store, self.file, "restoring", places.limits, step
+            )
+            self.layer = (
+                Layer(places.folder, self.root, self.file, places.limits, step)
+                if places.folder is not None
+                else None
+            )
+        self.files = FileAccess(self.root.top)
+        self.uploads = Uploads(places.state)
+        self._table: dict[str, Callable[..., dict[str, Any]]] = {
+            "state": self.state,
+            "record": self.record,
+            "restore": self.restore,
+            "missing": self.missing,
+            "list": self.entries,
+            "read": self.read,
+            "write": self.write,
+            "remove": self.remove,
+            "move": self.move,
+            "make_folder": self.make_folder,
+            "diff": self.diff,
+            "archive": self.archive,
+            "refresh": self.refresh,
+            "status": self.status,
+            "apply": self.apply,
+            "discard": self.discard,
+        }
+
+    def close(self) -> None:
+        """Save what is known, and let the workspace go."""
+        with system_errors("the workspace"):
+            self.root.save_stats(1)
+            self.root.close()
+            if self.layer:
+                self.layer.close()
+
+    def perform(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Do one operation and return its result. Raises WorkspaceError and nothing else."""
+        operation = self._table.get(name)
+        if operation is None:
+            raise WorkspaceError("invalid", f"there is no operation {name!r}")
+        with system_errors(name):
+            try:
+                return operation(**arguments)
+            except TypeError as error:
+                if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                    raise
+                raise WorkspaceError("invalid", f"the arguments do not fit {name}") from error
+
+    # -- trees
+
+    def state(self, session: str | None = None) -> dict[str, Any]:
+        """Return {tree, call?, restoring?, base?, seen?}; costs no scan.
+
+        `call`: the one after which this tree was recorded. `seen`: the tree at which `session` left
+        the workspace, None if it never did.
+        """
+        state = self.file.load()
+        found: dict[str, Any] = {"tree": state.get("tree")}
+        if (call := state.get("call", {})).get("tree", "") == found["tree"]:
+            found["call"] = call["id"]
+        if "restoring" in state:
+            found["restoring"] = state["restoring"].get("tree")
+        if "base" in state:
+            found["base"] = state["base"]
+        if session is not None:
+            found["seen"] = state.get("seen", {}).get(session_hash(session))
+        return found
+
+    def record(self, session: str | None = None, call: str | None = None) -> dict[str, Any]:
+        """Record the files; return {before, after, changed, changed_count, left_out}.
+
+        `before` is None, and nothing counts as changed, if nothing was recorded before. `session`:
+        whose files they are now, None if it is only looked. `call`: the call that changed them.
+        """
+        with self._held() as state:
+            before = state.get("tree")
+            after = self.root.scan(state)
+            if call is not None and after != before:
+                state["call"] = {"id": call, "tree": after}
+            self._note(state, session, after)
+            self.root.save_stats()
+            return {"before": before, "after": after} | self._changed(before, after)
+
+    def restore(self, session: str, tree: str) -> dict[str, Any]:
+        """Make the files what a tree says; return {tree, replaced, changed_count, blocked?}.
+
+        `replaced`: the tree that was there, recorded first. `blocked`: files that could not be made
+        since something that is left out of trees is in their place; `tree` is then what there is.
+        """
+        self._complete(tree)
+        with self.file.lock(True, self.places.wait_s):
+            state = self.file.load()
+            done = self.root.restore(state, tree)
+            state.pop("restoring", None)
+            if self.layer:
+                self.layer.find_base(state, done.tree)
+            self._note(state, session, done.tree, always=True)
+            found: dict[str, Any] = {"tree": done.tree, "replaced": done.replaced}
+            found["changed_count"] = _count(differences(self.store, done.replaced, done.tree))
+            if done.blocked:
+                found["blocked"] = [text_of(place) for place in done.blocked[:MAX_CHANGED]]
+            return found
+
+    def missing(self, tree: str, most: int = 1_000) -> dict[str, Any]:
+        """Return which objects of a tree are not here: {objects, count, bytes}."""
+        found = missing(self.store, tree, most)
+        return {"objects": found.objects, "count": found.count, "bytes": found.bytes}
+
+    def diff(self, to: str, path: str | None = None, **rest: str) -> dict[str, Any]:
+        """Return how two trees differ: {files, count}, and with `path` also {diff} of that file.
+
+        `from` and `to` are trees, "now", or "base" of an overlay.
+        """
+        one, other = self._tree(rest.get("from", "")), self._tree(to)
+        only = place_of(path, top=True) if path is not None else ()
+        found = [
+            item for item in differences(self.store, one, other) if item.place[: len(only)] == only
+        ]
+        files = [self._file_change(item) for item in found[:MAX_LISTED]]
+        result: dict[str, Any] = {"files": files, "count": len(found)}
+        if path is not None and len(found) == 1 and found[0].place == only:
+            result["diff"], binary = text_diff(self.store, found[0])
+            if binary:
+                files[0]["binary"] = True
+        return result
+
+    # -- files
+
+    def entries(
+        self,
+        path: str = "",
+        tree: str | None = None,
+        depth: int = 1,
+        offset: int = 0,
+        limit: int = 1_000,
+    ) -> dict[str, Any]:
+        """Return {entries: [{path, kind, bytes, mode, modified_ms?}], complete}.
+
+        `tree` None: what is there now, also what is not recorded.
+        """
+        place = place_of(path, top=True)
+        if tree is None:
+            rows = listed_in_folder(self.files, place, depth)
+        else:
+            rows = listed_in_tree(self.store, self._tree(tree), place, depth)
+        limit = max(1, min(limit, MAX_LISTED))
+        found = list(islice(rows, offset, offset + limit + 1))
+        return {"entries": found[:limit], "complete": len(found) <= limit}
+
+    def read(
+        self, path: str, tree: str | None = None, offset: int = 0, length: int = PIECE
+    ) -> dict[str, Any]:
+        """Return {data (base64), bytes, sha256?, media_type} of a part of a file."""
+        place = place_of(path)
+        offset, length = max(0, offset), max(0, min(length, PIECE))
+        found: dict[str, Any] = {}
+        if tree is None:
+            with self.files.reader(place) as (file, about):
+                data = os.pread(file, length, offset)
+                found["bytes"] = about.st_size
+            known = self.root.scanner.known(place, about)
+            if known:
+                found["sha256"] = known
+        else:
+            entry = entry_at(self.store, self._tree(tree), place)
+            if entry[0] != "f":
+                raise WorkspaceError("not_found", f"{path} is not a file in this tree")
+            with self.store.open(entry[3]) as source:
+                data = os.pread(source.fileno(), length, offset)
+            found |= {"bytes": entry[2], "sha256": entry[3]}
+        found["data"] = base64.b64encode(data).decode("ascii")
+        found["media_type"] = mimetypes.guess_type(place[-1])[0] or FILE_TYPE
+        return found
+
+    def write(
+        self, path: str, data: str, offset: int = 0, total: int = 0, upload: str = ""
+    ) -> dict[str, Any]:
+        """Take a piece of a file (base64); return {received}, at the end {path, bytes, sha256}.
+
+        `upload` names the pieces of one upload. A piece that was received before may come again.
+        """
+        place = place_of(path)
+        piece = _decoded(data)
+        with self._held():
+            received = self.uploads.receive(upload, piece, offset, total)
+            if received < total:
+                return {"received": received}
+            with self.uploads.complete(upload, total) as file:
+                sha256 = self.files.place(place, file)
+        return {"path": text_of(place), "bytes": total, "sha256": sha256}
+
+    def remove(self, path: str) -> dict[str, Any]:
+        """Remove a file, a link or a folder with all that it holds."""
+        place = place_of(path)
+        with self._held():
+            self.files.remove(place)
+        return {"path": text_of(place)}
+
+    def move(self, path: str, to: str) -> dict[str, Any]:
+        """Give a file or folder another path, where nothing may be yet."""
+        source, target = place_of(path), place_of(to)
+        with self._held():
+            self.files.move(source, target)
+        return {"path": text_of(target)}
+
+    def make_folder(self, path: str) -> dict[str, Any]:
+        """Make a folder and those on the way to it."""
+        place = place_of(path)
+        with self._held():
+            self.files.make_folder(place)
+        return {"path": text_of(place)}
+
+    def archive(
+        self,
+        paths: list[str] | None = None,
+        tree: str | None = None,
+        offset: int = 0,
+        archive: str = "",
+    ) -> dict[str, Any]:
+        """Return a piece of a ZIP: {archive, data (base64), bytes, complete}.
+
+        The first piece makes it; `archive` of the first result asks for the others.
+        """
+        if not archive:
+            root = self._tree(tree or "now")
+            chosen = None if paths is None else [place_of(path, top=True) for path in paths]
+            archive = self.uploads.archive(self.store, root, chosen)
+        data, size = self.uploads.piece(archive, offset, PIECE)
+        return {
+            "archive": archive,
+            "data": base64.b64encode(data).decode("ascii"),
+            "bytes": size,
+            "complete": offset + len(data) >= size,
+        }
+
+    # -- overlay
+
+    def refresh(self, session: str) -> dict[str, Any]:
+        """Look at the real folder again, and fill the copy at first.
+
+        Returns {tree, base, taken, conflicts}: `taken` files changed there and not in the layer.
+        """
+        layer = self._layer()
+        with self.file.lock(True, self.places.wait_s):
+            state = self._finish(self.file.load())
+            found = layer.refresh(state, self.places.overlay_bytes)
+            self._note(state, session, found["tree"], always=True)
+            return found
+
+    def status(self) -> dict[str, Any]:
+        """Return how the layer differs from the real folder: {files, base, count}.
+
+        A file that changed there as well has `conflict`.
+        """
+        layer = self._layer()
+        with self._held() as state:
+            return layer.status(state)
+
+    def apply(self, paths: list[str] | None = None, force: bool = False) -> dict[str, Any]:
+        """Put files of the layer into the real folder, all without `paths`.
+
+        Returns {applied, left, conflicts}. Files that changed in both are left without `force`.
+        """
+        layer = self._layer()
+        with self.file.lock(True, self.places.wait_s):
+            state = self._finish(self.file.load())
+            return layer.apply(state, _places(paths), force)
+
+    def discard(self, paths: list[str] | None = None) -> dict[str, Any]:
+        """Make files of the layer what they are in the real folder, all without `paths`.
+
+        Returns {discarded, left, conflicts, tree}.
+        """
+        layer = self._layer()
+        with self.file.lock(True, self.places.wait_s):
+            state = self._finish(self.file.load())
+            return layer.discard(state, _places(paths))
+
+    # -- shared
+
+    @contextmanager
+    def _held(self) -> Iterator[dict[str, Any]]:
+        """Hold the workspace beside running calls, after what a cut operation left is done."""
+        state = self.file.load()
+        if "restoring" in state or "applying" in state:
+            with self.file.lock(True, self.places.wait_s):
+                self._finish(self.file.load())
+        with self.file.lock(False, self.places.wait_s):
+            yield self.file.load()
+
+    def _finish(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Finish what a cut restore or apply left; the lock is held exclusively."""
+        if "restoring" in state:
+            tree = state["restoring"].get("tree")
+            if not missing(self.store, tree, 1).count:
+                tree = self.root.restore(state, tree).tree
+            else:  # it cannot be finished, so what is there holds
+                tree = self.root.scan(state, everything=True)
+            del state["restoring"]
+            state["tree"] = tree
+            self.file.save(state)
+        if "applying" in state and self.layer:
+            self.layer.finish(state)
+        return state
+
+    def _note(
+        self, state: dict[str, Any], session: str | None, tree: str, always: bool = False
+    ) -> None:
+        """Save at which tree the workspace is now, if that is new."""
+        if self.layer:
+            always |= self.layer.note_base(state, tree)
+        if session is not None:
+            always |= note_seen(state, session_hash(session), tree)
+        if state.get("tree") != tree or always:
+            state["tree"] = tree
+            self.file.save(state)
+
+    def _changed(self, before: str | None, after: str) -> dict[str, Any]:
+        found: list[Difference] = []
+        count = 0
+        if before is not None and before != after:
+            try:
+                for item in differences(self.store, before, after):
+                    count += 1
+                    if count <= MAX_CHANGED:
+                        found.append(item)
+            except WorkspaceError as error:
+                if error.code != "missing_objects":  # a client's, or collected since
+                    raise
+        return {
+            "changed": [_change(item) for item in found],
+            "changed_count": count,
+            "left_out": self.root.scanner.left_out(),
+        }
+
+    def _complete(self, tree: str) -> None:
+        """Raise missing_objects unless all objects of a tree are here."""
+        found = missing(self.store, tree, MAX_CHANGED)
+        if found.count:
+            text = f"{found.count} objects of this tree are not here"
+            facts = {"objects": found.objects, "count": found.count, "bytes": found.bytes}
+            raise WorkspaceError("missing_objects", text, **facts)
+
+    def _tree(self, name: str) -> str:
+        """Return the id of a tree that is named by it, as "now" or as "base"."""
+        if name == "now":
+            with self._held() as state:
+                return self.root.scan(state)
+        if name == "base":
+            base = self.file.load().get("base")
+            if base is None:
+                raise WorkspaceError("not_found", "the workspace is no overlay")
+            return str(base)
+        return name
+
+    def _file_change(self, item: Difference) -> dict[str, Any]:
+        found = {"path": text_of(item.place), "change": item.change}
+        for key, entry in (("bytes_before", item.before), ("bytes_after", item.after)):
+            if entry and entry[0] == "f":
+                found[key] = entry[2]
+        return found
+
+    def _layer(self) -> Layer:
+        if self.layer is None:
+            raise WorkspaceError("invalid", "the workspace is no overlay")
+        return self.layer
+
+
+def entry_at(store: ObjectStore, tree: str, place: Place) -> list[Any]:
+    """Return the entry of a tree at a place. Raises WorkspaceError."""
+    entry: list[Any] = ["d", 0, tree]
+    for name in place:
+        below = load(store, entry[2]).get(name) if entry[0] == "d" else None
+        if below is None:
+            raise WorkspaceError("not_found", f"{text_of(place)} is not in this tree")
+        entry = below
+    return entry
+
+
+def session_hash(session: str) -> str:
+    """Return the name of a session in the state: ids of clients are not kept."""
+    return hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _change(item: Difference) -> dict[str, Any]:
+    found = {"path": text_of(item.place), "change": item.change}
+    if item.after and item.after[0] == "f":
+        found["bytes"] = item.after[2]
+    return found
+
+
+def _count(rows: Iterator[Any]) -> int:
+    return sum(1 for _ in rows)
+
+
+def _decoded(data: str) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True)
+    except ValueError:
+        raise WorkspaceError("invalid", "the data is not base64") from None
+
+
+def _places(paths: list[str] | None) -> list[Place] | None:
+    return None if paths is None else [place_of(path) for path in paths]

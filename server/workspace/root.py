@@ -1,0 +1,118 @@
+"""One folder that is recorded and restored: scans, write-ahead, and the order of the two."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import WorkspaceError
+from .objects import ObjectStore
+from .restore import Restore, Step, in_the_way, no_step, plan
+from .scan import FOLDER, LIMITS, Limits, Scanner, Stamp
+from .state import StateFile
+from .trees import Place, build, flatten
+
+ROUNDS = 3  # of a restore while others change the folder
+TEMPORARY = ".yaa-"
+HASHED = 1_000  # files that were read before what is known of them is saved
+
+
+@dataclass
+class Outcome:
+    """What a restore did. `replaced`: the tree that was there; `blocked`: what was not made."""
+
+    replaced: str
+    tree: str
+    blocked: list[Place]
+
+
+class Root:
+    """A folder, the objects of its trees, and its mark in the state."""
+
+    def __init__(
+        self,
+        path: str,
+        store: ObjectStore,
+        state: StateFile,
+        mark: str = "restoring",
+        limits: Limits = LIMITS,
+        step: Step = no_step,
+    ) -> None:
+        self.path, self.store, self.state, self.mark, self.limits = path, store, state, mark, limits
+        self.step = step
+        self.top = os.open(path, FOLDER & ~os.O_NOFOLLOW)
+        self._stats = f"{mark}-stats.json" if mark != "restoring" else "stats.json"
+        self.scanner = Scanner(self.top, store, limits, self.state.load(self._stats))
+        self._saved = 0
+
+    def close(self) -> None:
+        """Save what is known, and let the folder go."""
+        self.scanner.close()
+        os.close(self.top)
+
+    def scan(self, state: dict[str, Any], everything: bool = False) -> str:
+        """Return the folder's tree as it is; its objects are durable."""
+        nonce = state.get(self.mark, {}).get("nonce")
+        self.scanner.temporary = TEMPORARY + nonce if nonce else ""
+        tree = self.scanner.scan(everything)
+        self.store.settle()
+        return tree
+
+    def save_stats(self, least: int = HASHED) -> None:
+        """Save what is known of files, if so many were read since the last time."""
+        if self.scanner.hashed - self._saved >= least:
+            self._saved = self.scanner.hashed
+            self.state.save(self.scanner.save(), self._stats)
+
+    def restore(
+        self,
+        state: dict[str, Any],
+        tree: str,
+        facts: dict[str, Any] | None = None,
+        only: Set[Place] | None = None,
+    ) -> Outcome:
+        """Make the folder what a tree says. The caller holds the lock exclusively.
+
+        `state` is saved with the mark before anything changes; `facts` are kept in it. The caller
+        removes the mark when it saves what the state is then. Raises OSError or WorkspaceError with
+        the mark in place. With `only`, other places are not touched, and neither is what others
+        change meanwhile; without, it is recorded and replaced.
+        """
+        nonce = state.get(self.mark, {}).get("nonce") or secrets.token_hex(16)
+        replaced = ""
+        blocked: list[Place] = []
+        for number in range(ROUNDS):
+            now = self.scan({self.mark: {"nonce": nonce}}, everything=True)
+            todo = plan(self.store, now, tree, only)
+            extra = {
+                place: (entry, stamp)
+                for place, entry, stamp in in_the_way(self.top, self.store, todo, self.limits)
+            }
+            if extra:
+                more = {place: entry for place, (entry, _) in extra.items()}
+                now = build(self.store, flatten(self.store, now) | more)
+            self.store.settle()
+            replaced = replaced or now
+            if todo.is_empty:
+                return Outcome(replaced, tree, blocked)
+            if not number:
+                self.step("recorded")
+                state[self.mark] = {**(facts or {}), "tree": tree, "nonce": nonce}
+                self.state.save(state)
+                self.step("marked")
+            work = Restore(self.top, self.store, TEMPORARY + nonce, self._stamps(extra), self.step)
+            work.perform(todo)
+            blocked = work.blocked
+            if only is not None or not work.changed and (number or not blocked):
+                actual = self.scan(state) if blocked else tree
+                return Outcome(replaced, actual, blocked)
+        raise WorkspaceError("busy", "the files change while they are restored; try again")
+
+    def _stamps(self, extra: dict[Place, Any]) -> Callable[[Place], Stamp | None]:
+        def _stamp(place: Place) -> Stamp | None:
+            return extra[place][1] if place in extra else self.scanner.stamp(place)
+
+        return _stamp

@@ -1,0 +1,542 @@
+"""Record a folder as a tree, reading only what changed since the last time.
+
+All is opened relative to its folder and without following links; only regular files are opened.
+What is left out is not recorded and said: `ignored` by rules, `large` or `special` files,
+`unreadable` ones, and what is `beyond` the number of entries or the depth that are recorded.
+
+A file is known by its stamp. As in git, one that was written within the clock's granularity of
+being read is read again the next time, since a later write could have left the same stamp.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import ignore
+from .ignore import Rules, is_ignored
+from .objects import ObjectStore, read_some
+from .trees import DEPTH, Entry, Place, keep, text_of
+from .watch import Watch
+
+READS = 3  # of a file that changes while it is read
+NAMED = 10  # paths of a kind in left_out
+MAX_LINKED = 1_000  # files with several names, which are looked at each time
+SLACK_NS = 20_000_000  # granularity of the clock of files
+COARSE_NS = 2_000_000_000  # of FAT, and the like with whole seconds
+GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE, errno.ENXIO})
+CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EIO})
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+PATHS = ("large", "unreadable")  # said with their paths, the others with their number
+
+Stamp = tuple[int, int, int, int, int]  # mode, size, mtime, ctime, inode
+Known = tuple[Stamp, Entry, bool]  # bool: read again
+Stack = tuple[tuple[int, Rules], ...] | None  # None: below .git, where no rules hold
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is recorded: bytes of a file, and the number of files, links and folders."""
+
+    file_bytes: int = 64 << 20
+    files: int = 50_000
+
+
+LIMITS = Limits()
+
+
+@dataclass
+class Totals:
+    """What a folder holds with all below: entries recorded, and what was left out."""
+
+    entries: int = 0
+    left: dict[str, int] = field(default_factory=dict)
+    named: dict[str, list[Place]] = field(default_factory=dict)
+
+    def add(self, other: Totals, name: str) -> None:
+        """Add those of the folder `name`."""
+        self.entries += other.entries
+        for reason, number in other.left.items():
+            self.left[reason] = self.left.get(reason, 0) + number
+        for reason, places in other.named.items():
+            for place in places:
+                self.name(reason, (name, *place))
+
+    def name(self, reason: str, place: Place) -> None:
+        """Note a path, if there are not enough yet."""
+        named = self.named.setdefault(reason, [])
+        if len(named) < NAMED:
+            named.append(place)
+
+
+class Folder:
+    """What is known of one folder. `tree` is the id of its object, "" if it must be made."""
+
+    __slots__ = ("files", "folders", "identity", "left", "mode", "rules", "totals", "tree")
+
+    def __init__(self) -> None:
+        self.files: dict[str, Known] = {}
+        self.folders: dict[str, Folder] = {}
+        self.left: dict[str, str] = {}  # name -> reason
+        self.rules: tuple[Stamp, Rules] | None = None
+        self.identity = (0, 0)
+        self.mode = 0
+        self.tree = ""
+        self.totals = Totals()
+
+    def forget(self, name: str) -> None:
+        """Remove a name, if it is there."""
+        for table in (self.files, self.folders, self.left):
+            if table.pop(name, None) is not None:
+                self.tree = ""
+
+    @property
+    def is_hollow(self) -> bool:
+        """Tell whether it holds nothing but what is left out, and is left out itself."""
+        return not self.totals.entries and bool(self.totals.left)
+
+
+class Scanner:
+    """One folder, and what is known of it from one scan to the next."""
+
+    def __init__(
+        self,
+        top: int,
+        store: ObjectStore,
+        limits: Limits = LIMITS,
+        known: dict[str, Any] | None = None,
+        watched: bool = True,
+    ) -> None:
+        """`top`: descriptor of the folder. `known`: from `save` of an earlier process."""
+        self.top, self.store, self.limits = top, store, limits
+        self.temporary = ""  # prefix of names that a restore left, which are removed
+        self.hashed = 0  # files that were read
+        self._root = Folder()
+        self._old: dict[str, Any] = known or {}
+        self._linked: dict[Place, set[str]] = {}
+        self._count = 0
+        self._is_part = False  # only what changed is looked at
+        self._watch = Watch(top) if watched else None
+
+    def close(self) -> None:
+        """End the watch."""
+        if self._watch:
+            self._watch.close()
+
+    def scan(self, everything: bool = False) -> str:
+        """Return the tree of the folder as it is; `everything`: whatever the watch says."""
+        if everything or not self._scan_changes():
+            self._linked.clear()
+            self._count = 0
+            self._scan(self.top, self._root, (), ())
+            self._old = {}
+        self._seal(self._root)
+        return self._root.tree
+
+    def left_out(self) -> dict[str, Any]:
+        """Return what the last scan left out: numbers, or up to NAMED paths; {} for nothing."""
+        totals = self._root.totals
+        return {
+            reason: [text_of(place) for place in totals.named[reason]]
+            if reason in PATHS
+            else number
+            for reason, number in sorted(totals.left.items())
+        }
+
+    def stamp(self, place: Place) -> Stamp | None:
+        """Return the stamp of a recorded file or link as it was scanned."""
+        found = self.folder(place[:-1])
+        known = found.files.get(place[-1]) if found else None
+        return known[0] if known else None
+
+    def known(self, place: Place, about: os.stat_result) -> str | None:
+        """Return the SHA-256 of a file, if it was recorded and is as it was then."""
+        found = self.folder(place[:-1])
+        row = found.files.get(place[-1]) if found else None
+        if row is None or row[2] or row[1][0] != "f" or row[0] != stamp_of(about):
+            return None
+        return str(row[1][3])
+
+    def folder(self, place: Place) -> Folder | None:
+        """Return what is known of a folder."""
+        folder: Folder | None = self._root
+        for name in place:
+            folder = folder.folders.get(name) if folder else None
+        return folder
+
+    def save(self) -> dict[str, Any]:
+        """Return what is known of files as JSON, for a later process."""
+        files: dict[str, Any] = {}
+        waiting: list[tuple[Place, Folder]] = [((), self._root)]
+        while waiting:
+            place, folder = waiting.pop()
+            waiting += (((*place, name), below) for name, below in folder.folders.items())
+            kept = {
+                name: [*stamp, entry[3]]
+                for name, (stamp, entry, again) in folder.files.items()
+                if entry[0] == "f" and not again
+            }
+            if kept:
+                files["/".join(place)] = kept
+        return files
+
+    # -- changes only
+
+    def _scan_changes(self) -> bool:
+        """Look at what the watch says; return False if everything must be looked at."""
+        if not self._root.totals.entries or "beyond" in self._root.totals.left:
+            return False
+        changes = self._watch.changes() if self._watch else None
+        if changes is None or sum(map(len, self._linked.values())) > MAX_LINKED:
+            return False
+        for place, names in self._linked.items():
+            changes.names.setdefault(place, set()).update(names)
+        self._count = self._root.totals.entries
+        self._is_part = True
+        try:
+            for place in sorted(changes.names):
+                new = {name for name in changes.names[place] if (*place, name) in changes.new}
+                self._scan_names(place, changes.names[place], new)
+        except _TooMany:
+            return False
+        finally:
+            self._is_part = False
+        return True
+
+    def _scan_names(self, place: Place, names: set[str], new: set[str]) -> None:
+        folder = self.folder(place)
+        if folder is None:  # it is gone, or ignored, or was just scanned as a new one
+            return
+        try:
+            with self._opened(place) as descriptor:
+                stack = self._stack(place)
+                if ignore.NAME in names and stack is not None:
+                    self._scan(descriptor, folder, place, self._stack(place[:-1]) if place else ())
+                else:
+                    steps = [os.fsencode(name) for name in place]
+                    for name in names:
+                        if name in new:
+                            self._drop(folder, place, name)
+                        self._look(descriptor, folder, place, steps, name, stack, False)
+        except OSError as error:
+            if error.errno not in GONE | CLOSED:
+                raise
+            # The folder above has an event of it, too, or will have.
+            self._drop_place(place)
+        if not folder.tree:
+            self._change(place)
+
+    @contextmanager
+    def _opened(self, place: Place) -> Iterator[int]:
+        descriptor = os.dup(self.top)
+        try:
+            for name in place:
+                below = os.open(name, FOLDER, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = below
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _drop_place(self, place: Place) -> None:
+        above = self.folder(place[:-1]) if place else None
+        if above:
+            self._drop(above, place[:-1], place[-1])
+            self._change(place[:-1])
+
+    def _change(self, place: Place) -> None:
+        folder = self._root
+        folder.tree = ""
+        for name in place:
+            folder = folder.folders[name]
+            folder.tree = ""
+
+    def _stack(self, place: Place) -> Stack:
+        """Return the rules that hold in a folder, its own among them."""
+        folder, stack = self._root, _with_rules((), self._root, 0)
+        for depth, name in enumerate(place, 1):
+            if name == ".git":
+                return None
+            folder = folder.folders[name]
+            stack = _with_rules(stack, folder, depth)
+        return stack
+
+    # -- everything
+
+    def _scan(self, descriptor: int, folder: Folder, place: Place, above: Stack) -> None:
+        if self._watch:
+            self._watch.add(descriptor, place)
+        with os.scandir(descriptor) as listing:
+            found = sorted(listing, key=_name)
+        if above is not None:
+            self._read_rules(descriptor, folder)
+        stack = _with_rules(above, folder, len(place))
+        steps = [os.fsencode(name) for name in place]
+        names = {entry.name for entry in found}
+        for table in (folder.files, folder.folders, folder.left):
+            for name in [name for name in table if name not in names]:
+                self._drop(folder, place, name)
+        for entry in found:
+            self._look(descriptor, folder, place, steps, entry.name, stack, True, entry)
+
+    def _read_rules(self, descriptor: int, folder: Folder) -> None:
+        """Read the rules of a folder, if its file changed."""
+        try:
+            file = os.open(ignore.NAME, FILE, dir_fd=descriptor)
+        except OSError:
+            folder.rules = None
+            return
+        try:
+            about = os.fstat(file)
+            if not stat.S_ISREG(about.st_mode) or about.st_size > ignore.MAX_BYTES:
+                folder.rules = None
+                return
+            stamp = stamp_of(about)
+            if folder.rules is None or folder.rules[0] != stamp or is_fresh(about, time.time_ns()):
+                folder.rules = stamp, Rules(read_some(file, ignore.MAX_BYTES))
+        except OSError:
+            folder.rules = None
+        finally:
+            os.close(file)
+
+    def _drop(self, folder: Folder, place: Place, name: str) -> None:
+        below = folder.folders.get(name)
+        folder.forget(name)
+        if self._watch and below:
+            waiting = [((*place, name), below)]
+            while waiting:
+                here, gone = waiting.pop()
+                self._watch.drop(here)
+                waiting += (((*here, inner), item) for inner, item in gone.folders.items())
+
+    # -- one name
+
+    def _look(
+        self,
+        descriptor: int,
+        folder: Folder,
+        place: Place,
+        steps: Sequence[bytes],
+        name: str,
+        stack: Stack,
+        deep: bool,
+        entry: os.DirEntry[str] | None = None,
+    ) -> None:
+        """Look at one name of a folder. `deep`: what is below is looked at as well."""
+        try:
+            if entry:
+                about = entry.stat(follow_symlinks=False)
+            else:
+                about = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in GONE | CLOSED:
+                raise
+            self._drop(folder, place, name)
+            return
+        if self.temporary and name.startswith(self.temporary):
+            with suppress(OSError):
+                os.unlink(name, dir_fd=descriptor)
+            self._drop(folder, place, name)
+            return
+        kind = stat.S_IFMT(about.st_mode)
+        is_folder = kind == stat.S_IFDIR
+        if stack and name != ".git" and is_ignored(stack, [*steps, os.fsencode(name)], is_folder):
+            self._leave(folder, place, name, "ignored")
+        elif not self._may_count(deep or name not in folder.files and name not in folder.folders):
+            self._leave(folder, place, name, "beyond")
+        elif is_folder:
+            self._look_below(descriptor, folder, place, name, about, stack, deep)
+        elif kind == stat.S_IFREG:
+            self._look_at_file(descriptor, folder, place, name, about)
+        elif kind == stat.S_IFLNK:
+            self._look_at_link(descriptor, folder, place, name, about)
+        else:
+            self._leave(folder, place, name, "special")
+
+    def _may_count(self, counted: bool) -> bool:
+        self._count += counted
+        if self._count <= self.limits.files:
+            return True
+        if self._is_part:
+            raise _TooMany
+        return False
+
+    def _leave(self, folder: Folder, place: Place, name: str, reason: str) -> None:
+        self._count -= reason not in ("ignored", "beyond")
+        if folder.left.get(name) != reason:
+            self._drop(folder, place, name)
+            folder.left[name], folder.tree = reason, ""
+
+    def _look_below(
+        self,
+        descriptor: int,
+        folder: Folder,
+        place: Place,
+        name: str,
+        about: os.stat_result,
+        stack: Stack,
+        deep: bool,
+    ) -> None:
+        if len(place) >= DEPTH:
+            self._leave(folder, place, name, "beyond")
+            return
+        identity = about.st_dev, about.st_ino
+        below = folder.folders.get(name)
+        is_new = below is None or below.identity != identity
+        if below is None or is_new:
+            self._drop(folder, place, name)
+            below = folder.folders[name] = Folder()
+            below.identity = identity
+            folder.tree = ""
+        mode = about.st_mode & 0o777
+        if below.mode != mode:  # it may have become unreadable
+            below.mode, folder.tree, deep = mode, "", True
+        if not (deep or is_new):
+            return
+        try:
+            opened = os.open(name, FOLDER, dir_fd=descriptor)
+            try:
+                inner = None if stack is None or name == ".git" else stack
+                self._scan(opened, below, (*place, name), inner)
+            finally:
+                os.close(opened)
+        except OSError as error:
+            if error.errno in CLOSED:
+                self._leave(folder, place, name, "unreadable")
+            elif error.errno in GONE:
+                self._drop(folder, place, name)
+            else:
+                raise
+        if not below.tree:
+            folder.tree = ""
+
+    def _look_at_file(
+        self, descriptor: int, folder: Folder, place: Place, name: str, about: os.stat_result
+    ) -> None:
+        if about.st_size > self.limits.file_bytes:
+            self._leave(folder, place, name, "large")
+            return
+        if about.st_nlink > 1:
+            self._linked.setdefault(place, set()).add(name)
+        stamp = stamp_of(about)
+        known = folder.files.get(name) or self._known_before(place, name, stamp)
+        if known is None or known[2] or known[0] != stamp:
+            try:
+                known = self._read(descriptor, name)
+            except OSError as error:
+                if error.errno in CLOSED:
+                    self._leave(folder, place, name, "unreadable")
+                elif error.errno in GONE:
+                    self._drop(folder, place, name)
+                else:
+                    raise
+                return
+        if known is None:
+            self._leave(folder, place, name, "large")
+        else:
+            self._keep(folder, place, name, known)
+
+    def _look_at_link(
+        self, descriptor: int, folder: Folder, place: Place, name: str, about: os.stat_result
+    ) -> None:
+        try:
+            target = os.readlink(name, dir_fd=descriptor)
+        except OSError:  # it is gone, or no link any more: the next scan sees what it is
+            self._drop(folder, place, name)
+            return
+        self._keep(folder, place, name, (stamp_of(about), ["l", target], False))
+
+    def _keep(self, folder: Folder, place: Place, name: str, known: Known) -> None:
+        before = folder.files.get(name)
+        if before is None:
+            self._drop(folder, place, name)
+        if before is None or before[1] != known[1]:
+            folder.tree = ""
+        folder.files[name] = known
+
+    def _known_before(self, place: Place, name: str, stamp: Stamp) -> Known | None:
+        """Return what an earlier process knew of a file, if that still holds."""
+        if not self._old:
+            return None
+        row = self._old.get("/".join(place), {}).get(name)
+        if not isinstance(row, list) or tuple(row[:5]) != stamp:
+            return None
+        if self.store.size(row[5]) != stamp[1]:
+            return None
+        return stamp, ["f", stamp[0] & 0o777, stamp[1], row[5]], False
+
+    def _read(self, descriptor: int, name: str) -> Known | None:
+        """Store a file. None if it is too large; raises OSError if it is gone or cannot be read."""
+        for again in range(READS):
+            moment = time.time_ns()
+            file = os.open(name, FILE, dir_fd=descriptor)
+            try:
+                before = os.fstat(file)
+                if not stat.S_ISREG(before.st_mode):
+                    raise OSError(errno.ENOENT, "no regular file any more")
+                found = self.store.put_file(file, self.limits.file_bytes)
+                after = os.fstat(file)
+            finally:
+                os.close(file)
+            self.hashed += 1
+            if found is None:
+                return None
+            sha256, size = found
+            is_stable = stamp_of(before) == stamp_of(after) and size == after.st_size
+            if is_stable or again == READS - 1:
+                break
+        entry = ["f", after.st_mode & 0o777, size, sha256]
+        return stamp_of(after), entry, not is_stable or is_fresh(after, moment)
+
+    # -- objects
+
+    def _seal(self, folder: Folder) -> None:
+        """Make the directory objects that are missing."""
+        if folder.tree:
+            return
+        entries: dict[str, Entry] = {name: known[1] for name, known in folder.files.items()}
+        totals = folder.totals = Totals(len(entries))
+        for name, reason in folder.left.items():
+            totals.left[reason] = totals.left.get(reason, 0) + 1
+            if reason in PATHS:
+                totals.name(reason, (name,))
+        for name, below in folder.folders.items():
+            self._seal(below)
+            totals.add(below.totals, name)
+            if not below.is_hollow:
+                entries[name] = ["d", below.mode, below.tree]
+                totals.entries += 1
+        folder.tree = keep(self.store, entries)
+
+
+class _TooMany(Exception):
+    """There are more entries than are recorded: which ones, only a whole scan can tell."""
+
+
+def _with_rules(stack: Stack, folder: Folder, depth: int) -> Stack:
+    if stack is None or folder.rules is None:
+        return stack
+    return (*stack, (depth, folder.rules[1]))
+
+
+def _name(entry: os.DirEntry[str]) -> str:
+    return entry.name
+
+
+def stamp_of(about: os.stat_result) -> Stamp:
+    """Return what tells whether a file changed."""
+    return about.st_mode, about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino
+
+
+def is_fresh(about: os.stat_result, moment_ns: int) -> bool:
+    """Return whether a write after `moment_ns` could leave the same times."""
+    newest = max(about.st_mtime_ns, about.st_ctime_ns)
+    is_coarse = not (about.st_mtime_ns % 1_000_000_000 or about.st_ctime_ns % 1_000_000_000)
+    return newest > moment_ns - (COARSE_NS if is_coarse else SLACK_NS)

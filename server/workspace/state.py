@@ -1,0 +1,100 @@
+"""What is kept of a workspace besides its files, and the locks that order those who use it.
+
+`state.json`: {tree, call?, restoring?, applying?, base?, bases?, filling?, seen}, replaced as a
+whole and durably. A mark (`restoring`, `applying`) is written before files are changed and removed
+after: what finds one finishes, or goes on to another tree.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from .errors import WorkspaceError
+
+POLL_S = 0.01
+FILE, STATS, LOCK, BOOK = "state.json", "stats.json", "lock", "state.lock"
+MAX_SEEN = 1_000  # sessions that are remembered
+
+
+class StateFile:
+    """The state of one workspace, in a folder that tools never see."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = os.fspath(folder)
+        os.makedirs(self.folder, 0o700, exist_ok=True)
+
+    def load(self, name: str = FILE) -> dict[str, Any]:
+        """Return what was saved; {} if nothing was, or nothing that can be read."""
+        try:
+            with open(os.path.join(self.folder, name), "rb") as file:
+                value = json.load(file)
+        except FileNotFoundError:
+            return {}
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def save(self, value: dict[str, Any], name: str = FILE) -> None:
+        """Replace what was saved. When this returns, a power failure does not take it back."""
+        place = os.path.join(self.folder, name)
+        draft = f"{place}.{os.getpid()}.new"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            with open(os.open(draft, flags, 0o600), "wb") as file:
+                file.write(json.dumps(value, separators=(",", ":")).encode("ascii"))
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(draft, place)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(draft)
+            raise
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def lock(self, exclusive: bool, wait_s: float) -> Iterator[None]:
+        """Hold off restores (shared), or also running calls (exclusive). Raises `busy`."""
+        with self._locked(LOCK, exclusive, wait_s), self._locked(BOOK, True, wait_s):
+            yield
+
+    @contextmanager
+    def _locked(self, name: str, exclusive: bool, wait_s: float) -> Iterator[None]:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(os.path.join(self.folder, name), flags, 0o600)
+        try:
+            how = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
+            end = time.monotonic() + wait_s
+            while True:
+                try:
+                    fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() >= end:
+                        text = f"the workspace is still in use after {wait_s:g} s; try again later"
+                        raise WorkspaceError("busy", text) from None
+                time.sleep(POLL_S)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def note_seen(state: dict[str, Any], session: str, tree: str) -> bool:
+    """Note at which tree a session left the workspace; return whether that is new."""
+    seen = state.setdefault("seen", {})
+    if seen.get(session) == tree:
+        return False
+    seen.pop(session, None)
+    seen[session] = tree
+    while len(seen) > MAX_SEEN:
+        del seen[next(iter(seen))]
+    return True

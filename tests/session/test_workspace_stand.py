@@ -1,0 +1,36 @@
+"""Which tree of files a document stands at: shared vectors, and documents of no shape."""
+
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.session.workspace_stand import first_tree, is_tree, stand_of, tree_of
+from server.strict_json import loads
+
+VECTORS = loads((Path(__file__).parent.parent / "vectors" / "workspace_stand.json").read_bytes())
+A, B = "a" * 64, "b" * 64
+
+
+class Stand(unittest.TestCase):
+    def test_shared_vectors(self) -> None:
+        for case in VECTORS:
+            with self.subTest(case["name"]):
+                self.assertEqual(stand_of(case["session"]), case["stand"])
+
+    def test_what_is_a_tree(self) -> None:
+        for value in (A, "0123456789abcdef" * 4):
+            self.assertTrue(is_tree(value))
+        junk: list[Any] = [A[1:], A + "a", A.upper(), A + "\n", "../" + A[3:], "", None, 5, [A]]
+        for value in junk:
+            self.assertFalse(is_tree(value), value)
+
+    def test_the_tree_before_the_first_call(self) -> None:
+        def result(before: Any, after: Any) -> Any:
+            return {"role": "tool", "result": {"tree": {"before": before, "after": after}}}
+
+        self.assertIsNone(first_tree({}))
+        self.assertIsNone(first_tree({"messages": [{"role": "user"}, result(5, B)]}))
+        self.assertEqual(first_tree({"messages": [result(A, B), result(B, A)]}), A)
+        self.assertEqual(tree_of(result(A, B)), B)

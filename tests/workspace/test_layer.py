@@ -1,0 +1,198 @@
+"""Overlays: filled, kept up with the real folder, applied in part, discarded, cut anywhere."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+from server.workspace.errors import WorkspaceError
+from server.workspace.operations import Operations, Places
+from server.workspace.restore import Step
+from server.workspace.scan import Limits
+
+from .made import Case, change, read, write
+
+
+class Overlays(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        write(
+            self.folder, {".gitignore": "*.log\n", "a": "1", "b": "1", "d/c": "1", "x.log": "kept"}
+        )
+
+    def begin(self) -> Operations:
+        run = self.operations(overlay=True)
+        run.perform("refresh", {"session": "s"})
+        return run
+
+    def test_the_copy_has_everything(self) -> None:
+        (self.folder / "b").chmod(0o755)
+        (self.folder / "link").symlink_to("/nowhere")
+        os.mkfifo(self.folder / "pipe")
+        run = self.begin()
+        expected = read(self.folder)
+        del expected[b"pipe"]
+        self.assertEqual(read(self.files), expected)
+        self.assertEqual(run.perform("status", {})["files"], [])
+
+    def test_a_part_is_applied_and_the_rest_is_not(self) -> None:
+        run = self.begin()
+        write(self.files, {"a": "2", "b": "2", "new/e": "2"})
+        (self.files / "d/c").unlink()
+        found = {row["path"]: row["change"] for row in run.perform("status", {})["files"]}
+        expected = {"a": "modified", "b": "modified", "d/c": "deleted", "new/e": "added"}
+        self.assertEqual(found, expected)
+        before = read(self.folder)
+        done = run.perform("apply", {"paths": ["a", "new"]})
+        self.assertEqual(done, {"applied": 2, "left": [], "conflicts": []})
+        before[b"a"] = ("f", 0o644, b"2")
+        before[b"new"], before[b"new/e"] = ("d", 0o755), ("f", 0o644, b"2")
+        self.assertEqual(read(self.folder), before)
+        self.assertEqual(_paths(run), ["b", "d/c"])
+        run.perform("apply", {})
+        self.assertEqual(read(self.folder), read(self.files))
+        self.assertEqual(_paths(run), [])
+
+    def test_what_only_the_folder_changed_is_taken_over(self) -> None:
+        run = self.begin()
+        write(self.folder, {"a": "theirs", "d/more": "theirs"})
+        (self.folder / "b").unlink()
+        write(self.files, {"d/c": "mine"})
+        found = run.perform("refresh", {"session": "s"})
+        self.assertEqual((found["taken"], found["conflicts"]), (3, []))
+        self.assertEqual((self.files / "a").read_text(), "theirs")
+        self.assertFalse((self.files / "b").exists())
+        self.assertEqual(_paths(run), ["d/c"])
+
+    def test_a_conflict_is_said_and_decided_by_force(self) -> None:
+        run = self.begin()
+        write(self.folder, {"a": "theirs", "b": "same"})
+        write(self.files, {"a": "mine", "b": "same"})
+        self.assertEqual(run.perform("refresh", {"session": "s"})["conflicts"], ["a"])
+        (row,) = run.perform("status", {})["files"]
+        self.assertEqual((row["path"], row.get("conflict")), ("a", True))
+        done = run.perform("apply", {})
+        self.assertEqual((done["applied"], done["conflicts"]), (0, ["a"]))
+        self.assertEqual((self.folder / "a").read_text(), "theirs")
+        self.assertEqual(run.perform("apply", {"force": True})["applied"], 1)
+        self.assertEqual((self.folder / "a").read_text(), "mine")
+
+    def test_discarding_takes_what_the_folder_has_now(self) -> None:
+        run = self.begin()
+        write(self.folder, {"a": "theirs"})
+        write(self.files, {"a": "mine", "b": "mine", "e": "mine"})
+        done = run.perform("discard", {"paths": ["a", "e"]})
+        self.assertEqual((done["discarded"], done["left"]), (2, []))
+        self.assertEqual((self.files / "a").read_text(), "theirs")
+        self.assertEqual(_paths(run), ["b"])
+        run.perform("discard", {})
+        self.assertEqual(read(self.files), read(self.folder))
+
+    def test_an_old_tree_does_not_undo_the_folder(self) -> None:
+        """What the folder changed after that tree is taken over again, not taken for a change."""
+        run = self.begin()
+        old = run.perform("record", {"session": "s"})["after"]
+        write(self.folder, {"a": "theirs"})
+        run.perform("refresh", {"session": "s"})
+        run.perform("restore", {"session": "s", "tree": old})
+        self.assertEqual((self.files / "a").read_text(), "1")
+        self.assertEqual(run.perform("refresh", {"session": "s"})["taken"], 1)
+        self.assertEqual(_paths(run), [])
+
+    def test_laws_at_random(self) -> None:
+        """Applying all makes status empty and the folder what the layer is; discarding all, too."""
+        for seed in range(12):
+            chance = random.Random(seed)
+            with self.subTest(seed=seed):
+                self.setUp()
+                run = self.begin()
+                for _ in range(4):
+                    change(self.files, chance, plain=True)
+                    change(self.folder, chance, plain=True)
+                    run.perform("refresh", {"session": "s"})
+                    if chance.random() < 0.5:
+                        done = run.perform("apply", {"force": True})
+                        left = done["left"]
+                    else:
+                        left = run.perform("discard", {})["left"]
+                        left += run.perform("refresh", {"session": "s"})["conflicts"]
+                    if not left:
+                        self.assertEqual(_paths(run), [])
+
+    def test_a_kill_at_any_step(self) -> None:
+        """Each file of the folder is the old or the new one, and the next apply gives the new."""
+        run = self.begin()
+        write(self.files, {"a": "2", "new/e": "2"})
+        (self.files / "d/c").unlink()
+        run.perform("record", {"session": "s"})
+        old, new = read(self.folder), read(self.files)
+        number = 0
+        while self.cut(number, self._apply):
+            for path, row in read(self.folder).items():
+                if b".yaa-" not in path:
+                    self.assertIn(row, (old.get(path), new.get(path)))
+            write(self.folder, {"other": f"{number}"})  # a person goes on meanwhile
+            again = self.operations(overlay=True)
+            again.perform("apply", {})
+            found = read(self.folder)
+            found.pop(b"other")
+            self.assertEqual(found, new, f"cut at step {number}")
+            self.assertEqual(_paths(again), [])
+            self._reset(old)
+            number += 1
+        self.assertGreater(number, 5)
+
+    def _apply(self, step: Step) -> None:
+        home = str(self.home)
+        places = Places(f"{home}/workspace", f"{home}/state", f"{home}/objects", f"{home}/folder")
+        Operations(places, step).perform("apply", {})
+
+    def _reset(self, old: dict[bytes, tuple[Any, ...]]) -> None:
+        """Make folder and base what they were, and the layer the changed one again."""
+        write(self.folder, {"a": "1", "d/c": "1"})
+        (self.folder / "new/e").unlink()
+        (self.folder / "new").rmdir()
+        (self.folder / "other").unlink(missing_ok=True)
+        self.assertEqual(read(self.folder), old)
+        run = self.operations(overlay=True)
+        run.perform("refresh", {"session": "s"})
+        write(self.files, {"a": "2", "new/e": "2"})
+        (self.files / "d/c").unlink()
+        run.perform("record", {"session": "s"})
+
+    def test_filling_that_was_cut_begins_again(self) -> None:
+        number = 0
+        while self.cut(number, self._refresh):
+            run = self.begin()
+            self.assertEqual(read(self.files), read(self.folder))
+            self.assertEqual(_paths(run), [])
+            for name in ("workspace", "state"):
+                (self.home / name).rename(self.home / f"{name}{number}")
+                (self.home / name).mkdir()
+            number += 1
+        self.assertGreater(number, 3)
+
+    def _refresh(self, step: Step) -> None:
+        home = str(self.home)
+        places = Places(f"{home}/workspace", f"{home}/state", f"{home}/objects", f"{home}/folder")
+        Operations(places, step).perform("refresh", {"session": "s"})
+
+    def test_too_large_a_folder_is_refused(self) -> None:
+        run = self.operations(Limits(files=3), overlay=True)
+        with self.assertRaises(WorkspaceError) as caught:
+            run.perform("refresh", {"session": "s"})
+        self.assertEqual(caught.exception.code, "too_large")
+        self.assertEqual(read(self.files), {})
+
+    def test_files_of_the_session_are_not_mixed_in(self) -> None:
+        write(self.files, {"own": "1"})
+        run = self.operations(overlay=True)
+        with self.assertRaises(WorkspaceError) as caught:
+            run.perform("refresh", {"session": "s"})
+        self.assertEqual(caught.exception.code, "conflict")
+        self.assertEqual((self.files / "own").read_text(), "1")
+
+
+def _paths(run: Operations) -> list[str]:
+    return [row["path"] for row in run.perform("status", {})["files"]]

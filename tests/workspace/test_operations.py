@@ -1,0 +1,158 @@
+"""The operations as the server asks for them: results, refusals, locks."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+from typing import Any
+
+from server.workspace.errors import WorkspaceError
+from server.workspace.scan import Limits
+
+from .made import Case, write
+
+NO_TREE = "0" * 64
+
+
+class Answers(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.run_ = self.operations()
+
+    def ask(self, name: str, **arguments: Any) -> dict[str, Any]:
+        result = self.run_.perform(name, arguments)
+        json.dumps(result).encode()
+        return result
+
+    def refusal(self, name: str, **arguments: Any) -> str:
+        with self.assertRaises(WorkspaceError) as caught:
+            self.run_.perform(name, arguments)
+        self.assertNotIn(str(self.home), caught.exception.detail)
+        return caught.exception.code
+
+    def test_record_and_state(self) -> None:
+        self.assertEqual(self.ask("state"), {"tree": None})
+        write(self.files, {"a": "1"})
+        first = self.ask("record", session="s")
+        self.assertEqual((first["before"], first["changed"], first["changed_count"]), (None, [], 0))
+        write(self.files, {"b": "22"})
+        (self.files / "a").chmod(0o600)
+        second = self.ask("record", session="s", call="c")
+        changed = [{"path": "a", "change": "mode", "bytes": 1}]
+        changed += [{"path": "b", "change": "added", "bytes": 2}]
+        self.assertEqual((second["before"], second["changed"]), (first["after"], changed))
+        found = self.ask("state", session="s")
+        self.assertEqual(found, {"tree": second["after"], "seen": second["after"]})
+        self.assertIsNone(self.ask("state", session="other")["seen"])
+
+    def test_many_changes_are_counted(self) -> None:
+        self.ask("record", session="s")
+        write(self.files, {f"f{number}": "" for number in range(150)})
+        found = self.ask("record", session="s")
+        self.assertEqual((len(found["changed"]), found["changed_count"]), (100, 150))
+
+    def test_a_tree_whose_objects_are_missing(self) -> None:
+        write(self.files, {"a": "here"})
+        self.assertEqual(self.refusal("restore", session="s", tree=NO_TREE), "missing_objects")
+        self.assertEqual((self.files / "a").read_text(), "here")
+        found = self.ask("missing", tree=NO_TREE, most=10)
+        self.assertEqual(found["objects"], [{"sha256": NO_TREE, "bytes": 0, "path": ""}])
+
+    def test_a_running_call_holds_off_a_restore(self) -> None:
+        write(self.files, {"a": "1"})
+        tree = self.ask("record", session="s")["after"]
+        self.run_ = self.operations(wait_s=0)
+        with (self.home / "state/lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            self.assertEqual(self.ask("record", session="s")["after"], tree)
+            self.assertEqual(self.refusal("restore", session="s", tree=tree), "busy")
+        self.ask("restore", session="s", tree=tree)
+
+    def test_read_and_list(self) -> None:
+        write(self.files, {"d/a.txt": "hello", "b": ""})
+        os.mkfifo(self.files / "pipe")
+        (self.files / "link").symlink_to("/etc/passwd")
+        tree = self.ask("record", session="s")["after"]
+        for at in (None, tree):
+            rows = self.ask("list", path="", tree=at, depth=2, offset=0, limit=10)
+            kinds = {row["path"]: row["kind"] for row in rows["entries"]}
+            kinds.pop("pipe", None)
+            expected = {"b": "file", "d": "folder", "d/a.txt": "file", "link": "link"}
+            self.assertEqual((kinds, rows["complete"]), (expected, True))
+            found = self.ask("read", path="d/a.txt", tree=at, offset=1, length=3)
+            self.assertEqual(base64.b64decode(found["data"]), b"ell")
+            self.assertEqual((found["bytes"], found["media_type"]), (5, "text/plain"))
+        rows = self.ask("list", path="d", depth=1, offset=0, limit=1)
+        self.assertTrue(rows["complete"])
+        self.assertFalse(self.ask("list", path="", limit=1)["complete"])
+        for path in ("link", "pipe", "d", "none", "d/a.txt/x"):
+            self.assertIn(self.refusal("read", path=path), ("not_found", "outside"), path)
+
+    def test_links_lead_nowhere(self) -> None:
+        write(self.home, {"outside/a": "secret"})
+        (self.files / "out").symlink_to("../outside")
+        data = base64.b64encode(b"x").decode()
+        for name, arguments in (
+            ("read", {"path": "out/a"}),
+            ("list", {"path": "out"}),
+            ("write", {"path": "out/a", "data": data, "offset": 0, "total": 1, "upload": "u"}),
+            ("remove", {"path": "out/a"}),
+            ("make_folder", {"path": "out/b"}),
+            ("move", {"path": "out/a", "to": "b"}),
+            ("move", {"path": "out", "to": "../b"}),
+            ("read", {"path": "../outside/a"}),
+        ):
+            with self.subTest(name, **arguments):
+                self.assertIn(self.refusal(name, **arguments), ("outside", "not_found"))
+        self.ask("write", path="out", data=data, offset=0, total=1, upload="u")
+        self.assertEqual((self.files / "out").read_bytes(), b"x")
+        self.assertEqual((self.home / "outside/a").read_text(), "secret")
+        self.assertEqual([path.name for path in (self.home / "outside").iterdir()], ["a"])
+
+    def test_write_in_pieces(self) -> None:
+        content = os.urandom(1000)
+        pieces = [(at, content[at : at + 300]) for at in (0, 300, 300, 600, 900)]
+        for at, piece in pieces:
+            data = base64.b64encode(piece).decode()
+            found = self.ask("write", path="n/a", data=data, offset=at, total=1000, upload="u")
+            self.assertEqual((self.files / "n/a").exists(), "sha256" in found)
+        self.assertEqual(found["bytes"], 1000)
+        self.assertEqual((self.files / "n/a").read_bytes(), content)
+        late = {"path": "b", "data": "", "offset": 5, "total": 9, "upload": "v"}
+        self.assertEqual(self.refusal("write", **late), "conflict")
+        self.assertEqual(self.refusal("write", **late | {"data": "?"}), "invalid")
+        self.ask("write", path="empty", data="", offset=0, total=0, upload="w")
+        self.assertEqual((self.files / "empty").read_bytes(), b"")
+
+    def test_move_and_remove(self) -> None:
+        write(self.files, {"a": "1", "d/e/f": "2", "d/g": "3"})
+        self.ask("move", path="d", to="x/y")
+        self.assertEqual((self.files / "x/y/e/f").read_text(), "2")
+        self.assertEqual(self.refusal("move", path="a", to="x/y/g"), "conflict")
+        self.assertEqual(self.refusal("move", path="x", to="x/z"), "conflict")
+        self.ask("remove", path="x")
+        self.assertEqual([path.name for path in self.files.iterdir()], ["a"])
+
+    def test_diff(self) -> None:
+        write(self.files, {"a": "1\n2\n3\n", "b": "x"})
+        first = self.ask("record", session="s")["after"]
+        write(self.files, {"a": "1\ntwo\n3\n", "b": "x\0"})
+        found = self.ask("diff", **{"from": first, "to": "now", "path": "a"})
+        self.assertEqual(found["diff"], "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n")
+        found = self.ask("diff", **{"from": first, "to": "now", "path": "b"})
+        self.assertEqual(found["files"][0]["binary"], True)
+        self.assertEqual(self.ask("diff", **{"from": first, "to": "now"})["count"], 2)
+
+    def test_what_is_no_operation(self) -> None:
+        self.assertEqual(self.refusal("perform"), "invalid")
+        self.assertEqual(self.refusal("close"), "invalid")
+        self.assertEqual(self.refusal("record"), "invalid")
+        self.assertEqual(self.refusal("record", session="s", more=1), "invalid")
+        self.assertEqual(self.refusal("status"), "invalid")
+
+    def test_what_was_left_out_is_told(self) -> None:
+        write(self.files, {"big": "x" * 100})
+        self.run_ = self.operations(Limits(file_bytes=10))
+        self.assertEqual(self.ask("record", session="s")["left_out"], {"large": ["big"]})

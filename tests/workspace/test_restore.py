@@ -1,0 +1,112 @@
+"""Restores against what happens meanwhile: writers, a full disk, closed folders, planted links."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+
+from server.workspace.errors import WorkspaceError
+from server.workspace.operations import Operations, Places
+
+from .made import Case, read, write
+
+
+class Meanwhile(Case):
+    def test_what_is_written_meanwhile_is_recorded_before_it_is_replaced(self) -> None:
+        write(self.files, {"a": "1", "b": "1"})
+        tree = self.operations().perform("record", {"session": "s"})["after"]
+        write(self.files, {"a": "2", "b": "2"})
+        written: list[str] = []
+
+        def step(name: str) -> None:
+            if name == "rename" and not written:
+                written.append(name)
+                write(self.files, {"a": "a person's"})
+
+        run = self.operations(step=step, state="state2")
+        run.perform("restore", {"session": "s", "tree": tree})
+        self.assertEqual((self.files / "a").read_text(), "1")
+        objects = [path for path in (self.home / "objects").glob("??/*")]
+        self.assertIn(b"a person's", [path.read_bytes() for path in objects])
+
+    def test_who_never_stops_writing_gets_an_answer(self) -> None:
+        write(self.files, {"a": "1"})
+        tree = self.operations().perform("record", {"session": "s"})["after"]
+        write(self.files, {"a": "2"})
+        count = 0
+
+        def step(name: str) -> None:
+            nonlocal count
+            if name == "rename":
+                count += 1
+                write(self.files, {"a": "x" * count})
+
+        run = self.operations(step=step, state="state2")
+        with self.assertRaises(WorkspaceError) as caught:
+            run.perform("restore", {"session": "s", "tree": tree})
+        self.assertEqual(caught.exception.code, "busy")
+        self.assertEqual((self.files / "a").read_text(), "x" * count)
+        self.operations(state="state2").perform("record", {"session": "s"})
+        self.assertEqual((self.files / "a").read_text(), "1")
+
+    def test_a_link_planted_meanwhile_leads_nowhere(self) -> None:
+        write(self.home, {"outside/a": "theirs"})
+        write(self.files, {"d/a": "1", "e/a": "1"})
+        tree = self.operations().perform("record", {"session": "s"})["after"]
+        write(self.files, {"d/a": "2", "e/a": "2"})
+
+        def step(name: str) -> None:
+            if name == "marked":
+                (self.files / "e").rename(self.home / "moved")
+                (self.files / "e").symlink_to("../outside")
+
+        run = self.operations(step=step, state="state2")
+        run.perform("restore", {"session": "s", "tree": tree})
+        self.assertEqual((self.home / "outside/a").read_text(), "theirs")
+        self.assertEqual(list((self.home / "outside").iterdir()), [self.home / "outside/a"])
+        self.assertEqual((self.files / "e/a").read_text(), "1")
+
+    def test_a_full_disk_loses_nothing(self) -> None:
+        write(self.files, {"a": "1" * 5000, "b": "1", "gone": "1"})
+        first = self.operations().perform("record", {"session": "s"})["after"]
+        before = read(self.files)
+        write(self.files, {"a": "2", "b": "2", "new": "2"})
+        (self.files / "gone").unlink()
+        second = self.operations().perform("record", {"session": "s"})["after"]
+        after = read(self.files)
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+                home = str(self.home)
+                places = Places(f"{home}/workspace", f"{home}/state", f"{home}/objects")
+                Operations(places).perform("restore", {"session": "s", "tree": first})
+            except WorkspaceError as error:
+                code = 7 if error.code == "disk_full" else 2
+            finally:
+                os._exit(code)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+        run = self.operations()
+        self.assertEqual(run.perform("state", {})["restoring"], first)
+        for tree, files in ((second, after), (first, before)):
+            run.perform("restore", {"session": "s", "tree": tree})
+            self.assertEqual(read(self.files), files)
+        self.assertNotIn("restoring", run.perform("state", {}))
+
+    def test_folders_without_write_permission(self) -> None:
+        write(self.files, {"d/e/a": "1"})
+        for path, mode in (("d/e", 0o500), ("d", 0o555)):
+            (self.files / path).chmod(mode)
+        first = self.operations().perform("record", {"session": "s"})["after"]
+        before = read(self.files)
+        for path in ("d", "d/e"):
+            (self.files / path).chmod(0o755)
+        write(self.files, {"d/e/a": "2", "d/b": "2"})
+        (self.files / "d/e").chmod(0o500)
+        self.operations().perform("restore", {"session": "s", "tree": first})
+        self.assertEqual(read(self.files), before)
+        for path in ("d", "d/e"):
+            (self.files / path).chmod(0o755)

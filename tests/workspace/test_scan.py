@@ -1,0 +1,133 @@
+"""Scans: what is recorded, what is left out and said, and that changes alone find the same."""
+
+from __future__ import annotations
+
+import os
+import random
+import stat
+
+from server.workspace.objects import ObjectStore
+from server.workspace.scan import FOLDER, Limits, Scanner
+from server.workspace.trees import DEPTH, flatten, text_of
+
+from .made import Case, change, write
+
+
+class Scans(Case):
+    def scanner(self, limits: Limits = Limits(), watched: bool = True) -> Scanner:  # noqa: B008
+        top = os.open(self.files, FOLDER)
+        self.addCleanup(os.close, top)
+        store = ObjectStore(self.home / "objects")
+        found = Scanner(top, store, limits, watched=watched)
+        self.addCleanup(found.close)
+        return found
+
+    def paths(self, scanner: Scanner) -> list[str]:
+        return sorted(map(text_of, flatten(scanner.store, scanner.scan())))
+
+    def test_changes_alone_find_what_a_whole_scan_finds(self) -> None:
+        for seed in range(10):
+            chance = random.Random(seed)
+            self.setUp()
+            watched = self.scanner()
+            for _ in range(12):
+                change(self.files, chance)
+                tree, left = watched.scan(), watched.left_out()
+                other = self.scanner(watched=False)
+                self.assertEqual(other.scan(), tree, f"seed {seed}")
+                self.assertEqual(other.left_out(), left, f"seed {seed}")
+
+    def test_what_is_left_out_is_said(self) -> None:
+        write(self.files, {".gitignore": "*.o\nout/\n", "a.o": "", "out/x": "", "big": "x" * 100})
+        write(self.files, {"d/.gitignore": "!a.o\n", "d/a.o": "", "d/b.o": ""})
+        os.mkfifo(self.files / "pipe")
+        os.mknod(self.files / "socket", stat.S_IFSOCK | 0o600)
+        scanner = self.scanner(Limits(file_bytes=50))
+        self.assertEqual(self.paths(scanner), [".gitignore", "d", "d/.gitignore", "d/a.o"])
+        self.assertEqual(scanner.left_out(), {"ignored": 3, "large": ["big"], "special": 2})
+
+    def test_no_rules_hold_in_git(self) -> None:
+        write(
+            self.files, {".gitignore": ".*\nconfig\n", ".git/config": "", ".git/.x": "", ".y": ""}
+        )
+        self.assertEqual(self.paths(self.scanner()), [".git", ".git/.x", ".git/config"])
+
+    def test_the_count_is_bounded(self) -> None:
+        write(self.files, {f"f{number}": "" for number in range(9)})
+        scanner = self.scanner(Limits(files=5))
+        self.assertEqual(self.paths(scanner), ["f0", "f1", "f2", "f3", "f4"])
+        self.assertEqual(scanner.left_out(), {"beyond": 4})
+        (self.files / "f0").unlink()
+        self.assertEqual(self.paths(scanner)[-1], "f5")
+        small = self.scanner(Limits(files=10))
+        small.scan()
+        write(self.files, {"a": "", "b": "", "c": ""})
+        self.assertEqual(len(self.paths(small)), 10)
+        self.assertEqual(small.left_out(), {"beyond": 1})
+
+    def test_links_are_not_followed(self) -> None:
+        write(self.home, {"outside/secret": "x"})
+        write(self.files, {"real/a": ""})
+        for name, target in (("up", ".."), ("out", "../outside"), ("loop", "loop"), ("in", "real")):
+            (self.files / name).symlink_to(target)
+        found = flatten(ObjectStore(self.home / "objects"), self.scanner().scan())
+        self.assertEqual({row[0] for row in found.values()}, {"l", "d", "f"})
+        self.assertNotIn("secret", "".join(map(text_of, found)))
+        (self.files / ".gitignore").symlink_to("../outside/secret")
+        self.assertIn(".gitignore", self.paths(self.scanner()))
+
+    def test_a_path_longer_than_the_system_takes(self) -> None:
+        descriptor = os.open(self.files, FOLDER)
+        name = "n" * 200
+        for _ in range(DEPTH + 3):
+            os.mkdir(name, dir_fd=descriptor)
+            below = os.open(name, FOLDER, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+        os.close(descriptor)
+        scanner = self.scanner()
+        tree = scanner.scan()
+        self.assertEqual(scanner.left_out(), {"beyond": 1})
+        self.assertEqual(scanner.scan(True), tree)
+
+    def test_a_write_that_leaves_the_same_times(self) -> None:
+        """As with a clock of whole seconds, or one that was set back."""
+        scanner = self.scanner(watched=False)
+        path = self.files / "a"
+        path.write_text("one")
+        about = path.stat()
+        before = scanner.scan()
+        path.write_text("two")
+        os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+        self.assertNotEqual(scanner.scan(), before)
+
+    def test_another_name_of_a_file_that_is_not_watched(self) -> None:
+        (self.home / "outside").write_text("one")
+        (self.files / "a").hardlink_to(self.home / "outside")
+        write(self.files, {"b": ""})
+        scanner = self.scanner()
+        before = scanner.scan()
+        (self.home / "outside").write_text("other")
+        self.assertNotEqual(scanner.scan(), before)
+
+    def test_a_later_process_reads_only_what_changed(self) -> None:
+        write(self.files, {"a": "1", "d/b": "1"})
+        for path in ("a", "d/b"):
+            os.utime(self.files / path, (1, 1))
+        first = self.scanner()
+        first.scan()
+        saved = first.save()
+        later = Scanner(first.top, first.store, known=saved)
+        self.addCleanup(later.close)
+        self.assertEqual(later.scan(), first.scan())
+
+    def test_what_cannot_be_read_is_said(self) -> None:
+        if os.geteuid() == 0:
+            self.skipTest("root reads everything")
+        write(self.files, {"closed/a": "", "shut": ""})
+        (self.files / "closed").chmod(0)
+        (self.files / "shut").chmod(0)
+        scanner = self.scanner()
+        scanner.scan()
+        self.assertEqual(scanner.left_out(), {"unreadable": ["shut", "closed"]})
+        (self.files / "closed").chmod(0o700)
