@@ -41,10 +41,13 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
     }
 
     function draw() {
-      const before = new Map([...boxes].map(([path, box]) => [path, box.checked]))
+      const before = new Map([...boxes].map(([path, box]) => [path, box]))
       boxes.clear()
       bar.hidden = !files.length
-      fill(list, files.map((file) => row(file, before.get(file.path) ?? !file.conflict)))
+      fill(list, files.map((file) => {
+        const box = before.get(file.path) // what has become a conflict is chosen anew
+        return row(file, box && box.dataset.conflict === String(Boolean(file.conflict)) ? box.checked : !file.conflict)
+      }))
       count()
     }
 
@@ -62,7 +65,7 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
     /** @param {FileChange} file @param {boolean} checked */
     function row(file, checked) {
       const { path } = file
-      const box = h('input', { type: 'checkbox', checked, 'aria-label': t('layer.take', { name: names.visible(path) }), onchange: count })
+      const box = h('input', { type: 'checkbox', checked, 'data-conflict': Boolean(file.conflict), 'aria-label': t('layer.take', { name: names.visible(path) }), onchange: count })
       boxes.set(path, box)
       const place = h('div.file-diff', { hidden: true })
       const bytes = file.bytes_after ?? file.bytes

@@ -38,7 +38,7 @@ yaa.define('ui/files/panel', [
     const tree = fileTree(shared)
     const viewer = fileView(shared, () => show('tree'))
     const changes = changesView(shared)
-    const layer = layerView(shared, (n) => number(tabs[2], n))
+    const layer = layerView(shared, (/** @type {number} */ n) => number(tabs[2], n))
     const uploads = uploadsView(shared, () => tree.folder())
     /** @type {Record<string, any>} */ const views = { tree, file: viewer, changes, layer }
     const id = uid('files')
