@@ -96,10 +96,14 @@ interface Totals {
 interface Failure {
   name: 'ApiError'; kind: 'network' | 'http' | 'aborted' | 'protocol'; status: number; code: string; message: string
   pointer: string; errors: { pointer: string; detail: string }[]; retryAfter: number | null; url: string
+  /** of an upload, where it says so: bytes that are there */
+  received?: number
 }
 interface Api {
   readonly base: string
   readonly key: string
+  /** any other route; whatever is no success is thrown as a Failure */
+  request(path: string, options: RequestInit): Promise<Response>
   health(stop?: AbortSignal): Promise<any>
   info(): Promise<any>
   run(session: Session, options?: { signal?: AbortSignal }): Promise<Response>
@@ -193,6 +197,30 @@ interface Settings {
   remembers(): boolean
   readonly canRememberSafely: boolean
   takeKeyFromHash(): string
+}
+
+// -- files --
+
+type FileKind = 'text' | 'image' | 'pdf' | 'csv' | 'markdown' | 'other'
+/** `message`: the result that says so */
+interface FileChange { path: string; change: 'added' | 'modified' | 'deleted' | 'mode'; bytes?: number; message?: string; conflict?: boolean; [key: string]: Json }
+interface FilePoint { kind: 'start' | 'turn' | 'call'; tree: string; id: string; words: string }
+interface FileEntry { path: string; kind: string; bytes?: number; mode?: number; modified_ms?: number }
+interface KeptObjects { objects: string[]; bytes: number; left: { count: number; bytes: number } }
+/** The files of one session, on a server. Every failure is an ApiError. */
+interface Workspace {
+  list(path: string, options?: { tree?: string; depth?: number; offset?: number; limit?: number }): Promise<{ entries: FileEntry[]; complete: boolean }>
+  read(path: string, options?: { tree?: string; most?: number }): Promise<Blob>
+  upload(path: string, file: Blob, options?: { signal?: AbortSignal; onProgress?: (sent: number) => void; pause?: (ms: number) => Promise<void> }): Promise<any>
+  remove(path: string): Promise<any>
+  move(from: string, to: string): Promise<any>
+  state(): Promise<any>
+  diff(from: string, to: string, path?: string): Promise<{ files: FileChange[]; count: number; diff?: string }>
+  status(): Promise<{ files: FileChange[]; base?: string; count: number }>
+  apply(paths?: string[], force?: boolean): Promise<any>
+  discard(paths?: string[]): Promise<any>
+  restore(tree: string): Promise<any>
+  archive(options?: { tree?: string; paths?: string[] }): Promise<Blob>
 }
 
 // -- tools of the page --
@@ -379,6 +407,43 @@ interface Modules {
     short(n: number, language?: string): string
   }
   'core/message-format': { format(pattern: string, values?: Record<string, any>, language?: string): string }
+  'core/workspace-stand': { standOf(session: Session): string | null }
+  'core/file-changes': {
+    changesOf(session: Session, from?: number): { files: FileChange[]; count: number; leftOut: Record<string, any> }
+    pointsOf(session: Session): FilePoint[]
+    turnStart(session: Session): number
+    treeBefore(session: Session, index: number): string | null
+  }
+  'core/file-names': {
+    visible(name: string): string
+    baseName(path: string): string
+    folderOf(path: string): string
+    kindOf(path: string): FileKind
+    pictureType(path: string): string
+    isText(bytes: Uint8Array): boolean
+    mentionAt(text: string, caret: number): { from: number; typed: string } | null
+    mentionOf(path: string): string
+    bestMatches(paths: readonly string[], typed: string, most: number): string[]
+  }
+  'core/csv': { parseTable(text: string, most?: number): { rows: string[][]; columns: number; more: boolean } }
+  'core/zip': { zip(files: { name: string; bytes: Uint8Array }[]): Uint8Array[] }
+  'core/directory-object': {
+    readDirectory(text: string): { folders: { name: string; sha256: string }[]; files: { name: string; sha256: string; bytes: number }[] } | null
+    isHash(value: any): boolean
+  }
+  'io/workspace-api': { open(api: Api, session: string, folder?: string): Workspace }
+  'io/kept-objects': {
+    save(session: string, found: KeptObjects, bytes: Map<string, ArrayBuffer>): Promise<void>
+    of(session: string): Promise<KeptObjects | null>
+    get(hash: string): Promise<ArrayBuffer | null>
+    remove(session: string): Promise<void>
+    removeUnused(here: Set<string>): Promise<void>
+    hold(session: string, bytes: Map<string, ArrayBuffer>): void
+  }
+  'io/object-fetch': {
+    gather(session: Session, options: { get(hash: string): Promise<ArrayBuffer>; known?: Map<string, number>; mostBytes?: number; mostObjects?: number }): Promise<KeptObjects & { fetched: Map<string, ArrayBuffer> }>
+    sound(bytes: Map<string, ArrayBuffer>): Map<string, ArrayBuffer>
+  }
   'io/api': { create(options: { base: string; key?: string; fetch?: typeof fetch }): Api; failure(error: any, url: string): Failure }
   'io/connection-diagnosis': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
   'io/session-base': { create(post: Api['run']): Bases }
@@ -393,6 +458,6 @@ interface Modules {
   'io/idb-transaction': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]> }
   'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null; channel?: Channel }): { acquire(name: string): Promise<(() => any) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }
   'io/clipboard': { copy(text: string): Promise<boolean> }
-  'io/unzip': { isZip(file: Blob): Promise<boolean>; texts(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; text: string }> }
+  'io/unzip': { isZip(file: Blob): Promise<boolean>; texts(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; text: string }>; files(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; bytes: Uint8Array<ArrayBuffer> }> }
   'io/download': { blob(name: string, content: Blob): void; text(name: string, content: string, type?: string): void; json(name: string, value: Json): void; nameFor(session: Session, extension: string): string }
 }

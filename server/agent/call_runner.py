@@ -172,10 +172,7 @@ class CallRunner:
         if job.feedback:
             result["feedback"] = job.feedback
         event = events.tool_result(
-            job.call["id"],
-            job.call["function"]["name"],
-            job.content,
-            self._clock(),
+            *(job.call["id"], job.call["function"]["name"], job.content, self._clock()),
             state=job.state,
             is_error=job.is_error,
             result=result,

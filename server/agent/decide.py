@@ -42,6 +42,7 @@ from ..session.modes import (
 from ..session.plan import failed_task
 from ..session.prompts import SUM_UP, progress
 from ..session.workspace_run import outside_changes
+from . import workspace_steps
 from .call_decisions import (
     FORGOTTEN,
     LOST,
@@ -52,13 +53,7 @@ from .call_decisions import (
     plan_call,
     unanswered_calls,
 )
-from .workspace_steps import (
-    NO_WORKSPACE,
-    AlignWorkspace,
-    WorkspaceState,
-    jobs_first,
-    next_alignment,
-)
+from .workspace_steps import NO_WORKSPACE, AlignWorkspace, WorkspaceState
 
 MOST_WAITS = 2  # calls waiting for other calls that are planned ahead
 
@@ -160,10 +155,10 @@ def next_step(
         if not jobs:
             return time_stop
     if jobs:
-        ready, before = jobs_first(session, files, jobs)
+        ready, before = workspace_steps.jobs_first(session, files, jobs)
         return RunTools(ready) if before is None else align_or_ask(before, open_asks(session))
     asks = tuple(item for item in plans if isinstance(item, Ask))
-    if alignment := next_alignment(session, files):
+    if alignment := workspace_steps.next_alignment(session, files):
         return align_or_ask(alignment, asks)
     if asks:
         return Stop("interrupted", "awaiting", asks)

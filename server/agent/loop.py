@@ -48,7 +48,7 @@ from .decide import Model as Facts
 from .hooks import HookError, Hooks, RunHooks
 from .observer import RunObserver
 from .run_records import RecordWriter, RunRecords, StopSignals
-from .run_workspace import RunWorkspace, Workspace, Workspaces, workspace_of
+from .run_workspace import RunWorkspace, Workspaces
 from .side_calls import SideCalls
 from .workspace_steps import AlignWorkspace
 
@@ -184,9 +184,7 @@ class BaseAgent:
         own = session.get("config", {}).get("llm_api", {}).get("provider")
         default = self.defaults["config"]["llm_api"]["provider"]
         model = self.models.resolve(agent_definition.provider(agent, own, default), owner)
-        workspace = workspace_of(session, self.workspaces, owner, accepted.opening)
-        more = (key, owner, size, accepted.base, workspace)
-        run = Run(self, session, model, accepted.opening, *more)
+        run = Run(self, session, model, accepted.opening, key, owner, size, accepted.base)
         self._register(run)
         run.catch_up(resumed)
         logger.info("run %s of session %s for %s", run.id, run.session_key[1], key or "-")
@@ -292,7 +290,6 @@ class Run:
         owner: str = "",
         size: int = 0,
         base: KeptSession | None = None,
-        workspace: Workspace | None = None,
     ) -> None:
         self.id: str = opening[0]["runId"]
         self.session = session
@@ -303,7 +300,7 @@ class Run:
         self._agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session, shared=len(self.base.messages))
         self._record = agent.records.writer(self.session_key)
-        self._files = RunWorkspace(session, workspace)
+        self._files = RunWorkspace.of(session, agent.workspaces, owner, opening)
         self._call_runner = CallRunner(
             *(session, agent.toolbox, agent.executions, agent.clock, agent.ids),
             owner=owner,

@@ -99,6 +99,13 @@ class RunWorkspace:
         if self.state.known:
             self.state = WorkspaceState(recorded=True, mode=self.state.mode)
 
+    @classmethod
+    def of(
+        cls, session: Session, workspaces: Workspaces | None, owner: str, opening: list[Event]
+    ) -> RunWorkspace:
+        """Return the workspace of a run; see `workspace_of`. Raises Problem."""
+        return cls(session, workspace_of(session, workspaces, owner, opening))
+
     # -- before the run goes on -------------------------------------------------------------------
 
     async def align(self, step: AlignWorkspace) -> AsyncGenerator[Event, None]:

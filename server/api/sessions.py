@@ -24,6 +24,7 @@ from ..runtime.offload import offload
 from ..runtime.run_id import run_id
 from ..session import snapshot
 from ..session.accept import accept_for_run
+from ..session.delta_reply import delta_reply
 from ..session.events import EXEC, alias, dumps
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings
@@ -70,6 +71,11 @@ class Run(Protocol):
     @property
     def first_message(self) -> int:
         """Return the number of messages that the document brought."""
+        ...
+
+    @property
+    def base(self) -> KeptSession:
+        """Return the messages that it began with and an earlier run left, perhaps none."""
         ...
 
     @property
@@ -380,7 +386,10 @@ class Sessions:
             session = await self._runs.collect(call, run)
             await self._runs.bases.keep(run)
             delta = session["config"]["yaa"].get("reply") == "delta"
-            reply = delta_reply(session, before, run.first_message) if delta else session
+            reply: Mapping[str, Any] = session
+            if delta:
+                known = run.base.known_ids.messages
+                reply = delta_reply(session, before, run.first_message, known)
             await call.json(reply, headers={"x-should-retry": "false"})
 
     async def stop(self, call: RequestContext) -> None:
@@ -432,29 +441,6 @@ def wants_stream(accept: str, otherwise: bool) -> bool:
     if stream == whole:
         return otherwise
     return stream > whole
-
-
-def delta_reply(
-    session: Mapping[str, Any], before: Mapping[str, Any], first: int = 0
-) -> dict[str, Any]:
-    """Return the reply of `config.yaa.reply: delta`: new messages and the usage of this run.
-
-    `before`: the session before the run. Its message objects are compared by identity, since new
-    messages need not be the last ones: a tool result is inserted after its call, even if a user
-    message follows. If splitting content blocks has replaced all messages, those from index `first`
-    on are new.
-    """
-    there = {id(message) for message in before["messages"]}  # the fold changes messages in place
-    messages = [message for message in session["messages"] if id(message) not in there]
-    if there and len(messages) == len(session["messages"]):
-        messages = messages[first:]
-    spent = before.get("usage") or {}
-    usage = {
-        name: value - spent.get(name, 0) if isinstance(value, int) else value
-        for name, value in session.get("usage", {}).items()
-    }
-    reply = {key: session.get(key) for key in ("id", "title", "start_time", "finish_reason")}
-    return reply | {"messages": messages, "usage": usage}
 
 
 def _quality(accept: str, kind: str) -> float:

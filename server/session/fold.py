@@ -27,7 +27,7 @@ from ..strict_json import canonical_in_browser
 from .events import FILLED, IDS, SNAPSHOT, id_at
 from .json_patch import array_index, copy_json, parse_pointer, patch
 from .result_places import Places, calls_of, is_object
-from .workspace_stand import tree_of
+from .workspace_stand import stand_after
 
 # -- fold -----------------------------------------------------------------------------------------
 
@@ -380,12 +380,7 @@ def tool_result(folder: Folder, event: Event) -> None:
     if not places.put(call_id, message):
         return
     session = folder.session
-    if (tree := tree_of(message)) is not None:
-        workspace = session.get("workspace")
-        if not is_object(workspace) or workspace is None:
-            workspace = {}
-        workspace["tree"], workspace["message"] = tree, message["id"]
-        session["workspace"] = workspace
+    stand_after(session, message)
     ledger, waiting = session.get("calls"), session.get("interrupts")
     if isinstance(ledger, dict) and isinstance(entry := ledger.get(call_id), dict):
         ledger[call_id] = {**entry, "state": details.get("state", "done")}

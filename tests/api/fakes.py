@@ -21,6 +21,7 @@ from server.http.parser import (
     parse_response,
 )
 from server.json_types import Event
+from server.session.kept_sessions import KeptSession
 
 
 def request(
@@ -133,6 +134,7 @@ class Run:
         self.given = 0
         self.ended = ""
         self.record = None
+        self.base = KeptSession("", "", [], {})
 
     def confirm_announcements(self, arrived: Callable[[], Awaitable[bool]]) -> None:
         """Nothing is announced."""

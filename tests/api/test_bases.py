@@ -241,6 +241,25 @@ class Same(unittest.IsolatedAsyncioTestCase):
                     self.assertEqual(digest, digest_of(held, count), told)
 
 
+class Delta(unittest.IsolatedAsyncioTestCase):
+    async def test_a_message_of_the_base_that_was_touched_is_not_new(self) -> None:
+        """The run answers a call of the base: its message is copied before it changes."""
+        log.setup("error", stream=io.StringIO())
+        replies = []
+        for megabytes in (1, 0):
+            host = Host("a", megabytes)
+            session: Json = {"id": "s", "messages": [user("rm")]}
+            session["config"] = {"yaa": {"reply": "delta"}}
+            session = folded(session, (await host.post(session))[1])
+            count = len(session["messages"])
+            answer(session, "tool_call", {"approved": True})  # type: ignore[arg-type]
+            body = with_base(session, count) if megabytes else session
+            status, reply = await host.post(body, accept="application/json")
+            self.assertEqual(status, 200, reply)
+            replies.append([message["role"] for message in reply["messages"]])
+        self.assertEqual(replies, [["tool", "assistant"]] * 2)
+
+
 class Refused(unittest.IsolatedAsyncioTestCase):
     def setUp(self) -> None:
         log.setup("error", stream=io.StringIO())

@@ -11,7 +11,7 @@ from typing import Any
 
 from server.api.auth import Keys
 from server.api.router import Route, Router
-from server.api.sessions import Runs, Sessions, delta_reply, wants_stream
+from server.api.sessions import Runs, Sessions, wants_stream
 from server.errors import Problem
 from server.http import sse
 from server.http.parser import ProtocolError
@@ -215,19 +215,6 @@ class Replying(Case):
                 "usage": {},
             },
         )
-
-    def test_what_is_new_need_not_be_last(self) -> None:
-        """A call that a new message has overtaken gets its result where it belongs: before that."""
-        said = [{"id": "u"}, {"id": "a", "tool_calls": []}, {"id": "u2"}]
-        before = {"messages": said, "usage": {"total_tokens": 18, "calls": 1, "cost_unit": "USD"}}
-        session = {
-            "messages": [*said[:2], {"id": "r"}, said[2], {"id": "a2"}],
-            "usage": {"total_tokens": 54, "calls": 3, "cost_micro": 5, "cost_unit": "USD"},
-        }
-        reply = delta_reply(session, before)
-        self.assertEqual([message["id"] for message in reply["messages"]], ["r", "a2"])
-        spent = {"total_tokens": 36, "calls": 2, "cost_micro": 5, "cost_unit": "USD"}
-        self.assertEqual(reply["usage"], spent)
 
     def test_an_error_after_the_run_began_is_not_to_be_repeated(self) -> None:
         self.agent.script = [*SCRIPT[:2], ValueError("canary")]

@@ -11,7 +11,8 @@ import re
 from pathlib import Path
 
 from ..tooling import tools
-from ..tooling.child import Yaa
+from ..tooling.child import Child, Yaa
+from .test_files import SERVER, STARTS_S
 from .walks import walk
 
 IMAGES = tools.ROOT / "docs" / "images"
@@ -30,10 +31,24 @@ def main() -> None:
         walked = walk("screenshots.mjs", "chromium", job, {})
     if walked.error:
         raise SystemExit(walked.error)
+    take_files(folder)
     files = sorted(folder.glob("*.webp"))
     print(
         f"{len(files)} pictures, {sum(one.stat().st_size for one in files) / 1e6:.1f} MB: {folder}"
     )
+
+
+def take_files(folder: Path) -> None:
+    """Take the pictures of the files panel, for which a server in memory has the files."""
+    server = Child([str(tools.program_node().path), str(SERVER)])
+    try:
+        url = server.wait_for(r"listening on (\S+)", STARTS_S)[1]
+        job = {"url": url, "pictures": str(folder), "label": "files-pictures"}
+        walked = walk("files.mjs", "chromium", job, {})
+    finally:
+        server.kill()
+    if walked.error:
+        raise SystemExit(walked.error)
 
 
 if __name__ == "__main__":

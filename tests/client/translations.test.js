@@ -19,7 +19,7 @@ const holes = (text) => [...new Set([...text.matchAll(/\{(\w+)(?=,|\})/g)].map((
 const sources = (folder) => fs.readdirSync(path.join(JS, 'ui', folder)).filter((name) => name.endsWith('.js')).map((name) => read('ui', folder, name)).join('\n')
 const BASE = texts('en')
 
-for (const name of ['tools', 'inspector']) {
+for (const name of ['tools', 'inspector', 'files']) {
   const [en, zh] = [texts(`${name}-en`), texts(`${name}-zh`)]
   const source = sources(name)
 
@@ -39,9 +39,10 @@ for (const name of ['tools', 'inspector']) {
   })
 
   test(`${name}: every text is asked for, by name or by the beginning of its name`, () => {
-    const begins = [...source.matchAll(/`([\w.]+)\$\{/g)].map(([, start]) => start)
+    const all = source + (name === 'files' ? read('ui', 'import-export.js') : '') // exports speak of files, too
+    const begins = [...all.matchAll(/`([\w.]+)\$\{/g)].map(([, start]) => start)
     for (const key of Object.keys(en)) {
-      const named = source.includes(`'${key}'`) || begins.some((start) => key.startsWith(start))
+      const named = all.includes(`'${key}'`) || begins.some((start) => key.startsWith(start))
       assert.ok(named, key)
     }
   })

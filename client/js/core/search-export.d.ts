@@ -41,7 +41,7 @@ interface Modules {
     condense(session: Session, note: (left: number) => string): Session
   }
   'core/standalone-page': {
-    page(given: { source: string; session: Session; sprite?: string; language?: string; theme?: string; saved?: string }): string
+    page(given: { source: string; session: Session; objects?: Record<string, string>; sprite?: string; language?: string; theme?: string; saved?: string }): string
     extract(html: string): any
     ID: string
   }

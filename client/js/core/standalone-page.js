@@ -7,12 +7,12 @@ yaa.define('core/standalone-page', ['core/sha256'], ({ sha256 }) => {
   const CLOSE = `</${'script'}>`
 
   /**
-   * @param {{source: string, session: Session, sprite?: string, language?: string, theme?: string, saved?: string}} given
-   *   `source`: the client as one script; `sprite`: its icons, as markup
+   * @param {{source: string, session: Session, objects?: Record<string, string>, sprite?: string, language?: string, theme?: string, saved?: string}} given
+   *   `source`: the client as one script; `objects`: contents of files by their SHA-256, in base64; `sprite`: its icons, as markup
    */
-  function page({ source, session, sprite = '', language = 'en', theme = '', saved = '' }) {
+  function page({ source, session, objects = {}, sprite = '', language = 'en', theme = '', saved = '' }) {
     const script = scriptOf(source)
-    const data = { format: 'yaa.page', version: 1, saved, language, theme, session }
+    const data = { format: 'yaa.page', version: 1, saved, language, theme, session, ...(Object.keys(objects).length ? { objects } : {}) }
     return [
       '<!doctype html>',
       `<html lang="${escape(language)}"><head><meta charset="utf-8">`,

@@ -104,6 +104,7 @@ yaa.define('io/api', [], () => {
     return {
       base: root,
       key,
+      request,
       health: (stop) => ask('/health', stop),
       info: () => ask('/info'),
       run,
@@ -129,6 +130,7 @@ yaa.define('io/api', [], () => {
       message: body?.detail ?? body?.error?.message ?? body?.title ?? `${response.status} ${response.statusText}`.trim(),
       pointer: errors[0]?.pointer ?? '',
       errors,
+      received: body?.received,
       retryAfter: Number.isFinite(wait) ? wait : null,
       url,
     })

@@ -1,8 +1,8 @@
-// The texts in a ZIP file (APPNOTE 6.3), as exports come. The rule of the file: what is in the list at the end of the file
+// The files in a ZIP file (APPNOTE 6.3), as exports come. The rule of the file: what is in the list at the end of the file
 // has to be there as the list says, to the byte; and nothing is unpacked that is larger than it says, or than MOST.
 
 yaa.define('io/unzip', ['core/crc32'], ({ crc32 }) => {
-  /** Bytes of all texts of a file together: a few kilobytes can be unpacked to any size. */
+  /** Bytes of all files that are taken out together: a few kilobytes can be unpacked to any size. */
   const MOST = 2 ** 30
   const [LOCAL, ENTRY, END] = [0x04034b50, 0x02014b50, 0x06054b50]
   /** The end of the list has a comment of up to 64 KB behind it. */
@@ -20,9 +20,17 @@ yaa.define('io/unzip', ['core/crc32'], ({ crc32 }) => {
    * @returns {AsyncGenerator<{name: string, text: string}>} in the order of the list @throws {RangeError} what is no sound ZIP file
    */
   async function* texts(file, wanted) {
+    for await (const { name, bytes } of files(file, wanted)) yield { name, text: new TextDecoder().decode(bytes) }
+  }
+
+  /**
+   * @param {Blob} file @param {(name: string) => boolean} wanted
+   * @returns {AsyncGenerator<{name: string, bytes: Uint8Array<ArrayBuffer>}>} as `texts`
+   */
+  async function* files(file, wanted) {
     const all = (await list(file)).filter((entry) => wanted(entry.name))
     check(all.reduce((sum, entry) => sum + entry.size, 0) <= MOST, 'It is too large.')
-    for (const entry of all) yield { name: entry.name, text: new TextDecoder().decode(await unpacked(file, entry)) }
+    for (const entry of all) yield { name: entry.name, bytes: await unpacked(file, entry) }
   }
 
   /** @typedef {{name: string, flags: number, method: number, crc: number, packed: number, size: number, at: number}} Entry */
@@ -90,5 +98,5 @@ yaa.define('io/unzip', ['core/crc32'], ({ crc32 }) => {
     if (!holds) throw new RangeError(words)
   }
 
-  return { isZip, texts }
+  return { isZip, texts, files }
 })

@@ -69,9 +69,10 @@ yaa.define('ui/app', [
       else if (!standalone) idle(() => pageTools(app))
       idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/file-drop', 'ui/focus-recovery', 'ui/mode-picker', 'ui/server-warnings']) yaa.use(name).start(context) }, console.warn))
       if (!standalone) idle(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
+      idle(() => yaa.load('workspace').then(() => yaa.use('ui/files/launcher').start(context), console.warn))
       idle(() => yaa.load('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
-      idle(() => Promise.all(['search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))).then(() => {
+      idle(() => Promise.all(['questions', 'search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))).then(() => {
         app.views.composer.bringBack()
         if (store.kind === 'idb' && sessionStore.heads().length) yaa.use('io/draft-files').removeUnused((/** @type {string} */ draft) => draft === 'new' || sessionStore.heads().some(({ id }) => id === draft))
       }, console.warn))
@@ -244,7 +245,7 @@ yaa.define('ui/app', [
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
         valueField: async (args) => yaa.load('branches').then(() => yaa.use('ui/editors').valueField(args, true)),
-        picture: async (tool, args) => yaa.load('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args), () => null),
+        picture: async (tool, args, of) => yaa.load('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args, app, of), () => null),
         largest: async (found) => yaa.load('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, found), () => null),
         limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'),
         costUnit: () => app.current.session.usage?.cost_unit ?? '',

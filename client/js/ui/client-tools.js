@@ -2,7 +2,7 @@
 // a click. What is done without one happens in core/client-tools; this file joins it to the runs.
 
 yaa.define('ui/client-tools', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'core/client-tools', 'ui/builtin-tools', 'i18n/client-tools',
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'core/client-tools', 'ui/builtin-tools', 'ui/question-cards', 'i18n/client-tools',
 ], (dom, { t }, { toast }, cards, tools) => {
   const { h, list, text, fill } = dom
   const { button } = cards

@@ -1,11 +1,23 @@
 // The composer: a field that grows, Enter to send, files beside it, the model, and one round button that sends or
 // stops.
 
-yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/form', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid, fromRight }, { t }, { isSendKey }, commands) => {
+yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid, fromRight }, { t }, commands) => {
   /** A draft is stored after this pause, or this long without one: too much work for every key. */
   const [REST_MS, LATEST_MS] = [300, 5000]
+  /** Keys are on the screen, and there is no Shift+Enter among them. */
+  const TOUCH = globalThis.matchMedia?.('(pointer: coarse)')
   /** Files of drafts can be brought back: what does it is here. */
   let ready = false
+
+  /**
+   * Is this the key that sends? Never while an input method is composing (isComposing, or keyCode 229 where that comes too
+   * late). Where keys are on the screen Enter begins a new line, and a button sends, or a real keyboard's Ctrl+Enter.
+   * @param {KeyboardEvent} event
+   */
+  const isSendKey = (event) => (
+    event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229 &&
+    (!TOUCH?.matches || event.ctrlKey || event.metaKey)
+  )
 
   /**
    * Name the draft of a session. An empty session is another one after a reload; a temporary one is of this page alone.
@@ -292,5 +304,5 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/form', 'ui/commands'], ({ h,
     return { el, update }
   }
 
-  return { composerView, draftOf }
+  return { composerView, draftOf, isSendKey }
 })

@@ -1,7 +1,7 @@
 // Editors for messages, arguments and results: text in place of the message, values in a dialog with a form where the value
 // is flat, else JSON or plain text.
 
-yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'ui/form', 'ui/dialog', 'i18n/branches', 'css/branches'], (dom, { t }, { toast }, { parseArgs }, form, { openDialog }) => {
+yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'ui/form', 'ui/composer', 'ui/dialog', 'i18n/branches', 'css/branches'], (dom, { t }, { toast }, { parseArgs }, form, { isSendKey }, { openDialog }) => {
   const { jsonField, schemaForm, isFlat } = form
   const { h, icon, attr, fill } = dom
   const TYPES = new Set(['string', 'number', 'boolean'])
@@ -50,7 +50,7 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
     function onkeydown(event) {
       if (event.isComposing || event.keyCode === 229) return
       if (event.key === 'Escape') leave()
-      else if (event.key === 'Enter' && (sends ? form.isSendKey(event) : event.ctrlKey || event.metaKey)) done()
+      else if (event.key === 'Enter' && (sends ? isSendKey(event) : event.ctrlKey || event.metaKey)) done()
       else return
       event.preventDefault()
       event.stopPropagation()

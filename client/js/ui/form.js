@@ -1,22 +1,9 @@
 // Fields a person fills in: JSON with its errors named as they are typed, and a form for a flat JSON Schema (an
 // object of strings, numbers, booleans and choices). Any other schema is answered as JSON.
 
-yaa.define('ui/form', ['ui/dom', 'ui/i18n'], ({ h, text, attr, uid }, { t }) => {
+yaa.define('ui/form', ['ui/dom', 'ui/i18n', 'i18n/questions'], ({ h, text, attr, uid }, { t }) => {
   const PLAIN = new Set(['string', 'number', 'integer', 'boolean'])
   const LONG = 160
-  /** Keys are on the screen, and there is no Shift+Enter among them. */
-  const TOUCH = globalThis.matchMedia?.('(pointer: coarse)')
-
-  /**
-   * Is this the key that sends? Never while an input method is composing (isComposing, or keyCode 229 where that comes too
-   * late). Where keys are on the screen Enter begins a new line, and a button sends, or a real keyboard's Ctrl+Enter.
-   * @param {KeyboardEvent} event
-   */
-  const isSendKey = (event) => (
-    event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229 &&
-    (!TOUCH?.matches || event.ctrlKey || event.metaKey)
-  )
-
   /**
    * A JSON editor. `read()` gives `{ok, value}` and shows what is wrong when it isn't.
    * @param {{label: string, value?: any, object?: boolean, hint?: string}} options `object`: only an object will do
@@ -153,5 +140,5 @@ yaa.define('ui/form', ['ui/dom', 'ui/i18n'], ({ h, text, attr, uid }, { t }) => 
     return { value }
   }
 
-  return { jsonField, schemaForm, isFlat, isSendKey }
+  return { jsonField, schemaForm, isFlat }
 })

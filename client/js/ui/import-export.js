@@ -7,14 +7,15 @@ yaa.define('ui/import-export', [
   'core/transcript',
   'io/download', 'io/clipboard', 'io/unzip', 'ui/removed-permissions',
 ], (
-  dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, importer, { page }, { scan, redact },
+  dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, importer, { page, extract }, { scan, redact },
   { markdown, condense }, download, clipboard, unzip, removedPermissions,
 ) => {
   const { h, icon, uid } = dom
   const { t } = words
   /** @typedef {import('./types').CommandContext} CommandContext */
-  const FORMATS = ['page', 'markdown', 'json']
-  const EXTENSIONS = { page: 'html', markdown: 'md', json: 'yaa.json' }
+  /** `zip` only where the files of the session are here (ui/files/copies). @typedef {'page' | 'markdown' | 'json' | 'zip'} Format */
+  const FORMATS = /** @type {Format[]} */ (['page', 'markdown', 'json', 'zip'])
+  const EXTENSIONS = { page: 'html', markdown: 'md', json: 'yaa.json', zip: 'zip' }
   const TYPES = { page: 'text/html', markdown: 'text/markdown', json: 'application/json' }
 
   // -- out --
@@ -26,29 +27,45 @@ yaa.define('ui/import-export', [
   async function exportSession(context, id) {
     const session = await read(context, id)
     if (!session) return
-    const form = exportForm(session, context.app.settings.get('exportAs'))
-    const finish = async (/** @type {(content: string, format: 'page' | 'markdown' | 'json') => any} */ does) => {
+    const files = await keptFiles(session)
+    const form = exportForm(session, context.app.settings.get('exportAs'), files)
+    const finish = async (/** @type {(content: any, format: Format) => any} */ does) => {
       const { format, short, secrets } = form.read()
       context.app.settings.set('exportAs', format)
       await does(await contentOf(redact(session, secrets), format, short), format)
       dialog.close()
     }
-    const onSave = () => finish((content, format) => download.text(download.nameFor(session, EXTENSIONS[format]), content, TYPES[format]))
+    const onSave = () => finish((content, format) => {
+      const name = download.nameFor(session, EXTENSIONS[format])
+      if (format === 'zip') download.blob(name, content)
+      else download.text(name, content, TYPES[format])
+    })
     const onCopy = () => finish(async (content) => toast(t(await clipboard.copy(content) ? 'copied' : 'copy.failed')))
     const copy = button(t('export.copy'), onCopy)
     const done = h('button.button.primary', { type: 'button', onclick: onSave }, icon('download'), t('export.save'))
     const dialog = openDialog({ title: t('export.title'), body: form.el, wide: true, buttons: [copy, done] })
-    form.onchange((/** @type {string} */ format) => { copy.hidden = format === 'page' })
+    form.onchange((/** @type {string} */ format) => { copy.hidden = format === 'page' || format === 'zip' })
   }
 
-  /** @param {Session} session @param {'page' | 'markdown' | 'json'} format @param {boolean} short */
+  /** The copies of its files that are here; null without any. @param {Session} session @returns {Promise<KeptObjects | null>} */
+  async function keptFiles({ id }) {
+    await Promise.all([yaa.load('workspace'), yaa.load('kept-files')])
+    yaa.use('ui/files/i18n')
+    const found = await yaa.use('io/kept-objects').of(id)
+    return found?.objects.length ? found : null
+  }
+
+  /** @param {Session} session @param {Format} format @param {boolean} short */
   async function contentOf(session, format, short) {
     const shown = short ? condense(session, (left) => `[… ${t('export.left', { n: left })} …]`) : session
+    const copies = () => yaa.use('ui/files/copies')
+    if (format === 'zip') return copies().zipped(session.id, `${JSON.stringify(shown, null, 2)}\n`)
     if (format === 'json') return `${JSON.stringify(shown, null, 2)}\n`
     if (format === 'markdown') return markdown(shown, { words: headings(), tools: !short })
     await yaa.load()
     const language = document.documentElement.lang
-    return page({ source: yaa.source(), session: shown, sprite: sprite(), language, saved: new Date().toISOString() })
+    const objects = short ? {} : await copies().encoded(session.id)
+    return page({ source: yaa.source(), session: shown, objects, sprite: sprite(), language, saved: new Date().toISOString() })
   }
 
   const headings = () => ({
@@ -62,12 +79,13 @@ yaa.define('ui/import-export', [
     return svg ? new XMLSerializer().serializeToString(svg) : ''
   }
 
-  /** @param {Session} session @param {string} [last] the format taken last time */
-  function exportForm(session, last) {
+  /** @param {Session} session @param {string | undefined} last the format taken last time @param {KeptObjects | null} files */
+  function exportForm(session, last, files) {
     const name = uid('format')
-    const first = FORMATS.find((format) => format === last) ?? 'page'
-    const radios = FORMATS.map((value) => h('input', { type: 'radio', name, value, checked: value === first, onchange: draw }))
-    const choice = h('fieldset', null, h('legend.label', null, t('export.format')), h('div.choices', null, FORMATS.map((format, i) => (
+    const formats = files ? FORMATS : FORMATS.filter((format) => format !== 'zip')
+    const first = formats.find((format) => format === last) ?? 'page'
+    const radios = formats.map((value) => h('input', { type: 'radio', name, value, checked: value === first, onchange: draw }))
+    const choice = h('fieldset', null, h('legend.label', null, t('export.format')), h('div.choices', null, formats.map((format, i) => (
       h('label.choice', null, radios[i],
         h('span', null, h('b', null, t(`export.${format}`)), h('span.hint', null, t(`export.${format}Hint`))))
     ))))
@@ -78,7 +96,8 @@ yaa.define('ui/import-export', [
     const list = h('section', null, h('h3.label', null, t('export.secrets', { n: secrets.length })),
       h('p.hint', null, t(secrets.length ? 'export.secretsHint' : 'export.secretsNone')),
       h('ul.secrets', { hidden: !secrets.length }, secrets.map((one, i) => secretRow(one, boxes[i]))))
-    const el = h('div.group', null, choice, shortRow, list)
+    const told = files ? h('p.hint', null, t('copies.kept', { n: files.objects.length, size: sizeOf(files.bytes) }), ' ', files.left.count ? t('export.filesLeft', { n: files.left.count, size: sizeOf(files.left.bytes) }) : '') : null
+    const el = h('div.group', null, choice, told, shortRow, list)
     /** @type {((format: string) => void) | null} */ let heard = null
     const format = () => radios.find((one) => one.checked)?.value
 
@@ -92,6 +111,9 @@ yaa.define('ui/import-export', [
       onchange: (/** @type {(format: string) => void} */ callback) => { heard = callback; draw() },
     }
   }
+
+  /** @param {number} bytes */
+  const sizeOf = (bytes) => yaa.use('ui/files/file-list').size(bytes)
 
   /** @param {Secret} secret @param {any} box */
   function secretRow(secret, box) {
@@ -131,13 +153,15 @@ yaa.define('ui/import-export', [
       let known = false
       let why = ''
       try {
-        for await (const { name, text } of textsIn(file)) {
+        for await (const { name, text, objects } of textsIn(file)) {
           const { sessions, removed, prompts: more = [] } = importer.readSessions(text, name, defaults)
           known ||= sessions.length + more.length > 0
           found += prompts.add(context.app.settings, more)
           const both = sessions.map((session, i) => ({ session, removed: removed[i] }))
           for (const one of both.sort((a, b) => lastTime(a.session) - lastTime(b.session))) {
-            if (await keep(context, one.session, result)) brought.push({ id: one.session.id, title: one.session.title, removed: one.removed })
+            const isNew = await keep(context, one.session, result)
+            if (isNew) brought.push({ id: one.session.id, title: one.session.title, removed: one.removed })
+            await takeFiles(context, one.session, objects) // of one that is here too
           }
         }
       } catch (error) { // a folder, or a ZIP file that is not whole
@@ -153,8 +177,21 @@ yaa.define('ui/import-export', [
 
   /** An export is often a ZIP file: of what is in it, all that may be sessions. @param {File} file */
   async function* textsIn(file) {
-    if (await unzip.isZip(file)) yield* unzip.texts(file, (name) => /\.jsonl?$/i.test(name))
-    else yield { name: file.name, text: await file.text() }
+    if (!await unzip.isZip(file)) {
+      const text = await file.text()
+      yield { name: file.name, text, objects: async () => (await copies()).decoded(extract(text)?.objects) }
+      return
+    }
+    const objects = async () => (await copies()).unzipped(file)
+    for await (const one of unzip.texts(file, (name) => /\.jsonl?$/i.test(name))) yield { ...one, objects }
+  }
+
+  const copies = () => yaa.load('kept-files').then(() => yaa.use('ui/files/copies'))
+
+  /** Files that came with a session whose calls have recorded any. @param {CommandContext} context @param {Session} session @param {() => Promise<Map<string, ArrayBuffer>>} objects */
+  async function takeFiles({ app }, session, objects) {
+    if (!session.messages.some((message) => message.result?.tree)) return
+    await (await copies()).takeBack(session, await objects(), app.store.kind === 'idb')
   }
 
   /**

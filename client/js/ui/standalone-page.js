@@ -37,9 +37,10 @@ yaa.define('ui/standalone-page', [
   }
 
   /** @param {HTMLElement} root @param {any} data what `embeddedSession` gave */
-  async function start(root, { session, removed, saved }) {
+  async function start(root, { session, removed, saved, objects }) {
     const store = memory.open()
     await store.put(session)
+    if (objects) await yaa.use('ui/files/copies').takeBack(session, yaa.use('ui/files/copies').decoded(objects), false)
     const own = settings.open({ storage: null })
     own.set('side', 'closed')
     /** @type {() => void} */ let joined = () => {}
@@ -165,6 +166,8 @@ yaa.define('ui/standalone-page', [
     await app.current.run?.done // what is being said belongs to it
     const { session } = app.current
     await store.put(session)
+    const copies = yaa.use('ui/files/copies')
+    await copies.takeBack(session, await copies.bytesOf(session.id), true)
     await store.flush()
     localStorage.setItem(KEPT, JSON.stringify([...keptIds(), session.id]))
     location.reload()

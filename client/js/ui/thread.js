@@ -27,6 +27,8 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards'
     const end = { type: 'button', hidden: true, onclick: scrollToEnd }
     const toEnd = h('button.button.small.to-end', end, icon('down'), t('thread.toEnd'))
     let pinned = true
+    /** Where the view was when it last moved. */
+    let top = 0
     let openId = ''
     /** Everything the session shows, and where its last turn begins. @type {any[]} */
     let shown = []
@@ -116,7 +118,9 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards'
 
     function onscroll() {
       const rest = el.scrollHeight - el.scrollTop - el.clientHeight
-      pinned = rest < NEAR_END
+      // who has not moved up is at the end still, whatever has grown there: this event comes after it
+      pinned = rest < NEAR_END || (pinned && el.scrollTop >= top)
+      top = el.scrollTop
       hide(toEnd, rest < el.clientHeight / 2 || !shown.length)
       attr(/** @type {Element} */ (el.parentElement), 'data-scrolled', el.scrollTop > 4)
     }

@@ -115,8 +115,8 @@ export interface Asking {
   approvalMenu(anchor: any, interrupt: any, asked: { tool: string; args: any; answer: (payload: any) => void; place: any }): void
   /** an editor for arguments, as a form and as JSON */
   valueField(args: any): Promise<Field>
-  /** what a call would change, drawn; null where names and values say it best */
-  picture?(tool: string, args: any): Promise<any>
+  /** what a call would change, drawn; null where names and values say it best. `of`: its session, if that is not open */
+  picture?(tool: string, args: any, of?: Session): Promise<any>
   /** the messages that take the most room, to be opened */
   largest?(found: any): Promise<any>
   limits(): void
@@ -256,7 +256,6 @@ declare global {
       jsonField(options: { label: string; value?: any; object?: boolean }): Field & { write(value: any): void }
       schemaForm(schema: any): Field<Record<string, any>>
       isFlat(schema: any): boolean
-      isSendKey(event: KeyboardEvent): boolean
     }
     'ui/code-block': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
     'ui/markdown-view': { markdownView(): View<string> }
@@ -275,6 +274,7 @@ declare global {
       callArgs(interrupt: any, call: any): any
       button(key: string, classes: string, onclick: () => void): any
     }
+    'ui/question-cards': Record<never, never>
     'ui/tool-card': { toolCard(actions: Actions): View }
     'ui/message': { messageView(item: any, actions: Actions): View; plainText(content: any): string }
     'ui/connection-checks': {
@@ -284,7 +284,7 @@ declare global {
       wordsOf(server: ServerState): string
     }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
-    'ui/composer': { draftOf(session: Session): string; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; focus(): void } }
+    'ui/composer': { draftOf(session: Session): string; isSendKey(event: KeyboardEvent): boolean; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
     'ui/client-tools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }
@@ -333,6 +333,7 @@ declare global {
     }
     'ui/view-state': { stateOf(app: App, whole: boolean): State; NARROW: MediaQueryList }
     'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store; standalone?: StandalonePage }): { start(): Promise<void> } }
+    'ui/dialog': { openDialog(given: { title: string; body: any; buttons?: any[]; wide?: boolean; onclose?: () => void }): any; button(label: string, onclick: () => void, look?: string): any }
     'main': { main(): Promise<void> }
   }
 }

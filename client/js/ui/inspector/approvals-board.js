@@ -42,6 +42,7 @@ yaa.define('ui/inspector/approvals-board', ['ui/dom', 'ui/inspector/i18n', 'ui/i
         goOn: () => app.sessionStore.retry(entry),
         asking: {
           ...actions.asking,
+          picture: (/** @type {string} */ tool, /** @type {any} */ args) => actions.asking.picture?.(tool, args, entry.session) ?? Promise.resolve(null),
           costUnit: () => entry.session.usage?.cost_unit ?? '',
           // rules and limits are made in the session itself
           approvalMenu: (/** @type {any[]} */ ...rest) => (isCurrent() ? /** @type {any} */ (actions.asking).approvalMenu(...rest)

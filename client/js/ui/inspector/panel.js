@@ -43,12 +43,14 @@ yaa.define('ui/inspector/panel', [
       body)
     let open = false
     let chosen = 'context'
+    addEventListener('yaa-beside', (/** @type {any} */ event) => { if (open && event.detail !== 'inspector') close() })
     /** @type {Element | null} */ let before = null
 
     /** @param {string} name @param {string} [what] for the view itself */
     function show(name, what) {
       if (!open) before = document.activeElement
       open = true
+      dispatchEvent(new CustomEvent('yaa-beside', { detail: 'inspector' })) // there is room for one panel
       mount()
       choose(name)
       if (what) made[name].choose?.(what)

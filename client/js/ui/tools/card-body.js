@@ -168,13 +168,30 @@ yaa.define('ui/tools/card-body', [
     return Object.values(value).every((one) => typeof one !== 'object' || one === null)
   }
 
-  /** What a call would do to a file, for whoever has to allow it; null for all other calls. @param {string} name @param {any} args */
-  function previewOf(name, args) {
+  /**
+   * What a call would do to a file, for whoever has to allow it: against the file as it is, where it can be read.
+   * @param {string} name @param {any} args @param {import('../types').App} [app] @param {Session} [of] if it is not the open one
+   * @returns {Promise<any>} null: names and values say it best
+   */
+  async function previewOf(name, args, app, of) {
     if (toolCalls.kindOf({ name, args }) !== 'diff') return null
+    const refined = app?.server.info()?.workspace && await againstFile(name, args, app, of)
+    if (refined) return refined
     const view = diffView()
     view.update({ name, args, result: undefined, done: false })
     const { path, content, old, new: next, ...rest } = args
     return h('div.picture', null, view.el, Object.keys(rest).length ? cards.argsList(rest) : null)
+  }
+
+  /** @param {string} name @param {any} args @param {import('../types').App} app @param {Session} [of] @returns {Promise<any>} null where that does not come */
+  async function againstFile(name, args, app, of) {
+    try {
+      await Promise.all(['workspace', 'files'].map((group) => yaa.load(group)))
+      return await yaa.use('ui/files/approval-diff').refine(app, name, args, of)
+    } catch (error) {
+      console.warn(error)
+      return null
+    }
   }
 
   return { toolBody, previewOf }

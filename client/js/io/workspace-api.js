@@ -1,0 +1,100 @@
+// The files of a session on a server: its routes as functions (docs/reference/http.md). A file goes up in pieces, so that
+// one that is cut off goes on where it was.
+
+yaa.define('io/workspace-api', [], () => {
+  /** Bytes of one piece: well below what the server takes at once. */
+  const PIECE = 2 ** 20
+  /** A piece that did not arrive is sent again after so long. */
+  const PAUSES_MS = [300, 1000, 3000, 8000]
+  const JSON_BODY = { 'Content-Type': 'application/json', Accept: 'application/json' }
+
+  /**
+   * @param {Api} api @param {string} session its id @param {string} [folder] a named folder; without one the session's own
+   * @returns {Workspace}
+   */
+  function open(api, session, folder) {
+    /** @param {string} route @param {Record<string, any>} [query] what is undefined is left out */
+    function address(route, query = {}) {
+      const given = new URLSearchParams()
+      for (const [name, value] of Object.entries({ ...query, ...(folder ? { folder } : {}) })) {
+        for (const one of [value].flat()) if (one !== undefined) given.append(name, String(one))
+      }
+      return `/workspaces/${encodeURIComponent(session)}/${route}${given.size ? `?${given}` : ''}`
+    }
+
+    /** @param {string} route @param {Record<string, any>} [query] @param {RequestInit} [options] @returns {Promise<any>} */
+    async function ask(route, query, options) {
+      const response = await api.request(address(route, query), { headers: { Accept: 'application/json' }, ...options })
+      return response.json()
+    }
+
+    /** @param {string} route @param {any} body @returns {Promise<any>} */
+    const post = (route, body) => ask(route, {}, { method: 'POST', headers: JSON_BODY, body: JSON.stringify(body) })
+
+    /** @type {Workspace['read']} */
+    async function read(path, { tree, most } = {}) {
+      const headers = most ? { Range: `bytes=0-${most - 1}` } : undefined
+      const response = await api.request(address('file', { path, tree }), { headers }).catch((error) => {
+        if (error.status === 416) return null // of an empty file there is no first byte
+        throw error
+      })
+      return response ? response.blob() : new Blob([])
+    }
+
+    /** @type {Workspace['upload']} */
+    async function upload(path, file, { signal, onProgress = () => {}, pause = wait } = {}) {
+      let [sent, failed] = [0, 0]
+      for (;;) {
+        const end = Math.min(sent + PIECE, file.size)
+        const whole = file.size <= PIECE
+        /** @type {RequestInit} */
+        const options = {
+          method: 'PUT', signal, body: file.slice(sent, end),
+          headers: { 'Content-Type': 'application/octet-stream', Accept: 'application/json', ...(whole ? {} : { 'Content-Range': `bytes ${sent}-${end - 1}/${file.size}` }) },
+        }
+        try {
+          const response = await api.request(address('file', { path }), options)
+          const answer = await response.json()
+          if (response.status !== 202) return onProgress(file.size), answer
+          // what the server has is what counts; one that takes nothing would be asked for ever
+          const received = Number.isSafeInteger(answer.received) ? Math.max(0, Math.min(answer.received, file.size)) : end
+          failed = received > sent ? 0 : failed + 1
+          sent = received
+          onProgress(sent)
+        } catch (error) {
+          if (!isPassing(/** @type {any} */ (error))) throw error
+          failed += 1
+          if (failed > PAUSES_MS.length) throw error
+          const { received } = /** @type {Failure} */ (error)
+          if (Number.isSafeInteger(received) && Number(received) >= 0 && Number(received) < sent) sent = Number(received) // it has lost some
+        }
+        if (failed > PAUSES_MS.length) throw new Error(`${path}: the server takes nothing of it.`)
+        if (failed) await pause(PAUSES_MS[failed - 1])
+        signal?.throwIfAborted()
+      }
+    }
+
+    return {
+      list: (path, options = {}) => ask('files', { path: path || undefined, ...options }),
+      read,
+      upload,
+      remove: (path) => ask('file', { path }, { method: 'DELETE' }),
+      move: (from, to) => ask('move', {}, { method: 'POST', headers: JSON_BODY, body: JSON.stringify({ from, to }) }),
+      state: () => ask('state'),
+      diff: (from, to, path) => ask('diff', { from, to, path }),
+      status: () => ask('status'),
+      apply: (paths, force) => post('apply', { ...(paths ? { paths } : {}), ...(force ? { force: true } : {}) }),
+      discard: (paths) => post('discard', paths ? { paths } : {}),
+      restore: (tree) => post('restore', { tree }),
+      archive: async ({ tree, paths } = {}) => (await api.request(address('archive', { tree, path: paths }), {})).blob(),
+    }
+  }
+
+  /** May it go better the next time? @param {Failure} error */
+  const isPassing = ({ kind, status }) => kind === 'network' || status === 409 || status === 429 || status >= 502
+
+  /** @param {number} ms @returns {Promise<void>} */
+  const wait = (ms) => new Promise((resolve) => { setTimeout(resolve, ms) })
+
+  return { open }
+})

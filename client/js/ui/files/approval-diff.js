@@ -1,0 +1,65 @@
+// What a call of write_file or edit_file would do to the file as it is now: the diff, with its line numbers. The arguments
+// can be seen as they are.
+
+yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'ui/files/diff-part', 'ui/interrupt-cards', 'ui/tools/parts', 'core/diff', 'core/file-names'], (
+  { h, attr, text }, { t, count }, files, { rowsPart }, cards, parts, diff, names,
+) => {
+  /** Tools of the server itself: those of others may mean other files. */
+  const OWN = new Set(['write_file', 'edit_file'])
+  /** A larger file is not compared. */
+  const MOST = 500_000
+
+  /**
+   * @param {import('../types').App} app @param {string} tool @param {any} args @param {Session} [of] the open one
+   * @returns {Promise<any>} an element; null where the arguments say it best
+   */
+  async function refine(app, tool, args, of) {
+    const path = placeOf(args?.path)
+    if (path === null || !files.isOffered(app) || !OWN.has(tool)) return null
+    const blob = await files.routesOf(app, of).read(path, { most: MOST + 1 }).catch((error) => {
+      if (error.code === 'file_not_found') return null // any other failure tells nothing about the file
+      throw error
+    })
+    if (blob && blob.size > MOST) return shown(args, null, [t('approve.large')], null)
+    const bytes = blob ? new Uint8Array(await blob.arrayBuffer()) : new Uint8Array()
+    if (!names.isText(bytes)) return shown(args, null, [t('approve.binary')], 'ask')
+    const before = new TextDecoder().decode(bytes)
+    if (typeof args.content === 'string') {
+      const same = blob && before === args.content
+      const words = !blob ? t('approve.new') : same ? t('approve.same') : t('approve.replaces')
+      return shown(args, diff.rows(before, args.content), [words], null)
+    }
+    if (typeof args.old !== 'string' || typeof args.new !== 'string') return null
+    const times = args.old ? before.split(args.old).length - 1 : 0
+    if (!blob || !times) return shown(args, diff.rows(args.old, args.new), [t(blob ? 'approve.notFound' : 'approve.noFile')], 'bad')
+    if (times > 1 && !args.replace_all) return shown(args, diff.rows(before, before.replaceAll(args.old, () => args.new)), [t('approve.often', { n: times })], 'bad')
+    return shown(args, diff.rows(before, before.replaceAll(args.old, () => args.new)), times > 1 ? [t('approve.places', { n: times })] : [], null)
+  }
+
+  /** As the routes take it: below the workspace. @param {any} path @returns {string | null} */
+  function placeOf(path) {
+    if (typeof path !== 'string' || !path) return null
+    const parts = path.replace(/^\/workspace\//, '').split('/').filter((part) => part && part !== '.')
+    return parts.length && !parts.includes('..') && (!path.startsWith('/') || path.startsWith('/workspace/')) ? parts.join('/') : null
+  }
+
+  /** @param {any} args @param {DiffRow[] | null} rows @param {string[]} notes @param {'bad' | 'ask' | null} tone */
+  function shown(args, rows, notes, tone) {
+    const { added, removed } = rows ? diff.count(rows) : { added: 0, removed: 0 }
+    const plain = h('div', { hidden: true }, cards.argsList(args))
+    const table = rows && rowsPart(rows)
+    const swap = h('button.button.small.ghost', { type: 'button', 'aria-pressed': 'false', onclick: () => {
+      plain.hidden = !plain.hidden
+      if (table) table.hidden = !plain.hidden
+      attr(swap, 'aria-pressed', !plain.hidden)
+      text(swap, t(plain.hidden ? 'approve.args' : 'approve.diff'))
+    } }, t('approve.args'))
+    const words = notes.filter(Boolean).join(' ')
+    if (!rows) plain.hidden = false
+    return h('div.picture.approval', null,
+      h('div.part-head', null, h('bdi.path', null, names.visible(args.path)), h('span.part-note', { 'aria-hidden': 'true' }, rows ? `+${count(added)} −${count(removed)}` : ''), rows ? swap : null),
+      tone ? parts.notice(words, tone) : words ? h('p.hint', null, words) : null, table, plain)
+  }
+
+  return { refine }
+})

@@ -1,0 +1,117 @@
+// What changed between two points of a session: the start, a turn, a call, the folder as it was first found, now.
+
+yaa.define('ui/files/changes-view', [
+  'ui/dom', 'ui/files/i18n', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/launcher', 'core/file-changes', 'core/file-names',
+], ({ h, icon, fill, text, attr, uid }, { t }, { mark, size }, { diffPart }, launcher, changes, names) => {
+  /** @param {import('./files').Shared} shared */
+  function changesView(shared) {
+    const ids = [uid('from'), uid('to')]
+    const from = h('select.input', { id: ids[0], onchange: load })
+    const to = h('select.input', { id: ids[1], onchange: load })
+    const note = h('p.hint')
+    const list = h('ul.file-list.opening')
+    const el = h('div.files-view', null, h('div.point-row', null,
+      h('div.field', null, h('label', { htmlFor: ids[0] }, t('points.from')), from), icon('chevron'), h('div.field', null, h('label', { htmlFor: ids[1] }, t('points.to')), to)), note, list)
+    let turn = 0
+    let drawnFor = ''
+    /** Those that are open, to stay so. @type {Set<string>} */
+    const open = new Set()
+
+    /** @returns {{value: string, label: string}[]} */
+    function points() {
+      const session = shared.session()
+      const start = changes.turnStart(session)
+      const begun = launcher.runs.get(session.id)
+      const turnTree = changes.treeBefore(session, start)
+      const runTree = begun !== undefined && begun <= session.messages.length ? changes.treeBefore(session, begun) : null
+      const named = [
+        { value: changes.treeBefore(session, 0), label: t('points.session') },
+        { value: turnTree, label: t('points.turn') },
+        { value: begun !== undefined && begun > start + 1 ? runTree : null, label: t('points.run') },
+        { value: shared.mode() === 'overlay' ? 'base' : null, label: t('points.base') },
+      ]
+      const calls = changes.pointsOf(session).filter(({ kind }) => kind !== 'start')
+        .map(({ kind, tree, words }, i) => ({ value: tree, label: t(kind === 'turn' ? 'points.before' : 'points.after', { n: i + 1, words }) }))
+      return /** @type {any[]} */ ([...named, ...calls].filter(({ value }) => value))
+    }
+
+    function refresh() {
+      const session = shared.session()
+      const all = points()
+      const last = shared.tree() ? { value: String(shared.tree()), label: t('points.shown') } : { value: 'now', label: t('points.now') }
+      const key = JSON.stringify([session.id, all, last])
+      if (key !== drawnFor) {
+        const kept = drawnFor && JSON.parse(drawnFor)[0] === session.id ? [from.selectedOptions[0]?.textContent, to.selectedIndex] : []
+        drawnFor = key
+        fill(from, all.map((one) => h('option', { value: one.value }, one.label)))
+        fill(to, [last, ...[...all].reverse()].map((one) => h('option', { value: one.value }, one.label)))
+        const same = all.findIndex((one) => one.label === kept[0])
+        // of a turn that has changed nothing there is nothing to see
+        const turned = changes.changesOf(session, changes.turnStart(session)).count > 0
+        const usual = all.findIndex((one) => one.label === t(turned ? 'points.turn' : 'points.session'))
+        from.selectedIndex = same >= 0 ? same : Math.max(0, usual)
+        if (kept[1] > 0 && kept[1] <= all.length) to.selectedIndex = kept[1]
+      }
+      load()
+    }
+
+    async function load() {
+      const mine = ++turn
+      if (!from.value) {
+        fill(list)
+        return text(note, t('points.nothing'))
+      }
+      const between = { from: from.value, to: to.value }
+      try {
+        const { files, count } = await shared.routes().diff(between.from, between.to)
+        if (mine === turn) draw(files, count, between)
+      } catch (error) {
+        if (mine !== turn) return
+        // without the server, what the document says of this session
+        const known = changes.changesOf(shared.session())
+        draw(known.files, known.count, null)
+        text(note, t('points.offline', { detail: /** @type {any} */ (error).message }))
+      }
+    }
+
+    /** @param {FileChange[]} files @param {number} count @param {{from: string, to: string} | null} between */
+    function draw(files, count, between) {
+      text(note, count ? t('points.count', { n: count, shown: files.length }) : t('points.same'))
+      fill(list, files.map((file) => fileRow(file, between)))
+    }
+
+    /** @param {FileChange} file @param {{from: string, to: string} | null} between */
+    function fileRow(file, between) {
+      const { path, change } = file
+      const place = h('div.file-diff', { hidden: true })
+      const bytes = file.bytes_after ?? file.bytes ?? file.bytes_before
+      const press = async () => {
+        place.hidden = !place.hidden
+        attr(button, 'aria-expanded', !place.hidden)
+        if (place.hidden) return void open.delete(path)
+        open.add(path)
+        await bring()
+      }
+      const bring = async () => {
+        if (!between || place.firstChild) return
+        fill(place, h('span.spinner'))
+        try {
+          const { diff, files } = await shared.routes().diff(between.from, between.to, path)
+          const binary = file.binary || files[0]?.binary
+          fill(place, diff ? diffPart(diff) : h('p.hint', null, t(binary ? 'view.binaryChanged' : 'view.unchanged')),
+            change === 'deleted' ? null : h('button.button.small.ghost', { type: 'button', onclick: () => shared.open(path, between) }, icon('file'), t('points.open')))
+        } catch (error) {
+          fill(place, h('p.problem', null, /** @type {any} */ (error).message))
+        }
+      }
+      const button = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: press, disabled: !between }, mark(change), h('bdi.path', null, names.visible(path)),
+        h('span.part-note', null, Number.isFinite(bytes) ? size(Number(bytes)) : ''), icon('chevron', 'chevron'))
+      if (open.has(path)) press()
+      return h('li', null, button, place)
+    }
+
+    return { el, refresh, show: refresh }
+  }
+
+  return { changesView }
+})

@@ -1,0 +1,24 @@
+// Rows of files that changed: a letter with its word, the path, the size. Sizes in the words of the page.
+
+yaa.define('ui/files/file-list', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'core/file-names'], ({ h }, { t, count }, { LETTERS }, { visible }) => {
+  /** @param {number} bytes */
+  function size(bytes) {
+    if (bytes < 1000) return t('size.bytes', { n: count(bytes) })
+    const [unit, n] = bytes < 1e6 ? ['size.kb', bytes / 1e3] : ['size.mb', bytes / 1e6]
+    return t(unit, { n: n < 10 ? Math.round(n * 10) / 10 : count(Math.round(n)) })
+  }
+
+  /** A letter says it to eyes, a word to everyone. @param {string} change */
+  const mark = (change) => h('abbr.change', { 'data-change': change, title: t(`change.${change}`) },
+    h('span', { 'aria-hidden': 'true' }, LETTERS[/** @type {'added'} */ (change)] ?? '?'), h('span.sr-only', null, t(`change.${change}`)))
+
+  /** @param {any} file */
+  const bytesOf = (file) => file.bytes_after ?? file.bytes ?? file.bytes_before
+
+  /** @param {any} file a FileChange */
+  const changeRow = (file) => h('li', null, mark(file.change), h('bdi.path', null, visible(file.path)),
+    file.conflict ? h('span.badge.warn', null, t('layer.conflict')) : null,
+    h('span.part-note', null, Number.isFinite(bytesOf(file)) ? size(bytesOf(file)) : ''))
+
+  return { mark, changeRow, size }
+})

@@ -1,0 +1,52 @@
+/** What the parts of the files panel share. */
+export interface Shared {
+  app: import('../types').App
+  context: import('../types').CommandContext
+  /** as it is shown: an earlier moment, where the time slider is */
+  session(): Session
+  routes(): Workspace
+  mode(): string
+  /** the tree that is shown; undefined: the files as they are */
+  tree(): string | undefined
+  /** of the server, null until it has answered */
+  state(): any
+  canWrite(): boolean
+  open(path: string, diff?: { from: string; to: string }): void
+  refresh(): Promise<void>
+  /** what the server answered to a change */
+  changed(answer: any): Promise<void>
+  failed(error: any): void
+  upload?(folder: string): void
+}
+
+declare global {
+  interface Modules {
+    'i18n/files-en': Record<string, string>
+    'i18n/files-zh': Record<string, string>
+    'ui/files/session-files': {
+      isOffered(app: import('../types').App): boolean
+      foldersOf(app: import('../types').App): { name: string; mode: string; available?: boolean; reason?: string }[]
+      folderOf(app: import('../types').App, session?: Session): string
+      modeOf(app: import('../types').App, session?: Session): string
+      routesOf(app: import('../types').App, session?: Session): Workspace
+      adopt(app: import('../types').App, entry: import('../types').Entry, tree: any): void
+      adoptLater(app: import('../types').App, entry: import('../types').Entry): Promise<void>
+      failed(error: any): void
+      LETTERS: Record<string, string>
+    }
+    'ui/files/file-list': { mark(change: string): any; changeRow(file: any): any; size(bytes: number): string }
+    'ui/files/copies': {
+      keep(app: import('../types').App, session: Session): Promise<void>
+      give(app: import('../types').App, hashes: string[], onProgress: (share: number) => void): Promise<void>
+      bytesOf(id: string): Promise<Map<string, ArrayBuffer>>
+      zipped(id: string, document: string): Promise<Blob>
+      encoded(id: string): Promise<Record<string, string>>
+      decoded(objects: any): Map<string, ArrayBuffer>
+      unzipped(file: Blob): Promise<Map<string, ArrayBuffer>>
+      takeBack(session: Session, objects: Map<string, ArrayBuffer>, stored: boolean): Promise<void>
+    }
+    'ui/files/diff-part': { diffPart(words: string): any; rowsPart(rows: DiffRow[]): any }
+    'ui/files/launcher': { start(context: import('../types').CommandContext): void; runs: Map<string, number> }
+    'ui/files/approval-diff': { refine(app: import('../types').App, tool: string, args: any, of?: Session): Promise<any> }
+  }
+}

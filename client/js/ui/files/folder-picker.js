@@ -1,0 +1,78 @@
+// Which folder the tools of a session work in: chosen before its first run, later only after a question. A session names a
+// folder; where that is only the owner of the server knows.
+
+yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'ui/files/session-files', 'core/file-names', 'css/modes', 'css/workspace'], (
+  { h, icon, text, attr }, { t, language }, { openMenu, toast }, { openDialog, button }, files, { visible },
+) => {
+  /** @typedef {import('../types').CommandContext} CommandContext */
+
+  /** The button beside the composer, while nothing has been said yet. @param {CommandContext} context */
+  function picker(context) {
+    const { app } = context
+    const shown = h('span')
+    const el = h('button.select.folder', { type: 'button', hidden: true, 'aria-haspopup': 'menu', onclick: () => openFolders(context, el) }, icon('folder'), shown)
+
+    function update() {
+      el.hidden = !files.foldersOf(app).length || app.current.session.messages.length > 0
+      if (el.hidden) return
+      const said = t('folder.is', { name: nameOf(app), mode: t(`folder.mode.${files.modeOf(app)}`) })
+      text(shown, nameOf(app))
+      attr(el, 'aria-label', said)
+      attr(el, 'title', `${said}\n${t(`folder.about.${files.modeOf(app)}`)}`)
+    }
+
+    return { el, update, language: language() }
+  }
+
+  /** @param {import('../types').App} app */
+  const nameOf = (app) => visible(files.folderOf(app)) || t('folder.own')
+
+  /** @param {CommandContext} context @param {any} anchor */
+  function openFolders(context, anchor) {
+    const { app } = context
+    if (app.current.going || app.past) return toast(t('folder.busy'))
+    const now = files.folderOf(app)
+    const rows = [{ name: '', mode: 'own' }, ...files.foldersOf(app)]
+    openMenu(anchor, rows.map((/** @type {any} */ { name, mode, available, reason }) => ({
+      label: h('span.mode-row', null,
+        h('span', null, name ? visible(name) : t('folder.own'), name ? h('span.badge', { 'data-mode': mode }, t(`folder.mode.${mode}`)) : null),
+        h('span.hint', null, available === false ? t('folder.unavailable', { reason: reason ?? '' }) : t(`folder.about.${mode}`))),
+      icon: name === now ? 'check' : 'none', checked: name === now,
+      action: () => (available === false ? toast(t('folder.unavailable', { reason: reason ?? '' }), { bad: true }) : choose(context, name)),
+    })), t('folder.choose'))
+  }
+
+  /** @param {CommandContext} context @param {string} name '' for files of its own */
+  function choose(context, name) {
+    const { app } = context
+    const entry = app.current
+    if (name === files.folderOf(app)) return
+    if (!entry.session.messages.length) return app.sessionStore.amend(entry, (session) => take(session, name))
+    const go = async () => {
+      dialog.close()
+      const then = { ...entry.session, workspace: { folder: name } }
+      const [routes, mode] = [files.routesOf(app, /** @type {any} */ (then)), files.modeOf(app, /** @type {any} */ (then))]
+      if (mode === 'overlay') await routes.status().catch(() => {}) // it copies the folder, and records it
+      const { tree } = await routes.state().catch(() => ({}))
+      // without a tree the next run would take the files to that of the old folder
+      if (!tree && ['write', 'overlay'].includes(mode)) return toast(t('folder.unrecorded', { name: visible(name) }), { bad: true })
+      app.sessionStore.amend(entry, (session) => {
+        take(session, name)
+        session.workspace = { ...session.workspace, message: session.messages.at(-1)?.id ?? '', ...(tree ? { tree } : {}) }
+      })
+      context.actions.draw()
+    }
+    const dialog = openDialog({
+      title: t('folder.change'), body: h('p', null, t('folder.changeText', { from: nameOf(app), to: visible(name) || t('folder.own') })),
+      buttons: [button(t('folder.stay'), () => dialog.close()), button(t('folder.changeNow'), go, 'primary')],
+    })
+  }
+
+  /** @param {Session} session @param {string} name */
+  function take(session, name) {
+    if (name) session.workspace = { folder: name }
+    else delete session.workspace
+  }
+
+  return { picker, openFolders, nameOf }
+})

@@ -1,0 +1,100 @@
+// Starts what has to do with files once the page can be used: the button over the thread, the choice of a folder, `@`, the
+// cards that ask about files, and the copies that the page keeps. The panel itself comes when it is opened.
+
+yaa.define('ui/files/launcher', [
+  'ui/dom', 'ui/files/i18n', 'ui/commands', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/mention-menu', 'ui/files/restore-cards', 'core/file-changes', 'css/workspace',
+], ({ h, icon, text, attr }, { t, language }, commands, files, { picker }, mentions, cards, { changesOf }) => {
+  /** @param {import('../types').CommandContext} context */
+  function start(context) {
+    const { app } = context
+    /** @type {any} */ let panel = null
+    let views = makeViews()
+    const mention = mentions.start(context)
+    cards.start(context)
+
+    function makeViews() {
+      return { language: language(), button: filesButton(() => toggle()), folder: picker(context) }
+    }
+
+    /** @param {string} [path] a file to be shown */
+    async function open(path) {
+      await Promise.all([yaa.load('files'), yaa.load('tools')])
+      panel ??= yaa.use('ui/files/panel').start(context, mention)
+      panel.open(path)
+    }
+
+    const toggle = () => (panel?.isOpen() ? panel.close() : open())
+
+    /** @param {import('../types').State} state */
+    function update(state) {
+      if (language() !== views.language) {
+        for (const one of [views.button, views.folder]) one.el.remove()
+        panel?.close()
+        panel = null
+        views = makeViews()
+      }
+      if (!state.whole) return
+      if (!views.button.el.isConnected) document.querySelector('.top-meter > :nth-last-child(2)')?.before(views.button.el)
+      if (!views.folder.el.isConnected) document.querySelector('.composer-bar .gap')?.before(views.folder.el)
+      views.button.update(files.isOffered(app), state.session)
+      views.folder.update()
+      panel?.update(state)
+    }
+
+    commands.register({ id: 'files', title: 'files.open', icon: 'folder', keys: 'g o', slash: 'files', menu: 'session', when: () => files.isOffered(app), run: (_, path) => open(path) })
+    app.sessionStore.hooks.push({
+      onStart: (entry) => { runs.set(entry.session.id, entry.session.messages.length) },
+      onEvent() {},
+      onRest: (entry) => {
+        mention.forget()
+        files.adoptLater(app, entry).catch(console.warn)
+        keep(app, entry)
+      },
+    })
+    app.watchers.add(update)
+    if (app.store.kind === 'idb') forgetUnused(app).catch(console.warn)
+    context.actions.draw()
+  }
+
+  /** How many messages each session had when its run began. @type {Map<string, number>} */
+  const runs = new Map()
+
+  /** How many files the session has changed. @param {() => void} onclick */
+  function filesButton(onclick) {
+    const shown = h('span.desk-count')
+    const el = h('button.button.ghost.small.files-button', { type: 'button', hidden: true, onclick }, icon('folder'), shown)
+    let counted = ''
+
+    /** @param {boolean} offered @param {Session} session */
+    function update(offered, session) {
+      el.hidden = !offered
+      const key = `${session.id} ${session.messages.length} ${session.messages.at(-1)?.id} ${language()}`
+      if (!offered || key === counted) return
+      counted = key
+      const { count } = changesOf(session)
+      text(shown, count ? String(count) : '')
+      shown.hidden = !count
+      const words = count ? t('files.changed', { n: count }) : t('files.open')
+      attr(el, 'aria-label', words)
+      attr(el, 'title', words)
+    }
+
+    return { el, update }
+  }
+
+  /** What deleted sessions left behind. @param {import('../types').App} app */
+  async function forgetUnused(app) {
+    await yaa.load('kept-files')
+    const heads = await app.store.list()
+    await yaa.use('io/kept-objects').removeUnused(new Set(heads.map(({ id }) => id)))
+  }
+
+  /** Copies of what the session changed, for another server. @param {import('../types').App} app @param {import('../types').Entry} entry */
+  function keep(app, entry) {
+    const { session } = entry
+    if (!session.messages.some((message) => message.result?.tree) || app.settings.get('keepFiles') === false) return
+    yaa.load('kept-files').then(() => yaa.use('ui/files/copies').keep(app, session)).catch(console.warn)
+  }
+
+  return { start, runs }
+})

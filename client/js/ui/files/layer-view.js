@@ -1,0 +1,136 @@
+// The layer over a folder: what it holds, each file with its diff, to be applied to the folder or discarded; all of it, some
+// files, or none. What changed in the folder meanwhile too is marked, and taken over only after a question.
+
+yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/file-actions', 'core/file-names'], (
+  { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, size }, { diffPart }, { offerUndo }, names,
+) => {
+  /** @param {import('./files').Shared} shared @param {(count: number) => void} counted what the layer holds, each time it is looked at */
+  function layerView(shared, counted) {
+    const note = h('p.hint')
+    const list = h('ul.file-list.opening')
+    const apply = h('button.button.small.primary', { type: 'button', onclick: () => change('apply') }, t('layer.apply'))
+    const discard = h('button.button.small.danger', { type: 'button', onclick: () => change('discard') }, t('layer.discard'))
+    const all = h('input', { type: 'checkbox', checked: true, onchange: () => { for (const box of boxes.values()) box.checked = all.checked; count() } })
+    const about = h('p.hint')
+    const bar = h('div.files-bar', null, h('label.check', null, all, t('layer.all')), h('span.gap'), discard, apply)
+    const el = h('div.files-view', null, about, bar, note, list)
+    /** @type {Map<string, any>} */ const boxes = new Map()
+    /** @type {FileChange[]} */ let files = []
+    let turn = 0
+    let drawn = ''
+
+    async function refresh() {
+      const mine = ++turn
+      text(about, t(shared.tree() ? 'layer.past' : 'layer.about'))
+      count()
+      try {
+        const found = await shared.routes().status().catch((error) => {
+          if (error.status === 404) return { files: [], count: 0, base: undefined } // before its first run there is no layer
+          throw error
+        })
+        if (mine !== turn) return
+        files = found.files
+        counted(found.count)
+        text(note, found.count ? t('points.count', { n: found.count, shown: files.length }) : t('layer.empty'))
+        const key = JSON.stringify([found.base, files, shared.state()?.tree, shared.tree()])
+        if (key !== drawn) draw()
+        drawn = key
+      } catch (error) {
+        if (mine === turn) text(note, t('files.failed', { detail: /** @type {any} */ (error).message }))
+      }
+    }
+
+    function draw() {
+      const before = new Map([...boxes].map(([path, box]) => [path, box]))
+      boxes.clear()
+      bar.hidden = !files.length
+      fill(list, files.map((file) => {
+        const box = before.get(file.path) // what has become a conflict is chosen anew
+        return row(file, box && box.dataset.conflict === String(Boolean(file.conflict)) ? box.checked : !file.conflict)
+      }))
+      count()
+    }
+
+    const chosen = () => files.filter(({ path }) => boxes.get(path)?.checked)
+
+    function count() {
+      const n = chosen().length
+      all.checked = n > 0 && n === files.length
+      all.indeterminate = n > 0 && n < files.length
+      apply.disabled = discard.disabled = !n || Boolean(shared.tree()) // what is shown beside it is not what would be applied
+      text(apply, n === files.length ? t('layer.applyAll') : t('layer.applyN', { n }))
+      text(discard, n === files.length ? t('layer.discardAll') : t('layer.discardN', { n }))
+    }
+
+    /** @param {FileChange} file @param {boolean} checked */
+    function row(file, checked) {
+      const { path } = file
+      const box = h('input', { type: 'checkbox', checked, 'data-conflict': Boolean(file.conflict), 'aria-label': t('layer.take', { name: names.visible(path) }), onchange: count })
+      boxes.set(path, box)
+      const place = h('div.file-diff', { hidden: true })
+      const bytes = file.bytes_after ?? file.bytes
+      const press = async () => {
+        place.hidden = !place.hidden
+        attr(open, 'aria-expanded', !place.hidden)
+        if (place.hidden || place.firstChild) return
+        fill(place, h('span.spinner'))
+        try {
+          const { diff } = await shared.routes().diff('base', 'now', path)
+          fill(place, file.conflict ? h('p.notice', { 'data-tone': 'bad' }, icon('alert'), h('span', null, t('layer.conflictText'))) : null,
+            diff ? diffPart(diff) : h('p.hint', null, t('view.binaryChanged')),
+            h('div.files-bar', null, h('span.gap'),
+              h('button.button.small.danger', { type: 'button', disabled: Boolean(shared.tree()), onclick: () => change('discard', [file]) }, t('layer.discardOne')),
+              h('button.button.small', { type: 'button', disabled: Boolean(shared.tree()), onclick: () => change('apply', [file]) }, t('layer.applyOne'))))
+        } catch (error) {
+          fill(place, h('p.problem', null, /** @type {any} */ (error).message))
+        }
+      }
+      const open = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: press }, mark(file.change), h('bdi.path', null, names.visible(path)),
+        file.conflict ? h('span.badge.bad', null, t('layer.conflict')) : null,
+        h('span.part-note', null, Number.isFinite(bytes) ? size(Number(bytes)) : ''), icon('chevron', 'chevron'))
+      return h('li.layer-row', null, box, open, place)
+    }
+
+    /** @param {'apply' | 'discard'} what @param {FileChange[]} [given] */
+    function change(what, given = chosen()) {
+      const conflicts = given.filter((file) => file.conflict)
+      if (what === 'apply' && conflicts.length) return ask(given, conflicts)
+      perform(what, given.map((file) => file.path))
+    }
+
+    /** Over what somebody else has changed nothing is written without a word. @param {FileChange[]} given @param {FileChange[]} conflicts */
+    function ask(given, conflicts) {
+      const rest = given.filter((file) => !file.conflict)
+      const go = (/** @type {FileChange[]} */ some, /** @type {boolean} */ force) => () => {
+        dialog.close()
+        perform('apply', some.map((file) => file.path), force)
+      }
+      const dialog = openDialog({
+        title: t('layer.conflictTitle', { n: conflicts.length }),
+        body: h('div.group', null, h('p', null, t('layer.conflictAsk')), h('ul.file-list', null, conflicts.map((file) => h('li', null, mark(file.change), h('bdi.path', null, names.visible(file.path)))))),
+        buttons: [dialogButton(t('rename.cancel'), () => dialog.close()), rest.length ? dialogButton(t('layer.applyRest', { n: rest.length }), go(rest, false)) : null, dialogButton(t('layer.force'), go(given, true), 'danger')],
+      })
+    }
+
+    /** @param {'apply' | 'discard'} what @param {string[]} paths @param {boolean} [force] */
+    async function perform(what, paths, force = false) {
+      const before = shared.state()?.tree
+      try {
+        // by name: what came into the layer since nobody has seen
+        const answer = await (what === 'apply' ? shared.routes().apply(paths, force) : shared.routes().discard(paths))
+        await shared.changed(answer)
+        await refresh()
+        const n = answer.applied ?? answer.discarded ?? paths.length
+        if (what === 'discard') return offerUndo(shared, t('layer.discarded', { n }), before, answer.tree)
+        toast(answer.conflicts?.length ? t('layer.appliedBut', { n, left: answer.conflicts.length }) : t('layer.applied', { n }), { bad: Boolean(answer.conflicts?.length) })
+      } catch (error) {
+        shared.failed(error)
+        refresh()
+      }
+    }
+
+    return { el, refresh, show: refresh }
+  }
+
+  return { layerView }
+})

@@ -1,0 +1,131 @@
+// `@` in the composer: the names of files that fit what is typed, in a list over the field. The focus stays in the field
+// (aria-activedescendant), and the path takes the place of what was typed.
+
+yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files/session-files', 'core/file-names', 'core/workspace-stand', 'css/dialogs', 'css/workspace'], (
+  { h, icon, fill, attr, uid }, { t }, { say }, files, names, { standOf },
+) => {
+  const SHOWN = 8
+  /** Names of so many files are fetched, in pages of so many. */
+  const [MOST, PAGE] = [20_000, 5000]
+  /** A list is used for so long: tools of other programs change files too. */
+  const FRESH_MS = 20_000
+
+  /** @param {import('../types').CommandContext} context */
+  function start({ app }) {
+    const id = uid('mention')
+    const el = h('ul.slash.mention', { id, role: 'listbox', 'aria-label': t('mention.label'), hidden: true })
+    /** @type {string[]} */ let shown = []
+    let at = 0
+    /** @type {any} the field */ let area = null
+    /** @type {{key: string, until: number, paths: Promise<string[]>} | null} */ let cached = null
+    /** What was put away with Escape, until something else is named. */
+    let dismissed = -1
+
+    /** @returns {Promise<string[]>} */
+    function paths() {
+      const { session } = app.current
+      const key = JSON.stringify([session.id, files.folderOf(app), standOf(session), app.server.api().base])
+      if (cached?.key !== key || cached.until < Date.now()) cached = { key, until: Date.now() + FRESH_MS, paths: fetched() }
+      return cached.paths
+    }
+
+    async function fetched() {
+      const routes = files.routesOf(app)
+      /** @type {string[]} */ const all = []
+      try {
+        for (let whole = false; !whole && all.length < MOST;) {
+          const { entries, complete } = await routes.list('', { depth: 32, offset: all.length, limit: PAGE })
+          for (const { path, kind } of entries) all.push(/^(?:d|dir|directory|folder)$/.test(kind) ? `${path}/` : path)
+          whole = complete || !entries.length
+        }
+      } catch (error) {
+        console.warn(error)
+        cached = null
+      }
+      return all
+    }
+
+    /** @param {any} field */
+    async function look(field) {
+      area = field
+      const found = files.isOffered(app) && field.selectionStart === field.selectionEnd ? names.mentionAt(field.value, field.selectionStart) : null
+      if (!found || found.from === dismissed) {
+        if (!found) dismissed = -1
+        return close()
+      }
+      dismissed = -1
+      const all = await paths()
+      const now = names.mentionAt(field.value, field.selectionStart)
+      if (now?.from === found.from && document.activeElement === field) draw(names.bestMatches(all, now.typed, SHOWN))
+    }
+
+    /** @param {string[]} next */
+    function draw(next) {
+      const before = shown.length
+      shown = next
+      at = 0
+      if (el.parentElement !== area.parentElement) area.after(el)
+      el.hidden = !shown.length
+      fill(el, shown.map((path) => option(path)))
+      attr(area, 'aria-controls', shown.length ? id : null)
+      point()
+      if (shown.length && !before) say(t('mention.count', { n: shown.length }))
+    }
+
+    /** @param {string} path */
+    function option(path) {
+      const stay = (/** @type {Event} */ event) => event.preventDefault()
+      const bare = path.replace(/\/$/, '')
+      return h('li', { role: 'option', id: uid('option'), onpointerdown: stay, onclick: () => choose(path) },
+        icon(bare === path ? 'file' : 'folder'), h('bdi', null, names.visible(names.baseName(bare))), h('span', null, h('bdi', null, names.visible(names.folderOf(bare)))))
+    }
+
+    function point() {
+      const options = [...el.children]
+      options.forEach((one, i) => attr(one, 'aria-selected', i === at))
+      attr(area, 'aria-activedescendant', options[at]?.id ?? null)
+      options[at]?.scrollIntoView({ block: 'nearest' })
+    }
+
+    function close() {
+      if (!shown.length) return
+      shown = []
+      el.hidden = true
+      attr(area, 'aria-activedescendant', null)
+      attr(area, 'aria-controls', null)
+      fill(el)
+    }
+
+    /** @param {string} path */
+    function choose(path) {
+      const found = names.mentionAt(area.value, area.selectionStart)
+      close()
+      if (!found) return
+      area.setRangeText(`${names.mentionOf(path)} `, found.from, area.selectionStart, 'end')
+      area.dispatchEvent(new Event('input', { bubbles: true }))
+    }
+
+    /** Before the field itself, which would send. @param {any} event */
+    function onkeydown(event) {
+      if (!shown.length || event.target !== area || event.isComposing || event.keyCode === 229) return
+      const step = { ArrowDown: 1, ArrowUp: -1 }[/** @type {string} */ (event.key)]
+      if (step) at = (at + step + shown.length) % shown.length
+      else if (event.key === 'Escape') {
+        dismissed = names.mentionAt(area.value, area.selectionStart)?.from ?? -1
+        close()
+      } else if ((event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab') choose(shown[at])
+      else return
+      if (step) point()
+      event.preventDefault()
+      event.stopPropagation()
+    }
+
+    const isField = (/** @type {any} */ target) => target?.matches?.('.composer textarea')
+    addEventListener('input', (event) => { if (isField(event.target)) look(event.target) })
+    addEventListener('keydown', onkeydown, true)
+    addEventListener('focusout', (event) => { if (event.target === area) close() })
+    return { forget: () => { cached = null } }
+  }
+
+  return { start }
+})

@@ -1,0 +1,259 @@
+// The files of the open session: beside the thread, over the whole screen of a phone. It shows them at the point that the
+// page shows: now, or what the time slider and a cut conversation say.
+
+yaa.define('ui/files/panel', [
+  'ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/file-tree', 'ui/files/file-view', 'ui/files/changes-view',
+  'ui/files/layer-view', 'ui/files/uploads', 'ui/files/file-list', 'core/workspace-stand', 'core/file-changes', 'css/files', 'css/tools',
+], (
+  { h, icon, iconButton, attr, fill, text, uid }, { t, count }, { toast }, files, folders, { fileTree }, { fileView }, { changesView }, { layerView }, { uploadsView }, { size },
+  { standOf }, { changesOf },
+) => {
+  /** @typedef {import('../types').CommandContext} CommandContext */
+  /** @typedef {import('./files').Shared} Shared */
+
+  /** @param {CommandContext} context @param {{forget: () => void}} mention */
+  function start(context, mention) {
+    const { app } = context
+    let opened = false
+    let drawn = ''
+    /** What the server says of the files. @type {any} */ let state = null
+    /** A notice of the page's own. */
+    let trouble = ''
+    /** What of the open session is not kept in this browser. */
+    let unkept = { id: '', count: 0, bytes: 0 }
+    /** @type {Element | null} */ let before = null
+
+    /** @type {Shared} */
+    const shared = {
+      app, context,
+      session: () => app.past ?? app.current.session,
+      routes: () => files.routesOf(app),
+      mode: () => files.modeOf(app),
+      tree: () => pointOf().tree,
+      state: () => state,
+      canWrite: () => !pointOf().tree && files.modeOf(app) !== 'read' && app.server.info()?.workspace?.recorded !== false,
+      open: (path, diff) => show('file', path, diff),
+      refresh, changed, failed: files.failed,
+    }
+    const tree = fileTree(shared)
+    const viewer = fileView(shared, () => show('tree'))
+    const changes = changesView(shared)
+    const layer = layerView(shared, (/** @type {number} */ n) => number(tabs[2], n))
+    const uploads = uploadsView(shared, () => tree.folder())
+    /** @type {Record<string, any>} */ const views = { tree, file: viewer, changes, layer }
+    const id = uid('files')
+    const tabs = ['tree', 'changes', 'layer'].map((name) => h('button', { type: 'button', role: 'tab', id: `${id}-${name}`, 'aria-controls': id, onclick: () => show(name) },
+      t(`files.tab.${name}`), h('span.desk-count', { hidden: true })))
+    const folder = h('button.select.folder', { type: 'button', 'aria-haspopup': 'menu', onclick: () => folders.openFolders(context, folder) })
+    const notice = h('div.files-notice', { role: 'status' })
+    const body = h('div.files-body', { id, role: 'tabpanel', tabIndex: -1 })
+    const el = h('aside.files', { 'aria-label': t('files.title'), onkeydown, ondragover: drag, ondragleave: drag, ondrop: drag, onpaste: paste },
+      h('div.files-head', null, h('h2', null, t('files.title')), folder, h('span.gap'),
+        iconButton('retry', t('files.refresh'), { onclick: () => refresh() }), iconButton('x', t('files.close'), { onclick: close })),
+      h('div.files-tabs', { role: 'tablist', 'aria-label': t('files.title'), onkeydown: move }, tabs),
+      notice, body, uploads.el)
+    let chosen = 'tree'
+    addEventListener('yaa-beside', (/** @type {any} */ event) => { if (event.detail !== 'files' && opened) close(false) })
+
+    /** Which point is shown. @returns {{tree?: string, past: boolean, behind: boolean}} `behind`: the run that comes next takes the files there */
+    function pointOf() {
+      const stand = standOf(shared.session()) ?? undefined
+      if (app.past) return { tree: stand, past: true, behind: false }
+      const behind = Boolean(stand && state?.tree && state.tree !== stand && !app.current.going && files.modeOf(app) !== 'write')
+      return { tree: behind ? stand : undefined, past: false, behind }
+    }
+
+    /** @param {string} [path] */
+    function open(path) {
+      if (!opened) before = document.activeElement
+      opened = true
+      dispatchEvent(new CustomEvent('yaa-beside', { detail: 'files' }))
+      mount()
+      drawn = ''
+      if (path) show('file', path)
+      update(context.state())
+      refresh()
+      ;(path ? body : tabs[['tree', 'changes', 'layer'].indexOf(chosen)] ?? body).focus()
+    }
+
+    function mount() {
+      const root = document.getElementById('app')
+      if (opened && el.parentElement !== root) root?.append(el)
+      attr(/** @type {Element} */ (root), 'data-files', opened ? 'open' : null)
+    }
+
+    /** @param {any} [focus] */
+    function close(focus = true) {
+      opened = false
+      el.remove()
+      attr(/** @type {Element} */ (document.getElementById('app')), 'data-files', null)
+      const back = before?.isConnected && before !== document.body ? before : document.querySelector('.scroll')
+      if (back && focus) /** @type {HTMLElement} */ (back).focus({ preventScroll: true })
+    }
+
+    /** @param {string} name @param {any[]} rest */
+    function show(name, ...rest) {
+      chosen = name
+      const tab = name === 'file' ? 'tree' : name
+      tabs.forEach((one) => {
+        const on = one.id === `${id}-${tab}`
+        attr(one, 'aria-selected', on)
+        one.tabIndex = on ? 0 : -1
+      })
+      attr(body, 'aria-labelledby', `${id}-${tab}`)
+      if (body.firstChild !== views[name].el) fill(body, views[name].el)
+      views[name].show?.(...rest)
+      body.scrollTop = 0
+    }
+
+    /** Ask the server anew, and draw what is shown. */
+    async function refresh() {
+      const { id: asked } = app.current.session
+      try {
+        const next = await shared.routes().state()
+        if (asked !== app.current.session.id) return
+        state = next
+        trouble = ''
+      } catch (error) {
+        if (asked !== app.current.session.id) return
+        state = null
+        trouble = /** @type {any} */ (error).message
+      }
+      draw()
+      lookAtCopies(asked)
+    }
+
+    /** @param {string} of */
+    async function lookAtCopies(of) {
+      await yaa.load('kept-files')
+      const left = (await yaa.use('io/kept-objects').of(of))?.left ?? { count: 0, bytes: 0 }
+      unkept = { id: of, ...left }
+      if (opened) drawNotice()
+    }
+
+    function draw() {
+      if (!opened) return
+      const mode = files.modeOf(app)
+      fill(folder, icon('folder'), h('span.sr-only', null, `${t('folder.choose')} `), h('span', null, folders.nameOf(app)), ' ', mode === 'own' ? null : h('span.badge', { 'data-mode': mode }, t(`folder.mode.${mode}`)))
+      attr(folder, 'title', t(`folder.about.${mode}`))
+      folder.disabled = !files.foldersOf(app).length && !files.folderOf(app)
+      tabs[2].hidden = mode !== 'overlay'
+      if (mode !== 'overlay' && chosen === 'layer') show('tree')
+      number(tabs[1], changesOf(shared.session()).count)
+      if (mode === 'overlay' && chosen !== 'layer' && state) layer.refresh()
+      drawNotice()
+      views[chosen].refresh?.()
+    }
+
+    /** @param {any} tab @param {number} n */
+    function number(tab, n) {
+      tab.lastChild.hidden = !n
+      text(tab.lastChild, n ? count(n) : '')
+    }
+
+    function drawNotice() {
+      const { past, behind, tree: at } = pointOf()
+      const info = app.server.info()?.workspace
+      const left = changesOf(shared.session()).leftOut
+      const leftWords = Object.entries(left).map(([key, value]) => t(`left.${key}`, { n: Array.isArray(value) ? value.length : Number(value) || 0 }))
+      /** @type {any[]} */ const said = []
+      if (trouble) said.push([t('files.failed', { detail: trouble }), 'bad'])
+      const { changed_outside_count: outside } = shared.session().workspace ?? {}
+      const why = shared.session().messages.findLast((message) => message.role === 'tool')?.result?.unrecorded
+      if (info?.recorded !== false && typeof why === 'string') said.push([t('files.unrecorded', { reason: why }), 'ask'])
+      if (outside > 0) said.push([t('files.outside', { n: outside }), 'ask'])
+      if (info?.recorded === false) said.push([t('files.unrecorded', { reason: info.reason ?? '' }), 'ask'])
+      if (past) said.push([t(at ? 'files.past' : 'files.pastNothing'), 'ask'])
+      if (behind) said.push([t('files.behind'), 'ask', h('button.button.small', { type: 'button', onclick: takeBack }, t('files.takeBack'))])
+      if (unkept.count && unkept.id === shared.session().id) said.push([t('copies.left', { n: unkept.count, size: size(unkept.bytes) }), ''])
+      if (leftWords.length) said.push([t('left.said', { what: leftWords.join(', ') }), ''])
+      const key = JSON.stringify(said.map(([words]) => words))
+      if (notice.dataset.key === key) return
+      notice.dataset.key = key
+      fill(notice, said.map(([words, tone, more]) => h('p.notice', tone ? { 'data-tone': tone } : null, icon(tone ? 'alert' : 'file'), h('span', null, words), more)))
+    }
+
+    /** Take the files to where the conversation stands, now. */
+    async function takeBack() {
+      const { tree: to } = pointOf()
+      if (!to) return
+      try {
+        await changed(await shared.routes().restore(to))
+      } catch (error) {
+        files.failed(error)
+      }
+    }
+
+    /** What the server answered to a change: the document says it, what is shown is asked anew. @param {any} answer */
+    async function changed(answer) {
+      files.adopt(app, app.current, answer?.tree)
+      mention.forget()
+      await refresh()
+    }
+
+    /** @param {import('../types').State} next */
+    function update(next) {
+      if (!opened) return
+      mount()
+      const { session } = next
+      const key = JSON.stringify([session.id, files.folderOf(app, session), standOf(session), Boolean(app.past), next.live, session.messages.length])
+      if (key === drawn) return
+      const other = drawn && JSON.parse(drawn)[0] !== session.id
+      drawn = key
+      if (other) {
+        state = null
+        show('tree')
+        tree.reset()
+      }
+      if (app.past) draw()
+      else refresh()
+    }
+
+    /** @param {any} event a DragEvent; the page's own handler leaves alone what is handled here */
+    function drag(event) {
+      if (!event.dataTransfer?.types.includes('Files')) return
+      event.preventDefault()
+      attr(el, 'data-drop', event.type === 'dragover' && shared.canWrite() ? 'true' : null)
+      if (event.type !== 'drop') return
+      if (!shared.canWrite()) return toast(t('files.readOnly'), { bad: true })
+      uploads.drop(event.dataTransfer)
+    }
+
+    /** @param {any} event a ClipboardEvent */
+    function paste(event) {
+      const given = [...event.clipboardData?.files ?? []]
+      if (!given.length || event.target.matches('input, textarea')) return
+      event.preventDefault()
+      if (!shared.canWrite()) return toast(t('files.readOnly'), { bad: true })
+      uploads.add(given.map((file) => ({ file, path: file.name })))
+    }
+
+    /** @param {KeyboardEvent} event */
+    function move(event) {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+      if (!step) return
+      event.preventDefault()
+      const there = tabs.filter((tab) => !tab.hidden)
+      const at = there.findIndex((tab) => tab.getAttribute('aria-selected') === 'true')
+      const next = there[(at + step + there.length) % there.length]
+      next.click()
+      next.focus()
+    }
+
+    /** @param {KeyboardEvent} event */
+    function onkeydown(event) {
+      if (event.key !== 'Escape' || event.defaultPrevented) return
+      event.preventDefault()
+      if (chosen === 'file') {
+        show('tree')
+        tree.focus(viewer.path())
+      } else close()
+    }
+
+    shared.upload = uploads.pick
+    show('tree')
+    return { open, close, update, isOpen: () => opened }
+  }
+
+  return { start }
+})

@@ -1,0 +1,55 @@
+// The files of the open session: which folder they are in, how it may be used, the routes to them. What the page changes is
+// written into the document, so that the next run finds the files as they are (core/workspace-stand).
+
+yaa.define('ui/files/session-files', ['ui/files/i18n', 'ui/popup', 'core/workspace-stand', 'io/workspace-api'], ({ t }, { toast }, { standOf }, workspaces) => {
+  /** @typedef {import('../types').App} App */
+  /** @typedef {import('../types').Entry} Entry */
+  /** Sessions whose files the page has changed while they ran. @type {Set<string>} */
+  const later = new Set()
+  const LETTERS = { added: 'A', modified: 'M', deleted: 'D', mode: 'X' }
+
+  /** Can this server give files at all? @param {App} app */
+  const isOffered = (app) => Boolean(app.server.info()?.workspace)
+
+  /** @param {App} app @returns {{name: string, mode: string, available?: boolean, reason?: string}[]} */
+  const foldersOf = (app) => app.server.info()?.folders ?? []
+
+  /** @param {App} app @param {Session} [session] @returns {string} '' where it has files of its own */
+  const folderOf = (app, session = app.current.session) => String(session.workspace?.folder ?? '')
+
+  /** @param {App} app @param {Session} [session] @returns {string} own, read, write or overlay */
+  function modeOf(app, session = app.current.session) {
+    const name = folderOf(app, session)
+    return name ? foldersOf(app).find((one) => one.name === name)?.mode ?? session.workspace?.mode ?? 'write' : 'own'
+  }
+
+  /** @param {App} app @param {Session} [session] @returns {Workspace} */
+  const routesOf = (app, session = app.current.session) => workspaces.open(app.server.api(), session.id, folderOf(app, session) || undefined)
+
+  /**
+   * Write into the document that the page has changed its files: they stand so after its last message.
+   * @param {App} app @param {Entry} entry @param {any} tree what the server answered; without a tree nothing is written
+   */
+  function adopt(app, entry, tree) {
+    if (entry.going) return void later.add(entry.session.id) // its calls record more trees: asked again at its end
+    if (typeof tree !== 'string' || !tree || tree === standOf(entry.session)) return
+    app.sessionStore.amend(entry, (session) => {
+      session.workspace = { ...session.workspace, tree, message: session.messages.at(-1)?.id ?? '' }
+      session.workspace.start ??= tree
+    })
+  }
+
+  /** After a run: what was changed beside it. @param {App} app @param {Entry} entry */
+  async function adoptLater(app, entry) {
+    if (!later.delete(entry.session.id)) return
+    const { tree } = await routesOf(app, entry.session).state()
+    if (!entry.going) adopt(app, entry, tree)
+  }
+
+  /** @param {any} error */
+  function failed(error) {
+    if (error?.name !== 'AbortError' && error?.code !== 'aborted') toast(t('files.failed', { detail: error?.message ?? String(error) }), { bad: true })
+  }
+
+  return { isOffered, foldersOf, folderOf, modeOf, routesOf, adopt, adoptLater, failed, LETTERS }
+})

@@ -1,0 +1,134 @@
+// Files on their way into the workspace: by drop, paste and button, folders too. Each has a bar, can be stopped and tried
+// again; one after the other, so that runs keep their connections.
+
+yaa.define('ui/files/uploads', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files/file-list', 'ui/files/file-actions', 'core/file-names'], (
+  { h, iconButton, text, attr }, { t }, { toast }, { size }, { offerUndo }, names,
+) => {
+  /** Files of a folder that are taken in one go. */
+  const MOST = 2000
+
+  /** @param {import('./files').Shared} shared @param {() => string} folder where they go */
+  function uploadsView(shared, folder) {
+    const el = h('ul.uploads', { 'aria-label': t('upload.title'), hidden: true })
+    /** @type {{file: Blob, path: string, row: any, stop: AbortController}[]} */ const waiting = []
+    let working = false
+    /** What was there before the first of them, and how many came. */
+    let before = ''
+    let [done, last] = [0, '']
+
+    /** @param {{file: Blob, path: string}[]} all @param {string} [into] */
+    function add(all, into = folder()) {
+      for (const { file, path } of all.slice(0, MOST)) enqueue(file, into ? `${into}/${path}` : path)
+      if (all.length > MOST) toast(t('upload.many', { n: MOST }), { bad: true })
+      work()
+    }
+
+    /** @param {Blob} file @param {string} path */
+    function enqueue(file, path) {
+      const row = rowView(path, file.size)
+      const one = { file, path, row, stop: new AbortController() }
+      row.stop.onclick = () => {
+        one.stop.abort()
+        row.el.remove()
+        const at = waiting.indexOf(one)
+        if (at >= 0) waiting.splice(at, 1)
+        el.hidden = !el.childElementCount
+      }
+      row.again.onclick = () => {
+        row.el.remove()
+        enqueue(file, path)
+        work()
+      }
+      el.append(row.el)
+      el.hidden = false
+      waiting.push(one)
+    }
+
+    async function work() {
+      if (working) return
+      working = true
+      before = shared.state()?.tree ?? ''
+      done = 0
+      /** @type {any} */ let answer = null
+      for (let one = waiting.shift(); one; one = waiting.shift()) {
+        const { file, path, row, stop } = one
+        try {
+          answer = await shared.routes().upload(path, file, { signal: stop.signal, onProgress: row.progress })
+          row.el.remove()
+          done += 1
+          last = path
+        } catch (error) {
+          if (!stop.signal.aborted) row.failed(/** @type {any} */ (error).message)
+        }
+        el.hidden = !el.childElementCount
+      }
+      working = false
+      if (!done) return
+      await shared.changed(answer)
+      offerUndo(shared, done === 1 ? t('upload.done', { name: names.visible(names.baseName(last)) }) : t('upload.doneMany', { n: done }), before, answer?.tree)
+    }
+
+    /** @param {string} path @param {number} bytes */
+    function rowView(path, bytes) {
+      const bar = h('progress', { max: Math.max(1, bytes), 'aria-label': t('upload.of', { name: names.visible(path) }) })
+      bar.value = 0
+      const note = h('span.part-note', null, size(bytes))
+      const stop = iconButton('x', t('upload.stop'), {})
+      const again = h('button.button.small', { type: 'button', hidden: true }, t('upload.again'))
+      const row = h('li', null, h('bdi.path', null, names.visible(path)), note, again, stop, bar)
+      return {
+        el: row, stop, again,
+        progress: (/** @type {number} */ sent) => {
+          bar.value = sent
+          text(note, `${size(sent)} / ${size(bytes)}`)
+        },
+        failed: (/** @type {string} */ why) => {
+          attr(row, 'data-tone', 'bad')
+          bar.hidden = true
+          again.hidden = false
+          text(note, why)
+        },
+      }
+    }
+
+    /** @param {DataTransfer} given files and folders */
+    async function drop(given) {
+      const into = folder()
+      const entries = [...given.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean)
+      const files = [...given.files]
+      if (!entries.length) return add(files.map((file) => ({ file, path: file.name })), into)
+      /** @type {{file: Blob, path: string}[]} */ const found = []
+      try {
+        for (const entry of entries) await walk(entry, '', found)
+      } catch (error) {
+        shared.failed(error)
+      }
+      add(found, into)
+    }
+
+    /** @param {any} entry a FileSystemEntry @param {string} above @param {{file: Blob, path: string}[]} found */
+    async function walk(entry, above, found) {
+      if (found.length > MOST) return
+      const path = above ? `${above}/${entry.name}` : entry.name
+      if (entry.isFile) return void found.push({ file: await new Promise((resolve, reject) => { entry.file(resolve, reject) }), path })
+      const reader = entry.createReader()
+      for (;;) {
+        /** @type {any[]} */ const some = await new Promise((resolve, reject) => { reader.readEntries(resolve, reject) })
+        if (!some.length) return
+        for (const one of some) await walk(one, path, found)
+      }
+    }
+
+    /** @param {string} into */
+    function pick(into) {
+      const input = h('input', { type: 'file' })
+      input.multiple = true
+      input.addEventListener('change', () => add([...input.files].map((file) => ({ file, path: file.name })), into))
+      input.click()
+    }
+
+    return { el, add, drop, pick }
+  }
+
+  return { uploadsView }
+})

@@ -1,0 +1,370 @@
+/**
+ * The story of a folder: it is chosen, the agent works on it, a person sees what changed, uploads, names files with @,
+ * allows a change by its diff, goes back two turns, applies a part. The job: {url, pictures}: a server as
+ * workspace-server.mjs, and the folder of the documentation's pictures if they are taken.
+ */
+import { join } from "node:path";
+import { main } from "./driver.mjs";
+
+const COMPOSER = "form.composer textarea";
+const PHONE = { width: 390, height: 844, deviceScaleFactor: 2, hasTouch: true, isMobile: true };
+
+await main(async (walk, job) => {
+  const { page } = walk;
+  const control = (what) => page.evaluate(async (body) => (await fetch("/control", { method: "POST", body })).json(), JSON.stringify(what ?? {}));
+  const picture = (name) => job.pictures && page.screenshot({ path: join(job.pictures, `${name}-light-en.webp`), type: "webp", quality: 82 });
+  const rows = () => page.$$eval(".file-tree .node .name", (all) => all.map((one) => one.textContent));
+
+  await walk.step("open", async () => {
+    await page.goto(`${job.url}/#key=k`);
+    await page.waitForSelector(COMPOSER, { visible: true });
+  });
+
+  await walk.step("choose a folder", async () => {
+    await page.waitForSelector(".composer-bar .folder:not([hidden])");
+    await page.click(".composer-bar .folder");
+    await walk.sees(".menu", "The agent changes a copy");
+    await walk.clean("the menu of folders");
+    await walk.shot("01-folders");
+    await walk.press("notes", ".menu button");
+    await walk.sees(".composer-bar .folder", "notes");
+  });
+
+  await walk.step("look at its files before anything is said", async () => {
+    await page.click(".files-button");
+    await page.waitForFunction(() => document.querySelectorAll(".file-tree .node").length >= 6);
+    const names = await rows();
+    // what would turn the text around is shown as what it is
+    if (!names.includes("evil\\u{202e}gnp.txt")) throw new Error(names.join());
+    await walk.clean("the panel");
+    await walk.shot("02-tree");
+  });
+
+  await walk.step("ask, and see what changed", async () => {
+    await order(walk, "Note down what is new, and drop the draft.", "shell", { command: "put notes/new.txt a new file\nrm draft.txt" });
+    await walk.says("It is done.");
+    await page.waitForFunction(() => document.querySelector(".files-button .desk-count")?.textContent === "2");
+    await walk.press("Changes", ".files-tabs button");
+    await page.waitForFunction(() => document.querySelectorAll(".opening .file-row").length === 2);
+    await walk.sees(".opening", "notes/new.txt");
+    await walk.press("draft.txt", ".file-row");
+    await walk.sees(".file-diff .diff", "three");
+    await walk.clean("the changes");
+    await walk.shot("03-changes");
+  });
+
+  await walk.step("a change is allowed by the diff that it would make", async () => {
+    await order(walk, "Greet the whole world.", "edit_file", { path: "src/app.py", old: 'print("hello")', new: 'print("hello, world")' });
+    await page.waitForSelector(".ask .approval .diff");
+    const numbers = await page.$$eval(".ask .diff-row .no", (all) => all.map((one) => one.textContent).filter(Boolean));
+    if (!numbers.includes("5")) throw new Error(`no line numbers of the file: ${numbers}`);
+    // the buttons are in sight, however late the diff came
+    await page.waitForFunction(() => document.querySelector(".ask .ask-actions").getBoundingClientRect().bottom <= document.querySelector(".composer").getBoundingClientRect().top);
+    await walk.clean("the approval");
+    await walk.shot("04-approval");
+    await walk.press("Arguments", ".approval button");
+    await page.waitForFunction(() => document.querySelector(".approval .args")?.checkVisibility());
+    await walk.press("Allow once", ".ask button");
+    await walk.says("It is done.");
+  });
+
+  await walk.step("view files in their ways", async () => {
+    await walk.press("All", ".files-tabs button");
+    await view(page, "README.md");
+    await walk.sees(".file-place .prose strong", "notes");
+    await walk.press("Source", ".segmented button");
+    await walk.sees(".file-place .numbered", "**notes**");
+    await walk.press("All files", ".file-head button");
+    await view(page, "dot.png");
+    await page.waitForFunction(() => document.querySelector(".file-picture")?.naturalWidth === 1);
+    await walk.press("All files", ".file-head button");
+    await openFolder(page, "data");
+    await view(page, "data/table.csv");
+    await walk.sees(".file-place td", "Bob, jr");
+    await walk.clean("a table");
+    await walk.press("All files", ".file-head button");
+    await openFolder(page, "src");
+    await view(page, "src/app.py");
+    await walk.sees(".file-place .numbered code", "hello, world");
+    await page.waitForSelector(".file-place .code-keyword");
+    await walk.shot("05-view");
+    await picture("files-desktop");
+    await walk.press("Changes", ".segmented button");
+    await walk.sees(".file-place .diff ins", "hello, world");
+    await walk.clean("a file");
+  });
+
+  await walk.step("the tree goes by keys", async () => {
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.activeElement?.dataset.path === "src/app.py");
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForFunction(() => document.activeElement?.dataset.path === "src");
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForFunction(() => document.activeElement?.dataset.path === "src" && document.activeElement.getAttribute("aria-expanded") === "false");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("End");
+    await page.waitForFunction(() => document.activeElement?.matches(".file-tree .node:last-child"));
+  });
+
+  await walk.step("upload in pieces, one of which is lost", async () => {
+    await control({ cut: 2 });
+    await drop(page, "big.bin", 3 * 2 ** 20 + 5);
+    await page.waitForFunction(() => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "big.bin"));
+    await walk.sees(".toast", "big.bin is there");
+    await walk.press("Undo", ".toast button");
+    await page.waitForFunction(() => [...document.querySelectorAll(".file-tree .name")].every((one) => one.textContent !== "big.bin"));
+    await drop(page, "small.txt", 12);
+    await page.waitForFunction(() => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "small.txt"));
+    await page.$$eval(".toast button[aria-label]", (all) => all.forEach((one) => one.click()));
+  });
+
+  await walk.step("an upload is a part of the document: the next run finds it", async () => {
+    await order(walk, "And one more, please.", "shell", { command: "put other.txt more" });
+    await walk.says("It is done.");
+    await page.waitForFunction(() => ["small.txt", "other.txt"].every((name) => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === name)));
+  });
+
+  await walk.step("@ names a file", async () => {
+    await page.click(COMPOSER);
+    await page.keyboard.type("Look at @tool");
+    await walk.sees(".mention", "tools.py");
+    await walk.clean("the names");
+    await walk.shot("06-mention");
+    await picture("mention-desktop");
+    await page.keyboard.press("Enter");
+    const words = await page.$eval(COMPOSER, (one) => one.value);
+    if (words !== "Look at src/lib/tools.py ") throw new Error(words);
+    await page.keyboard.press("Enter");
+    await walk.says("Understood.");
+  });
+
+  await walk.step("the time slider takes the files along", async () => {
+    await page.evaluate(() => yaa.use("ui/commands").run("inspect.time"));
+    await page.waitForSelector(".time input[type=range]");
+    await page.$eval(".time input[type=range]", (one) => { one.value = "0"; one.dispatchEvent(new Event("input")); });
+    await walk.sees(".files-notice", "as they were at this point");
+    await page.waitForFunction(() => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "draft.txt"));
+    await page.$eval(".time input[type=range]", (one) => { one.value = String(Math.round(Number(one.max) * 0.45)); one.dispatchEvent(new Event("input")); });
+    await walk.sees(".files-notice", "as they were at this point");
+    await page.waitForFunction(() => ![...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "other.txt"));
+    if (!(await page.$eval(".files-bar .button", (one) => one.disabled))) throw new Error("the past can be written to");
+    await walk.clean("the past");
+    await walk.shot("07-past");
+    await walk.press("Close", ".time button");
+    await page.waitForFunction(() => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "other.txt"));
+  });
+
+  await walk.step("go back two turns: the files stand there too", async () => {
+    await control({ next: ["shell", { command: "put branch.txt here" }] });
+    await page.evaluate(async () => {
+      await yaa.load("branches");
+      const { app } = yaa.use("ui/commands").context();
+      const users = app.current.session.messages.filter((one) => one.role === "user");
+      app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-2).id, "Try another way."));
+      app.draw();
+    });
+    await walk.sees(".files-notice", "stands at an earlier point");
+    await page.waitForFunction(() => ![...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "other.txt"));
+    await walk.press("Continue from here", "button");
+    await walk.says("It is done.");
+    await page.waitForFunction(() => {
+      const names = [...document.querySelectorAll(".file-tree .name")].map((one) => one.textContent);
+      return names.includes("branch.txt") && !names.includes("other.txt");
+    });
+  });
+
+  await walk.step("apply a part of the layer; what changed in the folder too is asked about", async () => {
+    await control({ write: { notes: { "src/app.py": "somebody else was here\n" } } });
+    await walk.press("Layer", ".files-tabs button");
+    await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 4);
+    await walk.sees(".layer-row .badge", "conflict");
+    await walk.press("branch.txt", ".file-row");
+    await walk.sees(".layer-row .diff ins", "here");
+    await walk.clean("the layer");
+    await walk.shot("08-layer");
+    await picture("layer-desktop");
+    await walk.press("Apply this file", ".layer-row button");
+    await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 3);
+    let { folders: { notes } } = await control();
+    if (notes["branch.txt"] !== "here\n" || notes["notes/new.txt"] || !notes["draft.txt"] || notes["src/app.py"] !== "somebody else was here\n") throw new Error(JSON.stringify(notes));
+    await page.$eval('.layer-row input[aria-label*="app.py"]', (one) => one.click());
+    await walk.press("Apply all", ".files-bar button");
+    await walk.sees("dialog", "1 file has changed in the folder too");
+    await walk.clean("the question");
+    await walk.shot("09-conflict");
+    await walk.press("Apply the other 2", "dialog button");
+    await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 1);
+    ({ folders: { notes } } = await control());
+    if (notes["src/app.py"] !== "somebody else was here\n" || notes["draft.txt"] || !notes["notes/new.txt"]) throw new Error(JSON.stringify(notes));
+  });
+
+  await walk.step("objects that the server lost come from the page", async () => {
+    await page.waitForFunction(async () => {
+      await yaa.load("kept-files");
+      return (await yaa.use("io/kept-objects").of(yaa.use("ui/commands").context().app.current.session.id))?.left.count === 0;
+    });
+    await page.evaluate(() => {
+      const { app } = yaa.use("ui/commands").context();
+      const users = app.current.session.messages.filter((one) => one.role === "user");
+      app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-1).id, "go back"));
+      app.draw();
+    });
+    const stand = await page.evaluate(() => yaa.use("core/workspace-stand").standOf(yaa.use("ui/commands").context().app.current.session));
+    await control({ forget: stand });
+    await walk.press("Continue from here", "button");
+    await walk.sees(".ask", "does not have all files");
+    await walk.sees(".ask", "copies of all of them");
+    await walk.clean("the card of what is missing");
+    await walk.shot("10-missing");
+    await walk.press("Upload the copies", ".ask button");
+    await walk.says("Understood.");
+  });
+
+  await walk.step("a ZIP file and a saved page carry the files", async () => {
+    const [zipped, saved, other] = await page.evaluate(async () => {
+      await Promise.all([yaa.load("dialogs"), yaa.load("kept-files")]);
+      const { app } = yaa.use("ui/commands").context();
+      const [copies, kept, exporter] = ["ui/files/copies", "io/kept-objects", "ui/import-export"].map((name) => yaa.use(name));
+      const { session } = app.current;
+      const before = (await kept.of(session.id)).objects.sort().join();
+      const files = [
+        new File([await copies.zipped(session.id, JSON.stringify(session))], "session.zip"),
+        new File([yaa.use("core/standalone-page").page({ source: "", session, objects: await copies.encoded(session.id) })], "session.html"),
+      ];
+      const found = [];
+      for (const file of files) {
+        await kept.remove(session.id);
+        await exporter.importFiles(yaa.use("ui/commands").context(), [file]);
+        found.push((await kept.of(session.id))?.objects.sort().join() === before);
+      }
+      return [...found, before.length > 64];
+    });
+    if (!zipped || !saved || !other) throw new Error(JSON.stringify([zipped, saved, other]));
+    await page.evaluate(() => yaa.use("ui/commands").run("session.export"));
+    await walk.sees("dialog .choices", "ZIP file");
+    await walk.sees("dialog", "Kept in this browser");
+    await walk.clean("the export");
+    await walk.press("Close", "dialog button");
+  });
+
+  await walk.step("a folder that others changed is asked about", async () => {
+    await walk.press("New session", ".side button");
+    await page.waitForSelector(".composer-bar .folder:not([hidden])");
+    await page.click(".composer-bar .folder");
+    await walk.press("shared", ".menu button");
+    await order(walk, "Write down the second plan.", "shell", { command: "put plan.txt second" });
+    await walk.says("It is done.");
+    await order(walk, "Now the third one.", "shell", { command: "put plan.txt third" });
+    await walk.says("It is done.");
+    await page.evaluate(() => {
+      const { app } = yaa.use("ui/commands").context();
+      const users = app.current.session.messages.filter((one) => one.role === "user");
+      app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-1).id, "and now?"));
+      app.draw();
+    });
+    await walk.press("Continue from here", "button");
+    await walk.sees(".ask", "not as this conversation left it");
+    await walk.sees(".ask .file-list", "plan.txt");
+    await walk.clean("the card of a restore");
+    await walk.shot("11-restore");
+    await walk.press("Take the files back", ".ask button");
+    await walk.says("Understood.");
+    const { folders: { shared } } = await control();
+    if (shared["plan.txt"] !== "second\n") throw new Error(JSON.stringify(shared));
+  });
+
+  await walk.step("another folder later is asked about; one that is read is not written", async () => {
+    await page.click(".files-head .folder");
+    await walk.press("library", ".menu button");
+    await walk.sees("dialog", "Another folder?");
+    await walk.press("Change the folder", "dialog button");
+    await walk.sees(".files-head .folder", "library");
+    await page.waitForFunction(() => document.querySelector(".files-bar .button")?.disabled);
+    await page.waitForFunction(() => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "book.txt"));
+  });
+
+  if (job.browser !== "chromium") return;
+  for (const [theme, language] of [["light", "en"], ["dark", "zh"]]) {
+    await walk.step(`on a phone, ${theme}, ${language}`, async () => {
+      await page.setViewport(PHONE); // the page is loaded again
+      await page.waitForSelector(".files-button:not([hidden])");
+      await page.evaluate((how) => yaa.use("ui/commands").context().actions.set(how), { theme, language });
+      await page.waitForFunction((wanted) => document.documentElement.lang.startsWith(wanted) && document.querySelector(".files-button:not([hidden])"), {}, language);
+      await openOldest(page);
+      const small = await page.$$eval(".files :is(button, [role=treeitem])", (all) => all.filter((one) => one.checkVisibility() && (one.getBoundingClientRect().height < 43.5)).map((one) => one.outerHTML.slice(0, 90)));
+      if (small.length) throw new Error(`too small for a finger: ${small.join("\n")}`);
+      await walk.clean("the tree on a phone");
+      await walk.shot(`12-phone-tree-${theme}`);
+      await page.$$eval(".files-tabs button", (all) => all[1].click());
+      await page.waitForSelector(".opening .file-row");
+      await page.click(".opening .file-row");
+      await page.waitForSelector(".file-diff .diff");
+      await walk.clean("changes on a phone");
+      await walk.shot(`13-phone-changes-${theme}`);
+      if (language === "en") await picture("files-phone");
+      await page.$$eval(".files-tabs button", (all) => all[2].click());
+      await page.waitForSelector(".layer-row");
+      await walk.clean("the layer on a phone");
+      await walk.shot(`14-phone-layer-${theme}`);
+    });
+
+    await walk.step(`on a desktop, ${theme}, ${language}`, async () => {
+      await page.setViewport({ width: 1280, height: 800 });
+      await page.waitForSelector(".files-button:not([hidden])");
+      await openOldest(page);
+      await page.$eval(".files-tabs button:nth-child(2)", (one) => one.click());
+      await page.waitForSelector(".opening .file-row");
+      await page.$eval(".opening .file-row", (one) => one.click());
+      await page.waitForSelector(".file-diff .diff");
+      await walk.clean("the panel");
+      await walk.shot(`15-desktop-${theme}`);
+    });
+  }
+});
+
+/** The first session of the walk, and its files. */
+async function openOldest(page) {
+  await page.evaluate(async () => {
+    const { actions, app } = yaa.use("ui/commands").context();
+    await actions.open(app.sessionStore.heads().at(-1).id);
+    await yaa.use("ui/commands").run("files");
+  });
+  await page.waitForSelector(".file-tree .node");
+}
+
+/** Says something, upon which the scripted model calls a tool. */
+async function order(walk, words, tool, args) {
+  const said = () => document.querySelectorAll("article.message[data-role=user]").length;
+  const before = await walk.page.evaluate(said);
+  await walk.page.click(COMPOSER);
+  await walk.page.evaluate((body) => fetch("/control", { method: "POST", body }), JSON.stringify({ next: [tool, args] }));
+  await walk.page.keyboard.type(words);
+  await walk.page.keyboard.press("Enter");
+  // from here on the page is busy: what an earlier answer says does not count
+  await walk.page.waitForFunction((n) => document.querySelectorAll("article.message[data-role=user]").length > n, {}, before);
+}
+
+function row(path) {
+  return `.file-tree .node[data-path="${path}"]`;
+}
+
+async function openFolder(page, path) {
+  await page.waitForSelector(row(path));
+  if ((await page.$eval(row(path), (one) => one.getAttribute("aria-expanded"))) === "false") await page.$eval(row(path), (one) => one.click());
+}
+
+async function view(page, path) {
+  await page.waitForSelector(row(path));
+  await page.$eval(row(path), (one) => one.click());
+  await page.waitForFunction((name) => document.querySelector(".file-head .path")?.checkVisibility() && document.querySelector(".file-head .path").textContent.includes(name) && document.querySelector(".file-place").firstChild, {}, path);
+}
+
+/** A file that is dropped on the panel, from nowhere. */
+async function drop(page, name, size) {
+  await page.evaluate((given, bytes) => {
+    const data = new DataTransfer();
+    data.items.add(new File([new Uint8Array(bytes).fill(65)], given));
+    const panel = document.querySelector(".files");
+    for (const type of ["dragover", "drop"]) panel.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
+  }, name, size);
+}

@@ -1,0 +1,82 @@
+// Copies of a session's files: into a ZIP file and a page, out of them, and to a server that lacks some.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const path = require('node:path')
+const { createHash } = require('node:crypto')
+const { use, JS } = require('./load-modules.js')
+require(path.join(JS, 'ui', 'files', 'copies.js'))
+
+const copies = use('ui/files/copies')
+const kept = use('io/kept-objects')
+const unzip = use('io/unzip')
+
+const objectOf = (content) => {
+  const buffer = new TextEncoder().encode(content).buffer
+  return [createHash('sha256').update(Buffer.from(buffer)).digest('hex'), buffer]
+}
+const FILES = ['one', 'zwei ü', '', 'x'.repeat(100_000)].map(objectOf)
+const hashes = (map) => [...map.keys()].sort()
+
+test('a ZIP file holds the session and its objects, and gives them back', async () => {
+  kept.hold('s', new Map(FILES))
+  const blob = await copies.zipped('s', '{"id":"s"}')
+  const texts = []
+  for await (const one of unzip.texts(blob, (name) => name.endsWith('.json'))) texts.push(one)
+  assert.deepStrictEqual(texts, [{ name: 'session.yaa.json', text: '{"id":"s"}' }])
+  assert.deepStrictEqual(hashes(await copies.unzipped(blob)), hashes(new Map(FILES)))
+})
+
+test('so does a page; what is not what its name says stays out', async () => {
+  kept.hold('s', new Map(FILES))
+  const encoded = await copies.encoded('s')
+  assert.deepStrictEqual(hashes(copies.decoded(encoded)), hashes(new Map(FILES)))
+  const [[hash]] = FILES
+  const hostile = { ...encoded, [hash]: btoa('other'), __proto__: 'x', '../../evil': btoa('x'), [`${'a'.repeat(64)}`]: '%%%' }
+  assert.deepStrictEqual(hashes(copies.decoded(hostile)), hashes(new Map(FILES.slice(1))))
+  for (const none of [undefined, null, 'text', 7, []]) assert.strictEqual(copies.decoded(none).size, 0)
+})
+
+test('what comes in is added to what is here', async () => {
+  kept.hold('t', new Map(FILES.slice(0, 2)))
+  await copies.takeBack({ id: 't' }, new Map(FILES.slice(2)), false)
+  assert.deepStrictEqual(hashes(await copies.bytesOf('t')), hashes(new Map(FILES)))
+})
+
+test('a server gets what it lacks, and what is in the folders that it lacks, once', async () => {
+  const [file] = FILES
+  const there = FILES[1]
+  const folder = objectOf(JSON.stringify({ entries: { a: ['f', 420, 3, file[0]], b: ['f', 420, 3, there[0]], gone: ['f', 420, 1, 'f'.repeat(64)] } }))
+  const root = objectOf(JSON.stringify({ entries: { sub: ['d', 493, folder[0]], again: ['d', 493, folder[0]] } }))
+  kept.hold('u', new Map([file, there, folder, root]))
+  const asked = []
+  const request = async (address, { method }) => {
+    asked.push(`${method} ${address.slice(9, 13)}`)
+    if (method === 'HEAD' && !address.includes(there[0])) throw Object.assign(new Error('no'), { status: 404 })
+    return new Response()
+  }
+  const shares = []
+  await copies.give({ server: { api: () => ({ request }) } }, [root[0]], (share) => shares.push(share))
+  const put = asked.filter((one) => one.startsWith('PUT')).sort()
+  assert.deepStrictEqual(put, [root, folder, file].map(([hash]) => `PUT ${hash.slice(0, 4)}`).sort())
+  assert.ok(shares.every((share) => share >= 0 && share < 1))
+  const broken = async () => { throw Object.assign(new Error('full'), { status: 507 }) }
+  await assert.rejects(copies.give({ server: { api: () => ({ request: broken }) } }, [root[0]], () => {}), /full/)
+})
+
+test('after a run the page keeps what the session changed; without recorded calls nothing', async () => {
+  const file = objectOf('of this test alone')
+  const tree = objectOf(JSON.stringify({ entries: { a: ['f', 420, 3, file[0]] } }))
+  const all = new Map([file, tree])
+  const asked = []
+  const request = async (address) => (asked.push(address.slice(9)), new Response(all.get(address.slice(9))))
+  const app = { server: { api: () => ({ request }) }, store: { kind: 'memory' } }
+  const recorded = { id: 'v', messages: [{ id: 'r', role: 'tool', result: { tree: { before: tree[0], after: tree[0] }, changed: [{ path: 'a', change: 'added' }] } }] }
+  await copies.keep(app, recorded)
+  assert.deepStrictEqual(hashes(await copies.bytesOf('v')), hashes(all))
+  await copies.keep(app, recorded)
+  assert.strictEqual(asked.length, 2, 'what is here is not fetched again')
+  await copies.keep(app, { id: 'w', messages: [] })
+  assert.strictEqual(await kept.of('w'), null)
+})

@@ -1,0 +1,89 @@
+// Names of files: hostile ones are shown as what they are, some letters find them, an @ names them. Tables and ZIP files.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const { use } = require('./load-modules.js')
+
+const names = use('core/file-names')
+const { parseTable } = use('core/csv')
+const { zip } = use('core/zip')
+const unzip = use('io/unzip')
+const { readDirectory } = use('core/directory-object')
+
+test('nothing in a name is invisible or turns what stands beside it', () => {
+  const cases = [
+    ['plain/näme 文件.txt', 'plain/näme 文件.txt'], ['a\u202egnp.exe', 'a\\u{202e}gnp.exe'], ['a\nb', 'a\\u{a}b'], ['zero\u200bwidth', 'zero\\u{200b}width'],
+    ['a\u00a0b', 'a\\u{a0}b'], [' edge ', '\\u{20}edge\\u{20}'], ['raw\udcff', 'raw\\u{dcff}'], ['tag\u{e0041}', 'tag\\u{e0041}'], ['\u2066x\u2069', '\\u{2066}x\\u{2069}'],
+    ['한글 العربية 😀', '한글 العربية 😀'],
+  ]
+  for (const [name, shown] of cases) assert.strictEqual(names.visible(name), shown)
+})
+
+test('what is being named is found at the caret', () => {
+  const cases = [
+    ['@', 1, { from: 0, typed: '' }], ['look at @src/ma', 15, { from: 8, typed: 'src/ma' }], ['look at @src/ma in', 15, { from: 8, typed: 'src/ma' }],
+    ['me@example.org', 14, null], ['(@a', 3, { from: 1, typed: 'a' }], ['看，@文', 4, { from: 2, typed: '文' }], ['@a b', 4, null], ['', 0, null], ['a\n@b', 4, { from: 2, typed: 'b' }],
+  ]
+  for (const [text, caret, found] of cases) assert.deepStrictEqual(names.mentionAt(text, caret), found, text)
+})
+
+test('a path that would not be read as one is put in signs', () => {
+  for (const [path, written] of [['src/a.js', 'src/a.js'], ['my file.txt', '`my file.txt`'], ['a`b c', '`ab c`'], ['文件.md', '文件.md']]) {
+    assert.strictEqual(names.mentionOf(path), written)
+  }
+})
+
+test('some letters find a file, the last part of its path before all', () => {
+  const paths = ['docs/main/index.md', 'src/main.js', 'src/domain/list.js', 'README.md', '文档/说明.txt']
+  const cases = [['main', 'src/main.js'], ['read', 'README.md'], ['说明', '文档/说明.txt'], ['SRC/m', 'src/main.js'], ['dml', 'src/domain/list.js']]
+  for (const [typed, first] of cases.slice(0, 4)) assert.strictEqual(names.bestMatches(paths, typed, 3)[0], first, typed)
+  assert.deepStrictEqual(names.bestMatches(paths, 'zzz', 3), [])
+  assert.strictEqual(names.bestMatches(paths, '', 3).length, 3)
+})
+
+test('ten thousand files are looked through in a few milliseconds', () => {
+  const paths = Array.from({ length: 10_000 }, (_, i) => `folder${i % 97}/part${i % 31}/file${i}.js`)
+  assert.strictEqual(names.bestMatches(paths, 'file9999', 8)[0], `folder${9999 % 97}/part${9999 % 31}/file9999.js`)
+})
+
+test('how a file is looked at goes by its name', () => {
+  const cases = [['a.PNG', 'image'], ['b.svg', 'image'], ['c.pdf', 'pdf'], ['d.tsv', 'csv'], ['README.md', 'markdown'], ['e.zip', 'other'], ['Makefile', 'text'], ['f.js', 'text']]
+  for (const [path, kind] of cases) assert.strictEqual(names.kindOf(path), kind, path)
+  assert.deepStrictEqual(['a.jpg', 'x/b.SVG', 'c.html', 'png'].map(names.pictureType), ['image/jpeg', 'image/svg+xml', '', 'image/png'])
+})
+
+test('bytes are a text, or not', () => {
+  const cases = [['', true], ['plain', true], ['ü文', true], [new Uint8Array([0x61, 0]), false], [new Uint8Array([0xff, 0xfe, 0x41]), false], ['a'.repeat(8191) + 'ü', true]]
+  for (const [bytes, expected] of cases) assert.strictEqual(names.isText(typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes), expected)
+})
+
+test('a table is read with quotes, line breaks and any separator', () => {
+  const cases = [
+    ['a,b\n1,2\n', [['a', 'b'], ['1', '2']]], ['a;b\r\n1;2', [['a', 'b'], ['1', '2']]], ['a\tb\n"x\ny"\t"q""q"', [['a', 'b'], ['x\ny', 'q"q']]],
+    ['\ufeffa,b', [['a', 'b']]], ['', []], ['"half', [['half']]], ['"a,b";c\n1;2', [['a,b', 'c'], ['1', '2']]], ['a\n\nb', [['a'], ['b']]], [',\n', [['', '']]],
+  ]
+  for (const [text, rows] of cases) assert.deepStrictEqual(parseTable(text).rows, rows, JSON.stringify(text))
+  const { rows, more, columns } = parseTable('1,2\n'.repeat(1000), 10)
+  assert.deepStrictEqual([rows.length, more, columns], [10, true, 2])
+  assert.strictEqual(parseTable('a\nb\n', 2).more, false)
+})
+
+test('a ZIP file holds the files, byte for byte, and is read again', async () => {
+  const files = [
+    { name: 'session.yaa.json', bytes: new TextEncoder().encode('{"id":"文"}') }, { name: 'ordner/ü😀.bin', bytes: new Uint8Array([0, 255, 10]) }, { name: 'empty', bytes: new Uint8Array() },
+  ]
+  const blob = new Blob(zip(files))
+  assert.ok(await unzip.isZip(blob))
+  const found = []
+  for await (const { name, bytes } of unzip.files(blob, () => true)) found.push({ name, bytes: [...bytes] })
+  assert.deepStrictEqual(found, files.map(({ name, bytes }) => ({ name, bytes: [...bytes] })))
+  assert.throws(() => zip(Array.from({ length: 65_536 }, () => ({ name: 'a', bytes: new Uint8Array() }))), /65536 files are too many/)
+})
+
+test('a directory object is read; what is none of its entries is passed over', () => {
+  const hash = 'a'.repeat(64)
+  const text = JSON.stringify({ entries: { a: ['f', 420, 3, hash], b: ['d', 493, hash], c: ['l', '../x'], d: ['f', 420, -1, hash], e: ['f', 420, 1, 'nope'], f: 7 } })
+  assert.deepStrictEqual(readDirectory(text), { folders: [{ name: 'b', sha256: hash }], files: [{ name: 'a', sha256: hash, bytes: 3 }] })
+  for (const bad of ['', '[]', '{}', '{"entries":[]}', 'x']) assert.strictEqual(readDirectory(bad), null, bad)
+})
