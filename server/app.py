@@ -46,6 +46,7 @@ from .tools.execution_claims import Claims, Locks
 from .tools.result import StorageFigures, Workspaces, storage_figures
 from .tools.runner import ToolRunner
 from .tools.toolbox import Toolbox
+from .workspace.collection import limit_objects
 
 PROTOCOLS = tuple(protocols.modules("routes"))  # imported before several workers are forked
 SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
@@ -148,6 +149,7 @@ class App:
         self.claims.sweep()
         self.records.sweep()
         self.signals.sweep()
+        limit_objects(self.config.home, self.config.server["workspace"]["objects_mb"] << 20)
         return self.workspaces.sweep()
 
     def storage_figures(self) -> list[StorageFigures]:

@@ -48,11 +48,13 @@ def ids_in(text: str) -> Iterator[str]:
     yield from dict.fromkeys(_ID.findall(text))
 
 
-def collect_objects(folder: Path, kept: Iterable[str], *, clean: bool) -> dict[str, Any]:
+def collect_objects(
+    folder: Path, kept: Iterable[str], *, clean: bool, most: int = 0
+) -> dict[str, Any]:
     """Return {objects, bytes, useless, useless_bytes, removed, freed} of one owner.
 
-    `kept`: trees that are needed. `clean` removes what is useless: neither of these trees nor
-    written in the last hour.
+    `kept`: trees that are needed. `clean` removes what is useless, neither of these trees nor
+    written in the last hour, until all objects have at most `most` bytes.
     """
     store = ObjectStore(folder)
     needed = reachable(store, list(kept))
@@ -62,5 +64,15 @@ def collect_objects(folder: Path, kept: Iterable[str], *, clean: bool) -> dict[s
         for sha256, about in store.ids()
         if sha256 not in needed and about.st_mtime < before
     ]
-    found = store.collect(needed, 0 if clean else 1 << 62)
+    found = store.collect(needed, most if clean else 1 << 62)
     return {**found, "useless": len(useless), "useless_bytes": sum(useless)}
+
+
+def limit_objects(home: Path, most: int) -> int:
+    """Remove useless objects of owners that have more than `most` bytes; return their number."""
+    removed = 0
+    for folder in folders(home):
+        if sum(about.st_size for _, about in ObjectStore(folder).ids()) > most:
+            found = collect_objects(folder, trees_of_states(home), clean=True, most=most)
+            removed += found["removed"]
+    return removed

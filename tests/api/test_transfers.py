@@ -79,7 +79,10 @@ class Content(unittest.TestCase):
             seen.append((data, offset, total))
             return {}
 
-        run_async(receive_content(context("PUT", "", headers, body)[0], 1_000, _write))
+        async def _receive() -> None:
+            await receive_content(context("PUT", "", headers, body)[0], 1_000, _write)
+
+        run_async(_receive())
         return seen
 
     def test_places_of_pieces(self) -> None:
