@@ -19,9 +19,11 @@ from .agents.registry import AgentRegistry
 from .api.auth import Keys, RateLimiter, own_limits, owners
 from .api.files import Downloads
 from .api.info import HealthHandler, InfoHandler, MetricsHandler
+from .api.objects import Objects
 from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
 from .api.static import Files
+from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
 from .http.client import Client
@@ -289,6 +291,8 @@ def routes(app: App, keys: Keys) -> Router:
     runs = Runs(app.agent, server["limits"], app.ceilings)
     sessions = Sessions(runs, streams=streams)
     downloads = Downloads(app.toolbox, app.ceilings)
+    workspace_files = WorkspaceFiles(app.toolbox.workspaces, app.ceilings)
+    objects = Objects(app.toolbox.workspaces, app.ceilings)
     files = Files(shipped_path("client"))
     services = Services(runs, app.agents, app.toolbox, app.claims, app.config, app.agent.clock)
     table = {
@@ -301,6 +305,21 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/session/stop"): Route(sessions.stop),
         ("POST", "/"): Route(sessions.post),
         ("POST", "/files"): Route(downloads.post),
+        ("GET", "/workspaces/{session}/files"): Route(workspace_files.list),
+        ("GET", "/workspaces/{session}/file"): Route(workspace_files.read),
+        ("PUT", "/workspaces/{session}/file"): Route(workspace_files.write),
+        ("DELETE", "/workspaces/{session}/file"): Route(workspace_files.remove),
+        ("POST", "/workspaces/{session}/move"): Route(workspace_files.move),
+        ("GET", "/workspaces/{session}/archive"): Route(workspace_files.archive),
+        ("GET", "/workspaces/{session}/state"): Route(workspace_files.state),
+        ("GET", "/workspaces/{session}/diff"): Route(workspace_files.diff),
+        ("GET", "/workspaces/{session}/status"): Route(workspace_files.status),
+        ("POST", "/workspaces/{session}/apply"): Route(workspace_files.apply),
+        ("POST", "/workspaces/{session}/discard"): Route(workspace_files.discard),
+        ("POST", "/workspaces/{session}/restore"): Route(workspace_files.restore),
+        ("GET", "/objects/{sha256}"): Route(objects.read),
+        ("PUT", "/objects/{sha256}"): Route(objects.write),
+        ("POST", "/objects/missing"): Route(objects.missing),
     }
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any, cast
 
 from .json_types import ProblemBody
 
@@ -29,9 +30,14 @@ CODES: dict[str, tuple[int, str]] = {
     "method_not_allowed": (405, "This method is not supported here"),
     "not_acceptable": (406, "No acceptable representation"),
     "timeout": (408, "The request took too long to arrive"),
+    "file_not_found": (404, "There is no such file"),
     "base_unknown": (409, "The beginning of the session is not kept here"),
     "run_active": (409, "This session is already running here"),
+    "workspace_busy": (409, "The workspace is in use"),
+    "workspace_conflict": (409, "The workspace is not as the request expects"),
+    "objects_missing": (409, "Objects of this tree are not here"),
     "body_too_large": (413, "The body is too large"),
+    "workspace_too_large": (413, "This is more than a workspace may hold"),
     "uri_too_long": (414, "The request line is too long"),
     "unsupported_media_type": (415, "Send application/json"),
     "range_not_satisfiable": (416, "The range lies outside the file"),
@@ -42,6 +48,8 @@ CODES: dict[str, tuple[int, str]] = {
     "session_version": (422, "The session is newer than this server"),
     "answer_invalid": (422, "An answer does not fit its interrupt"),
     "agent_unknown": (422, "The agent is not known here"),
+    "path_outside": (422, "The path leads out of the workspace"),
+    "file_unusable": (422, "The file cannot be used"),
     "folder_unknown": (422, "The folder is not known here"),
     "folder_missing": (422, "The folder cannot be used now"),
     "folder_mode": (422, "The folder cannot be used in its mode here"),
@@ -55,6 +63,7 @@ CODES: dict[str, tuple[int, str]] = {
     "sandbox_unavailable": (503, "This server cannot run tools safely"),
     "overloaded": (503, "This server takes no more now"),
     "http_version": (505, "Only HTTP/1.1 and HTTP/1.0 are spoken here"),
+    "disk_full": (507, "The disk is full"),
 }
 
 
@@ -62,6 +71,7 @@ class Problem(Exception):
     """A request that cannot be served, with all the facts for the client.
 
     `errors` lists the places: `{"pointer": RFC 6901 pointer into the body, "detail": text}`.
+    `facts`: further members of the body.
     """
 
     def __init__(
@@ -72,6 +82,7 @@ class Problem(Exception):
         errors: Iterable[Mapping[str, str]] = (),
         headers: Mapping[str, str] | None = None,
         status: int | None = None,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
         self.code = code
@@ -80,11 +91,12 @@ class Problem(Exception):
         self.detail = detail
         self.errors = [dict(error) for error in errors]
         self.headers = dict(headers or {})
+        self.facts = dict(facts or {})
 
     def body(self) -> ProblemBody:
         """Return the RFC 9457 members, and the `error` object that OpenAI SDKs read."""
         first = self.errors[0]["pointer"] if self.errors else None
-        return {
+        body: ProblemBody = {
             "type": f"urn:yaa:error:{self.code}",
             "title": self.title,
             "status": self.status,
@@ -98,6 +110,7 @@ class Problem(Exception):
                 "param": first,
             },
         }
+        return cast(ProblemBody, {**self.facts, **body})
 
 
 @contextmanager

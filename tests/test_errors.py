@@ -9,7 +9,14 @@ from server.errors import CODES, Problem, translate_problems
 
 class Problems(unittest.TestCase):
     def test_every_code_has_a_status_that_says_whose_fault_it_is(self) -> None:
-        ours = {"internal", "not_implemented", "overloaded", "http_version", "sandbox_unavailable"}
+        ours = {
+            "disk_full",
+            "internal",
+            "not_implemented",
+            "overloaded",
+            "http_version",
+            "sandbox_unavailable",
+        }
         for code, (status, title) in CODES.items():
             with self.subTest(code):
                 self.assertEqual(status >= 500, code in ours)

@@ -31,7 +31,8 @@ CLIENT_GONE = 499  # as nginx logs a client that disconnected first; used only i
 # `tracestate` to each request, which fails if one of them is not allowed.
 ALLOW_HEADERS = ", ".join(
     (
-        *("accept", "authorization", "content-encoding", "content-type", "idempotency-key"),
+        *("accept", "authorization", "content-encoding", "content-range", "content-type"),
+        *("idempotency-key", "if-none-match", "if-range", "range"),
         *("last-event-id", "openai-beta", "openai-organization", "openai-project", "yaa-api-key"),
         *("baggage", "traceparent", "tracestate"),
         *(

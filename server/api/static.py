@@ -117,7 +117,7 @@ async def _serve(call: RequestContext, name: str, file: BinaryIO) -> None:
         "Accept-Ranges": "bytes",
     }
     asked = call.request.headers
-    if _matches(asked.get("if-none-match", ""), etag):
+    if matches(asked.get("if-none-match", ""), etag):
         await call.reply(304, headers=headers)
     elif call.request.method == "HEAD":  # ranges apply only to GET: RFC 9110 section 14.2
         await call.reply(200, headers=headers | {"Content-Length": str(size)})
@@ -209,6 +209,8 @@ def byte_range(header: str, size: int) -> tuple[int, int] | None:
     return first, last
 
 
-def _matches(header: str, etag: str) -> bool:
+def matches(header: str, etag: str) -> bool:
+    """Return whether an `If-None-Match` header names a tag (weak comparison, RFC 9110 8.8.3.2)."""
+    etag = etag.removeprefix("W/")
     tags = [tag.strip().removeprefix("W/") for tag in header.split(",")]
     return "*" in tags or etag in tags

@@ -12,7 +12,8 @@ from typing import Any
 from ..errors import Problem
 
 EXPOSE_HEADERS = (
-    "allow, content-disposition, retry-after, x-heartbeat, x-request-id, x-should-retry"
+    "accept-ranges, allow, content-disposition, content-range, etag, retry-after, x-heartbeat, "
+    "x-request-id, x-should-retry"
 )
 _ANY = "*"
 _NO_ORIGIN = "null"  # sent by pages from disk and by sandboxed frames of any page

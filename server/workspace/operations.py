@@ -27,7 +27,16 @@ from .root import Root
 from .scan import Limits
 from .state import StateFile, note_seen
 from .text_diff import text_diff
-from .trees import Difference, Place, differences, load, missing, place_of, text_of
+from .trees import (
+    MAX_FOLDER_BYTES,
+    Difference,
+    Place,
+    differences,
+    load,
+    missing,
+    place_of,
+    text_of,
+)
 from .uploads import Uploads
 
 MAX_CHANGED = 100  # files that a result names
@@ -49,6 +58,7 @@ class Places:
     folder: str | None = None
     limits: Limits = Limits()
     overlay_bytes: int = 1 << 30
+    objects_bytes: int = 4 << 30
     wait_s: float = 10.0
 
 
@@ -71,6 +81,7 @@ class Operations:
             )
         self.files = FileAccess(self.root.top)
         self.uploads = Uploads(places.state)
+        self._stored: int | None = None  # bytes of all objects, counted when one is first uploaded
         self._table: dict[str, Callable[..., dict[str, Any]]] = {
             "state": self.state,
             "record": self.record,
@@ -84,6 +95,8 @@ class Operations:
             "make_folder": self.make_folder,
             "diff": self.diff,
             "archive": self.archive,
+            "read_object": self.read_object,
+            "write_object": self.write_object,
             "refresh": self.refresh,
             "status": self.status,
             "apply": self.apply,
@@ -215,7 +228,10 @@ class Operations:
     def read(
         self, path: str, tree: str | None = None, offset: int = 0, length: int = PIECE
     ) -> dict[str, Any]:
-        """Return {data (base64), bytes, sha256?, media_type} of a part of a file."""
+        """Return {data (base64), bytes, sha256?, media_type, stamp?} of a part of a file.
+
+        `stamp` changes when the file does; a file of a tree has none.
+        """
         place = place_of(path)
         offset, length = max(0, offset), max(0, min(length, PIECE))
         found: dict[str, Any] = {}
@@ -223,6 +239,7 @@ class Operations:
             with self.files.reader(place) as (file, about):
                 data = os.pread(file, length, offset)
                 found["bytes"] = about.st_size
+                found["stamp"] = f"{about.st_ino}-{about.st_size}-{about.st_mtime_ns}"
             known = self.root.scanner.known(place, about)
             if known:
                 found["sha256"] = known
@@ -246,6 +263,7 @@ class Operations:
         """
         place = place_of(path)
         piece = _decoded(data)
+        _fits(total, self.places.limits.file_bytes, "file_mb")
         with self._held():
             received = self.uploads.receive(upload, piece, offset, total)
             if received < total:
@@ -297,6 +315,40 @@ class Operations:
             "bytes": size,
             "complete": offset + len(data) >= size,
         }
+
+    # -- objects
+
+    def read_object(self, sha256: str, offset: int = 0, length: int = PIECE) -> dict[str, Any]:
+        """Return {data (base64), bytes} of a part of an object."""
+        size = self.store.size(sha256)
+        if size is None:
+            raise WorkspaceError("not_found", f"object {sha256} is not here")
+        with self.store.open(sha256) as source:
+            data = os.pread(source.fileno(), max(0, min(length, PIECE)), max(0, offset))
+        return {"data": base64.b64encode(data).decode("ascii"), "bytes": size}
+
+    def write_object(
+        self, sha256: str, data: str, offset: int = 0, total: int = 0
+    ) -> dict[str, Any]:
+        """Take a piece of an object (base64); return {received}, at the end {sha256, bytes}."""
+        piece = _decoded(data)
+        if self.store.size(sha256) == total:
+            return {"sha256": sha256, "bytes": total}
+        _fits(total, max(self.places.limits.file_bytes, MAX_FOLDER_BYTES), "file_mb")
+        if self._stored is None:
+            self._stored = sum(about.st_size for _, about in self.store.ids())
+        _fits(self._stored + total, self.places.objects_bytes, "objects_mb")
+        received = self.uploads.receive(sha256, piece, offset, total)
+        if received < total:
+            return {"received": received}
+        with self.uploads.complete(sha256, total) as file:
+            found = self.store.put_file(file, total)
+        if found is None or found[0] != sha256:
+            said = found[0] if found else "none"
+            raise WorkspaceError("invalid", f"these bytes are object {said}, not {sha256}")
+        self.store.settle()
+        self._stored += total
+        return {"sha256": sha256, "bytes": total}
 
     # -- overlay
 
@@ -456,6 +508,12 @@ def _change(item: Difference) -> dict[str, Any]:
 
 def _count(rows: Iterator[Any]) -> int:
     return sum(1 for _ in rows)
+
+
+def _fits(size: int, most: int, setting: str) -> None:
+    if size > most:
+        text = f"{size} bytes are more than the {most} of server.workspace.{setting}"
+        raise WorkspaceError("too_large", text)
 
 
 def _decoded(data: str) -> bytes:

@@ -41,5 +41,6 @@ def operations(
             *(at["workspace"], at["state"], at["objects"], at.get("folder")),
             limits=Limits(int(limits["file_mb"] * 1024 * 1024), int(limits["files"])),
             overlay_bytes=int(limits["overlay_mb"] * 1024 * 1024),
+            objects_bytes=int(limits["objects_mb"] * 1024 * 1024),
         )
     )

@@ -1,0 +1,296 @@
+"""The handlers of `/workspaces/{session}/…`: the files that a session works on, for its person.
+
+The server opens no path in a workspace: a sandboxed process does (workspace/host.py). Whose
+workspace it is, the key says; `?folder=NAME` names a folder of the owner, else it is the session's
+own. Answers to requests that changed files have the new `tree`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import secrets
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from ..errors import Problem
+from ..json_types import Json
+from ..session.limits import LimitCeilings
+from .body import BodyLimits, check_fields, read_object
+from .files import MAX_ID, disposition
+from .router import RequestContext
+from .transfers import (
+    HEADERS,
+    about_upload,
+    number_in,
+    read_query,
+    receive_content,
+    send_content,
+    workspace_problems,
+)
+
+DEPTH, LISTED = 1, 1_000  # of a list, if the request does not say
+
+_PATH = {"type": "string", "minLength": 1, "maxLength": 20_000}
+_PATHS = {"type": "array", "items": _PATH, "maxItems": 10_000}
+
+
+def _object(required: Iterable[str], **properties: Any) -> Json:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+_MOVE = _object(("from", "to"), **{"from": _PATH, "to": _PATH})
+_RESTORE = _object(("tree",), tree={"type": "string", "pattern": "^[0-9a-f]{64}$"})
+_APPLY = _object((), paths=_PATHS, force={"type": "boolean"})
+_DISCARD = _object((), paths=_PATHS)
+
+
+class Workspace(Protocol):
+    """The interface of a workspace (workspace/host.py)."""
+
+    @property
+    def mode(self) -> str:
+        """Return own, read, write or overlay."""
+        ...
+
+    async def request(self, name: str, **arguments: Any) -> Json:
+        """Have its process do an operation. Raises WorkspaceError."""
+        ...
+
+
+class Workspaces(Protocol):
+    """The interface of the workspaces that handlers use."""
+
+    def get(self, owner: str, session_id: str, folder_name: str | None = None) -> Workspace:
+        """Return the workspace of a session. Raises Problem."""
+        ...
+
+
+class WorkspaceRequest:
+    """The workspace that a request names. `query`: its other parameters."""
+
+    def __init__(self, workspaces: Workspaces, call: RequestContext, *names: str) -> None:
+        """Raises Problem for other parameters than `folder` and `names`."""
+        self.query = read_query(call, "folder", *names)
+        self.session, self.folder = call.at["session"], self.query.get("folder") or None
+        if len(self.session) > MAX_ID:
+            text = f"The id of a session has at most {MAX_ID} characters, not {len(self.session)}"
+            raise Problem("request_invalid", text)
+        self._workspace = workspaces.get(call.key.owner, self.session, self.folder)
+        self.mode = self._workspace.mode
+
+    def may_write(self) -> None:
+        """Raise Problem for a folder that may only be read."""
+        if self.mode == "read":
+            text = f"The folder {self.folder} may only be read; its owner sets the mode"
+            raise Problem("folder_mode", text)
+
+    async def fill(self) -> None:
+        """Copy the real folder of an overlay, if that was not done. Raises Problem."""
+        if self.mode == "overlay" and "base" not in await self.ask("state"):
+            await self.ask("refresh", session=self.session)
+
+    async def ask(self, name: str, **arguments: Any) -> Json:
+        """Have the process do an operation, without arguments that are None. Raises Problem."""
+        told = {key: value for key, value in arguments.items() if value is not None}
+        with workspace_problems():
+            return await self._workspace.request(name, **told)
+
+    async def record(self) -> Json:
+        """Return {tree, left_out?} of the files as they are now."""
+        found = await self.ask("record", session=self.session)
+        left_out = found.get("left_out")
+        return {"tree": found["after"], **({"left_out": left_out} if left_out else {})}
+
+    def path(self) -> str:
+        """Return the path that the request must name. Raises Problem."""
+        if path := self.query.get("path", ""):
+            return path
+        raise Problem("request_invalid", "Name the file: ?path=PATH, relative to the workspace")
+
+
+class WorkspaceFiles:
+    """The handlers of a workspace's files."""
+
+    def __init__(self, workspaces: Workspaces, ceilings: LimitCeilings) -> None:
+        self._workspaces, self._ceilings = workspaces, ceilings
+        self._ending: set[asyncio.Task[None]] = set()
+
+    # -- files
+
+    async def list(self, call: RequestContext) -> None:
+        """Send what a folder holds, now or in a tree."""
+        opened = self._open(call, "path", "tree", "depth", "offset", "limit")
+        query = opened.query
+        depth, limit = number_in(query, "depth", DEPTH), number_in(query, "limit", LISTED)
+        offset = number_in(query, "offset", 0)
+        await opened.fill()
+        found = await opened.ask(
+            "list",
+            path=query.get("path", ""),
+            tree=query.get("tree") or None,
+            depth=depth,
+            offset=offset,
+            limit=limit,
+        )
+        await call.json(found)
+
+    async def read(self, call: RequestContext) -> None:
+        """Send a file or a range of it, as an attachment."""
+        opened = self._open(call, "path", "tree")
+        path, tree = opened.path(), opened.query.get("tree") or None
+        await opened.fill()
+
+        async def _read(offset: int, length: int) -> Json:
+            return await opened.ask("read", path=path, tree=tree, offset=offset, length=length)
+
+        await send_content(call, _read, {"Content-Disposition": disposition(path)})
+
+    async def write(self, call: RequestContext) -> None:
+        """Take a file or a piece of one. The answer has `received` until the file is complete."""
+        opened = self._open(call, "path", "upload")
+        path = opened.path()
+        opened.may_write()
+        await opened.fill()
+        named = secrets.token_hex(16)
+        if "content-range" in call.request.headers:  # what comes later continues it
+            named = opened.query.get("upload") or f"{opened.session}\0{path}"
+
+        async def _write(data: str, offset: int, total: int) -> Json:
+            upload = f"{named}\0{total}"
+            return await opened.ask(
+                "write", path=path, data=data, offset=offset, total=total, upload=upload
+            )
+
+        found = await receive_content(call, self._sizes(call).bytes, _write)
+        status = about_upload(found)
+        if status == 200:
+            found |= await opened.record()
+        await call.json(found, status=status)
+
+    async def remove(self, call: RequestContext) -> None:
+        """Remove a file, or a folder with all that it holds."""
+        opened = self._open(call, "path")
+        path = opened.path()
+        opened.may_write()
+        await opened.fill()
+        found = await opened.ask("remove", path=path)
+        await call.json(found | await opened.record())
+
+    async def move(self, call: RequestContext) -> None:
+        """Give a file or folder another path."""
+        opened = self._open(call)
+        body = await self._body(call, _MOVE)
+        opened.may_write()
+        await opened.fill()
+        found = await opened.ask("move", path=body["from"], to=body["to"])
+        await call.json(found | await opened.record())
+
+    async def archive(self, call: RequestContext) -> None:
+        """Send a ZIP of the files, of a folder or file among them, now or in a tree."""
+        opened = self._open(call, "path", "tree")
+        path, tree = opened.query.get("path", ""), opened.query.get("tree") or None
+        await opened.fill()
+        found = await opened.ask("archive", paths=[path] if path else None, tree=tree)
+        name, size = found["archive"], int(found["bytes"])
+        headers = {
+            **HEADERS,
+            "Content-Type": "application/zip",
+            "Content-Disposition": disposition(f"{path or opened.folder or 'files'}.zip"),
+            "Accept-Ranges": "none",
+        }
+        stream = call.stream(headers | {"Content-Length": str(size)})
+        complete = False
+        try:
+            while call.request.method != "HEAD":
+                piece = base64.b64decode(found["data"])
+                stream.write(piece)
+                call.sent += len(piece)
+                if complete := bool(found["complete"]):
+                    break
+                await stream.drain()
+                found = await opened.ask("archive", archive=name, offset=call.sent)
+            await stream.close()
+        finally:
+            if not complete:  # the client is gone
+                self._end(opened, name, size)
+
+    # -- the whole
+
+    async def state(self, call: RequestContext) -> None:
+        """Send {folder, mode, tree, base?, seen, restoring?}; costs no scan."""
+        opened = self._open(call)
+        found = await opened.ask("state", session=opened.session)
+        await call.json({"folder": opened.folder, "mode": opened.mode, **found})
+
+    async def diff(self, call: RequestContext) -> None:
+        """Send how two trees differ, and with a path the difference of that file."""
+        opened = self._open(call, "from", "to", "path")
+        query = opened.query
+        if not query.get("from") or not query.get("to"):
+            text = "Name two trees: ?from=TREE&to=TREE; now and base are names too"
+            raise Problem("request_invalid", text)
+        await opened.fill()
+        told = {"from": query["from"], "to": query["to"], "path": query.get("path") or None}
+        await call.json(await opened.ask("diff", **told))
+
+    async def status(self, call: RequestContext) -> None:
+        """Send how an overlay differs from its real folder."""
+        opened = self._open(call)
+        await opened.fill()
+        await call.json(await opened.ask("status"))
+
+    async def apply(self, call: RequestContext) -> None:
+        """Put files of an overlay into the real folder."""
+        opened = self._open(call)
+        body = await self._body(call, _APPLY)
+        await opened.fill()
+        found = await opened.ask("apply", paths=body.get("paths"), force=body.get("force"))
+        await call.json(found | await opened.record())
+
+    async def discard(self, call: RequestContext) -> None:
+        """Make files of an overlay what they are in the real folder."""
+        opened = self._open(call)
+        body = await self._body(call, _DISCARD)
+        await opened.fill()
+        await call.json(await opened.ask("discard", paths=body.get("paths")))
+
+    async def restore(self, call: RequestContext) -> None:
+        """Make the files what a tree says."""
+        opened = self._open(call)
+        body = await self._body(call, _RESTORE)
+        opened.may_write()
+        await opened.fill()
+        found = await opened.ask("restore", session=opened.session, tree=body["tree"])
+        await call.json(found)
+
+    # -- shared
+
+    def _open(self, call: RequestContext, *names: str) -> WorkspaceRequest:
+        return WorkspaceRequest(self._workspaces, call, *names)
+
+    def _sizes(self, call: RequestContext) -> BodyLimits:
+        return BodyLimits.of(self._ceilings.of(call.key.owner))
+
+    async def _body(self, call: RequestContext, schema: Json) -> Json:
+        body = await read_object(call, self._sizes(call), "request_invalid")
+        check_fields(body, schema)
+        return body
+
+    def _end(self, opened: WorkspaceRequest, archive: str, size: int) -> None:
+        """Remove an archive that its client left."""
+
+        async def _remove() -> None:
+            try:
+                await opened.ask("archive", archive=archive, offset=size)
+            except Problem:  # it is removed a day later
+                return
+
+        task = asyncio.create_task(_remove())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
