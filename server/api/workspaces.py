@@ -23,7 +23,7 @@ from .transfers import (
     HEADERS,
     about_upload,
     number_in,
-    read_query,
+    read_pairs,
     receive_content,
     send_content,
     workspace_problems,
@@ -76,7 +76,9 @@ class WorkspaceRequest:
 
     def __init__(self, workspaces: Workspaces, call: RequestContext, *names: str) -> None:
         """Raises Problem for other parameters than `folder` and `names`."""
-        self.query = read_query(call, "folder", *names)
+        pairs = read_pairs(call, "folder", *names)
+        self.query = dict(pairs)
+        self.paths = [value for name, value in pairs if name == "path" and value]
         self.session, self.folder = call.at["session"], self.query.get("folder") or None
         if len(self.session) > MAX_ID:
             text = f"The id of a session has at most {MAX_ID} characters, not {len(self.session)}"
@@ -192,16 +194,17 @@ class WorkspaceFiles:
         await call.json(found | await opened.record())
 
     async def archive(self, call: RequestContext) -> None:
-        """Send a ZIP of the files, of a folder or file among them, now or in a tree."""
+        """Send a ZIP of the files, or of the folders and files of each `path`, now or in a tree."""
         opened = self._open(call, "path", "tree")
-        path, tree = opened.query.get("path", ""), opened.query.get("tree") or None
+        paths, tree = opened.paths, opened.query.get("tree") or None
         await opened.fill()
-        found = await opened.ask("archive", paths=[path] if path else None, tree=tree)
+        found = await opened.ask("archive", paths=paths or None, tree=tree)
+        named = paths[0] if len(paths) == 1 else opened.folder or "files"
         name, size = found["archive"], int(found["bytes"])
         headers = {
             **HEADERS,
             "Content-Type": "application/zip",
-            "Content-Disposition": disposition(f"{path or opened.folder or 'files'}.zip"),
+            "Content-Disposition": disposition(f"{named}.zip"),
             "Accept-Ranges": "none",
         }
         stream = call.stream(headers | {"Content-Length": str(size)})

@@ -25,8 +25,8 @@ def stand_of(session: Session) -> str | None:
     """Return the tree that the files have to be at, None if nothing was recorded.
 
     It is `workspace.tree` if no message behind `workspace.message` has a tree; else the tree of the
-    last message that has one; else `workspace.start`. So a document without its last messages
-    stands where it stood before them.
+    last message that has one, be it a result or a user's; else `workspace.start`. So a document
+    without its last messages stands where it stood before them.
     """
     found = session.get("workspace")
     workspace: Mapping[str, Any] = found if isinstance(found, dict) else {}
@@ -36,7 +36,7 @@ def stand_of(session: Session) -> str | None:
     for message in reversed(session.get("messages") or ()):
         if at and isinstance(message, dict) and at == message.get("id"):
             return str(tree)
-        if (left := tree_of(message)) is not None:
+        if (left := tree_of(message) or sent_tree(message)) is not None:
             return left
     if at == "":
         return str(tree)
@@ -65,6 +65,17 @@ def tree_of(message: Any, side: str = "after") -> str | None:
     result = message.get("result")
     trees = result.get("tree") if isinstance(result, dict) else None
     tree = trees.get(side) if isinstance(trees, dict) else None
+    return str(tree) if is_tree(tree) else None
+
+
+def sent_tree(message: Any) -> str | None:
+    """Return the tree that a user's message was sent with, None without one.
+
+    A client that has changed files since the message before says so with it.
+    """
+    if not isinstance(message, dict) or message.get("role") != "user":
+        return None
+    tree = message.get("tree")
     return str(tree) if is_tree(tree) else None
 
 
