@@ -312,6 +312,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/workspaces/{session}/move"): Route(workspace_files.move),
         ("GET", "/workspaces/{session}/archive"): Route(workspace_files.archive),
         ("GET", "/workspaces/{session}/state"): Route(workspace_files.state),
+        ("POST", "/workspaces/{session}/record"): Route(workspace_files.record),
         ("GET", "/workspaces/{session}/diff"): Route(workspace_files.diff),
         ("GET", "/workspaces/{session}/status"): Route(workspace_files.status),
         ("POST", "/workspaces/{session}/apply"): Route(workspace_files.apply),

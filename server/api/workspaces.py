@@ -231,6 +231,13 @@ class WorkspaceFiles:
         found = await opened.ask("state", session=opened.session)
         await call.json({"folder": opened.folder, "mode": opened.mode, **found})
 
+    async def record(self, call: RequestContext) -> None:
+        """Record the files as they are now, and send their {tree, left_out?}."""
+        opened = self._open(call)
+        opened.may_write()
+        await opened.fill()
+        await call.json(await opened.record())
+
     async def diff(self, call: RequestContext) -> None:
         """Send how two trees differ, and with a path the difference of that file."""
         opened = self._open(call, "from", "to", "path")

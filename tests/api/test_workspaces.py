@@ -514,6 +514,7 @@ class OpensNothing(unittest.IsolatedAsyncioTestCase):
                 ("GET", f"{at}/diff?from={tree}&to=now{folder}", b"", 200),
                 ("GET", f"{at}/archive{only}", b"", 200),
                 ("GET", f"{at}/state{only}", b"", 200),
+                ("POST", f"{at}/record{only}", b"", 200),
                 ("POST", f"{at}/move{only}", {"from": "a/b", "to": "c"}, 200),
                 ("POST", f"{at}/restore{only}", {"tree": tree}, 200),
                 ("DELETE", f"{at}/file?path=a{folder}", b"", 200),
@@ -543,6 +544,7 @@ class Folders(Case):
             self.ask("DELETE", f"{at}/file", query={**read, "path": "file"}),
             self.ask("POST", f"{at}/move", {"from": "file", "to": "f"}, query=read),
             self.ask("POST", f"{at}/restore", {"tree": "0" * 64}, query=read),
+            self.ask("POST", f"{at}/record", query=read),
         ):
             self.refused(answer, 422, "folder_mode")
         self.assertEqual([path.name for path in (self.base / "notes").iterdir()], ["file"])

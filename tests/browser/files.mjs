@@ -311,6 +311,20 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "book.txt"));
   });
 
+  await walk.step("and one that no run has used keeps its files", async () => {
+    for (const [name, file] of [["site", "index.html"], ["shared", "plan.txt"]]) {
+      await page.click(".files-head .folder");
+      await walk.press(name, ".menu button");
+      await walk.press("Change the folder", "dialog button");
+      await walk.sees(".file-tree", file);
+      await order(walk, `Add to ${name}.`, "shell", { command: `echo more > added-${name}` });
+      await walk.sees(".file-tree", `added-${name}`);
+      await walk.says("It is done.");
+      const files = Object.keys(await told("folder", name)).sort().join();
+      if (files !== [`added-${name}`, file].sort().join()) throw new Error(files);
+    }
+  });
+
   if (job.browser !== "chromium") return;
   for (const [theme, language] of [["light", "en"], ["dark", "zh"]]) {
     await walk.step(`on a phone, ${theme}, ${language}`, async () => {

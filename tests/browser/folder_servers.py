@@ -21,7 +21,7 @@ from ..bench import peers
 from ..tooling.child import Yaa
 from ..tooling.relay import Relay
 
-MODES = {"notes": "overlay", "shared": "write", "library": "read", "gone": "read"}
+MODES = {"notes": "overlay", "shared": "write", "library": "read", "site": "write", "gone": "read"}
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 )
@@ -41,6 +41,7 @@ CONTENTS: dict[str, dict[str, bytes]] = {
     },
     "shared": {"plan.txt": b"first\n"},
     "library": {"book.txt": b"a book\n"},
+    "site": {"index.html": b"<p>hello</p>\n"},
 }
 
 

@@ -41,7 +41,6 @@ yaa.define('i18n/files-en', [], () => (
     'folder.busy': 'While it runs the folder stays.',
     'folder.change': 'Another folder?',
     'folder.changeText': 'The next run works in {to}. What was done in {from} stays there; going back in the conversation does not undo it.',
-    'folder.unrecorded': 'Nothing of {name} has been recorded yet, so this conversation cannot go on there. Start a new session in it.',
     'folder.stay': 'Stay',
     'folder.changeNow': 'Change the folder',
 

@@ -41,7 +41,6 @@ yaa.define('i18n/files-zh', [], () => (
     'folder.busy': '运行期间不能更换文件夹。',
     'folder.change': '更换文件夹？',
     'folder.changeText': '下次运行将在“{to}”中进行。在“{from}”中所做的改动会保留，回退对话不会撤销它们。',
-    'folder.unrecorded': '“{name}”还没有任何记录，此对话无法在那里继续。请在其中新建会话。',
     'folder.stay': '不更换',
     'folder.changeNow': '更换文件夹',
 
