@@ -36,7 +36,7 @@ def stand_of(session: Session) -> str | None:
     for message in reversed(session.get("messages") or ()):
         if at and isinstance(message, dict) and at == message.get("id"):
             return str(tree)
-        if (left := tree_of(message) or sent_tree(message)) is not None:
+        if (left := tree_of(message)) is not None:
             return left
     if at == "":
         return str(tree)
@@ -56,26 +56,17 @@ def stand_after(session: Session, result: Message) -> None:
 
 
 def tree_of(message: Any, side: str = "after") -> str | None:
-    """Return the tree that a tool's result has, None without one.
+    """Return the tree of a tool's result or a user's message, None without one.
 
-    `side`: `after` or `before` its call.
+    `side`: `after` or `before` the call of a result. A user's message has the one that a client
+    left which changed files since the message before.
     """
-    if not isinstance(message, dict) or message.get("role") != "tool":
-        return None
-    result = message.get("result")
+    known: Mapping[str, Any] = message if isinstance(message, dict) else {}
+    result = known.get("result") if known.get("role") == "tool" else None
     trees = result.get("tree") if isinstance(result, dict) else None
     tree = trees.get(side) if isinstance(trees, dict) else None
-    return str(tree) if is_tree(tree) else None
-
-
-def sent_tree(message: Any) -> str | None:
-    """Return the tree that a user's message was sent with, None without one.
-
-    A client that has changed files since the message before says so with it.
-    """
-    if not isinstance(message, dict) or message.get("role") != "user":
-        return None
-    tree = message.get("tree")
+    if known.get("role") == "user" and side == "after":
+        tree = known.get("tree")
     return str(tree) if is_tree(tree) else None
 
 

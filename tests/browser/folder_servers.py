@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from ..bench import peers
@@ -22,9 +22,7 @@ from ..tooling.child import Yaa
 from ..tooling.relay import Relay
 
 MODES = {"notes": "overlay", "shared": "write", "library": "read", "site": "write", "gone": "read"}
-PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
-)
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 APP = (
     'import sys\n\n\ndef main():\n    print("hello")\n    return 0\n\n\n'
     'if __name__ == "__main__":\n    sys.exit(main())\n'
@@ -54,7 +52,7 @@ class OrderedModel:
         model = self
 
         class Handler(BaseHTTPRequestHandler):
-            protocol_version: ClassVar[str] = "HTTP/1.1"
+            protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
