@@ -206,7 +206,8 @@ class Files(Case):
         moved = self.ask(*move, {"from": "one/a", "to": "three/a"})
         self.assertEqual((moved.status, moved.json["path"]), (200, "three/a"))
         self.refused(self.ask(*move, {"from": "two", "to": "three/a"}), 409, "workspace_conflict")
-        self.refused(self.ask(*move, {"from": "gone", "to": "x"}), 404, "file_not_found")
+        said = self.refused(self.ask(*move, {"from": "gone", "to": "x"}), 404, "file_not_found")
+        self.assertTrue(said["detail"].startswith("gone is not there"), said)
         self.refused(self.ask(*move, {"from": "two"}), 400, "request_invalid")
         gone = self.ask("DELETE", "/workspaces/moves/file", query={"path": "three"})
         self.assertEqual((gone.status, gone.json["path"]), (200, "three"))
@@ -614,10 +615,11 @@ class Objects(Case):
         for body in (b"wrong", b"", b"right "):
             self.refused(self.ask("PUT", at, body), 422, "request_invalid")
             self.refused(self.ask("GET", at), 404, "file_not_found")
-        piece = {"Content-Range": "bytes 0-1/5"}
+        piece: Json = {"Content-Range": "bytes 0-1/5"}
         self.assertEqual(self.ask("PUT", at, b"ri", **piece).json, {"received": 2})
-        self.assertEqual(self.ask("PUT", at, **{"Content-Range": "bytes */5"}).json["received"], 2)
-        rest = {"Content-Range": "bytes 2-4/5"}
+        state: Json = {"Content-Range": "bytes */5"}
+        self.assertEqual(self.ask("PUT", at, **state).json["received"], 2)
+        rest: Json = {"Content-Range": "bytes 2-4/5"}
         self.assertEqual(self.ask("PUT", at, b"ght", **rest).status, 200)
         got = self.ask("GET", at, Range="bytes=1-2")
         self.assertEqual((got.status, got.body, got.headers["etag"]), (206, b"ig", f'"{sha256}"'))

@@ -22,7 +22,10 @@ from ..tooling.child import Yaa
 from ..tooling.relay import Relay
 
 MODES = {"notes": "overlay", "shared": "write", "library": "read", "site": "write", "gone": "read"}
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNkYPhfDw"
+    "AChwGA60e6kgAAAABJRU5ErkJggg=="
+)
 APP = (
     'import sys\n\n\ndef main():\n    print("hello")\n    return 0\n\n\n'
     'if __name__ == "__main__":\n    sys.exit(main())\n'
