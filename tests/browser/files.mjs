@@ -275,6 +275,8 @@ await main(async (walk, job) => {
     await walk.press("Close", "dialog button");
   });
 
+  const first = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.id);
+
   await walk.step("a folder that others changed is asked about", async () => {
     await walk.press("New session", ".side button");
     await page.waitForSelector(".composer-bar .folder:not([hidden])");
@@ -332,7 +334,7 @@ await main(async (walk, job) => {
       await page.waitForSelector(".files-button:not([hidden])");
       await page.evaluate((how) => yaa.use("ui/commands").context().actions.set(how), { theme, language });
       await page.waitForFunction((wanted) => document.documentElement.lang.startsWith(wanted) && document.querySelector(".files-button:not([hidden])"), {}, language);
-      await openOldest(page);
+      await openSession(page, first);
       const small = await page.$$eval(".files :is(button, [role=treeitem])", (all) => all.filter((one) => one.checkVisibility() && (one.getBoundingClientRect().height < 43.5)).map((one) => one.outerHTML.slice(0, 90)));
       if (small.length) throw new Error(`too small for a finger: ${small.join("\n")}`);
       await walk.clean("the tree on a phone");
@@ -348,29 +350,47 @@ await main(async (walk, job) => {
       await page.waitForSelector(".layer-row");
       await walk.clean("the layer on a phone");
       await walk.shot(`14-phone-layer-${theme}`);
+      await page.$$eval(".files-tabs button", (all) => all[0].click());
+      await openFolder(page, "src");
+      await view(page, "src/app.py");
+      await walk.clean("a file on a phone");
+      await walk.shot(`15-phone-view-${theme}`);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Escape");
+      await order(walk, "Once more.", "edit_file", { path: "src/app.py", old: theme === "light" ? "somebody else" : "the light one", new: `the ${theme} one` });
+      await page.waitForSelector(".ask .approval .diff");
+      await walk.clean("the approval on a phone");
+      await walk.shot(`16-phone-approval-${theme}`);
+      await page.click(".ask .ask-actions .primary");
+      await walk.says("It is done.");
     });
 
     await walk.step(`on a desktop, ${theme}, ${language}`, async () => {
       await page.setViewport({ width: 1280, height: 800 });
       await page.waitForSelector(".files-button:not([hidden])");
-      await openOldest(page);
+      await openSession(page, first);
       await page.$eval(".files-tabs button:nth-child(2)", (one) => one.click());
       await page.waitForSelector(".opening .file-row");
       await page.$eval(".opening .file-row", (one) => one.click());
       await page.waitForSelector(".file-diff .diff");
       await walk.clean("the panel");
-      await walk.shot(`15-desktop-${theme}`);
+      await walk.shot(`17-desktop-changes-${theme}`);
+      await page.$eval(".files-tabs button:nth-child(3)", (one) => one.click());
+      await page.waitForSelector(".layer-row");
+      await page.$eval(".layer-row .file-row", (one) => one.click());
+      await page.waitForSelector(".layer-row .diff");
+      await walk.clean("the layer");
+      await walk.shot(`18-desktop-layer-${theme}`);
     });
   }
 });
 
-/** The first session of the walk, and its files. */
-async function openOldest(page) {
-  await page.evaluate(async () => {
-    const { actions, app } = yaa.use("ui/commands").context();
-    await actions.open(app.sessionStore.heads().at(-1).id);
+/** A session, and its files. */
+async function openSession(page, id) {
+  await page.evaluate(async (one) => {
+    await yaa.use("ui/commands").context().actions.open(one);
     await yaa.use("ui/commands").run("files");
-  });
+  }, id);
   await page.waitForSelector(".file-tree .node");
 }
 
@@ -381,7 +401,7 @@ async function order(walk, words, tool, args) {
   await walk.page.click(COMPOSER);
   await walk.ask("order", tool, args);
   await walk.page.keyboard.type(words);
-  await walk.page.keyboard.press("Enter");
+  await walk.page.click(".composer .send"); // Enter is a new line on a phone
   // from here on the page is busy: what an earlier answer says does not count
   await walk.page.waitForFunction((n) => document.querySelectorAll("article.message[data-role=user]").length > n, {}, before);
 }
