@@ -215,6 +215,7 @@ interface Workspace {
   remove(path: string): Promise<any>
   move(from: string, to: string): Promise<any>
   state(): Promise<any>
+  record(): Promise<any>
   diff(from: string, to: string, path?: string): Promise<{ files: FileChange[]; count: number; diff?: string }>
   status(): Promise<{ files: FileChange[]; base?: string; count: number }>
   apply(paths?: string[], force?: boolean): Promise<any>

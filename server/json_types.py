@@ -143,6 +143,7 @@ class Message(TypedDict, total=False):
     is_error: bool
     result: ToolResult | None
     code: str  # of a message of role error
+    tree: str  # of a message of role user: how a client had left the files when it was sent
 
 
 class ToolCall(TypedDict, total=False):

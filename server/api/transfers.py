@@ -20,7 +20,7 @@ from .router import RequestContext
 from .static import byte_range, matches
 
 PIECE = 1 << 20  # bytes of an upload that a process takes at once
-MAX_PARAMETERS = 20  # of a query
+MAX_PARAMETERS = 1_000  # of a query; paths of an archive
 HEADERS = {  # the content is untrusted
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cache-Control": "no-cache",
@@ -68,6 +68,14 @@ def workspace_problems() -> Iterator[None]:
 
 def read_query(call: RequestContext, *names: str) -> dict[str, str]:
     """Return the parameters of the query. Raises Problem for another name than these."""
+    return dict(read_pairs(call, *names))
+
+
+def read_pairs(call: RequestContext, *names: str) -> list[tuple[str, str]]:
+    """Return the parameters of the query in order, where one may come several times.
+
+    Raises Problem for another name than these.
+    """
     try:
         found = parse_qsl(
             call.request.query,
@@ -82,7 +90,7 @@ def read_query(call: RequestContext, *names: str) -> dict[str, str]:
         if name not in names:
             text = f"There is no parameter {name[:100]!r} here; there are {', '.join(names)}"
             raise Problem("request_invalid", text)
-    return dict(found)
+    return found
 
 
 def number_in(query: Mapping[str, str], name: str, default: int) -> int:

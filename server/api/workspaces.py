@@ -23,7 +23,7 @@ from .transfers import (
     HEADERS,
     about_upload,
     number_in,
-    read_query,
+    read_pairs,
     receive_content,
     send_content,
     workspace_problems,
@@ -76,7 +76,9 @@ class WorkspaceRequest:
 
     def __init__(self, workspaces: Workspaces, call: RequestContext, *names: str) -> None:
         """Raises Problem for other parameters than `folder` and `names`."""
-        self.query = read_query(call, "folder", *names)
+        pairs = read_pairs(call, "folder", *names)
+        self.query = dict(pairs)
+        self.paths = [value for name, value in pairs if name == "path" and value]
         self.session, self.folder = call.at["session"], self.query.get("folder") or None
         if len(self.session) > MAX_ID:
             text = f"The id of a session has at most {MAX_ID} characters, not {len(self.session)}"
@@ -131,6 +133,7 @@ class WorkspaceFiles:
             ("POST", "/workspaces/{session}/move"): Route(self.move),
             ("GET", "/workspaces/{session}/archive"): Route(self.archive),
             ("GET", "/workspaces/{session}/state"): Route(self.state),
+            ("POST", "/workspaces/{session}/record"): Route(self.record),
             ("GET", "/workspaces/{session}/diff"): Route(self.diff),
             ("GET", "/workspaces/{session}/status"): Route(self.status),
             ("POST", "/workspaces/{session}/apply"): Route(self.apply),
@@ -209,16 +212,17 @@ class WorkspaceFiles:
         await call.json(found | await opened.record())
 
     async def archive(self, call: RequestContext) -> None:
-        """Send a ZIP of the files, of a folder or file among them, now or in a tree."""
+        """Send a ZIP of the files, or of the folders and files of each `path`, now or in a tree."""
         opened = self._open(call, "path", "tree")
-        path, tree = opened.query.get("path", ""), opened.query.get("tree") or None
+        paths, tree = opened.paths, opened.query.get("tree") or None
         await opened.fill()
-        found = await opened.ask("archive", paths=[path] if path else None, tree=tree)
+        found = await opened.ask("archive", paths=paths or None, tree=tree)
+        named = paths[0] if len(paths) == 1 else opened.folder or "files"
         name, size = found["archive"], int(found["bytes"])
         headers = {
             **HEADERS,
             "Content-Type": "application/zip",
-            "Content-Disposition": disposition(f"{path or opened.folder or 'files'}.zip"),
+            "Content-Disposition": disposition(f"{named}.zip"),
             "Accept-Ranges": "none",
         }
         stream = call.stream(headers | {"Content-Length": str(size)})
@@ -244,6 +248,13 @@ class WorkspaceFiles:
         opened = self._open(call)
         found = await opened.ask("state", session=opened.session)
         await call.json({"folder": opened.folder, "mode": opened.mode, **found})
+
+    async def record(self, call: RequestContext) -> None:
+        """Record the files as they are now, and send their {tree, left_out?}."""
+        opened = self._open(call)
+        opened.may_write()
+        await opened.fill()
+        await call.json(await opened.record())
 
     async def diff(self, call: RequestContext) -> None:
         """Send how two trees differ, and with a path the difference of that file."""

@@ -130,6 +130,11 @@ FUNCTION = {
 }
 TOOL_CALL = {"id": _ID, "function": field_types.object_of(FUNCTION, ("name", "arguments"))}
 _TOOL_CALL = field_types.object_of(TOOL_CALL, ("id", "function"))
+_TREE = field_types.leaf(
+    is_tree,
+    "the id of a tree, 64 hexadecimal digits",
+    {"type": "string", "pattern": f"^{TREE.pattern}$"},
+)
 MESSAGE = {
     "id": _ID,
     "role": field_types.one_of(*ROLES, aliases=ROLE_ALIASES),
@@ -148,6 +153,7 @@ MESSAGE = {
     # The size of the next request is computed from the reported token counts.
     "meta": field_types.object_of({"usage": field_types.object_of(USAGE, none=True)}),
     "result": field_types.object_of(none=True),
+    "tree": _TREE,
 }
 _MESSAGE = replace(
     field_types.object_of(MESSAGE, ("role",)),
@@ -242,11 +248,6 @@ CONTEXT = {
         field_types.object_of(each=_CALIBRATION), "an object of {ratio, n}"
     ),
 }
-_TREE = field_types.leaf(
-    is_tree,
-    "the id of a tree, 64 hexadecimal digits",
-    {"type": "string", "pattern": f"^{TREE.pattern}$"},
-)
 _CHANGED = field_types.list_of(field_types.object_of({"path": TEXT, "change": TEXT}))
 # Which folder the tools work in is named, never a path; see workspace_stand.py.
 WORKSPACE = {

@@ -25,8 +25,8 @@ def stand_of(session: Session) -> str | None:
     """Return the tree that the files have to be at, None if nothing was recorded.
 
     It is `workspace.tree` if no message behind `workspace.message` has a tree; else the tree of the
-    last message that has one; else `workspace.start`. So a document without its last messages
-    stands where it stood before them.
+    last message that has one, be it a result or a user's; else `workspace.start`. So a document
+    without its last messages stands where it stood before them.
     """
     found = session.get("workspace")
     workspace: Mapping[str, Any] = found if isinstance(found, dict) else {}
@@ -56,15 +56,17 @@ def stand_after(session: Session, result: Message) -> None:
 
 
 def tree_of(message: Any, side: str = "after") -> str | None:
-    """Return the tree that a tool's result has, None without one.
+    """Return the tree of a tool's result or a user's message, None without one.
 
-    `side`: `after` or `before` its call.
+    `side`: `after` or `before` the call of a result. A user's message has the one that a client
+    left which changed files since the message before.
     """
-    if not isinstance(message, dict) or message.get("role") != "tool":
-        return None
-    result = message.get("result")
+    known: Mapping[str, Any] = message if isinstance(message, dict) else {}
+    result = known.get("result") if known.get("role") == "tool" else None
     trees = result.get("tree") if isinstance(result, dict) else None
     tree = trees.get(side) if isinstance(trees, dict) else None
+    if known.get("role") == "user" and side == "after":
+        tree = known.get("tree")
     return str(tree) if is_tree(tree) else None
 
 

@@ -117,8 +117,8 @@ class Walk {
   }
 
   /** Has the test do something to the world, and waits until it is done. */
-  async ask(what) {
-    say({ ask: what });
+  async ask(what, ...given) {
+    say({ ask: what, given });
     return JSON.parse((await this.#answers.next()).value);
   }
 

@@ -1,7 +1,7 @@
 /**
  * The story of a folder: it is chosen, the agent works on it, a person sees what changed, uploads, names files with @,
- * allows a change by its diff, goes back two turns, applies a part. The job: {url, pictures}: a server as
- * workspace-server.mjs, and the folder of the documentation's pictures if they are taken.
+ * allows a change by its diff, goes back two turns, applies a part, discards the rest, and goes on at another server. The
+ * job: {url, pictures}: of servers as in folder_servers.py, and the folder of the documentation's pictures if they are taken.
  */
 import { join } from "node:path";
 import { main } from "./driver.mjs";
@@ -11,12 +11,12 @@ const PHONE = { width: 390, height: 844, deviceScaleFactor: 2, hasTouch: true, i
 
 await main(async (walk, job) => {
   const { page } = walk;
-  const control = (what) => page.evaluate(async (body) => (await fetch("/control", { method: "POST", body })).json(), JSON.stringify(what ?? {}));
+  const told = async (...what) => (await walk.ask(...what)).answer;
   const picture = (name) => job.pictures && page.screenshot({ path: join(job.pictures, `${name}-light-en.webp`), type: "webp", quality: 82 });
   const rows = () => page.$$eval(".file-tree .node .name", (all) => all.map((one) => one.textContent));
 
   await walk.step("open", async () => {
-    await page.goto(`${job.url}/#key=k`);
+    await page.goto(job.url);
     await page.waitForSelector(COMPOSER, { visible: true });
   });
 
@@ -41,7 +41,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("ask, and see what changed", async () => {
-    await order(walk, "Note down what is new, and drop the draft.", "shell", { command: "put notes/new.txt a new file\nrm draft.txt" });
+    await order(walk, "Note down what is new, and drop the draft.", "shell", { command: "mkdir -p notes && echo a new file > notes/new.txt && rm draft.txt" });
     await walk.says("It is done.");
     await page.waitForFunction(() => document.querySelector(".files-button .desk-count")?.textContent === "2");
     await walk.press("Changes", ".files-tabs button");
@@ -107,7 +107,16 @@ await main(async (walk, job) => {
   });
 
   await walk.step("upload in pieces, one of which is lost", async () => {
-    await control({ cut: 2 });
+    // the second piece arrives, and nobody hears of it
+    await page.evaluate(() => {
+      const { fetch } = globalThis;
+      let pieces = 0;
+      globalThis.fetch = async (address, options) => {
+        const response = await fetch(address, options);
+        if (options?.headers?.["Content-Range"] && ++pieces === 2) throw new TypeError("Failed to fetch");
+        return response;
+      };
+    });
     await drop(page, "big.bin", 3 * 2 ** 20 + 5);
     await page.waitForFunction(() => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "big.bin"));
     await walk.sees(".toast", "big.bin is there");
@@ -119,7 +128,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("an upload is a part of the document: the next run finds it", async () => {
-    await order(walk, "And one more, please.", "shell", { command: "put other.txt more" });
+    await order(walk, "And one more, please.", "shell", { command: "cat small.txt > other.txt" });
     await walk.says("It is done.");
     await page.waitForFunction(() => ["small.txt", "other.txt"].every((name) => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === name)));
   });
@@ -155,7 +164,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("go back two turns: the files stand there too", async () => {
-    await control({ next: ["shell", { command: "put branch.txt here" }] });
+    await told("order", "shell", { command: "echo here > branch.txt" });
     await page.evaluate(async () => {
       await yaa.load("branches");
       const { app } = yaa.use("ui/commands").context();
@@ -163,20 +172,21 @@ await main(async (walk, job) => {
       app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-2).id, "Try another way."));
       app.draw();
     });
-    await walk.sees(".files-notice", "stands at an earlier point");
+    await walk.sees(".files-notice", "this point of the conversation left them");
     await page.waitForFunction(() => ![...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "other.txt"));
     await walk.press("Continue from here", "button");
     await walk.says("It is done.");
     await page.waitForFunction(() => {
       const names = [...document.querySelectorAll(".file-tree .name")].map((one) => one.textContent);
-      return names.includes("branch.txt") && !names.includes("other.txt");
+      // what was uploaded before that message went with it
+      return names.includes("branch.txt") && names.includes("small.txt") && !names.includes("other.txt");
     });
   });
 
   await walk.step("apply a part of the layer; what changed in the folder too is asked about", async () => {
-    await control({ write: { notes: { "src/app.py": "somebody else was here\n" } } });
+    await told("write", "notes", "src/app.py", "somebody else was here\n");
     await walk.press("Layer", ".files-tabs button");
-    await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 4);
+    await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 5);
     await walk.sees(".layer-row .badge", "conflict");
     await walk.press("branch.txt", ".file-row");
     await walk.sees(".layer-row .diff ins", "here");
@@ -184,40 +194,58 @@ await main(async (walk, job) => {
     await walk.shot("08-layer");
     await picture("layer-desktop");
     await walk.press("Apply this file", ".layer-row button");
-    await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 3);
-    let { folders: { notes } } = await control();
+    await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 4);
+    let notes = await told("folder", "notes");
     if (notes["branch.txt"] !== "here\n" || notes["notes/new.txt"] || !notes["draft.txt"] || notes["src/app.py"] !== "somebody else was here\n") throw new Error(JSON.stringify(notes));
     await page.$eval('.layer-row input[aria-label*="app.py"]', (one) => one.click());
     await walk.press("Apply all", ".files-bar button");
     await walk.sees("dialog", "1 file has changed in the folder too");
     await walk.clean("the question");
     await walk.shot("09-conflict");
-    await walk.press("Apply the other 2", "dialog button");
+    await walk.press("Apply the other 3", "dialog button");
     await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 1);
-    ({ folders: { notes } } = await control());
+    notes = await told("folder", "notes");
     if (notes["src/app.py"] !== "somebody else was here\n" || notes["draft.txt"] || !notes["notes/new.txt"]) throw new Error(JSON.stringify(notes));
   });
 
-  await walk.step("objects that the server lost come from the page", async () => {
+  await walk.step("discard the rest: the layer is the folder again", async () => {
+    await walk.press("app.py", ".file-row");
+    await walk.sees(".layer-row .notice", "changed in the folder too");
+    await walk.press("Discard this file", ".layer-row button");
+    await walk.sees(".files-body", "The layer holds no changes");
+    await walk.press("All", ".files-tabs button");
+    await openFolder(page, "src");
+    await view(page, "src/app.py");
+    await walk.sees(".file-place", "somebody else was here");
+    await walk.press("All files", ".file-head button");
+  });
+
+  await walk.step("it goes on at another server, which has none of its files", async () => {
     await page.waitForFunction(async () => {
       await yaa.load("kept-files");
-      return (await yaa.use("io/kept-objects").of(yaa.use("ui/commands").context().app.current.session.id))?.left.count === 0;
+      const { session } = yaa.use("ui/commands").context().app.current;
+      const kept = await yaa.use("io/kept-objects").of(session.id);
+      return kept?.left.count === 0 && kept.objects.includes(yaa.use("core/workspace-stand").standOf(session));
     });
-    await page.evaluate(() => {
-      const { app } = yaa.use("ui/commands").context();
-      const users = app.current.session.messages.filter((one) => one.role === "user");
-      app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-1).id, "go back"));
-      app.draw();
-    });
-    const stand = await page.evaluate(() => yaa.use("core/workspace-stand").standOf(yaa.use("ui/commands").context().app.current.session));
-    await control({ forget: stand });
-    await walk.press("Continue from here", "button");
+    await told("another server");
+    const calls = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.messages.filter((one) => one.role === "tool").length);
+    await order(walk, "Is all of it here?", "shell", { command: "cat branch.txt notes/new.txt src/app.py; ls" });
     await walk.sees(".ask", "does not have all files");
     await walk.sees(".ask", "copies of all of them");
     await walk.clean("the card of what is missing");
     await walk.shot("10-missing");
+    await walk.sees(".files-none", "This server does not have the files");
     await walk.press("Upload the copies", ".ask button");
-    await walk.says("Understood.");
+    const called = await page.waitForFunction((calls) => {
+      const results = yaa.use("ui/commands").context().app.current.session.messages.filter((one) => one.role === "tool");
+      return results.length > calls && results.at(-1).result;
+    }, {}, calls);
+    const { result, status } = await called.jsonValue();
+    if (!result?.output.startsWith("here\na new file\nsomebody else was here\n") || result.output.includes("draft.txt")) throw new Error(JSON.stringify([status, result]));
+    await walk.says("It is done.");
+    await walk.sees(".file-tree", "branch.txt");
+    const notes = await told("folder", "notes");
+    if (!notes["draft.txt"] || notes["branch.txt"]) throw new Error(`the folder of the other server: ${JSON.stringify(notes)}`);
   });
 
   await walk.step("a ZIP file and a saved page carry the files", async () => {
@@ -247,14 +275,16 @@ await main(async (walk, job) => {
     await walk.press("Close", "dialog button");
   });
 
+  const first = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.id);
+
   await walk.step("a folder that others changed is asked about", async () => {
     await walk.press("New session", ".side button");
     await page.waitForSelector(".composer-bar .folder:not([hidden])");
     await page.click(".composer-bar .folder");
     await walk.press("shared", ".menu button");
-    await order(walk, "Write down the second plan.", "shell", { command: "put plan.txt second" });
+    await order(walk, "Write down the second plan.", "shell", { command: "echo second > plan.txt" });
     await walk.says("It is done.");
-    await order(walk, "Now the third one.", "shell", { command: "put plan.txt third" });
+    await order(walk, "Now the third one.", "shell", { command: "echo third > plan.txt" });
     await walk.says("It is done.");
     await page.evaluate(() => {
       const { app } = yaa.use("ui/commands").context();
@@ -269,7 +299,7 @@ await main(async (walk, job) => {
     await walk.shot("11-restore");
     await walk.press("Take the files back", ".ask button");
     await walk.says("Understood.");
-    const { folders: { shared } } = await control();
+    const shared = await told("folder", "shared");
     if (shared["plan.txt"] !== "second\n") throw new Error(JSON.stringify(shared));
   });
 
@@ -283,6 +313,20 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "book.txt"));
   });
 
+  await walk.step("and one that no run has used keeps its files", async () => {
+    for (const [name, file] of [["site", "index.html"], ["shared", "plan.txt"]]) {
+      await page.click(".files-head .folder");
+      await walk.press(name, ".menu button");
+      await walk.press("Change the folder", "dialog button");
+      await walk.sees(".file-tree", file);
+      await order(walk, `Add to ${name}.`, "shell", { command: `echo more > added-${name}` });
+      await walk.sees(".file-tree", `added-${name}`);
+      await walk.says("It is done.");
+      const files = Object.keys(await told("folder", name)).sort().join();
+      if (files !== [`added-${name}`, file].sort().join()) throw new Error(files);
+    }
+  });
+
   if (job.browser !== "chromium") return;
   for (const [theme, language] of [["light", "en"], ["dark", "zh"]]) {
     await walk.step(`on a phone, ${theme}, ${language}`, async () => {
@@ -290,7 +334,7 @@ await main(async (walk, job) => {
       await page.waitForSelector(".files-button:not([hidden])");
       await page.evaluate((how) => yaa.use("ui/commands").context().actions.set(how), { theme, language });
       await page.waitForFunction((wanted) => document.documentElement.lang.startsWith(wanted) && document.querySelector(".files-button:not([hidden])"), {}, language);
-      await openOldest(page);
+      await openSession(page, first);
       const small = await page.$$eval(".files :is(button, [role=treeitem])", (all) => all.filter((one) => one.checkVisibility() && (one.getBoundingClientRect().height < 43.5)).map((one) => one.outerHTML.slice(0, 90)));
       if (small.length) throw new Error(`too small for a finger: ${small.join("\n")}`);
       await walk.clean("the tree on a phone");
@@ -306,29 +350,47 @@ await main(async (walk, job) => {
       await page.waitForSelector(".layer-row");
       await walk.clean("the layer on a phone");
       await walk.shot(`14-phone-layer-${theme}`);
+      await page.$$eval(".files-tabs button", (all) => all[0].click());
+      await openFolder(page, "src");
+      await view(page, "src/app.py");
+      await walk.clean("a file on a phone");
+      await walk.shot(`15-phone-view-${theme}`);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Escape");
+      await order(walk, "Once more.", "edit_file", { path: "src/app.py", old: theme === "light" ? "somebody else" : "the light one", new: `the ${theme} one` });
+      await page.waitForSelector(".ask .approval .diff");
+      await walk.clean("the approval on a phone");
+      await walk.shot(`16-phone-approval-${theme}`);
+      await page.click(".ask .ask-actions .primary");
+      await walk.says("It is done.");
     });
 
     await walk.step(`on a desktop, ${theme}, ${language}`, async () => {
       await page.setViewport({ width: 1280, height: 800 });
       await page.waitForSelector(".files-button:not([hidden])");
-      await openOldest(page);
+      await openSession(page, first);
       await page.$eval(".files-tabs button:nth-child(2)", (one) => one.click());
       await page.waitForSelector(".opening .file-row");
       await page.$eval(".opening .file-row", (one) => one.click());
       await page.waitForSelector(".file-diff .diff");
       await walk.clean("the panel");
-      await walk.shot(`15-desktop-${theme}`);
+      await walk.shot(`17-desktop-changes-${theme}`);
+      await page.$eval(".files-tabs button:nth-child(3)", (one) => one.click());
+      await page.waitForSelector(".layer-row");
+      await page.$eval(".layer-row .file-row", (one) => one.click());
+      await page.waitForSelector(".layer-row .diff");
+      await walk.clean("the layer");
+      await walk.shot(`18-desktop-layer-${theme}`);
     });
   }
 });
 
-/** The first session of the walk, and its files. */
-async function openOldest(page) {
-  await page.evaluate(async () => {
-    const { actions, app } = yaa.use("ui/commands").context();
-    await actions.open(app.sessionStore.heads().at(-1).id);
+/** A session, and its files. */
+async function openSession(page, id) {
+  await page.evaluate(async (one) => {
+    await yaa.use("ui/commands").context().actions.open(one);
     await yaa.use("ui/commands").run("files");
-  });
+  }, id);
   await page.waitForSelector(".file-tree .node");
 }
 
@@ -337,9 +399,9 @@ async function order(walk, words, tool, args) {
   const said = () => document.querySelectorAll("article.message[data-role=user]").length;
   const before = await walk.page.evaluate(said);
   await walk.page.click(COMPOSER);
-  await walk.page.evaluate((body) => fetch("/control", { method: "POST", body }), JSON.stringify({ next: [tool, args] }));
+  await walk.ask("order", tool, args);
   await walk.page.keyboard.type(words);
-  await walk.page.keyboard.press("Enter");
+  await walk.page.click(".composer .send"); // Enter is a new line on a phone
   // from here on the page is busy: what an earlier answer says does not count
   await walk.page.waitForFunction((n) => document.querySelectorAll("article.message[data-role=user]").length > n, {}, before);
 }

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import re
+from contextlib import ExitStack
 from pathlib import Path
 
 from ..tooling import tools
-from ..tooling.child import Child, Yaa
-from .test_files import SERVER, STARTS_S
+from ..tooling.child import Yaa
+from .folder_servers import FolderServers
 from .walks import walk
 
 IMAGES = tools.ROOT / "docs" / "images"
@@ -39,14 +40,11 @@ def main() -> None:
 
 
 def take_files(folder: Path) -> None:
-    """Take the pictures of the files panel, for which a server in memory has the files."""
-    server = Child([str(tools.program_node().path), str(SERVER)])
-    try:
-        url = server.wait_for(r"listening on (\S+)", STARTS_S)[1]
-        job = {"url": url, "pictures": str(folder), "label": "files-pictures"}
-        walked = walk("files.mjs", "chromium", job, {})
-    finally:
-        server.kill()
+    """Take the pictures of the files panel, for which a server has real folders."""
+    with ExitStack() as stack:
+        servers = FolderServers(stack)
+        job = {"url": servers.url, "pictures": str(folder), "label": "files-pictures"}
+        walked = walk("files.mjs", "chromium", job, servers.asks)
     if walked.error:
         raise SystemExit(walked.error)
 

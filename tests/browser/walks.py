@@ -51,7 +51,7 @@ class Both(unittest.TestCase):
         name: str,
         browser: str,
         job: Mapping[str, Any],
-        asks: Mapping[str, Callable[[], Any]] | None = None,
+        asks: Mapping[str, Callable[..., Any]] | None = None,
         expected: Callable[[Complaint], bool] = lambda complaint: False,
     ) -> Walked:
         """Has <name>.mjs walked to its end; the console says nothing but what is expected."""
@@ -76,7 +76,7 @@ def failed(complaint: Complaint) -> bool:
 
 
 def walk(
-    script: str, browser: str, job: Mapping[str, Any], asks: Mapping[str, Callable[[], Any]]
+    script: str, browser: str, job: Mapping[str, Any], asks: Mapping[str, Callable[..., Any]]
 ) -> Walked:
     """Runs tests/browser/<script> to its end. `asks` are the things it may ask for by name."""
     node, program = tools.program_node().path, tools.browser(browser).path
@@ -104,7 +104,7 @@ def walk(
         _end(process)
 
 
-def _follow(process: subprocess.Popen[str], asks: Mapping[str, Callable[[], Any]]) -> Walked:
+def _follow(process: subprocess.Popen[str], asks: Mapping[str, Callable[..., Any]]) -> Walked:
     walked = Walked()
     other: list[str] = []
     ended = False
@@ -117,7 +117,7 @@ def _follow(process: subprocess.Popen[str], asks: Mapping[str, Callable[[], Any]
         elif "step" in message:
             walked.steps[message["step"]] = message
         elif "ask" in message:
-            answer = asks[message["ask"]]()
+            answer = asks[message["ask"]](*message["given"])
             process.stdin.write(json.dumps({"ok": True, "answer": answer}) + "\n")
             process.stdin.flush()
         elif "done" in message:

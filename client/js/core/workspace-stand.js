@@ -6,7 +6,8 @@ yaa.define('core/workspace-stand', ['core/fold'], ({ treeOf }) => {
 
   /**
    * The tree that the files have to be at, null if nothing was recorded: `workspace.tree` if no message behind
-   * `workspace.message` has one, else that of the last message that has one, else `workspace.start`.
+   * `workspace.message` has one, else that of the last message that has one (a result, or what a
+   * user's message was sent with), else `workspace.start`.
    * @param {Session} session @returns {string | null}
    */
   function standOf(session) {
@@ -18,7 +19,7 @@ yaa.define('core/workspace-stand', ['core/fold'], ({ treeOf }) => {
       const one = messages[index]
       if (!one || typeof one !== 'object') continue
       if (at && at === one.id) return tree
-      const left = one.role === 'tool' ? treeOf(one) : ''
+      const left = one.role === 'tool' ? treeOf(one) : one.role === 'user' && isTree(one.tree) ? one.tree : ''
       if (left) return left
     }
     if (at === '') return tree

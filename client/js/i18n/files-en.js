@@ -14,7 +14,8 @@ yaa.define('i18n/files-en', [], () => (
     'files.unrecorded': 'This server cannot record files: {reason}',
     'files.past': 'The files as they were at this point. Nothing can be changed here.',
     'files.pastNothing': 'No state of the files was recorded before this point. They are shown as they are now.',
-    'files.behind': 'The conversation stands at an earlier point, and so do the files shown here. The next run takes the files back to it.',
+    'files.missing': 'This server does not have the files as they stand here. The next run asks for them, and this page can upload its copies.',
+    'files.behind': 'Shown are the files as this point of the conversation left them. On the server they are at another one; the next run takes them back.',
     'files.takeBack': 'Take them back now',
     'files.outside': 'Others changed {n, plural, one {# file} other {# files}} of this folder during the last run.',
     'files.readOnly': 'These files cannot be changed here.',
@@ -40,7 +41,6 @@ yaa.define('i18n/files-en', [], () => (
     'folder.busy': 'While it runs the folder stays.',
     'folder.change': 'Another folder?',
     'folder.changeText': 'The next run works in {to}. What was done in {from} stays there; going back in the conversation does not undo it.',
-    'folder.unrecorded': 'Nothing of {name} has been recorded yet, so this conversation cannot go on there. Start a new session in it.',
     'folder.stay': 'Stay',
     'folder.changeNow': 'Change the folder',
 
@@ -67,7 +67,8 @@ yaa.define('i18n/files-en', [], () => (
     'restore.keep': 'Go on with the files as they are',
 
     'missing.title': 'This server does not have all files',
-    'missing.text': 'Missing: {n, plural, one {# content} other {# contents}} of files ({size}).',
+    'missing.text': '{n, plural, one {# file or folder is} other {# files and folders are}} missing ({size}).',
+    'missing.list': 'The list of the files is missing, and what is in it with it.',
     'missing.looking': 'Looking for copies in this browser …',
     'missing.none': 'This browser has no copies of them.',
     'missing.all': 'This browser has copies of all of them.',

@@ -14,7 +14,8 @@ yaa.define('i18n/files-zh', [], () => (
     'files.unrecorded': '此服务器无法记录文件：{reason}',
     'files.past': '这是文件在该时刻的样子，这里不能修改。',
     'files.pastNothing': '该时刻之前没有记录文件状态，显示的是现在的样子。',
-    'files.behind': '对话停在较早的位置，这里显示的也是那时的文件。下次运行会把文件恢复到那时。',
+    'files.missing': '此服务器没有此处状态的文件。下次运行会请求这些文件，届时本页可以上传副本。',
+    'files.behind': '这里显示的是对话此处的文件。服务器上的文件处于另一状态；下次运行会把它们恢复到此处。',
     'files.takeBack': '立即恢复',
     'files.outside': '上次运行期间，此文件夹中有 {n} 个文件被其他方式改动。',
     'files.readOnly': '这里的文件不能修改。',
@@ -40,7 +41,6 @@ yaa.define('i18n/files-zh', [], () => (
     'folder.busy': '运行期间不能更换文件夹。',
     'folder.change': '更换文件夹？',
     'folder.changeText': '下次运行将在“{to}”中进行。在“{from}”中所做的改动会保留，回退对话不会撤销它们。',
-    'folder.unrecorded': '“{name}”还没有任何记录，此对话无法在那里继续。请在其中新建会话。',
     'folder.stay': '不更换',
     'folder.changeNow': '更换文件夹',
 
@@ -67,7 +67,8 @@ yaa.define('i18n/files-zh', [], () => (
     'restore.keep': '按现有文件继续',
 
     'missing.title': '此服务器缺少部分文件',
-    'missing.text': '缺少 {n} 份内容（{size}）。',
+    'missing.text': '缺少 {n} 个文件或文件夹（{size}）。',
+    'missing.list': '缺少文件列表及其中的内容。',
     'missing.looking': '正在此浏览器中查找副本……',
     'missing.none': '此浏览器中没有它们的副本。',
     'missing.all': '此浏览器中有全部副本。',

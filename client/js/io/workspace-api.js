@@ -81,6 +81,7 @@ yaa.define('io/workspace-api', [], () => {
       remove: (path) => ask('file', { path }, { method: 'DELETE' }),
       move: (from, to) => ask('move', {}, { method: 'POST', headers: JSON_BODY, body: JSON.stringify({ from, to }) }),
       state: () => ask('state'),
+      record: () => post('record', {}),
       diff: (from, to, path) => ask('diff', { from, to, path }),
       status: () => ask('status'),
       apply: (paths, force) => post('apply', { ...(paths ? { paths } : {}), ...(force ? { force: true } : {}) }),

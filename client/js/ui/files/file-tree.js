@@ -59,7 +59,8 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
             if (one) opened.delete(one)
             else listed.set('', { entries: [], complete: true })
           } else {
-            trouble = /** @type {any} */ (error).message
+            trouble = shared.wordsOf(error)
+            if (shared.tree()) listed.clear() // what was there is of another point
             break
           }
         }
@@ -107,7 +108,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
       fill(rows, shown.map((row) => (row.entry ? rowOf(row.entry, row.level, changed, above) : moreRow(row.of, row.level))))
       none.hidden = shown.length > 0 && !trouble
       rows.hidden = !shown.length
-      text(none, trouble ? t('files.failed', { detail: trouble }) : t(listed.has('') ? (shared.canWrite() ? 'tree.empty' : 'tree.emptyRead') : 'tree.loading'))
+      text(none, trouble || t(listed.has('') ? (shared.canWrite() ? 'tree.empty' : 'tree.emptyRead') : 'tree.loading'))
       all.hidden = !shown.length
       choose.hidden = !shown.length
       remove.hidden = !picked.size || !shared.canWrite()

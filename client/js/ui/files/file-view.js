@@ -63,7 +63,7 @@ yaa.define('ui/files/file-view', [
       } catch (error) {
         if (mine !== turn) return
         const gone = /** @type {any} */ (error).status === 404
-        fill(place, parts.notice(gone ? t('view.gone') : t('files.failed', { detail: /** @type {any} */ (error).message }), 'bad'))
+        fill(place, parts.notice(gone ? t('view.gone') : shared.wordsOf(error), 'bad'))
       }
     }
 

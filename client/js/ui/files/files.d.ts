@@ -16,6 +16,7 @@ export interface Shared {
   /** what the server answered to a change */
   changed(answer: any): Promise<void>
   failed(error: any): void
+  wordsOf(error: any): string
   upload?(folder: string): void
 }
 
@@ -31,6 +32,9 @@ declare global {
       routesOf(app: import('../types').App, session?: Session): Workspace
       adopt(app: import('../types').App, entry: import('../types').Entry, tree: any): void
       adoptLater(app: import('../types').App, entry: import('../types').Entry): Promise<void>
+      pin(session: Session): void
+      keep(app: import('../types').App, entry: import('../types').Entry): void
+      wordsOf(error: any): string
       failed(error: any): void
       LETTERS: Record<string, string>
     }

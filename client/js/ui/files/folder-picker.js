@@ -52,10 +52,9 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
       dialog.close()
       const then = { ...entry.session, workspace: { folder: name } }
       const [routes, mode] = [files.routesOf(app, /** @type {any} */ (then)), files.modeOf(app, /** @type {any} */ (then))]
-      if (mode === 'overlay') await routes.status().catch(() => {}) // it copies the folder, and records it
-      const { tree } = await routes.state().catch(() => ({}))
       // without a tree the next run would take the files to that of the old folder
-      if (!tree && ['write', 'overlay'].includes(mode)) return toast(t('folder.unrecorded', { name: visible(name) }), { bad: true })
+      const tree = mode === 'read' ? '' : await routes.record().then((found) => found.tree, files.failed)
+      if (tree === undefined) return
       app.sessionStore.amend(entry, (session) => {
         take(session, name)
         session.workspace = { ...session.workspace, message: session.messages.at(-1)?.id ?? '', ...(tree ? { tree } : {}) }

@@ -43,12 +43,15 @@ yaa.define('ui/files/launcher', [
 
     commands.register({ id: 'files', title: 'files.open', icon: 'folder', keys: 'g o', slash: 'files', menu: 'session', when: () => files.isOffered(app), run: (_, path) => open(path) })
     app.sessionStore.hooks.push({
-      onStart: (entry) => { runs.set(entry.session.id, entry.session.messages.length) },
+      onStart({ session }) {
+        runs.set(session.id, session.messages.length)
+        files.pin(session)
+      },
       onEvent() {},
       onRest: (entry) => {
         mention.forget()
         files.adoptLater(app, entry).catch(console.warn)
-        keep(app, entry)
+        files.keep(app, entry)
       },
     })
     app.watchers.add(update)
@@ -87,13 +90,6 @@ yaa.define('ui/files/launcher', [
     await yaa.load('kept-files')
     const heads = await app.store.list()
     await yaa.use('io/kept-objects').removeUnused(new Set(heads.map(({ id }) => id)))
-  }
-
-  /** Copies of what the session changed, for another server. @param {import('../types').App} app @param {import('../types').Entry} entry */
-  function keep(app, entry) {
-    const { session } = entry
-    if (!session.messages.some((message) => message.result?.tree) || app.settings.get('keepFiles') === false) return
-    yaa.load('kept-files').then(() => yaa.use('ui/files/copies').keep(app, session)).catch(console.warn)
   }
 
   return { start, runs }

@@ -33,7 +33,7 @@ yaa.define('ui/files/panel', [
       state: () => state,
       canWrite: () => !pointOf().tree && files.modeOf(app) !== 'read' && app.server.info()?.workspace?.recorded !== false,
       open: (path, diff) => show('file', path, diff),
-      refresh, changed, failed: files.failed,
+      refresh, changed, failed: files.failed, wordsOf: files.wordsOf,
     }
     const tree = fileTree(shared)
     const viewer = fileView(shared, () => show('tree'))
@@ -187,6 +187,7 @@ yaa.define('ui/files/panel', [
     /** What the server answered to a change: the document says it, what is shown is asked anew. @param {any} answer */
     async function changed(answer) {
       files.adopt(app, app.current, answer?.tree)
+      files.keep(app, app.current)
       mention.forget()
       await refresh()
     }
@@ -198,12 +199,13 @@ yaa.define('ui/files/panel', [
       const { session } = next
       const key = JSON.stringify([session.id, files.folderOf(app, session), standOf(session), Boolean(app.past), next.live, session.messages.length])
       if (key === drawn) return
-      const other = drawn && JSON.parse(drawn)[0] !== session.id
+      const place = (/** @type {string} */ drawn) => JSON.stringify(JSON.parse(drawn).slice(0, 2))
+      const other = drawn && place(drawn) !== place(key)
       drawn = key
-      if (other) {
+      if (other) { // a session or folder
         state = null
-        show('tree')
         tree.reset()
+        show('tree')
       }
       if (app.past) draw()
       else refresh()

@@ -98,8 +98,8 @@ yaa.define('ui/files/restore-cards', ['ui/dom', 'ui/files/i18n', 'ui/interrupt-c
 
     look().catch((error) => text(have, t('files.failed', { detail: error.message })))
     const row = (/** @type {any} */ { path, bytes }) => h('li', null, h('bdi.path', null, visible(String(path ?? ''))), h('span.part-note', null, Number.isFinite(bytes) ? size(bytes) : ''))
-    return [h('p', null, t('missing.text', { n: total, size: size(interrupt.bytes ?? 0) })),
-      shortList(named, named.length + total - all.length, row), have, bar, h('div.ask-actions', null, send, without)]
+    return [h('p', null, interrupt.bytes > 0 ? t('missing.text', { n: total, size: size(interrupt.bytes) }) : t('missing.list')),
+      named.length ? shortList(named, named.length + total - all.length, row) : null, have, bar, h('div.ask-actions', null, send, without)]
   }
 
   return { start }

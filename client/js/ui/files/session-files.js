@@ -46,10 +46,26 @@ yaa.define('ui/files/session-files', ['ui/files/i18n', 'ui/popup', 'core/workspa
     if (!entry.going) adopt(app, entry, tree)
   }
 
-  /** @param {any} error */
-  function failed(error) {
-    if (error?.name !== 'AbortError' && error?.code !== 'aborted') toast(t('files.failed', { detail: error?.message ?? String(error) }), { bad: true })
+  /** What a person changed goes with the message that is sent next: who goes back to it finds it. @param {Session} session */
+  function pin(session) {
+    const last = session.messages.at(-1)
+    const tree = standOf(session)
+    if (last?.role === 'user' && tree && tree !== standOf({ ...session, workspace: { start: session.workspace?.start } })) last.tree = tree
   }
 
-  return { isOffered, foldersOf, folderOf, modeOf, routesOf, adopt, adoptLater, failed, LETTERS }
+  /** Copies of the session's files, for another server. @param {App} app @param {Entry} entry */
+  function keep(app, { session }) {
+    if (!standOf(session) || app.settings.get('keepFiles') === false) return
+    yaa.load('kept-files').then(() => yaa.use('ui/files/copies').keep(app, session)).catch(console.warn)
+  }
+
+  /** @param {any} error @returns {string} for the person */
+  const wordsOf = (error) => (error?.code === 'objects_missing' ? t('files.missing') : t('files.failed', { detail: error?.message ?? String(error) }))
+
+  /** @param {any} error */
+  function failed(error) {
+    if (error?.name !== 'AbortError' && error?.code !== 'aborted') toast(wordsOf(error), { bad: true })
+  }
+
+  return { isOffered, foldersOf, folderOf, modeOf, routesOf, adopt, adoptLater, pin, keep, wordsOf, failed, LETTERS }
 })
