@@ -51,6 +51,10 @@ server exits with 2 when its configuration cannot be used, with 1 when its addre
 
 STORE = "keep sessions in this folder; FILE is the id of one then"
 BLOCKS = "write the messages with content blocks of this shape"
+FOLDER = "work on this folder of server.folders"
+HERE = "here"  # the name of the current folder
+MODE = "how its files are used: a copy that is applied when you agree, themselves, or only read"
+KEEP = "sessions whose files are kept too"
 TRUST = "the session is my own: keep its approvals, settings and agent"
 NOT_NOW = 1  # starting again may help; after BAD_CONFIGURATION it does not (docs/deploy)
 PASSING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, socket.EAI_AGAIN)  # temporary errors of `bind`
@@ -75,6 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
                 "server.workers": options.workers,
                 "server.tls.cert": options.cert,
                 "server.tls.key": options.key,
+                "server.folders": _current_folder(options),
             },
             foreign=[module.FOREIGN for module in protocols.modules("settings")],
         )
@@ -147,6 +152,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     run.add_argument("--say", metavar="TEXT", help="a message to append, or to begin with")
     run.add_argument("--trust", action="store_true", help=TRUST)
     run.add_argument("--store", metavar="FOLDER", help=STORE)
+    run.add_argument("--folder", metavar="NAME", help=FOLDER)
     run.add_argument("--blocks", choices=["agentscope", "anthropic"], help=BLOCKS)
     forms = run.add_mutually_exclusive_group()
     forms.add_argument("--events", action="store_true", help="write its events, one JSON a line")
@@ -164,7 +170,24 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     chat.add_argument("file", nargs="?", help="a session to go on with, saved after every event")
     chat.add_argument("--store", metavar="FOLDER", help=STORE)
     chat.add_argument("--trust", action="store_true", help=TRUST)
+    chat.add_argument("--folder", metavar="NAME", help=FOLDER)
+    here = commands.add_parser("here", parents=[common], help="talk about the current folder")
+    here.add_argument("file", nargs="?", help="a session to go on with, saved after every event")
+    here.add_argument("--store", metavar="FOLDER", help=STORE)
+    here.add_argument("--trust", action="store_true", help=TRUST)
+    here.add_argument("--mode", choices=["overlay", "write", "read"], default="overlay", help=MODE)
+    objects = commands.add_parser("objects", parents=[common], help="say what files are kept")
+    objects.add_argument("--clean", action="store_true", help="remove what nothing needs")
+    objects.add_argument("--keep", metavar="FILE", nargs="+", default=[], help=KEEP)
     return parser.parse_args(arguments, argparse.Namespace(home=None, config=None))
+
+
+def _current_folder(options: argparse.Namespace) -> dict[str, dict[str, str]] | None:
+    """Return the only folder of the command `here`, None for other commands."""
+    if options.command != "here":
+        return None
+    options.folder = HERE
+    return {HERE: {"path": str(Path.cwd()), "mode": options.mode}}
 
 
 def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:

@@ -46,6 +46,7 @@ from .tools.execution_claims import Claims, Locks
 from .tools.result import StorageFigures, Workspaces, storage_figures
 from .tools.runner import ToolRunner
 from .tools.toolbox import Toolbox
+from .workspace.collection import limit_objects
 
 PROTOCOLS = tuple(protocols.modules("routes"))  # imported before several workers are forked
 SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
@@ -148,6 +149,7 @@ class App:
         self.claims.sweep()
         self.records.sweep()
         self.signals.sweep()
+        limit_objects(self.config.home, self.config.server["workspace"]["objects_mb"] << 20)
         return self.workspaces.sweep()
 
     def storage_figures(self) -> list[StorageFigures]:
@@ -291,8 +293,6 @@ def routes(app: App, keys: Keys) -> Router:
     runs = Runs(app.agent, server["limits"], app.ceilings)
     sessions = Sessions(runs, streams=streams)
     downloads = Downloads(app.toolbox, app.ceilings)
-    workspace_files = WorkspaceFiles(app.toolbox.workspaces, app.ceilings)
-    objects = Objects(app.toolbox.workspaces, app.ceilings)
     files = Files(shipped_path("client"))
     services = Services(runs, app.agents, app.toolbox, app.claims, app.config, app.agent.clock)
     table = {
@@ -305,21 +305,8 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/session/stop"): Route(sessions.stop),
         ("POST", "/"): Route(sessions.post),
         ("POST", "/files"): Route(downloads.post),
-        ("GET", "/workspaces/{session}/files"): Route(workspace_files.list),
-        ("GET", "/workspaces/{session}/file"): Route(workspace_files.read),
-        ("PUT", "/workspaces/{session}/file"): Route(workspace_files.write),
-        ("DELETE", "/workspaces/{session}/file"): Route(workspace_files.remove),
-        ("POST", "/workspaces/{session}/move"): Route(workspace_files.move),
-        ("GET", "/workspaces/{session}/archive"): Route(workspace_files.archive),
-        ("GET", "/workspaces/{session}/state"): Route(workspace_files.state),
-        ("GET", "/workspaces/{session}/diff"): Route(workspace_files.diff),
-        ("GET", "/workspaces/{session}/status"): Route(workspace_files.status),
-        ("POST", "/workspaces/{session}/apply"): Route(workspace_files.apply),
-        ("POST", "/workspaces/{session}/discard"): Route(workspace_files.discard),
-        ("POST", "/workspaces/{session}/restore"): Route(workspace_files.restore),
-        ("GET", "/objects/{sha256}"): Route(objects.read),
-        ("PUT", "/objects/{sha256}"): Route(objects.write),
-        ("POST", "/objects/missing"): Route(objects.missing),
+        **WorkspaceFiles(app.toolbox.workspaces, app.ceilings).routes(),
+        **Objects(app.toolbox.workspaces, app.ceilings).routes(),
     }
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)

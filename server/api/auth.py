@@ -155,6 +155,11 @@ def _whole(entry: Entry) -> Mapping[str, Any]:
     return {"key": entry} if isinstance(entry, str) else entry
 
 
+def owner_of(entry: Entry) -> str:
+    """Return `Key.owner` of an entry of `server.api_keys`."""
+    return _owner(_whole(entry))
+
+
 def _owner(entry: Mapping[str, Any]) -> str:
     """Return the owner of a key: its name, or else a hash of the key.
 

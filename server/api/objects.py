@@ -13,7 +13,7 @@ from ..errors import Problem
 from ..json_types import Json
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, check_fields, read_object
-from .router import RequestContext
+from .router import RequestContext, Route
 from .transfers import (
     about_upload,
     read_query,
@@ -40,6 +40,14 @@ class Objects:
 
     def __init__(self, workspaces: Workspaces, ceilings: LimitCeilings) -> None:
         self._workspaces, self._ceilings = workspaces, ceilings
+
+    def routes(self) -> dict[tuple[str, str], Route]:
+        """Return the routes by method and path."""
+        return {
+            ("GET", "/objects/{sha256}"): Route(self.read),
+            ("PUT", "/objects/{sha256}"): Route(self.write),
+            ("POST", "/objects/missing"): Route(self.missing),
+        }
 
     async def read(self, call: RequestContext) -> None:
         """Send an object or a range of it."""

@@ -18,7 +18,7 @@ from ..json_types import Json
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, check_fields, read_object
 from .files import MAX_ID, disposition
-from .router import RequestContext
+from .router import RequestContext, Route
 from .transfers import (
     HEADERS,
     about_upload,
@@ -120,6 +120,23 @@ class WorkspaceFiles:
     def __init__(self, workspaces: Workspaces, ceilings: LimitCeilings) -> None:
         self._workspaces, self._ceilings = workspaces, ceilings
         self._ending: set[asyncio.Task[None]] = set()
+
+    def routes(self) -> dict[tuple[str, str], Route]:
+        """Return the routes by method and path."""
+        return {
+            ("GET", "/workspaces/{session}/files"): Route(self.list),
+            ("GET", "/workspaces/{session}/file"): Route(self.read),
+            ("PUT", "/workspaces/{session}/file"): Route(self.write),
+            ("DELETE", "/workspaces/{session}/file"): Route(self.remove),
+            ("POST", "/workspaces/{session}/move"): Route(self.move),
+            ("GET", "/workspaces/{session}/archive"): Route(self.archive),
+            ("GET", "/workspaces/{session}/state"): Route(self.state),
+            ("GET", "/workspaces/{session}/diff"): Route(self.diff),
+            ("GET", "/workspaces/{session}/status"): Route(self.status),
+            ("POST", "/workspaces/{session}/apply"): Route(self.apply),
+            ("POST", "/workspaces/{session}/discard"): Route(self.discard),
+            ("POST", "/workspaces/{session}/restore"): Route(self.restore),
+        }
 
     # -- files
 

@@ -21,6 +21,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from .. import VERSION
+from ..api.auth import owner_of
 from ..app import App
 from ..config import Config, ConfigError, expand_path, make_home
 from ..errors import Problem
@@ -31,6 +32,9 @@ from ..telemetry import log
 from ..tools.base import Tool
 from ..tools.result import DAY_S, Workspaces
 from ..tools.toolbox import Toolbox
+from ..workspace import collection
+from ..workspace.host import Workspace
+from ..workspace.places import STORE
 from . import doctor, session_files
 from .bundle import pack
 from .console import (
@@ -44,10 +48,15 @@ from .console import (
     run_once,
     sanitize_foreign,
     to_run,
+    visible,
+    with_folder,
     with_message,
     write_session,
 )
+from .overlay import OverlayChanges
 from .serve import certificate, describe, hears_hangup
+
+MB = 1 << 20
 
 # Errors of writing to standard output.
 NOT_WRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -77,12 +86,14 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
     match options.command:
         case "run":
             return _run(config, env, options)
-        case "chat":
+        case "chat" | "here":
             return _chat(config, env, options)
         case "pack":
             return _pack(Path(options.file))
         case "kept":
             return _kept(config, env, options)
+        case "objects":
+            return _objects(config, options)
         case "doctor":
             return run(_doctor(config, env))
         case "tools":
@@ -129,6 +140,23 @@ def _kept(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
     return 0
 
 
+def _objects(config: Config, options: argparse.Namespace) -> int:
+    """Print, or clean, the recorded files of all keys. Safe while a server runs."""
+    sessions = "\n".join(json.dumps(read_session(name)) for name in options.keep)
+    kept = [*collection.trees_of_states(config.home), *collection.ids_in(sessions)]
+    owners = ("", *map(owner_of, config.server["api_keys"]))
+    names = {collection.folder_of(config.home, owner): owner or "the owner" for owner in owners}
+    print(f"{config.home / STORE}\n")
+    for folder in collection.folders(config.home):
+        found = collection.collect_objects(folder, kept, clean=options.clean)
+        who = names.get(folder, f"a key that is no more ({folder.name[:8]})")
+        said = f"{found['removed']} removed" if options.clean else f"{found['useless']} not needed"
+        freed = found["freed"] if options.clean else found["useless_bytes"]
+        size = f"{found['objects']:>7} objects {found['bytes'] / MB:>10.1f} MB"
+        print(f"  {who:<24}{size}   {said}, {freed / MB:.1f} MB")
+    return 0
+
+
 async def _doctor(config: Config, env: Mapping[str, str]) -> int:
     log.setup("error")
     certificate(config.server["tls"])
@@ -156,13 +184,12 @@ def _run_kept(
             session_files.JsonSession(options.store).open_locked(options.file)
         )
         before = kept.load() if kept.exists() else {"id": options.file, "messages": []}
-        document = given = with_message(before, options.say)
+        given = with_message(before, options.say)
     else:
-        document = given = to_run(options.file, options.say)
-    if not options.trust:
-        document, lines = sanitize_foreign(given, config.session)
-        if lines:
-            print("yaa: " + "\n".join(lines), file=sys.stderr)
+        given = to_run(options.file, options.say)
+    document, lines = _admitted(given, config, options)
+    if lines:
+        print("yaa: " + "\n".join(lines), file=sys.stderr)
     form = "events" if options.events else "text" if options.text else "session"
     if form != "text" and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # JSON is UTF-8 in every locale
@@ -214,9 +241,7 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
 
         def admit(session: Session) -> Session:
             """Return the parts of a session that may be run, and print the others."""
-            found, left_out = (
-                (session, []) if options.trust else sanitize_foreign(session, config.session)
-            )
+            found, left_out = _admitted(session, config, options)
             if left_out and kept is not None:
                 left_out += _put_aside(kept.file)
             if left_out:
@@ -227,17 +252,44 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
             app = App(config, env)
             runner.run(app.open())
             try:
+                changes = _changes(app, runner, terminal, options)
                 head = ("/help lists the commands; Ctrl-C stops a run.", *lines)
                 for line in (f"yaa {VERSION}", "", *describe(app), "", *head):
                     terminal.line(line, "dim")
                 session = admit(session)
-                chat = Chat(app.agent, runner, terminal, session, kept, folder, admit)
+                chat = Chat(app.agent, runner, terminal, session, kept, folder, admit, changes)
                 return chat.talk()
             finally:
                 runner.run(app.close())
     finally:
         if kept is not None:
             kept.close()
+
+
+def _changes(
+    app: App, runner: asyncio.Runner, terminal: Terminal, options: argparse.Namespace
+) -> OverlayChanges | None:
+    """Return the changes of the overlay of `--folder`, None if it is none. Raises Problem."""
+    if options.folder is None:
+        return None
+
+    def _open(session_id: str) -> Workspace:
+        return app.toolbox.workspaces.get("", session_id, options.folder)
+
+    if _open("").mode != "overlay":
+        return None
+    return OverlayChanges(_open, runner, terminal, visible, asks=options.command == "here")
+
+
+def _admitted(
+    session: Session, config: Config, options: argparse.Namespace
+) -> tuple[Session, list[str]]:
+    """Return the parts of a session that may be run, on the folder of `--folder`, and lines."""
+    lines: list[str] = []
+    found = session if options.folder is None else with_folder(session, None)
+    if not options.trust:
+        found, lines = sanitize_foreign(found, config.session)
+    return (found if options.folder is None else with_folder(found, options.folder)), lines
 
 
 def _saved(

@@ -27,6 +27,7 @@ from ..session.outcome import ended_by, finish_text
 from ..session.sanitize import sanitize
 from ..strict_json import JSONError, browser_safe, dumps, loads
 from . import session_files
+from .overlay import OverlayChanges
 
 COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3
 EXITS = {"completed": COMPLETED, "failed": FAILED}
@@ -39,6 +40,9 @@ Write, and press Enter to send; a \\ at the end of a line goes on to the next on
   /sessions    list those of the store (chat --store FOLDER)
   /open ID     go on with another one of the store
   /delete ID   delete one of the store
+  /changes     what differs from the folder (chat --folder NAME, or here)
+  /apply PATH  put it there; all without a path
+  /discard PATH  take it back; all without a path
   /exit        leave (or Ctrl-D)
 Ctrl-C stops the run, not the program."""
 
@@ -121,6 +125,18 @@ def with_message(session: Session, text: str | None) -> Session:
         # Bytes of an argument that are not UTF-8 become surrogates, which JSON cannot hold.
         messages.append({"role": "user", "content": browser_safe(text)})
     return session
+
+
+def with_folder(session: Session, name: str | None) -> Session:
+    """Return the session with the folder that its tools work in, with none for None."""
+    known = session.get("workspace")
+    about: Any = {**known} if isinstance(known, dict) else {}
+    about.pop("folder", None)
+    if name is not None:
+        about["folder"] = name
+    elif known is None:
+        return session
+    return {**session, "workspace": about}
 
 
 def explain(problem: Problem) -> str:
@@ -214,7 +230,8 @@ class Chat:
 
     `loop` runs one coroutine at a time; no work is pending between runs, so reading a line may
     block. `kept`: file in which the session is saved after every event. `folder`: the store of that
-    file. `admitted`: returns the parts of a stored session that may be run.
+    file. `admitted`: returns the parts of a stored session that may be run. `changes`: of the
+    overlay that the session works on, if it does.
     """
 
     def __init__(
@@ -226,6 +243,7 @@ class Chat:
         kept: session_files.LockedSession | None = None,
         folder: session_files.JsonSession | None = None,
         admitted: Callable[[Session], Session] = lambda session: session,
+        changes: OverlayChanges | None = None,
     ) -> None:
         self._agent = agent
         self._loop = loop
@@ -233,6 +251,7 @@ class Chat:
         self.session = session
         self._run: Run | None = None
         self._kept, self._folder, self._admitted = kept, folder, admitted
+        self._changes = changes
         self._told = ""  # the last reported reason why the file cannot be written
 
     def talk(self) -> int:
@@ -283,6 +302,11 @@ class Chat:
                 self._save(rest.strip())
             case "/save":
                 self._terminal.line("/save FILE", "red")
+            case "/changes" | "/apply" | "/discard":
+                try:
+                    self._change_command(name, rest)
+                except Problem as problem:
+                    self._terminal.line(explain(problem), "red")
             case "/sessions" | "/open" | "/delete" if self._folder is not None:
                 try:
                     self._store_command(self._folder, name, rest.strip())
@@ -293,12 +317,27 @@ class Chat:
             case _:
                 self._terminal.line(f"{name} is not known; /help lists what is", "red")
 
+    def _change_command(self, name: str, rest: str) -> None:
+        """Perform /changes, /apply or /discard. Raises Problem."""
+        if self._changes is None:
+            raise Problem("bad_request", f"{name} is for an overlay: chat --folder NAME, or here")
+        match name:
+            case "/changes":
+                self._changes.show(self.session)
+            case "/apply":
+                self._changes.apply(self.session, rest)
+            case _:
+                self._changes.discard(self.session, rest)
+
     def _begin(self) -> None:
         """Begin a new session: saved under a new id if there is a store, else not saved."""
         if self._kept is not None:
             self._kept.close()
             self._kept = None
+        folder = self.session.get("workspace", {}).get("folder")
         self.session = {"messages": [], "config": self.session.get("config", {})}
+        if folder is not None:
+            self.session["workspace"] = {"folder": folder}
         self._terminal.line("a new session", "dim")
         if self._folder is not None:
             self.session["id"] = session_id = f"ses_{secrets.token_hex(12)}"
@@ -402,6 +441,8 @@ class Chat:
                 self._terminal.line("\nleft open; your next message takes its place", "dim")
                 return True
             if not answered:
+                if self._changes is not None:
+                    self._changes.offer(self.session)
                 return True
 
     async def _run_once(self) -> None:

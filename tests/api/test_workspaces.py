@@ -611,10 +611,11 @@ class Objects(Case):
         for body in (b"wrong", b"", b"right "):
             self.refused(self.ask("PUT", at, body), 422, "request_invalid")
             self.refused(self.ask("GET", at), 404, "file_not_found")
-        piece = {"Content-Range": "bytes 0-1/5"}
+        piece: Json = {"Content-Range": "bytes 0-1/5"}
         self.assertEqual(self.ask("PUT", at, b"ri", **piece).json, {"received": 2})
-        self.assertEqual(self.ask("PUT", at, **{"Content-Range": "bytes */5"}).json["received"], 2)
-        rest = {"Content-Range": "bytes 2-4/5"}
+        state: Json = {"Content-Range": "bytes */5"}
+        self.assertEqual(self.ask("PUT", at, **state).json["received"], 2)
+        rest: Json = {"Content-Range": "bytes 2-4/5"}
         self.assertEqual(self.ask("PUT", at, b"ght", **rest).status, 200)
         got = self.ask("GET", at, Range="bytes=1-2")
         self.assertEqual((got.status, got.body, got.headers["etag"]), (206, b"ig", f'"{sha256}"'))

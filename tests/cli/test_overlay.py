@@ -1,0 +1,162 @@
+"""Folders on the command line, with real processes: `--folder`, `here` and `objects`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ..bench.peers import config, start
+from ..tooling import tools
+
+LIMIT_S = 300
+
+
+def shell(command: str) -> str:
+    """What a person says so that the scripted model calls the shell."""
+    return f"bench tokens=3 delay_us=0 tool=shell{json.dumps({'command': command})}"
+
+
+class Case(unittest.TestCase):
+    base: Path
+    settings: ClassVar[dict[str, Any]]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        stack = cls.enterClassContext(ExitStack())
+        cls.settings = config(start(stack, "tests.bench.provider"))
+
+    def setUp(self) -> None:
+        self.base = Path(os.path.realpath(self.enterContext(tempfile.TemporaryDirectory())))
+        self.base.chmod(0o711)
+        self.home = self.base / "home"
+        self.home.mkdir()
+        folders = {}
+        for name, mode in (("project", "write"), ("big", "overlay")):
+            (self.base / name).mkdir()
+            (self.base / name).chmod(0o777)
+            (self.base / name / "file").write_text(name)
+            (self.base / name / "file").chmod(0o666)
+            folders[name] = {"path": str(self.base / name), "mode": mode}
+        server = {**self.settings["server"], "folders": folders, "sandbox": {"require": "none"}}
+        session = {"config": {"tool": {"shell": {"auto_approve": True}}}}
+        text = json.dumps({**self.settings, "server": server, "session": session})
+        (self.home / "config.json").write_text(text)
+
+    def yaa(
+        self, *arguments: str, said: str = "", cwd: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "server", *arguments, "--home", str(self.home)],
+            cwd=self.base / cwd if cwd else tools.ROOT,
+            env={**os.environ, "PYTHONPATH": str(tools.ROOT)},
+            input=said,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+
+    def content(self, path: str) -> str:
+        return (self.base / path).read_text()
+
+
+class NamedFolders(Case):
+    def test_run(self) -> None:
+        found = self.yaa("run", "--folder", "project", "--say", shell("cat file; echo 1 > new"))
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertEqual(self.content("project/new"), "1\n")
+        session = json.loads(found.stdout)
+        self.assertEqual(session["workspace"]["folder"], "project")
+        # The session goes on there only if a person says so: a folder is a permission.
+        again = self.yaa("run", "-", "--say", shell("echo 2 > new"), said=found.stdout)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(self.content("project/new"), "1\n")
+        again = self.yaa("run", "-", "--folder", "project", "--say", "hello", said=found.stdout)
+        self.assertNotIn("/workspace/folder", again.stderr)
+        self.assertEqual(json.loads(again.stdout)["workspace"]["folder"], "project")
+
+    def test_a_name_that_is_not_known(self) -> None:
+        for command in (("run", "--say", "x"), ("chat",)):
+            found = self.yaa(*command, "--folder", "nope")
+            self.assertEqual(found.returncode, 2)
+            self.assertIn("no folder 'nope'; it has: project, big", found.stderr)
+
+    def test_chat_in_an_overlay(self) -> None:
+        lines = (
+            *("/changes", shell("echo 1 > a; echo 2 > 'b c'; echo 3 > file"), "/changes"),
+            *("/apply 'b c'", "/discard file", "/changes", "/apply nope", "/apply '"),
+        )
+        found = self.yaa("chat", "--folder", "big", said="\n".join(lines))
+        self.assertEqual(found.returncode, 0, found.stderr)
+        said = found.stdout
+        for text in (
+            "  + a\n  + b c\n  ~ file\n",
+            "1 applied",
+            "1 discarded",
+            "No closing quotation",
+        ):
+            self.assertIn(text, said)
+        self.assertIn("nothing was done in the folder yet", said)
+        self.assertEqual((self.content("big/b c"), self.content("big/file")), ("2\n", "big"))
+        self.assertFalse((self.base / "big" / "a").exists())
+
+    def test_commands_of_overlays_elsewhere(self) -> None:
+        found = self.yaa("chat", "--folder", "project", said="/changes\n/apply\n/discard x\n")
+        self.assertEqual(found.stdout.count("is for an overlay"), 3)
+
+
+class Here(Case):
+    def test_one_question(self) -> None:
+        lines = (shell("echo 1 > one"), "y", shell("echo 2 > two"))
+        found = self.yaa("here", said="\n".join(lines), cwd="big")
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertEqual(found.stdout.count("Apply this"), 1, found.stdout)
+        self.assertEqual((self.content("big/one"), self.content("big/two")), ("1\n", "2\n"))
+
+    def test_nothing_without_a_yes(self) -> None:
+        lines = (shell("echo 1 > one"), "", shell("echo 2 > two"), "/changes")
+        found = self.yaa("here", said="\n".join(lines), cwd="big")
+        self.assertEqual(found.stdout.count("Apply this"), 1, found.stdout)
+        self.assertIn("  + one\n  + two\n", found.stdout)
+        self.assertEqual([path.name for path in (self.base / "big").iterdir()], ["file"])
+
+    def test_other_modes_and_places(self) -> None:
+        self.yaa("here", "--mode", "write", said=shell("echo 1 > one"), cwd="big")
+        self.assertEqual(self.content("big/one"), "1\n")
+        found = self.yaa("here", cwd="home")
+        self.assertEqual(found.returncode, 2)
+        self.assertIn("server.folders.here", found.stderr)
+
+
+class Objects(Case):
+    def test_what_is_kept_and_cleaned(self) -> None:
+        self.assertEqual(self.yaa("objects").returncode, 0)
+        found = self.yaa("run", "--folder", "project", "--say", shell("echo 1 > new"))
+        session = json.loads(found.stdout)
+        (self.base / "old.json").write_text(found.stdout)
+        say = ("--say", shell("rm new; echo 2 > other"))
+        self.yaa("run", "-", "--folder", "project", *say, said=found.stdout)
+        objects = self.base / "home" / "objects"
+        stored = sorted(path for path in objects.glob("*/*/*"))
+        for path in stored:  # older than what may be in the making
+            os.utime(path, (0, 0))
+        said = self.yaa("objects").stdout
+        self.assertRegex(said, rf"the owner +{len(stored)} objects +0\.0 MB   [1-9]\d* not needed")
+        self.yaa("objects", "--clean", "--keep", str(self.base / "old.json"))
+        self.assertEqual(sorted(objects.glob("*/*/*")), stored)
+        self.assertRegex(self.yaa("objects", "--clean").stdout, r"[1-9]\d* removed")
+        left = {path.parent.name + path.name for path in objects.glob("*/*/*")}
+        self.assertNotIn(session["workspace"]["tree"], left)
+        self.assertTrue(left)
+        self.assertIn(" 0 not needed", self.yaa("objects").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
