@@ -277,7 +277,7 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
 
     async def test_the_report_of_a_provider_is_learned_from(self) -> None:
         model = Windowed(10**9)
-        await self.post(long_session(60, budget=50_000), self.host(model))
+        await self.post(long_session(60, budget=30_000), self.host(model))
         found = self.session["context"]["calib"]["scripted"]
         self.assertEqual(found["n"], 1)
         self.assertAlmostEqual(found["ratio"], 1.0, delta=0.35)

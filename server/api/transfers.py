@@ -57,7 +57,7 @@ def workspace_problems() -> Iterator[None]:
         yield
     except WorkspaceError as error:
         code, step = _REFUSALS.get(error.code, _REFUSALS["failed"])
-        detail = error.detail[:1].upper() + error.detail[1:]
+        detail = error.detail  # it may begin with the name of a file
         raise Problem(
             code,
             f"{detail}; {step}" if step else detail,

@@ -26,20 +26,25 @@ class FileAccess:
         self.top = top
 
     @contextmanager
-    def folder(self, place: Place, make: bool = False) -> Iterator[int]:
-        """Open a folder; `make` it and those on the way. Raises WorkspaceError."""
+    def folder(
+        self, place: Place, make: bool = False, sought: Place | None = None
+    ) -> Iterator[int]:
+        """Open a folder; `make` it and those on the way. Raises WorkspaceError.
+
+        `sought`: what is looked for in it, for errors.
+        """
         if make:
             self.make_folder(place)
         with Folders(self.top) as folders:
             try:
                 yield folders.at(place)
             except OSError as error:
-                raise _refusal(error, place) from error
+                raise _refusal(error, place if sought is None else sought) from error
 
     @contextmanager
     def reader(self, place: Place) -> Iterator[tuple[int, os.stat_result]]:
         """Open a regular file for reading. Raises WorkspaceError."""
-        with self.folder(place[:-1]) as above:
+        with self.folder(place[:-1], sought=place) as above:
             # First: a device is not opened, and a pipe without writer would wait.
             if not stat.S_ISREG(os.stat(place[-1], dir_fd=above, follow_symlinks=False).st_mode):
                 raise WorkspaceError("not_found", f"{text_of(place)} is not a file")
@@ -57,7 +62,7 @@ class FileAccess:
 
         Keeps the mode of a file that is replaced. Makes the folders on the way.
         """
-        with self.folder(place[:-1], make=True) as above:
+        with self.folder(place[:-1], make=True, sought=place) as above:
             mode = 0o644
             with suppress(FileNotFoundError):
                 about = os.stat(place[-1], dir_fd=above, follow_symlinks=False)
@@ -89,7 +94,7 @@ class FileAccess:
 
     def remove(self, place: Place) -> None:
         """Remove a file, a link or a folder with all that it holds. Raises WorkspaceError."""
-        with self.folder(place[:-1]) as above:
+        with self.folder(place[:-1], sought=place) as above:
             about = os.stat(place[-1], dir_fd=above, follow_symlinks=False)
             if stat.S_ISDIR(about.st_mode):
                 _remove_below(above, place[-1], MOST_DEEP)
@@ -100,7 +105,10 @@ class FileAccess:
         """Rename a file or folder; nothing may be at `target`. Raises WorkspaceError."""
         if target[: len(source)] == source:
             raise WorkspaceError("conflict", f"{text_of(source)} cannot be moved into itself")
-        with self.folder(target[:-1], make=True) as below, self.folder(source[:-1]) as above:
+        with (
+            self.folder(target[:-1], make=True, sought=target) as below,
+            self.folder(source[:-1], sought=source) as above,
+        ):
             try:
                 os.stat(target[-1], dir_fd=below, follow_symlinks=False)
             except FileNotFoundError:

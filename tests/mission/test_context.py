@@ -402,7 +402,7 @@ class Context(unittest.TestCase):
 
     def test_hello_world(self) -> None:
         """Reasoning and acting, what each step is sent, and the session that goes on at another
-        server with all of its history."""
+        server with all of its history and its file."""
         self.steps(
             calls(("write_file", {"path": "hello.txt", "content": "Hello"})),
             calls(("read_file", {"path": "hello.txt"})),
@@ -429,7 +429,13 @@ class Context(unittest.TestCase):
             session = json.loads(saved)
             session["messages"].append({"role": "user", "content": "再读取一下"})
             session["config"]["context"] |= {"max_messages": 6, "min_saving": 0, "keep_turns": 0}
-            again = Api(other.url, other.key).run(session)
+            elsewhere = Api(other.url, other.key)
+            again = elsewhere.run(session)
+            while again["interrupts"]:  # for a folder, then for what it holds
+                elsewhere.bring_files(again, self.api)
+                again = elsewhere.run(again)
+            path = "/workspaces/session000005/file?path=hello.txt"
+            self.assertEqual(elsewhere.request("GET", path), (200, "Hello"))
         self.assertEqual(again["messages"][:6], found["messages"], "the original history")
         sent = self.asked()[-1]["messages"]
         self.assertEqual(sent[-1]["content"], "再读取一下")

@@ -32,7 +32,7 @@ class Api:
     def request(
         self, method: str, path: str, body: Any = None, *, accept: str = "application/json"
     ) -> tuple[int, Any]:
-        """(status, body), the body parsed where it is JSON."""
+        """(status, body), the body parsed where it is JSON. Bytes are sent as they are."""
         connection = self._send(method, path, body, accept)
         try:
             answer = connection.getresponse()
@@ -42,21 +42,33 @@ class Api:
         finally:
             connection.close()
 
+    def bring_files(self, session: Json, source: Api) -> None:
+        """Bring the files that the session's question names from another server, and say so."""
+        (question,) = session["interrupts"]
+        for each in question["objects"]:
+            path = f"/objects/{each['sha256']}"
+            status, content = source.request("GET", path)
+            if status == 200:
+                status, content = self.request("PUT", path, str(content).encode())
+            if status not in (200, 201, 204):
+                raise RuntimeError(f"{status}: {content}")
+        question["answer"] = {"status": "resolved", "payload": {"action": "uploaded"}}
+
     def stream(self, session: Json, path: str = "/session") -> Stream:
         """The same run as a stream of events."""
         connection = self._send("POST", path, session, "text/event-stream")
         return Stream(connection, connection.getresponse())
 
     def _send(self, method: str, path: str, body: Any, accept: str) -> http.client.HTTPConnection:
-        place = urlsplit(self.url)
+        place, raw = urlsplit(self.url), isinstance(body, bytes)
         connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=TIMEOUT_S)
         headers: Mapping[str, str] = {
             "Accept": accept,
-            "Content-Type": "application/json",
+            "Content-Type": "application/octet-stream" if raw else "application/json",
             **({"Authorization": f"Bearer {self.key}"} if self.key else {}),
             **self._more,
         }
-        data = None if body is None else json.dumps(body).encode()
+        data = body if body is None or raw else json.dumps(body).encode()
         connection.request(method, path, data, dict(headers))
         return connection
 

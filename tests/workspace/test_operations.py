@@ -44,7 +44,8 @@ class Answers(Case):
         changed += [{"path": "b", "change": "added", "bytes": 2}]
         self.assertEqual((second["before"], second["changed"]), (first["after"], changed))
         found = self.ask("state", session="s")
-        self.assertEqual(found, {"tree": second["after"], "seen": second["after"]})
+        wanted = {"tree": second["after"], "call": "c", "seen": second["after"]}
+        self.assertEqual(found, wanted)
         self.assertIsNone(self.ask("state", session="other")["seen"])
 
     def test_many_changes_are_counted(self) -> None:
@@ -148,7 +149,7 @@ class Answers(Case):
     def test_what_is_no_operation(self) -> None:
         self.assertEqual(self.refusal("perform"), "invalid")
         self.assertEqual(self.refusal("close"), "invalid")
-        self.assertEqual(self.refusal("record"), "invalid")
+        self.assertEqual(self.refusal("restore"), "invalid")
         self.assertEqual(self.refusal("record", session="s", more=1), "invalid")
         self.assertEqual(self.refusal("status"), "invalid")
 
