@@ -691,9 +691,8 @@ def main() -> int:
         mode = options.mode or MODES[number % len(MODES)]
         found, said = told(str(options.seed + number), mode)
         kills += found
-        if said:
-            wrong += 1
-            print(said, flush=True)
+        wrong += bool(said)
+        print(f"{number + 1}: {mode}, {sum(found.values())} kills {said}", flush=True)
     print(f"killed {sum(kills.values())}: {dict(kills)}")
     print(f"{options.stories} stories from --seed {options.seed}, {wrong} wrong, ", end="")
     print(f"{time.monotonic() - began:.0f} s")

@@ -107,13 +107,12 @@ class Server:
         is_json = "json" in (given.getheader("content-type") or "")
         return given.status, json.loads(data) if is_json else data
 
-    def post(self, document: Json) -> Json:
+    def post(self, document: Any) -> Any:
         """Return the document after a run."""
         status, found = self.ask("POST", "/session", document, Accept="application/json")
         if status != 200:
             raise AssertionError(f"{status}: {found}")
-        result: Json = found
-        return result
+        return found
 
 
 @tools.needs(tools.project())
@@ -141,7 +140,7 @@ class Project(unittest.TestCase):
 
     # -- steps
 
-    def turn(self, server: Server, document: Json, order: tuple[list[str], str] | None) -> Json:
+    def turn(self, server: Server, document: Any, order: tuple[list[str], str] | None) -> Any:
         """Ask for commands, one call after the other; return the document when they are done."""
         messages = document["messages"]
         rounds = [[command] for command in order[0]] if order else []
@@ -181,7 +180,7 @@ class Project(unittest.TestCase):
         names = [p for p in found.keys() | wanted.keys() if found.get(p) != wanted.get(p)]
         self.assertEqual(sorted(names)[:10], [], f"{len(names)} files are others")
 
-    def upload(self, session: str) -> Json:
+    def upload(self, session: str) -> Any:
         """Bring the project into a session's own folder: one archive, in pieces, and unpack it."""
         packed = self.base / "project.tar.gz"
         with tarfile.open(packed, "w:gz", compresslevel=1) as archive:
@@ -197,7 +196,7 @@ class Project(unittest.TestCase):
         unpack = ["tar -xzf project.tar.gz --no-same-owner && rm project.tar.gz && ls | wc -l"]
         return self.turn(self.one, document, (unpack, str(len(list(self.source.iterdir())))))
 
-    def story(self, session: str, folder: str | None, document: Json) -> Json:
+    def story(self, session: str, folder: str | None, document: Any) -> None:
         """Edit, move and break; go back two turns; branch; go on at the second server."""
         here = self.one.files(session, folder)
         states, documents = [], []
@@ -221,7 +220,7 @@ class Project(unittest.TestCase):
         # From branch to branch.
         document = self.turn(self.one, document, None)
         self.same(read(here), broken)
-        branch = self.turn(self.one, branch, None)
+        self.turn(self.one, branch, None)
         self.same(read(here), branched)
         # Elsewhere: with nothing but the document and the objects.
         moved = self.turn(self.two, document, None)
@@ -232,7 +231,6 @@ class Project(unittest.TestCase):
         self.same(read(there), branched)
         self.assertEqual(tree_of(there), stand_of(moved))
         self.same(read(here), branched)  # the first server's are not touched by that
-        return branch
 
     # -- modes
 
