@@ -106,19 +106,17 @@ class TwoKeys(unittest.TestCase):
         )
         for who in ("bob", "nobody", "owner"):
             with self.subTest(who):
-                api = self.apis[who]
-                asked = api.run(
-                    {**document, "messages": [*document["messages"], user(order, "u2")]}
-                )
+                run: Any = self.apis[who].run
+                asked = run({**document, "messages": [*document["messages"], user(order, "u2")]})
                 (interrupt,) = asked["interrupts"]
                 self.assertEqual(interrupt["reason"], "workspace_missing")
                 told = interrupt["objects"]
                 self.assertEqual([row["sha256"] for row in told], [tree], "and not what it holds")
                 answer(asked, "workspace_missing", {"action": "uploaded"})
-                asked = api.run(asked)
+                asked = run(asked)
                 self.assertEqual(asked["interrupts"][0]["reason"], "workspace_missing")
                 answer(asked, "workspace_missing", {"action": "go_on"})
-                done = api.run(asked)
+                done = run(asked)
                 last = [m["result"] for m in done["messages"] if m["role"] == "tool"][-1]
                 self.assertEqual(last["result"]["output"], "f\n")
                 self.assertEqual(done["status"], "completed")
