@@ -46,7 +46,7 @@ def stand_of(session: Session) -> str | None:
 def stand_after(session: Session, result: Message) -> None:
     """Let a session stand at the tree of a result that was added to it, if it has one.
 
-    For the fold alone, which changes sessions.
+    For the fold, and for a protocol that makes a session of its messages.
     """
     if (tree := tree_of(result)) is not None:
         known: Any = session.get("workspace")

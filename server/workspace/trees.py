@@ -220,8 +220,9 @@ def missing(store: ObjectStore, tree: str, most: int) -> Missing:
     """Return which objects of a tree are not here, at most `most` of them by name.
 
     What a missing directory object names is not known: ask again when it is here. The size of one
-    is given as 0.
+    is given as 0. A folder that holds nothing is never missing.
     """
+    keep(store, {})
     found = Missing([])
     seen: set[tuple[str, str]] = set()
     count = Count()

@@ -1,7 +1,8 @@
 """Real server processes killed with SIGKILL, at every event of a conversation.
 
-What a tool did is counted where no server can lose it: in a file of the session's folder. The model
-is a scripted provider that speaks Chat Completions and numbers its calls from zero in every answer,
+What a tool did is counted where no server can lose it or bring it along: in a file of the session's
+folder that is ignored, so that it is no part of the files that follow the session. The model is a
+scripted provider that speaks Chat Completions and numbers its calls from zero in every answer,
 as some do.
 """
 
@@ -33,6 +34,8 @@ from yaa import tool
 @tool(destructive=False, parallel_safe=True)
 def mark(name: str) -> str:
     "Leave a mark."
+    with open(".gitignore", "w") as file:
+        file.write("*")
     with open(name, "a") as file:
         file.write("ran ")
     return name
@@ -43,7 +46,7 @@ PAGE_TOOL: Any = {"name": "page_title", "description": "The page's title", "para
 class Model(BaseHTTPRequestHandler):
     """Six calls, two of them side by side, then an answer that says how many results it got."""
 
-    runs = "echo ran >> shell"
+    runs = "echo '*' > .gitignore; echo ran >> shell"
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -42,13 +42,15 @@ if all(tool.path for tool in NEEDED):
 
 Json = Any
 
-# Asks first, and must never run twice.
+# Asks first, and must never run twice; what it leaves is ignored, so no server brings it along.
 MARK = """
 from yaa import tool
 
 @tool(destructive=False)
 def mark(name: str) -> str:
     "Leave a mark."
+    with open(".gitignore", "w") as file:
+        file.write("*")
     with open(name, "a") as file:
         file.write("ran ")
     return "marked " + name

@@ -46,7 +46,7 @@ class Waiting(Model):
     """Its command takes until the test has seen that it was begun, and has struck its server if
     that is to be: nothing else of the run has begun then."""
 
-    runs = "echo ran >> shell; for _ in {1..500}; do [ -e seen ] && break; sleep 0.02; done"
+    runs = f"{Model.runs}; for _ in {{1..500}}; do [ -e seen ] && break; sleep 0.02; done"
 
 
 @tools.needs(tools.nginx())

@@ -6,6 +6,7 @@ import base64
 import fcntl
 import json
 import os
+import shutil
 from typing import Any
 
 from server.workspace.errors import WorkspaceError
@@ -60,6 +61,15 @@ class Answers(Case):
         self.assertEqual((self.files / "a").read_text(), "here")
         found = self.ask("missing", tree=NO_TREE, most=10)
         self.assertEqual(found["objects"], [{"sha256": NO_TREE, "bytes": 0, "path": ""}])
+
+    def test_a_tree_that_holds_nothing_is_never_missing(self) -> None:
+        empty = self.ask("record", session="s")["after"]
+        shutil.rmtree(self.home / "objects")
+        self.run_ = self.operations()
+        self.assertEqual(self.ask("missing", tree=empty)["count"], 0)
+        write(self.files, {"a": "1"})
+        self.ask("restore", session="s", tree=empty)
+        self.assertEqual(list(self.files.iterdir()), [])
 
     def test_a_running_call_holds_off_a_restore(self) -> None:
         write(self.files, {"a": "1"})
