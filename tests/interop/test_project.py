@@ -16,7 +16,8 @@ import subprocess
 import tarfile
 import tempfile
 import unittest
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -41,7 +42,7 @@ FILE = "django/utils/text.py"
 GOOD = (
     [
         f"sed -i 's/^from gzip/# kept as it was\\nfrom gzip/' {FILE}",
-        "ln -s ../README.rst docs/readme; chmod 755 tests/runtests.py; chmod 600 LICENSE",
+        "ln -s ../README.rst docs/readme; chmod 750 tests/runtests.py; chmod 600 LICENSE",
         f"{TESTS}; stat -c %a LICENSE",
     ],
     "OK",
@@ -88,9 +89,6 @@ class Server:
         home = base / "home"
         self.yaa = stack.enter_context(Yaa(config, home=home))
         self.places = Places(home, Folders(folders))
-        place = self.yaa.url.removeprefix("http://")
-        self._connection = http.client.HTTPConnection(place, timeout=TIMEOUT_S)
-        stack.callback(self._connection.close)  # one for all: objects are many
 
     def files(self, session: str, folder: str | None) -> Path:
         """Return where the files of a session are."""
@@ -101,11 +99,18 @@ class Server:
         headers = {"Authorization": f"Bearer {self.yaa.key}", **more}
         if isinstance(body, dict):
             body, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
-        self._connection.request(method, path, body, headers)
-        given = self._connection.getresponse()
-        data = given.read()
-        is_json = "json" in (given.getheader("content-type") or "")
-        return given.status, json.loads(data) if is_json else data
+        with self.line() as line:
+            return send(line, method, path, body, headers)
+
+    @contextmanager
+    def line(self) -> Iterator[http.client.HTTPConnection]:
+        """Open a connection, for one request or many."""
+        place = self.yaa.url.removeprefix("http://")
+        line = http.client.HTTPConnection(place, timeout=TIMEOUT_S)
+        try:
+            yield line
+        finally:
+            line.close()
 
     def post(self, document: Any) -> Any:
         """Return the document after a run."""
@@ -113,6 +118,21 @@ class Server:
         if status != 200:
             raise AssertionError(f"{status}: {found}")
         return found
+
+
+def send(
+    line: http.client.HTTPConnection,
+    method: str,
+    path: str,
+    body: bytes | None,
+    headers: dict[str, str],
+) -> Any:
+    """Return (status, body) of a request; the body parsed where it is JSON."""
+    line.request(method, path, body, headers)
+    given = line.getresponse()
+    data = given.read()
+    is_json = "json" in (given.getheader("content-type") or "")
+    return given.status, json.loads(data) if is_json else data
 
 
 @tools.needs(tools.project())
@@ -170,11 +190,16 @@ class Project(unittest.TestCase):
 
     def carry(self, objects: list[Json]) -> None:
         """Bring objects of the first server to the second, as a page does."""
-        for row in objects:
-            status, data = self.one.ask("GET", f"/objects/{row['sha256']}")
-            self.assertEqual(status, 200, data)
-            status, told = self.two.ask("PUT", f"/objects/{row['sha256']}", data)
-            self.assertEqual(status, 200, told)
+        ours, theirs = (
+            {"Authorization": f"Bearer {each.yaa.key}"} for each in (self.one, self.two)
+        )
+        with self.one.line() as here, self.two.line() as there:
+            for row in objects:
+                at = f"/objects/{row['sha256']}"
+                status, data = send(here, "GET", at, None, ours)
+                self.assertEqual(status, 200, data)
+                status, told = send(there, "PUT", at, data, theirs)
+                self.assertEqual(status, 200, told)
 
     def same(self, found: Files, wanted: Files) -> None:
         names = [p for p in found.keys() | wanted.keys() if found.get(p) != wanted.get(p)]
@@ -208,7 +233,7 @@ class Project(unittest.TestCase):
         good, _, broken = states
         self.assertGreaterEqual(sum(row[0] == "f" for row in good.values()), LEAST)
         self.assertEqual(good[b"docs/readme"], ("l", b"../README.rst"))
-        self.assertEqual((good[b"LICENSE"][1], good[b"tests/runtests.py"][1]), (0o600, 0o755))
+        self.assertEqual((good[b"LICENSE"][1], good[b"tests/runtests.py"][1]), (0o600, 0o750))
         self.assertNotIn(b"extras", broken)
         # Two turns back, and another way from there.
         back = {**document, "messages": documents[0]["messages"]}
