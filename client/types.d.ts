@@ -210,6 +210,8 @@ interface KeptObjects { objects: string[]; bytes: number; left: { count: number;
 /** The files of one session, on a server. Every failure is an ApiError. */
 interface Workspace {
   list(path: string, options?: { tree?: string; depth?: number; offset?: number; limit?: number }): Promise<{ entries: FileEntry[]; complete: boolean }>
+  /** What is there, null for nothing; of kind `unknown` behind 10,000 entries of a folder. */
+  find(path: string): Promise<FileEntry | null>
   read(path: string, options?: { tree?: string; most?: number }): Promise<Blob>
   upload(path: string, file: Blob, options?: { signal?: AbortSignal; onProgress?: (sent: number) => void; pause?: (ms: number) => Promise<void> }): Promise<any>
   remove(path: string): Promise<any>

@@ -45,6 +45,19 @@ test('the beginning of a file is asked for; an empty one has none', async () => 
   assert.strictEqual(asked[0].headers.Range, 'bytes=0-2')
 })
 
+test('what is at a path is asked of the folders on the way', async () => {
+  const folders = {
+    '': { entries: [{ path: 'a', kind: 'folder' }, { path: 'b', kind: 'file', bytes: 0 }], complete: true },
+    a: { entries: [{ path: 'a/c d', kind: 'file', bytes: 3 }], complete: false },
+  }
+  const { files, asked } = over(({ url }) => answer(folders[new URL(url, 'http://x').searchParams.get('path') ?? '']))
+  assert.deepStrictEqual(await files.find('b'), folders[''].entries[1])
+  assert.deepStrictEqual(await files.find('a/c d'), folders.a.entries[0])
+  assert.strictEqual(await files.find('gone/below'), null)
+  assert.strictEqual((await files.find('a/far')).kind, 'unknown')
+  assert.strictEqual(asked.length, 6)
+})
+
 const MB = 2 ** 20
 /** A server that puts pieces together; `cut` says what happens to the n-th request. */
 function receiver(cut = () => null) {

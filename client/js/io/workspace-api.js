@@ -4,6 +4,8 @@
 yaa.define('io/workspace-api', [], () => {
   /** Bytes of one piece: well below what the server takes at once. */
   const PIECE = 2 ** 20
+  /** Entries of one answer. */
+  const MOST_LISTED = 10_000
   /** A piece that did not arrive is sent again after so long. */
   const PAUSES_MS = [300, 1000, 3000, 8000]
   const JSON_BODY = { 'Content-Type': 'application/json', Accept: 'application/json' }
@@ -30,6 +32,21 @@ yaa.define('io/workspace-api', [], () => {
 
     /** @param {string} route @param {any} body @returns {Promise<any>} */
     const post = (route, body) => ask(route, {}, { method: 'POST', headers: JSON_BODY, body: JSON.stringify(body) })
+
+    /** @type {Workspace['list']} */
+    const list = (path, options = {}) => ask('files', { path: path || undefined, ...options })
+
+    /** Asks the folders on the way: a browser reports each 404. @type {Workspace['find']} */
+    async function find(path) {
+      const names = path.split('/')
+      /** @type {FileEntry | undefined} */ let entry
+      for (let deep = 1; deep <= names.length; deep += 1) {
+        const { entries, complete } = await list(names.slice(0, deep - 1).join('/'), { limit: MOST_LISTED })
+        entry = entries.find((each) => each.path === names.slice(0, deep).join('/'))
+        if (!entry) return complete ? null : { path, kind: 'unknown' }
+      }
+      return entry ?? null
+    }
 
     /** @type {Workspace['read']} */
     async function read(path, { tree, most } = {}) {
@@ -75,7 +92,8 @@ yaa.define('io/workspace-api', [], () => {
     }
 
     return {
-      list: (path, options = {}) => ask('files', { path: path || undefined, ...options }),
+      list,
+      find,
       read,
       upload,
       remove: (path) => ask('file', { path }, { method: 'DELETE' }),

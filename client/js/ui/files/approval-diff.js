@@ -16,10 +16,9 @@ yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/sessi
   async function refine(app, tool, args, of) {
     const path = placeOf(args?.path)
     if (path === null || !files.isOffered(app) || !OWN.has(tool)) return null
-    const blob = await files.routesOf(app, of).read(path, { most: MOST + 1 }).catch((error) => {
-      if (error.code === 'file_not_found') return null // any other failure tells nothing about the file
-      throw error
-    })
+    const routes = files.routesOf(app, of)
+    const entry = await routes.find(path) // a failure tells nothing about the file
+    const blob = !entry ? null : entry.bytes === 0 ? new Blob([]) : await routes.read(path, { most: MOST + 1 })
     if (blob && blob.size > MOST) return shown(args, null, [t('approve.large')], null)
     const bytes = blob ? new Uint8Array(await blob.arrayBuffer()) : new Uint8Array()
     if (!names.isText(bytes)) return shown(args, null, [t('approve.binary')], 'ask')
