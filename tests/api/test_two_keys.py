@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..bench.peers import config, start
+from ..fakes import answer, user
 from ..protocols import samples
 from ..tooling.api import Api
 from ..tooling.child import Child
@@ -91,6 +92,52 @@ class TwoKeys(unittest.TestCase):
                 with self.subTest(who=who, front=front):
                     said = [word for word in ("canary", "none") if f"{word}\\n" in told]
                     self.assertEqual(said, [wanted])
+
+    def test_the_files_of_one_document(self) -> None:
+        """A document names its files by their hashes. Another key that POSTs it is asked for them,
+        and no tool that runs then sees one; what it does leaves those of the first alone."""
+        order = (
+            f'{SHORT} tool=shell{{"command": "ls -a; echo canary > f; mkdir d; echo canary > d/f"}}'
+        )
+        document = self.apis["ann"].run({"id": "one", "messages": [user(order)]})
+        tree = document["workspace"]["tree"]
+        order = (
+            f'{SHORT} tool=shell{{"command": "grep -r canary . /workspace ~; echo bob > f; ls"}}'
+        )
+        for who in ("bob", "nobody", "owner"):
+            with self.subTest(who):
+                run: Any = self.apis[who].run
+                asked = run({**document, "messages": [*document["messages"], user(order, "u2")]})
+                (interrupt,) = asked["interrupts"]
+                self.assertEqual(interrupt["reason"], "workspace_missing")
+                told = interrupt["objects"]
+                self.assertEqual([row["sha256"] for row in told], [tree], "and not what it holds")
+                answer(asked, "workspace_missing", {"action": "uploaded"})
+                asked = run(asked)
+                self.assertEqual(asked["interrupts"][0]["reason"], "workspace_missing")
+                answer(asked, "workspace_missing", {"action": "go_on"})
+                done = run(asked)
+                last = [m["result"] for m in done["messages"] if m["role"] == "tool"][-1]
+                self.assertEqual(last["result"]["output"], "f\n")
+                self.assertEqual(done["status"], "completed")
+        again = self.apis["ann"].run(
+            {**document, "messages": [*document["messages"], user(SHORT, "u2")]}
+        )
+        self.assertNotIn("restored", again["workspace"])
+        for path in ("f", "d/f"):
+            found = self.apis["ann"].request("GET", f"/workspaces/one/file?path={path}")
+            self.assertEqual(found, (200, "canary\n"))
+
+    def test_pieces_of_one_upload(self) -> None:
+        """What one key has sent of a file is not continued, asked for or taken by another."""
+        for at in ("/workspaces/pieces/file?path=f&upload=same", f"/objects/{'5' * 64}"):
+            for who in ("ann", "bob", "nobody"):
+                with self.subTest(who, at=at):
+                    told = {"Content-Range": "bytes */20"}
+                    api = Api(self.apis[who].url, KEYS[who], told)
+                    self.assertEqual(api.request("PUT", at), (202, {"received": 0}))
+                    told["Content-Range"] = "bytes 0-9/20"
+                    self.assertEqual(api.request("PUT", at, "8 bytes."), (202, {"received": 10}))
 
     def test_one_call_of_one_session(self) -> None:
         """A call that a key's session has begun is that key's: neither it nor its result is told

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import tomllib
@@ -77,6 +78,7 @@ def _system_packages(console: Console) -> None:
 def _python(console: Console) -> None:
     _python_packages(console)
     _frameworks(console)
+    _project(console)
 
 
 def _python_packages(console: Console) -> None:
@@ -139,6 +141,32 @@ def _frameworks(console: Console) -> None:
         ]
     for job in jobs:
         job.result()
+
+
+def _project(console: Console) -> None:
+    """The source package of a project, unpacked and not installed."""
+    groups = pins()
+    sources, needs = groups["project"], groups["project-needs"]
+    stamp = _Stamp(tools.PROJECT / "pins", repr(sources), repr(needs))
+    if stamp.matches():
+        console.line("tools", "project: as pinned")
+        return
+    shutil.rmtree(tools.PROJECT, ignore_errors=True)
+    pip = [str(tools.VENV / "bin" / "python"), "-m", "pip"]
+    quiet = ["-q", "--disable-pip-version-check", "--no-deps"]
+    source = tools.PROJECT / "source"
+    with tempfile.TemporaryDirectory() as folder:
+        names = ",".join(pin.partition("==")[0] for pin in sources)
+        download = [*pip, "download", *quiet, "--no-binary", names, "-d", folder, *sources]
+        if not _run(console, "project", download):
+            return
+        with tarfile.open(next(Path(folder).glob("*.tar.gz"))) as archive:
+            archive.extractall(folder, filter="data")
+        tools.PROJECT.mkdir(parents=True)
+        shutil.move(next(path for path in Path(folder).iterdir() if path.is_dir()), source)
+    install = [*pip, "install", *quiet, "--no-compile", "--target", str(source / "vendor")]
+    if _run(console, "project's own needs", [*install, *needs]):
+        stamp.write()
 
 
 def _node_packages(console: Console) -> None:

@@ -28,6 +28,7 @@ FRAMEWORKS = CACHE / "frameworks"  # with the newest SDK of OpenAI, and
 FRAMEWORKS_OLDER = CACHE / "frameworks-older"  # with the one before it
 FRAMEWORKS_COMMON = CACHE / "frameworks-common"  # what both of them need
 NGINX = CACHE / "nginx"
+PROJECT = CACHE / "project"  # the source of a public project, with what its tests need in `vendor`
 NODE_MODULES = ROOT / "tests" / "node_modules"
 MIN_NODE = 20
 
@@ -153,6 +154,13 @@ def nginx() -> Tool:
     why = f"{found} does not run" if found else "nginx is not on the PATH"
     why += ": install it (Debian: apt-get install nginx-light) or name it in YAA_TEST_NGINX"
     return Tool("nginx", None, why)
+
+
+def project() -> Tool:
+    """The source of a real project, as its registry has it."""
+    why = f"the source of the project that is worked on is not there: {BY_COMMAND}"
+    found = PROJECT if (PROJECT / "pins").exists() else None
+    return Tool("project", found and found / "source", "" if found else why)
 
 
 def python() -> Path:
