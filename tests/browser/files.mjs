@@ -401,7 +401,8 @@ async function order(walk, words, tool, args) {
   await walk.page.click(COMPOSER);
   await walk.ask("order", tool, args);
   await walk.page.keyboard.type(words);
-  await walk.page.click(".composer .send"); // Enter is a new line on a phone
+  if (walk.page.viewport()?.hasTouch) await walk.page.click(".composer .send"); // where Enter is a new line
+  else await walk.page.keyboard.press("Enter");
   // from here on the page is busy: what an earlier answer says does not count
   await walk.page.waitForFunction((n) => document.querySelectorAll("article.message[data-role=user]").length > n, {}, before);
 }
