@@ -94,22 +94,22 @@ def post(server: Yaa, session: Session, most: int | None, folder: Folder) -> Out
         "Accept": "text/event-stream",
         "Content-Type": "application/json",
     }
-    connection.request("POST", "/session", json.dumps(session), headers)
-    response = connection.getresponse()
-    assert response.status == 200, response.read()
-    decoder, seen = Decoder(), 0
-    end: dict[str, Any] = {}
-    while (most is None or seen < most) and (data := response.read1()):
-        for frame in decoder.feed(data):
-            if most is not None and seen >= most:
-                break
-            event: Event = json.loads(frame.data)
-            folder.apply(event)
-            seen += 1
-            if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
-                end = event["metadata"]["yaa"]
-    folder.flush()
-    connection.close()
+    with contextlib.closing(connection):
+        connection.request("POST", "/session", json.dumps(session), headers)
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        decoder, seen = Decoder(), 0
+        end: dict[str, Any] = {}
+        while (most is None or seen < most) and (data := response.read1()):
+            for frame in decoder.feed(data):
+                if most is not None and seen >= most:
+                    break
+                event: Event = json.loads(frame.data)
+                folder.apply(event)
+                seen += 1
+                if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
+                    end = event["metadata"]["yaa"]
+        folder.flush()
     return Outcome(seen, end)
 
 
