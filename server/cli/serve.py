@@ -419,6 +419,7 @@ class ServerProcess:
         self._app = app
         self._entrance.complete(module.routes(app, door.keys))
         await app.open()
+        app.toolbox.release_workers()  # what proved the sandbox and loaded the owner's tools
 
     def _listen(self) -> tuple[asyncio.Event, asyncio.Event]:
         """Return the events that the first and the second signal to stop set.

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 from ..http.client import is_public, resolve
 from .network_policy import NetworkPolicy
+from .policy import PROXY_PORT
 
-PORT = 3128  # in the call's own network, where no other port is in use
 ENV = {
-    name: f"http://127.0.0.1:{PORT}"
+    name: f"http://127.0.0.1:{PROXY_PORT}"
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 }
 MOST = 64  # connections of one call at a time

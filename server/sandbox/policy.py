@@ -33,6 +33,9 @@ SCRATCH = ("/tmp", "/dev/shm")  # in tier A: in memory, and counted as memory
 SCRATCH_MB = 64  # each, independent of memory_mb
 SCRATCH_FILES = 65_536  # each: an empty file takes 1 KB of kernel memory
 
+PROXY_PORT = 3128  # of netproxy.py, in the call's own network, where no other port is in use
+PROXY_BACKLOG = 64  # connections that wait to be accepted
+
 
 @dataclass(frozen=True)
 class SandboxPolicy:

@@ -25,6 +25,7 @@ from .child import MAX_RESULT
 from .netproxy import ENV, NetProxy
 from .network_policy import NetworkPolicy
 from .python_packages import Package
+from .worker_pool import WorkerPool, reap
 
 # -- job ------------------------------------------------------------------------------------------
 # One tool call as values: the job, its outcome, and the messages of the process that runs it.
@@ -282,7 +283,7 @@ class PlainProcess(Process):
 
     @staticmethod
     def _reap_later(process: subprocess.Popen[bytes]) -> None:
-        asyncio.get_running_loop().run_in_executor(None, _reap, process)
+        asyncio.get_running_loop().run_in_executor(None, reap, process)
 
 
 class SandboxedProcess(Process):
@@ -299,17 +300,18 @@ class SandboxedProcess(Process):
         job: Job,
         folder: Path,
         source: str | None,
-        control: socket.socket,
-        tier: str,
+        pool: WorkerPool,
         reach: NetworkPolicy,
     ) -> None:
-        """Take over the socket `control`. `source`: the text of the tool's file, None for others.
+        """Take a worker of `pool` with the network `reach`. Raises OSError.
 
-        `reach`: the network that the worker has.
+        `source`: the text of the tool's file, None for others.
         """
-        super().__init__(job, folder, tier)
+        super().__init__(job, folder, pool.policy.tier)
         self._source, self._reach, self.network = source, reach, reach.network
+        control = pool.take(reach.network)
         self._control: socket.socket | asyncio.Transport = control
+        self._ours.callback(pool.forget, control)
         self._ours.callback(lambda: self._control.close())
         self._messages = ControlMessages()
         self._proxy: NetProxy | None = None
@@ -451,11 +453,3 @@ def write_all(pipe: BinaryIO, data: bytes, *, last: bool) -> None:
         finally:
             if last:
                 pipe.close()
-
-
-def _reap(process: subprocess.Popen[bytes]) -> None:
-    try:
-        process.wait(STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -103,7 +103,7 @@ MNT_DETACH = 2
 AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x100, 0x1000, 0x8000
 OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, MOVE_MOUNT_F_EMPTY_PATH = 1, os.O_CLOEXEC, 4
 ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV, ATTR_NOEXEC = 1, 2, 4, 8
-OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442
+OPEN_TREE, MOVE_MOUNT, PIDFD_OPEN, MOUNT_SETATTR = 428, 429, 434, 442
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 
 # Landlock's rights, linux/landlock.h
@@ -147,6 +147,14 @@ def syscall(what: str, number: int, *args: int | bytes | None) -> int:
     if result < 0:
         raise last_error(what)
     return result
+
+
+def pidfd_open(pid: int) -> int:
+    """Return a descriptor that is readable once the process has ended. Raises OSError.
+
+    `os.pidfd_open` is missing in interpreters that were built with old headers.
+    """
+    return syscall("pidfd_open", PIDFD_OPEN, pid, 0)
 
 
 def prctl(option: int, value: int = 0, more: int = 0) -> None:

@@ -1,10 +1,9 @@
 """A worker: prepared before its call is known, used for one process of a tool, then gone.
 
-There are three processes. The zygote forks the first, which makes the namespaces. The second
-(`serve` from `ready` on) is pid 1 in them; it builds the root, waits for the call and supervises
-it. The third takes on the restrictions, most of them before it receives the call, and becomes the
-tool (child.work). In tiers B and C the first two are one process, which is a subreaper instead of
-pid 1.
+There are two processes. The first (`serve` from `ready` on) is pid 1 in namespaces of its own; it
+builds the root, waits for the call and supervises it. The second takes on the restrictions, most of
+them before it receives the call, and becomes the tool (child.work). In tiers B and C the first is a
+subreaper instead of pid 1.
 
 A step that fails before the tool runs is reported to the server and ends the worker; no step is
 skipped. The control socket is the lifeline: when it closes, everything ends.
@@ -20,6 +19,7 @@ import gc
 import json
 import os
 import resource
+import select
 import signal
 import socket
 import struct
@@ -28,9 +28,11 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import child, netproxy, supervisor, syscalls
+from . import child, supervisor, syscalls
 from .policy import (
     DEVICES,
+    PROXY_BACKLOG,
+    PROXY_PORT,
     SCRATCH,
     SCRATCH_FILES,
     SCRATCH_MB,
@@ -191,7 +193,11 @@ def serve(control: int, policy: SandboxPolicy, filter: bytes) -> NoReturn:
 
 
 def isolate(control: int, policy: SandboxPolicy) -> None:
-    """Make the namespaces and the new root in tier A. Returns in the supervisor only."""
+    """Make the namespaces and the new root in tier A. Returns in the supervisor only.
+
+    The process that makes them is not in the namespace of pids: it forks pid 1 and ends, which
+    makes that a child of the zygote, whose end it follows.
+    """
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     if policy.tier != "A":
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
@@ -205,13 +211,12 @@ def isolate(control: int, policy: SandboxPolicy) -> None:
     syscalls.unshare(flags)
     if uid != 0:
         syscalls.map_user(uid, gid)
-    # Not earlier: a change of credentials clears it.
-    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    supervisor = os.fork()
-    if supervisor:
-        os.close(control)
-        os.waitpid(supervisor, 0)
+    maker = syscalls.pidfd_open(os.getpid())
+    if os.fork():
         os._exit(0)
+    select.select([maker], [], [])  # before its end, the signal would be for that
+    os.close(maker)
+    # Not earlier: a change of credentials clears it.
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     build_root(policy)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
@@ -231,7 +236,7 @@ def report_ready(control: int, policy: SandboxPolicy) -> None:
         loopback = struct.pack("16sH14x", b"lo", IFF_UP)
         fcntl.ioctl(any_one, SIOCSIFFLAGS, loopback)
     with (
-        socket.create_server(("127.0.0.1", netproxy.PORT), backlog=netproxy.MOST) as gate,
+        socket.create_server(("127.0.0.1", PROXY_PORT), backlog=PROXY_BACKLOG) as gate,
         socket.socket(fileno=os.dup(control)) as target,
     ):
         socket.send_fds(target, [said], [gate.fileno()])
@@ -346,7 +351,7 @@ def restrict(policy: SandboxPolicy, filter: bytes) -> int:
     nothing = os.open("/dev/null", os.O_RDONLY)
     os.dup2(nothing, 0)
     if policy.tier == "B" or (policy.tier == "A" and syscalls.landlock_abi()):
-        gate = netproxy.PORT if policy.network == "proxy" else 0
+        gate = PROXY_PORT if policy.network == "proxy" else 0
         network = policy.network == "full"
         return syscalls.landlock(policy.rules(), network=network, connect=gate)
     return nothing

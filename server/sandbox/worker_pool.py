@@ -1,13 +1,14 @@
 """The server's side of the workers: the zygote, and a few workers that wait for a call.
 
-`take` returns the control socket of a prepared worker, `refill` orders more. A pool belongs to no
-event loop and never waits, except in `close`; a zygote or worker that died is replaced at the next
-`take`. Start it from the main thread: the kernel ends the zygote when the thread that started it
-ends.
+`take` returns the control socket of a worker, `warm` has some wait for the next calls, `release`
+ends all processes. A pool belongs to no event loop and never waits, except in `close`; a zygote or
+worker that died is replaced at the next `take`. Start it from the main thread: the kernel ends the
+zygote when the thread that started it ends.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import subprocess
@@ -28,49 +29,59 @@ BOOT = (
 WAITING = 3  # workers; after a call took one, the next is ready in 6 ms
 STOP_S = 5.0
 NO_WORKER = "the sandbox's workers do not start"
+PRELOAD = b"preload"  # to the zygote: import what tools need; else the name of a network
 
 
 class WorkerPool:
-    """The workers of one policy. The zygote is started by the first `take`."""
+    """The workers of one policy. The zygote is started by the first `take` or `warm`."""
 
     def __init__(self, policy: SandboxPolicy, interpreter: str = sys.executable) -> None:
         self.policy, self._interpreter = policy, interpreter
         self._zygote: subprocess.Popen[bytes] | None = None
         self._door: socket.socket | None = None
         self._waiting: deque[socket.socket] = deque()
+        self._taken: set[socket.socket] = set()
+        self._preloaded = False
 
     def take(self, network: str | None = None) -> socket.socket:
-        """Return the control socket of a worker, for one call. Raises OSError.
+        """Return the control socket of a worker, for one call; `forget` it later. Raises OSError.
 
-        A worker with another network than the policy's is made on request, which takes 4 ms.
+        If none waits, and for another network than the policy's, one is made, which takes 4 ms, and
+        50 ms with the zygote.
         """
-        if self._zygote is None or self._zygote.poll() is not None:
-            self.close()
-            self._start()
-        if network not in (None, self.policy.network):
-            return self._order_worker(network)
-        for _ in range(2 * WAITING):
-            if not self._waiting:
-                self.refill()
-            if not self._waiting:
-                break
+        self._start()
+        network = network or self.policy.network
+        worker = self._waiting_worker() if network == self.policy.network else None
+        worker = worker or self._order_worker(network)
+        self._taken.add(worker)
+        return worker
+
+    def forget(self, worker: socket.socket) -> None:
+        """Count a worker that was taken as no longer in use, and leave its socket to the caller."""
+        self._taken.discard(worker)
+
+    def _waiting_worker(self) -> socket.socket | None:
+        while self._waiting:
             worker = self._waiting.popleft()
             if is_usable(worker):
                 return worker
             worker.close()
-        raise OSError(0, NO_WORKER)
+        return None
 
-    def refill(self) -> None:
-        """Order workers for the next calls.
+    def warm(self, count: int = WAITING) -> None:
+        """Have `count` workers wait for the next calls, and what tools import loaded.
 
         Do not call it while a call begins: making a worker takes as long as a short call (p50 of
         one: 15 ms against 10).
         """
-        while self._door is not None and len(self._waiting) < WAITING:
-            try:
+        with contextlib.suppress(OSError):  # the zygote cannot be started, or has just ended
+            self._start()
+            assert self._door is not None
+            if not self._preloaded:
+                self._door.send(PRELOAD)
+                self._preloaded = True
+            while len(self._waiting) < count:
                 self._waiting.append(self._order_worker(self.policy.network))
-            except OSError:  # the zygote has just ended
-                return
 
     def renew(self) -> None:
         """Discard the waiting workers.
@@ -81,25 +92,38 @@ class WorkerPool:
         while self._waiting:
             self._waiting.popleft().close()
 
-    def close(self) -> None:
-        """End the zygote and every waiting worker; running calls end when their sockets close."""
+    @property
+    def is_in_use(self) -> bool:
+        """Return whether a worker was taken and not forgotten."""
+        return bool(self._taken)
+
+    def release(self) -> subprocess.Popen[bytes] | None:
+        """Begin to end the zygote and every waiting worker; running calls have ENDING_S.
+
+        Returns the zygote, for `reap`, None if there was none. The pool can be used again at once.
+        """
         self.renew()
         if self._door is not None:
             self._door.close()
-        if self._zygote is not None:
-            try:
-                self._zygote.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                self._zygote.kill()
-                self._zygote.wait()
-        self._zygote = self._door = None
+        zygote, self._zygote, self._door = self._zygote, None, None
+        self._preloaded = False
+        return zygote
+
+    def close(self) -> None:
+        """Release everything and wait until it has ended."""
+        if zygote := self.release():
+            reap(zygote)
 
     @property
     def pid(self) -> int:
-        """Return the zygote's pid; 0 before the first call."""
+        """Return the zygote's pid; 0 without one."""
         return self._zygote.pid if self._zygote else 0
 
     def _start(self) -> None:
+        """Start the zygote, unless there is one that lives."""
+        if self._zygote is not None and self._zygote.poll() is None:
+            return
+        self.close()
         self._door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         options = json.dumps(asdict(self.policy))
         with theirs:
@@ -124,6 +148,15 @@ class WorkerPool:
                 ours.close()
                 raise OSError(0, NO_WORKER) from None
         return ours
+
+
+def reap(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process that was told to end has done so, and kill it after STOP_S."""
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def is_usable(worker: socket.socket) -> bool:

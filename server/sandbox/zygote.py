@@ -1,9 +1,9 @@
-"""The process that workers are forked from: started once, with everything a tool call imports.
+"""The process that workers are forked from, with everything that a tool call imports.
 
 worker_pool.py starts it as `python -I -S` with an empty environment, so that it holds nothing of
 the server: no key, no session, and only the descriptor `door`. Each message there carries the
-control socket of a new worker and the name of its network. The zygote has one thread and no state,
-reads nothing from a tool, and ends when the door closes.
+control socket of a new worker and the name of its network, or is PRELOAD. The zygote has one thread
+and no state, reads nothing from a tool, and ends when the door closes.
 """
 
 from __future__ import annotations
@@ -22,18 +22,21 @@ from ..session.limits import NETWORKS
 from . import seccomp, syscalls, worker
 from .policy import SandboxPolicy
 from .supervisor import ENDING_S
+from .worker_pool import PRELOAD
 
-# Loaded here once (100 ms) and not in every call.
-PRELOADED = (
+# What tools import: loaded here once (50 ms), on request, and not in every call. The proof of the
+# sandbox does without.
+MODULES = (
     *("..tools.user_tools", "..tools.package_tools", "..tools.builtin", "..tools.builtin.html"),
-    *(".selftest", "traceback", "ctypes.util"),
+    *("traceback", "ctypes.util"),
 )
 
 
 def main(door: int, options: str) -> None:
-    """Import everything, then fork workers until `door` closes. `options`: a policy as JSON."""
+    """Fork workers until `door` closes. `options`: a policy as JSON."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+    syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)  # of the first processes of namespaces
     policy = SandboxPolicy(**{**json.loads(options), "read": tuple(json.loads(options)["read"])})
     filters = {
         network: seccomp.pack(seccomp.compile_filter(syscalls.arch(), network=network))
@@ -41,12 +44,8 @@ def main(door: int, options: str) -> None:
         else b""
         for network in NETWORKS
     }
-    for name in PRELOADED:
-        importlib.import_module(name, __package__)
     sys.dont_write_bytecode = True
-    gc.collect()
-    gc.disable()  # a collection in a fork would copy every page
-    gc.freeze()
+    freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies of workers
     with socket.socket(fileno=door) as orders:
         while True:
@@ -54,6 +53,11 @@ def main(door: int, options: str) -> None:
             if not message:
                 await_calls()
                 return
+            if message == PRELOAD:
+                for name in MODULES:
+                    importlib.import_module(name, __package__)
+                freeze()
+                continue
             try:
                 forked = os.fork()
             except OSError:  # too many processes: this call fails, the others go on
@@ -66,6 +70,13 @@ def main(door: int, options: str) -> None:
                 worker.serve(descriptors[0], own, filters[network])
             for descriptor in descriptors:
                 os.close(descriptor)
+
+
+def freeze() -> None:
+    """Switch the garbage collector off: a collection in a fork would copy every page."""
+    gc.collect()
+    gc.disable()
+    gc.freeze()
 
 
 def await_calls() -> None:

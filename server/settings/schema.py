@@ -165,6 +165,7 @@ SHAPES: dict[str, Kind] = {
     "server.sandbox.run_as": _whole(1, 2**31 - 1),
     "server.sandbox.hosts": TEXTS,
     "server.sandbox.hosts_on_approval": TEXTS,
+    "server.sandbox.idle_s": POSITIVE,
     "server.sandbox.ports": _list(_whole(1, 65535)),
     "server.limits.max_connections": _whole(1, 1_000_000),
     "server.limits.max_connections_per_address": _whole(0, 1_000_000),

@@ -16,7 +16,7 @@ import platform
 import secrets
 import shutil
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from importlib.util import decode_source
@@ -31,7 +31,8 @@ from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
 from ..sandbox.python_packages import Package, closed_folder
-from ..sandbox.worker_pool import WorkerPool
+from ..sandbox.warm_pools import WarmPools
+from ..sandbox.worker_pool import WAITING, WorkerPool
 from .stateful_tools import KeptProcesses
 
 __all__ = ["Job", "Outcome", "ToolRunner"]
@@ -64,6 +65,7 @@ class ToolRunner:
     ) -> None:
         self._processes = KeptProcesses(most, idle_s)
         self._pools: list[WorkerPool] = []  # of the owner's packages
+        self._warm = WarmPools()
         self.workspaces = home.resolve() / "workspaces"
         self.pool = pool
         self.sandbox = make_proof(pool.policy.tier if pool else "none", "off", {})
@@ -91,6 +93,9 @@ class ToolRunner:
             tuple(options.get("ports", ())),
         )
         self.addable = options.get("hosts_on_approval", []) if self.sandbox["tier"] == "A" else []
+        self._warm.open(options["idle_s"])
+        if self.pool is not None and proof is None:
+            self._warm.touch(self.pool)
 
     def _remove_stale(self) -> None:
         """Remove folders of the server's own calls that a killed server left behind."""
@@ -104,9 +109,23 @@ class ToolRunner:
 
         Running calls end with their generators.
         """
+        self._warm.close()
         self._processes.close()
         for pool in (*self._pools, *([self.pool] if self.pool else ())):
             pool.close()
+
+    def prepare(self, packages: Iterable[Package | None]) -> None:
+        """Have a worker wait for a call: tools of these packages, None for all others, are offered.
+
+        May be called in any thread.
+        """
+        if self.pool is not None:
+            pools = (package.pool if package else self.pool for package in packages)
+            self._warm.offer(filter(None, pools))
+
+    def release_workers(self) -> None:
+        """End the processes that wait for a call, until one is needed or a tool is offered."""
+        self._warm.release()
 
     async def admit(self, package: Package) -> str:
         """Create and prove the sandbox for calls of a package.
@@ -135,6 +154,7 @@ class ToolRunner:
             return f"its sandbox: {wrong}"
         package.pool = pool
         self._pools.append(pool)
+        self._warm.touch(pool)
         return ""
 
     async def _attempt(
@@ -201,8 +221,8 @@ class ToolRunner:
                 outcome = await call.outcome()
             finally:
                 process.kill()
-                if pool is not None:
-                    pool.refill()
+                if pool is not None and job.session_id is not None:
+                    self._warm.touch(pool, WAITING)
             if process.began or not once_more:
                 yield outcome
                 return
@@ -241,5 +261,6 @@ class ToolRunner:
             # Safe by path: nobody else may write in the parent folder.
             os.chown(folder, pool.policy.run_as, pool.policy.run_as, follow_symlinks=False)
         reach = job.reach or self.reach
-        worker = pool.take(reach.network)
-        return SandboxedProcess(job, folder, source, worker, pool.policy.tier, reach)
+        process = SandboxedProcess(job, folder, source, pool, reach)
+        self._warm.touch(pool)
+        return process

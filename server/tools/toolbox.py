@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..agents.registry import AgentFolders
 from ..config import Config
@@ -22,6 +22,7 @@ from ..errors import Problem
 from ..http.client import Client
 from ..json_types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
 from ..sandbox.policy import TIERS
+from ..sandbox.python_packages import Package
 from ..schema.compile import inline
 from ..schema.validate import Validator, cached_validator
 from ..session import agent_definition, events
@@ -47,6 +48,7 @@ from .base import (
 from .catalog import Catalog, Entry
 from .decorators import ToolError
 from .file_download import Piece, read_piece
+from .function_tools import ChildTool
 from .mcp.servers import McpServers
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, text_for_model
@@ -76,6 +78,13 @@ class SessionReading:
     def page(self) -> dict[str, Tool]:
         """Return the tools of the page by name, without those named like a server tool."""
         return client_tools.tools(self.session, self._names)
+
+
+class Offer(NamedTuple):
+    """The declarations of server tools. `packages`: whose code they run, None for other code."""
+
+    declarations: ConstantList
+    packages: tuple[Package | None, ...]
 
 
 class CallJudge:
@@ -131,7 +140,7 @@ class Toolbox:
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
         self._catalog = Catalog(self._runner, agents, client, allowed)
-        self._offers: list[tuple[Any, ConstantList]] = []  # by the settings, the latest first
+        self._offers: list[tuple[Any, Offer]] = []  # by the settings, the latest first
         self.problems = self._catalog.problems  # load errors, for the owner
 
     @property
@@ -148,6 +157,10 @@ class Toolbox:
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
         self.host = "" if self._withheld else self._runner.host
         self._offers = []
+
+    def release_workers(self) -> None:
+        """End the processes that wait for a call, until one is needed or a tool is offered."""
+        self._runner.release_workers()
 
     async def close(self) -> None:
         """End every process that waits for a call."""
@@ -234,7 +247,7 @@ class Toolbox:
     # -- what the model and the client are told ---------------------------------------------------
 
     def declarations(self, session: Session, reading: SessionReading | None = None) -> list[Json]:
-        """Return the declarations for the model, in a fixed order.
+        """Return the declarations for the model, in a fixed order, and prepare for calls.
 
         Providers cache a prompt's prefix, so the order matters. Tools that are denied, cannot run
         or keep failing are left out. `tool_detail` is included only if the session has brief
@@ -242,23 +255,27 @@ class Toolbox:
         """
         reading = reading or self.reading(session)
         left_out = self._hidden_tools(session, reading)
-        server_tools = self._server_declarations(reading, left_out)
+        offer = self._server_offer(reading, left_out)
+        self._runner.prepare(offer.packages)
         page_tools = self._declarations_of(reading.page.values(), reading, left_out)
-        return [*server_tools, *page_tools] if page_tools else server_tools
+        return [*offer.declarations, *page_tools] if page_tools else offer.declarations
 
-    def _server_declarations(self, reading: SessionReading, left_out: set[str]) -> ConstantList:
-        """Return the declarations of server tools, cached by the settings that they depend on."""
+    def _server_offer(self, reading: SessionReading, left_out: set[str]) -> Offer:
+        """Return the offer of server tools, cached by the settings that it depends on."""
         session, config = reading.session, reading.session["config"]
         settings = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
         named = self._named(session)
         state = [left_out, self._catalog.version, self._withheld, named.keys()]
-        for known, declared in self._offers:
+        for known, offer in self._offers:
             if known == (settings, state):
-                return declared
+                return offer
         there = [*self._tools.values(), *named.values()]
         entries = [_as_declared(entry, session) for entry in there]
         usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
-        found = ConstantList(self._declarations_of(usable, reading, left_out))
+        declared = ConstantList(self._declarations_of(usable, reading, left_out))
+        names = {each["function"]["name"] for each in declared}
+        inside = [tool for tool in usable if isinstance(tool, ChildTool) and tool.name in names]
+        found = Offer(declared, tuple(dict.fromkeys(tool.package for tool in inside)))
         key = copy_json(settings), state  # the session's objects change
         self._offers = [(key, found), *self._offers[: MOST_OFFERS - 1]]  # threads may read the list
         return found

@@ -31,6 +31,7 @@ from .peers import (
     config,
     cpu_ms,
     earlier,
+    ended_ms,
     pss_kib,
     rss_kib,
     spoken_to,
@@ -42,6 +43,8 @@ TOOL = "datetime"  # reads only, so nobody is asked
 START, RSS, FIRST = "cold start to first 200, ms", "idle RSS, MiB", "first token p50, ms"
 START_CPU, READY_CPU = "CPU until the first 200, s", "CPU until ready, s"
 PSS = "memory at rest of all processes (PSS), MiB"
+TOOLS_PSS = "memory while tools are offered (PSS), MiB"
+REST_S = 1.0  # after the start, for processes that end then
 STALL = "longest stall while 5000 bare messages arrive, ms"
 
 
@@ -176,6 +179,7 @@ async def tool_turns(peer: Peer, size: Size) -> Figures:
     figures = {"turn with a tool p50, ms": statistics.median(map(_whole_ms, replies))}
     if peer.pid:
         figures["CPU per turn with a tool, ms"] = (cpu_ms(peer.pid) - before) / size.turns
+        figures[TOOLS_PSS] = pss_kib(peer.pid) / 1024
 
     async def some() -> None:
         own = peer.request(f"bench tokens=5 delay_us=0 tool={TOOL}", 10)
@@ -375,8 +379,10 @@ def cold_starts(size: Size, provider: str, names: Sequence[str] = ()) -> dict[st
             pid = yaa.child.process.pid
             figures = _started(began, pid)
             yaa.until_ready()
-            at_rest = {READY_CPU: cpu_ms(pid) / 1000, RSS: rss_kib(pid) / 1024}
-            found["yaa"].append({**figures, **at_rest, PSS: pss_kib(pid) / 1024})
+            ready = {READY_CPU: (cpu_ms(pid) + ended_ms(pid)) / 1000}
+            time.sleep(REST_S)
+            at_rest = {RSS: rss_kib(pid) / 1024, PSS: pss_kib(pid) / 1024}
+            found["yaa"].append({**figures, **ready, **at_rest})
     return {
         name: {figure: statistics.median(one[figure] for one in starts) for figure in starts[0]}
         for name, starts in found.items()

@@ -36,7 +36,7 @@ LIMITS: dict[str, float] = {
     "processes": 64,
     "open_files": 256,
 }
-OPTIONS = {"network": "off", "run_as": 61321}
+OPTIONS = {"network": "off", "run_as": 61321, "idle_s": 300}
 NOTHING = ("module", "server.tools.builtin.clock", "datetime")
 SHELL = ("module", "server.tools.builtin.shell", "shell")
 BASH = ["bash", "-c", "true"]

@@ -222,7 +222,7 @@ async def main(tier: str) -> dict[str, Any]:
         victim = Victim(home)
         try:
             if tier != "none":
-                await victim.runner.open({"network": "off", "run_as": 61321}, tier)
+                await victim.runner.open({"network": "off", "run_as": 61321, "idle_s": 300}, tier)
             found = {"sandbox": victim.runner.sandbox, "uid": os.getuid()}
             if victim.runner.sandbox["tier"] != tier:
                 return found

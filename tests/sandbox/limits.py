@@ -155,7 +155,7 @@ async def main(tier: str) -> dict[str, Any]:
         (home / "workspaces").mkdir(mode=0o711)
         runner = ToolRunner(home)
         if tier != "none":
-            await runner.open({"network": "off", "run_as": 61321}, tier)
+            await runner.open({"network": "off", "run_as": 61321, "idle_s": 300}, tier)
         found: dict[str, Any] = {"sandbox": runner.sandbox}
         try:
             if runner.sandbox["tier"] == tier:

@@ -15,6 +15,7 @@ from typing import Any
 from server.sandbox import netproxy
 from server.sandbox.netproxy import NetProxy, ProxyRefusal, parse_head
 from server.sandbox.network_policy import NetworkPolicy
+from server.sandbox.policy import PROXY_PORT
 from server.tools.runner import Job, Outcome
 
 from ..tools.test_runner import LIMITS, SHELL, Case
@@ -346,7 +347,7 @@ t("dns", lambda: socket.getaddrinfo("example.org", 80))
 
 class Tiers(unittest.TestCase):
     def test_constants_are_ones_that_programs_know(self) -> None:
-        self.assertEqual(set(netproxy.ENV.values()), {f"http://127.0.0.1:{netproxy.PORT}"})
+        self.assertEqual(set(netproxy.ENV.values()), {f"http://127.0.0.1:{PROXY_PORT}"})
 
 
 if __name__ == "__main__":

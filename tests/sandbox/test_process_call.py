@@ -11,14 +11,27 @@ import unittest
 from pathlib import Path
 
 from server.sandbox.network_policy import NetworkPolicy
+from server.sandbox.policy import SandboxPolicy
 from server.sandbox.process import Job, Outcome, SandboxedProcess
 from server.sandbox.process_call import ProcessCall
+from server.sandbox.worker_pool import WorkerPool
 
 from ..tools.test_runner import LIMITS, SHELL, WAIT_S, open_files
 
 FAILED = b'{"failed": "unshare: Operation not permitted"}\n'
 TAKEN = b'{"taken": true}\n'
 END = json.dumps({"end": {"code": 3, "cpu_ms": 7}}).encode() + b"\n"
+
+
+class OnePool(WorkerPool):
+    """A pool of one worker, which is this socket."""
+
+    def __init__(self, worker: socket.socket) -> None:
+        super().__init__(SandboxPolicy("A"))
+        self.worker = worker
+
+    def take(self, network: str | None = None) -> socket.socket:
+        return self.worker
 
 
 class Supervisor(unittest.IsolatedAsyncioTestCase):
@@ -39,7 +52,7 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             leaving = asyncio.ensure_future(asyncio.to_thread(supervise))
             job = Job(SHELL, {"command": "true"}, "s", LIMITS)
-            process = SandboxedProcess(job, Path(folder), None, ours, "A", NetworkPolicy())
+            process = SandboxedProcess(job, Path(folder), None, OnePool(ours), NetworkPolicy())
             await process.start()
             await leaving  # whatever comes first on the way here, nothing of it is lost
             for _ in range(5):
@@ -76,7 +89,7 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             for turns in range(1, 9):  # what is awaited has begun
                 ours, theirs = socket.socketpair()
-                process = SandboxedProcess(job, Path(folder), None, ours, "A", NetworkPolicy())
+                process = SandboxedProcess(job, Path(folder), None, OnePool(ours), NetworkPolicy())
                 task = asyncio.create_task(process.start())
                 for _ in range(turns):
                     await asyncio.sleep(0)
