@@ -22,7 +22,7 @@ from ..json_types import AgentDefinition, RunWarning
 from ..schema.field_types import Misfit
 from ..session import agent_definition as definitions
 from ..session.agent_definition import DEFAULT, MAX_FILE, files_named
-from ..session.fold import copy_json
+from ..session.json_patch import copy_json
 from ..strict_json import JSONError, dumps, loads, pointer
 from ..telemetry import log
 

@@ -17,7 +17,7 @@ from ..schema.convert import error_text
 from ..schema.validate import validate
 from ..strict_json import JSONError, browser_safe, dumps, loads
 from .events import FILLED
-from .fold import parse_pointer
+from .json_patch import parse_pointer
 from .modes import FINISH, turn_answers
 
 # -- finish reason --------------------------------------------------------------------------------

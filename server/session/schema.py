@@ -312,9 +312,9 @@ def _repeated(document: Mapping[str, Any], before: KnownIds) -> Iterator[Misfit]
         ("interrupts", interrupts, NO_IDS.messages),
     ):
         own_ids = [item["id"] for item in items if "id" in item]
-        seen: set[str] = set()
-        if len(set(own_ids)) == len(own_ids) and known.isdisjoint(own_ids):
+        if len(seen := set(own_ids)) == len(own_ids) and known.isdisjoint(seen):
             continue  # nearly always
+        seen = set()
         for index, item in enumerate(items):
             if (own := item.get("id")) is not None:
                 if own in seen or own in known:

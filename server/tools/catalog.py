@@ -23,7 +23,7 @@ from ..http.client import Client
 from ..sandbox.python_packages import Package, package_of
 from ..schema.compile import member
 from ..schema.validate import Mismatch, SchemaError, Schemas, Validator
-from ..session.fold import parse_pointer
+from ..session.json_patch import parse_pointer
 from ..strict_json import JSONError, loads
 from ..telemetry import log
 from . import builtin

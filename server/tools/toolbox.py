@@ -27,7 +27,7 @@ from ..schema.compile import inline
 from ..schema.validate import Validator, cached_validator
 from ..session import agent_definition, events
 from ..session.call_actions import Verdict
-from ..session.fold import copy_json
+from ..session.json_patch import copy_json
 from ..session.limits import NETWORKS, LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS

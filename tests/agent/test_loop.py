@@ -18,8 +18,10 @@ from server.agent.loop import REST_S, BaseAgent, Run
 from server.config import Config
 from server.errors import Problem
 from server.runtime.offload import LARGE
+from server.session import events
 from server.session.events import ALIASES, EXEC, alias
 from server.session.fold import Folder, digest
+from server.session.kept_sessions import KeptSession
 from server.session.limits import cap_limits
 from server.session.schema import MAX_ID
 from server.strict_json import LARGEST_COUNT, canonical
@@ -755,6 +757,41 @@ class Large(unittest.IsolatedAsyncioTestCase):
                 break
         beside.cancel()
         self.assertGreater(last, 3)
+
+
+class Based(unittest.IsolatedAsyncioTestCase):
+    """A run that begins with what an earlier one left, and changes some of it."""
+
+    async def test_what_was_kept_stays_as_it_was(self) -> None:
+        call = {"id": "c", "function": {"name": "time", "arguments": "{}"}}
+        answered: Any = {"id": "a1", "role": "assistant", "content": "x", "tool_calls": [call]}
+        result: Any = {"id": "r1", "role": "tool", "tool_call_id": "c", "content": "y"}
+        messages: list[Any] = [user("go"), answered, result, user("on", "u2")]
+        calls: Any = {"c": {"name": "time", "state": "done", "attempt": 1}}
+        base = KeptSession("", "s", messages, calls)
+        before, digest = copy.deepcopy((messages, calls)), base.digest(4)
+        edit = {"op": "replace", "path": "/2/content", "value": "z"}
+        entry = events.put("calls", "c", "state", value="failed")
+        for name, event, known in (
+            ("nothing", None, 4),
+            ("a message", events.messages_filled([edit]), 2),  # type: ignore[list-item]
+            ("a part of a log entry", events.state_delta(entry), 1),
+        ):
+            with self.subTest(name):
+                runs = agent(ScriptedModel(lambda _: [("text", ["Hi"])]), CountingToolbox({}, {}))
+                accepted = runs.accept({"id": "s", "messages": [user("more", "u3")]}, "", base)
+                accepted.opening.extend([event] if event else [])
+                run = runs.begin(accepted)
+                self.assertIsNone(run.left(), "it has not begun")
+                await collect(run)
+                self.assertEqual((run.known, len(run.session["messages"])), (known, 6))
+                self.assertEqual((messages, calls), before)
+                left = run.left()
+                assert left is not None
+                self.assertEqual(left.digests, base.digests[:known])
+                self.assertEqual(left.digest(4) == digest, known == 4)
+                fresh = KeptSession("", "s", left.messages, left.calls)
+                self.assertEqual(left.digest(6), fresh.digest(6))
 
 
 class Watched(CountingToolbox):

@@ -17,6 +17,7 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
+from server.telemetry.log import DELAY_S
 from server.tools.runner import ToolRunner
 
 from ..tooling import tools
@@ -182,8 +183,12 @@ class Cluster:
             self.servers[number] = self._start_server(number)
 
     def _holder(self, run: str, chance: random.Random) -> int:
+        line = f"run {run} of"
+        if run:  # its line is written a little later
+            servers = self.servers
+            processes.until(lambda: any(line in each.output for each in servers), 2 * DELAY_S)
         for number, server in enumerate(self.servers):
-            if run and f"run {run} of" in server.output:
+            if run and line in server.output:
                 return number
         return chance.randrange(3)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from server.errors import Problem
-from server.session.fold import parse_pointer
+from server.session.json_patch import parse_pointer
 
 from . import samples
 from .openai.samples import naming

@@ -17,7 +17,8 @@ from ...json_types import Json
 from ...schema import field_types
 from ...schema.field_types import OBJECT, TEXT, Misfit, Misfits, Place
 from ...session.events import SNAPSHOT
-from ...session.fold import parse_pointer, yaa_metadata
+from ...session.fold import yaa_metadata
+from ...session.json_patch import parse_pointer
 from ...session.limits import LIMITS
 from ...session.schema import MAX_ERRORS
 from ...strict_json import JSONError, dumps, loads, pointer

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 from ...errors import Problem
 from ...http import sse
 from ...json_types import ClientTool, Event, Json, Session
-from ...session import accept, outcome
-from ...session.fold import parse_pointer
+from ...session import client_tools, outcome
+from ...session.json_patch import parse_pointer
 from ...session.limits import MOST
 from ...session.schema import MAX_ID, MAX_SESSION_ID, check
 from ...strict_json import LARGEST_COUNT, dumps, pointer
@@ -175,7 +175,7 @@ def tools(listed: Iterable[tuple[Place, Json]], spelling: Spelling, taken: Conta
         outer[inside] = name
     if len(declared) > MOST["tools"]:
         raise misfit(("tools",), f"expected at most {MOST['tools']} tools, got {len(declared)}")
-    for (index, *at), said, *_ in accept.tool_misfits(declared):
+    for (index, *at), said, *_ in client_tools.tool_misfits(declared):
         raise misfit((*places[int(index)], *at), said)
     return Tools(tuple(declared), {name: inside for inside, name in outer.items()}, outer)
 
