@@ -24,7 +24,7 @@ from . import strict_json
 from .http.parser import is_loopback
 from .json_types import Session
 from .sandbox import network_policy
-from .sandbox.policy import code_folders
+from .sandbox.policy import code_folders, read_mistakes
 from .schema.field_types import ANY, Kind
 from .settings import schema
 from .telemetry import redact
@@ -304,6 +304,7 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
                 yield f"server.sandbox.{key}: {wrong}"
     if (url := server["tracing"]["url"]) and not _is_address(url):
         yield f"server.tracing.url is {url}, wanted an address such as http://127.0.0.1:4318"
+    yield from read_mistakes(server["sandbox"], home)
     yield from folders.mistakes(server["folders"], home, [agents, *map(Path, code_folders())])
     yield from _key_problems(server["api_keys"])
 

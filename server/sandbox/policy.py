@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ SETTINGS = tuple(
         " debian_version gitconfig python3 java-17-openjdk java-21-openjdk"
     ).split()
 )
+KERNEL = ("/proc", "/sys", "/dev")  # these tell more of the host than a tool may know
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 # Where a call finds its folders in tier A: the current one; the session's own, if the current one
@@ -112,6 +113,32 @@ def code_folders() -> tuple[str, ...]:
     server = Path(__file__).resolve().parents[1]
     places = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve(), server]
     return outermost_folders(places)
+
+
+def configured_paths(options: Mapping[str, Any]) -> list[Path]:
+    """Return the paths that the owner lets tools read besides. `options`: server.sandbox."""
+    return [Path(os.path.realpath(Path(each).expanduser())) for each in options.get("read", ())]
+
+
+def read_mistakes(options: Mapping[str, Any], home: Path) -> Iterator[str]:
+    """Yield the mistakes in `server.sandbox.read` with which the server must not start."""
+    own = Path(os.path.realpath(home))
+    for given in options.get("read", ()):
+        place = f"server.sandbox.read: {given}"
+        if not given.startswith(("/", "~")) or "\0" in given:
+            yield f"{place!r} is no path that begins with / or ~"
+            continue
+        try:
+            (path,) = configured_paths({"read": [given]})
+        except RuntimeError:
+            yield f"{place}: there is no such home folder here"
+            continue
+        if not path.exists():
+            yield f"{place} is not there"
+        elif path.is_relative_to(own) or own.is_relative_to(path):
+            yield f"{place} holds the home folder {own} or lies in it, where keys are"
+        elif any(path.is_relative_to(each) for each in KERNEL):
+            yield f"{place} is the kernel's: tools have their own"
 
 
 def outermost_folders(places: Iterable[Path]) -> tuple[str, ...]:

@@ -19,7 +19,13 @@ from typing import Any
 
 from ..json_types import Json
 from . import syscalls
-from .policy import TIERS, SandboxPolicy, code_folders
+from .policy import (
+    TIERS,
+    SandboxPolicy,
+    code_folders,
+    configured_paths,
+    outermost_folders,
+)
 from .worker_pool import WorkerPool
 
 PR_SET_DUMPABLE = 4
@@ -99,7 +105,8 @@ def pool_for(options: dict[str, Any], proof: Json, staged: tuple[str, ...]) -> W
 
 def _pool(options: dict[str, Any], tier: str, staged: tuple[str, ...]) -> WorkerPool:
     network = networks_at(tier, options)[0]
-    return WorkerPool(SandboxPolicy(tier, network, _run_as(options), code_folders(), staged))
+    read = outermost_folders([*map(Path, code_folders()), *configured_paths(options)])
+    return WorkerPool(SandboxPolicy(tier, network, _run_as(options), read, staged))
 
 
 def _run_as(options: dict[str, Any]) -> int:

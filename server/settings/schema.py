@@ -170,6 +170,7 @@ SHAPES: dict[str, Kind] = {
     "server.sandbox.require": one_of("none", "C", "B", "A"),
     "server.sandbox.network": one_of(*NETWORKS),
     "server.sandbox.run_as": _whole(1, 2**31 - 1),
+    "server.sandbox.read": TEXTS,
     "server.sandbox.hosts": TEXTS,
     "server.sandbox.hosts_on_approval": TEXTS,
     "server.sandbox.idle_s": POSITIVE,

@@ -8,6 +8,7 @@ from typing import Any
 
 from server.api.router import RequestContext
 from server.api.transfers import (
+    MAX_PARAMETERS,
     number_in,
     read_query,
     receive_content,
@@ -52,7 +53,7 @@ class Refusals(unittest.TestCase):
                 raise WorkspaceError(code, "it is so", received=5, status=1)
             found: Any = caught.exception.body()
             self.assertEqual((found["status"], found["code"]), wanted)
-            self.assertTrue(found["detail"].startswith("It is so"))
+            self.assertTrue(found["detail"].startswith("it is so"))
             self.assertEqual(found["received"], 5)
             self.assertEqual("Retry-After" in caught.exception.headers, code == "busy")
 
@@ -61,8 +62,8 @@ class Queries(unittest.TestCase):
     def test_names_and_numbers(self) -> None:
         call, _ = context(query="a=1&b=%E6%BC%A2&a=2&c=")
         self.assertEqual(read_query(call, "a", "b", "c"), {"a": "2", "b": "漢", "c": ""})
-        for query in ("d=1", "a=%ff", "&".join(["a=1"] * 21)):
-            with self.subTest(query), self.assertRaises(Problem):
+        for query in ("d=1", "a=%ff", "&".join(["a=1"] * (MAX_PARAMETERS + 1))):
+            with self.subTest(query[:20]), self.assertRaises(Problem):
                 read_query(context(query=query)[0], "a")
         self.assertEqual(number_in({"a": "15"}, "a", 1), 15)
         self.assertEqual(number_in({}, "a", 1), 1)

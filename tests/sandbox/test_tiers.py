@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 from typing import Any
 
 from server.sandbox.policy import SCRATCH_FILES
@@ -37,6 +39,38 @@ class Sandboxed(test_runner.Case):
 
 class Results(Sandboxed, test_runner.Results):
     pass
+
+
+class Read(Sandboxed):
+    """Programs that the owner lets tools read: no other file beside them, and none changes."""
+
+    async def asyncSetUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.kit = Path(holder.name)
+        self.kit.chmod(0o755)
+        for name in ("bin", "beside"):
+            (self.kit / name).mkdir()
+            program = self.kit / name / "hello"
+            program.write_text("#!/bin/sh\necho hello\n")
+            program.chmod(0o755)
+        given = {**OPTIONS, "read": [f"{self.kit}/bin"]}
+        await self.runner.open(given)
+        self.addCleanup(self.runner.close)
+        if self.runner.sandbox["tier"] not in ("A", "B"):
+            self.skipTest(f"no sandbox here: {self.runner.sandbox['tried']}")
+
+    async def test_a_program_runs_and_stays(self) -> None:
+        program = self.kit / "bin" / "hello"
+        found = await self.shell(f"{program}; echo more >> {program}; touch {self.kit}/bin/new")
+        self.assertTrue(found.result["output"].startswith("hello\n"), found.result)
+        self.assertEqual([each.name for each in (self.kit / "bin").iterdir()], ["hello"])
+        self.assertEqual(program.read_text(), "#!/bin/sh\necho hello\n")
+
+    async def test_what_lies_beside_is_not_reached(self) -> None:
+        found = await self.shell(f"cat {self.kit}/beside/hello")
+        self.assertNotEqual(found.result["exit_code"], 0)
+        self.assertNotIn("echo hello", found.result["output"])
 
 
 class Failures(Sandboxed, test_runner.Failures):
