@@ -215,7 +215,8 @@ class Host:
         with self.guard:
             if self.is_dead():
                 self.kill()
-                self.yaa = Yaa(self.config, home=self.home).__enter__()
+                self.yaa = Yaa(self.config, home=self.home)
+                self.yaa.__enter__()
             assert self.yaa is not None
             return self.yaa
 
