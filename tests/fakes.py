@@ -350,7 +350,7 @@ class FakeWorkspace:
         found = {"before": before or after, "after": after}
         return {**found, "changed": changed["files"], "changed_count": changed["count"]}
 
-    async def restore(self, session: str, tree: str) -> dict[str, Any]:
+    async def restore(self, session: str, tree: str, start: str | None = None) -> dict[str, Any]:
         replaced = self.now()
         self.files = {**self.load(tree), **self.blocked}
         self.tree = self.seen[session] = self.now()

@@ -179,7 +179,8 @@ class RunWorkspace:
         return state_delta(put("workspace", value={"start": tree}))
 
     async def _restore(self, stand: str) -> Event:
-        found = await self._request("restore", session=self._session["id"], tree=stand)
+        start = self._session.get("workspace", {}).get("start")
+        found = await self._request("restore", session=self._session["id"], tree=stand, start=start)
         self.state = _at(self.state, found["tree"])
         told = {"from": found.get("replaced"), "to": found["tree"]}
         told |= {"changed_count": found.get("changed_count", 0)}

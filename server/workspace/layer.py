@@ -93,10 +93,31 @@ class Layer:
             del bases[next(iter(bases))]
         return True
 
-    def find_base(self, state: dict[str, Any], tree: str) -> None:
+    def find_base(self, state: dict[str, Any], tree: str, start: str | None) -> None:
         """Go back to the base that a tree of the layer had, so that what the folder has since is
-        taken over again and not taken for a change of the layer."""
-        state["base"] = state.get("bases", {}).get(tree, state.get("base"))
+        taken over again and not taken for a change of the layer.
+
+        A tree that was recorded elsewhere has none here. What it lacks, or has otherwise, is a
+        change of its session only where the folder is as in `start`, with which that began; else it
+        never saw the file, which is taken over or a conflict.
+        """
+        if base := state.get("bases", {}).get(tree):
+            state["base"] = base
+        elif "base" in state:
+            there, first = flatten(self.store, tree), self._flat_if_here(start)
+            known = {
+                place: entry
+                for place, entry in flatten(self.store, state["base"]).items()
+                if entry in (there.get(place), first.get(place))
+            }
+            state["base"] = build(self.store, known)
+            self.store.settle()
+
+    def _flat_if_here(self, tree: str | None) -> Flat:
+        try:
+            return flatten(self.store, tree) if tree else {}
+        except WorkspaceError:  # objects of it are elsewhere
+            return {}
 
     # -- the folder's changes
 

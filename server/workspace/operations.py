@@ -159,9 +159,10 @@ class Operations:
             self.root.save_stats()
             return {"before": before, "after": after} | self._changed(before, after)
 
-    def restore(self, session: str, tree: str) -> dict[str, Any]:
+    def restore(self, session: str, tree: str, start: str | None = None) -> dict[str, Any]:
         """Make the files what a tree says; return {tree, replaced, changed_count, blocked?}.
 
+        `start`: the tree that the session began with, for an overlay (Layer.find_base).
         `replaced`: the tree that was there, recorded first. `blocked`: files that could not be made
         since something that is left out of trees is in their place; `tree` is then what there is.
         """
@@ -171,7 +172,7 @@ class Operations:
             done = self.root.restore(state, tree)
             state.pop("restoring", None)
             if self.layer:
-                self.layer.find_base(state, done.tree)
+                self.layer.find_base(state, done.tree, start)
             self._note(state, session, done.tree, always=True)
             found: dict[str, Any] = {"tree": done.tree, "replaced": done.replaced}
             found["changed_count"] = _count(differences(self.store, done.replaced, done.tree))

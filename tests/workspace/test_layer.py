@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 from typing import Any
 
 from server.workspace.errors import WorkspaceError
@@ -99,6 +100,38 @@ class Overlays(Case):
         self.assertEqual((self.files / "a").read_text(), "1")
         self.assertEqual(run.perform("refresh", {"session": "s"})["taken"], 1)
         self.assertEqual(_paths(run), [])
+
+    def test_a_tree_of_another_server_removes_nothing_it_never_saw(self) -> None:
+        """Another folder of the same name has files that the session never saw, and others of the
+        same name. Only what is as the session found it may be changed without a person's force."""
+        run = self.begin()
+        start = run.perform("record", {"session": "s"})["after"]
+        write(self.files, {"a": "2", "b": "2", "new": "2"})
+        (self.files / "d/c").unlink()
+        stand = run.perform("record", {"session": "s"})["after"]
+        for told, changed, conflicts in (
+            (start, {"a", "b", "new", "d/c"}, ["b"]),
+            (None, {"a", "b", "new"}, ["a", "b"]),
+        ):
+            with self.subTest(start=told):
+                shutil.rmtree(self.home / "state")
+                shutil.rmtree(self.files)
+                shutil.rmtree(self.folder)
+                for path in (self.home / "state", self.files, self.folder):
+                    path.mkdir()
+                mine = {"a": "1", "b": "other", "d/c": "1", "own": "1"}
+                write(self.folder, {".gitignore": "*.log\n", **mine})
+                run = self.begin()
+                more = {"start": told} if told else {}
+                run.perform("restore", {"session": "s", "tree": stand, **more})
+                run.perform("refresh", {"session": "s"})
+                rows = run.perform("status", {})["files"]
+                self.assertEqual({row["path"] for row in rows}, changed)
+                self.assertEqual([row["path"] for row in rows if "conflict" in row], conflicts)
+                run.perform("apply", {})
+                self.assertEqual((self.folder / "own").read_text(), "1")
+                self.assertEqual((self.folder / "b").read_text(), "other")
+                self.assertEqual((self.folder / "d/c").exists(), told is None)
 
     def test_laws_at_random(self) -> None:
         """Applying all makes status empty and the folder what the layer is; discarding all, too."""
