@@ -441,8 +441,11 @@ EVENTS = "/session/events"
 
 
 def small() -> set[str]:
-    """Addresses in whose bodies nothing is looked through."""
-    return {"/files", "/session/stop"}.union(*(each.SMALL for each in samples()))
+    """Addresses in whose bodies nothing is looked through here: paths are for another process."""
+    verbs = ("apply", "discard", "move", "record", "restore")
+    files = {f"/workspaces/default/{verb}" for verb in verbs}
+    own = {"/files", "/session/stop", "/objects/missing"} | files
+    return own.union(*(each.SMALL for each in samples()))
 
 
 def routed() -> Iterator[Growing]:
