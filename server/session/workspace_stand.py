@@ -8,7 +8,7 @@ client/js/core/workspace-stand.js is the same (tests/vectors/workspace_stand.jso
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..json_types import Message, Session, SessionWorkspace
@@ -75,8 +75,6 @@ def first_tree(session: Session, known: int = 0) -> str | None:
 
     `known`: so many first messages are not looked at.
     """
-    messages = session.get("messages") or []
-    trees: Iterator[str | None] = (
-        tree_of(messages[index], "before") for index in range(known, len(messages))
-    )
-    return next(filter(None, trees), None)
+    messages = (session.get("messages") or [])[known:]
+    results = [each for each in messages if isinstance(each, dict) and "result" in each]
+    return next(filter(None, (tree_of(each, "before") for each in results)), None)
