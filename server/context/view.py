@@ -330,7 +330,6 @@ def full_text(message: Message) -> str:
 # operation changes it, once. Pure.
 
 SPEAKERS = ("user", "assistant", "system")
-MORE = frozenset({"tool_calls", "open"})  # members by which a view may differ
 NO_RESULT = "No result was recorded for this call."
 
 
@@ -362,11 +361,12 @@ def view(session: Session) -> list[Message]:
 
 def _changing(messages: list[Message]) -> list[Message]:
     """Return the messages of which a model sees more or less than themselves: mostly few."""
-    others = [each for each in messages if each["role"] != "user"]
     return [
         each
-        for each in others
-        if each["role"] != "assistant" or not each.get("content") or not MORE.isdisjoint(each)
+        for each in messages
+        if "tool_calls" in each
+        or "open" in each
+        or (each["role"] != "user" and (each["role"] != "assistant" or not each.get("content")))
     ]
 
 

@@ -70,6 +70,16 @@ class View(unittest.TestCase):
                 ["user"],
             ),
             (
+                "the same in a history that says texts alone",
+                [said("x"), {**USER, "tool_calls": calls("a")}],
+                ["assistant", "user"],
+            ),
+            (
+                "what a user did not end",
+                [USER, said("x"), {**USER, "open": True}],
+                ["user", "assistant"],
+            ),
+            (
                 "system messages stay",
                 [{"role": "system", "content": "x"}, USER],
                 ["system", "user"],
@@ -121,7 +131,8 @@ class View(unittest.TestCase):
             for _ in range(random_.randrange(1, 25)):
                 kind = random_.randrange(6)
                 if kind == 0:
-                    messages.append(dict(USER))
+                    more = {"tool_calls": calls("c0")} if random_.random() < 0.1 else {}
+                    messages.append({**USER, **more})
                 elif kind < 3:
                     ids = [f"c{number + i}" for i in range(random_.randrange(3))]
                     number += len(ids)
