@@ -91,7 +91,8 @@ class KeptSession:
 
     def first(self, count: int) -> KeptSession:
         """Return the first `count` messages with the entries of their calls, in new lists."""
-        size = self.size * count // max(1, len(self.messages))
+        gone = self.messages[count:]
+        size = max(0, self.size - len(dumps(gone))) if gone else self.size
         found = KeptSession(
             *(self.owner, self.session_id, self.messages[:count], {}, size),
             *(self.digests[:count], self.texts),
@@ -111,24 +112,32 @@ class KeptSession:
         messages, calls = session["messages"], session["calls"]
         known, count = min(len(self.messages), since), len(messages)
         first, size = (known, self.size) if self.messages else (brought, size)
+        made = list[str]()
         for index in range(first, count):
             message = messages[index]
-            made = () if message.get("open") else message.get("tool_calls") or ()
-            if any(call["id"] not in calls for call in made):
+            ids = [call["id"] for call in message.get("tool_calls") or ()]
+            if not message.get("open") and not calls.keys() >= set(ids):
                 count = index
                 break
-        size += len(dumps(messages[first:count]))
+            made += ids
+        entries = {each: calls[each] for each in made if each in calls}
+        size += len(dumps([messages[first:count], entries]))
+        if self.messages:  # a document's entries of no message are in no size
+            calls = {each: calls[each] for each in (*self.calls, *made) if each in calls}
         left = KeptSession(
             *(self.owner, self.session_id, messages[:count], calls, size),
-            *(self.digests[:known], self._texts_of(messages)),
+            *(self.digests[:known], self._texts_of(messages, size)),
         )
         if self.messages and known == len(self.messages):
             left.known_ids = self.known_ids.plus(messages[known:count])
         return left
 
-    def _texts_of(self, messages: list[Message]) -> QuotedTexts:
-        """Return the texts without those of messages that are gone, if these are many."""
-        if len(self.texts) <= 2 * len(messages):
+    def _texts_of(self, messages: list[Message], size: int) -> QuotedTexts:
+        """Return the texts without those of no message, if these are many or long.
+
+        `size`: of the JSON of the messages. Of no message is, for instance, a system prompt.
+        """
+        if len(self.texts) <= 2 * len(messages) and self.texts.size <= size:
             return self.texts
         contents = (message.get("content") for message in messages)
         return self.texts.only({content for content in contents if isinstance(content, str)})

@@ -13,6 +13,11 @@ class QuotedTexts(dict[str, str]):
         found = self[text] = quote(text)
         return found
 
+    @property
+    def size(self) -> int:
+        """Return the characters of JSON."""
+        return sum(map(len, list(self.values())))  # a list: a thread may add one meanwhile
+
     def only(self, texts: set[str]) -> QuotedTexts:
         """Return what is kept of these texts."""
         return QuotedTexts({text: self[text] for text in texts if text in self})

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from server.session.kept_sessions import MEGABYTE, PER_MESSAGE, KeptSession, KeptSessions
-from server.strict_json import loads
+from server.strict_json import dumps, loads
 
 VECTORS = loads((Path(__file__).parent.parent / "vectors" / "base.json").read_bytes())
 
@@ -76,7 +76,8 @@ class Parts(unittest.TestCase):
         whole = KeptSession("ann", "s", messages, calls, 300)
         whole.digest(3)
         first = whole.first(1)
-        self.assertEqual((first.owner, first.session_id, first.size), ("ann", "s", 100))
+        self.assertEqual((first.owner, first.session_id), ("ann", "s"))
+        self.assertEqual(first.size, 300 - len(dumps(messages[1:])))
         self.assertEqual((first.messages, list(first.calls)), (messages[:1], ["c0"]))
         self.assertEqual(first.digests, whole.digests[:1])
         self.assertIs(first.texts, whole.texts)
@@ -91,12 +92,41 @@ class Parts(unittest.TestCase):
         for since, digests in ((3, 2), (2, 2), (1, 1), (0, 0)):
             with self.subTest(since):
                 left = base.after(session, since, 3, 10_000)
-                self.assertEqual((left.messages, left.calls), (messages, session["calls"]))
+                self.assertEqual((left.messages, left.calls), (messages, {}))
                 self.assertEqual(left.digests, base.digests[:digests])
                 self.assertEqual(left.digest(4), KeptSession("", "s", messages, {}).digest(4))
                 self.assertGreater(150 * 4, left.size)
         alone = KeptSession("ann", "s", [], {}).after(session, 3, 3, 10_000)
         self.assertEqual((alone.messages, alone.size // 100), (messages, 100))
+
+    def test_whatever_a_run_leaves_is_in_its_size(self) -> None:
+        """Otherwise a client could fill the memory whatever the limit is."""
+        long, count = "x" * 1_000_000, 1_000_000
+        whole = KeptSession("", "s", [message(0), message(1, content=long)], {}, count + 200)
+        entry = {"state": "done", "args": {"x": long}}
+        cases: list[tuple[str, KeptSession, Any, int]] = [
+            ("the first message", whole.first(1), {}, 0),
+            ("a long message among short ones", whole.first(2), {}, 1),
+            ("an entry of a new call", whole.first(1), {"c9": entry}, 1),
+            ("an entry of no call", whole.first(1), {"other": entry}, 0),
+        ]
+        for name, base, calls, times in cases:
+            with self.subTest(name):
+                messages = [*base.messages, message(9, *(calls.keys() & {"c9"}))]
+                left = base.after({"messages": messages, "calls": calls}, 9, 2, 0)
+                self.assertEqual(left.size // count, times)
+                self.assertEqual(len(dumps([left.messages, left.calls])) // count, times)
+        many = [message(0, content=long), *(message(n) for n in range(1, 500))]
+        left = KeptSession("", "s", many, {}, len(dumps(many))).first(1)
+        self.assertGreaterEqual(left.size, count)
+
+    def test_long_texts_of_no_message_are_dropped(self) -> None:
+        base = KeptSession("", "s", [message(n, content=str(n)) for n in range(100)], {}, 5_000)
+        session: Any = {"messages": base.messages, "calls": {}}
+        self.assertEqual(base.texts["0"], '"0"')
+        self.assertIs(base.after(session, 100, 100, 0).texts, base.texts)
+        self.assertEqual(len(base.texts["a system prompt" * 1_000]), 15_002)
+        self.assertEqual(base.after(session, 100, 100, 0).texts, {"0": '"0"'})
 
     def test_texts_of_messages_that_are_gone_are_dropped(self) -> None:
         base = KeptSession("", "s", [message(0)], {})
