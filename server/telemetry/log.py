@@ -121,7 +121,6 @@ LONGEST = 65_536  # characters of a line: masking costs about a millisecond per 
 _FLAT = (str, int, float, bool, type(None))
 LEVELS = ("debug", "info", "warning", "error")
 DELAY_S = 0.1
-UNFIT = (TypeError, ValueError, LookupError, AttributeError, RuntimeError)
 MOST_WAITING = 1_000  # records
 
 
@@ -211,7 +210,7 @@ class DelayedHandler(logging.Handler):
         self.acquire()
         try:
             waiting, self._waiting, self._loop = self._waiting, [], None
-            lines = [line for record in waiting if (line := self._line(record))]
+            lines = [self._line(record) for record in waiting]
             for output in self.outputs:
                 output.write(lines)
         finally:
@@ -220,14 +219,13 @@ class DelayedHandler(logging.Handler):
     def _line(self, record: logging.LogRecord) -> str:
         try:
             return f"{self.format(record)}\n"
-        except UNFIT:  # an argument that does not fit its text must not stop a run
-            self.handleError(record)
-            return ""
+        except Exception as error:  # a value that does not fit its text must not stop a run
+            text = f"a line of {record.name} does not fit its values: {error!r}"
+            return f"{self.format(_warning(text))}\n"
 
     def warn(self, text: str) -> None:
         """Write a warning about the log itself to the stream."""
-        record = logging.LogRecord("yaa.log", logging.WARNING, "", 0, text, None, None)
-        self._stream.write([self._line(record)])
+        self._stream.write([self._line(_warning(text))])
 
     def close(self) -> None:
         """Write what waits, and close the outputs."""
@@ -235,6 +233,11 @@ class DelayedHandler(logging.Handler):
         for output in self.outputs:
             output.close()
         super().close()
+
+
+def _warning(text: str) -> logging.LogRecord:
+    """Return a warning about the log itself."""
+    return logging.LogRecord("yaa.log", logging.WARNING, "", 0, text, None, None)
 
 
 class Stream:

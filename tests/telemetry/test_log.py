@@ -10,6 +10,7 @@ import logging
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 
 from server.runtime.run_id import run_id
 from server.telemetry import log, redact, tracing
@@ -208,13 +209,23 @@ class Later(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.said(), ["first", "second"])
 
     async def test_one_that_does_not_fit_its_text_takes_no_other_with_it(self) -> None:
+        redact.register(["hush-hush"])
+        unfit: list[tuple[str, tuple[Any, ...], str]] = [
+            ("%d", ("hush-hush",), "TypeError"),
+            ("%d", (float("inf"),), "OverflowError"),
+            ("%s %s", ("hush-hush",), "TypeError"),
+            ("%(name)s", ({"other": "hush-hush"},), "KeyError"),
+        ]
         self.wait()
         with contextlib.redirect_stderr(io.StringIO()) as told:
-            self.log.info("first")
-            self.log.info("%d", "no number")
-            self.log.warning("third")
-        self.assertEqual(self.said(), ["first", "third"])
-        self.assertIn("no number", told.getvalue())
+            for number, (text, values, kind) in enumerate(unfit):
+                self.log.info("first")
+                self.log.info(text, *values)
+                self.log.warning("third")
+                first, second, third = self.said()[3 * number :]
+                self.assertEqual((first, third), ("first", "third"))
+                self.assertIn(f"does not fit its values: {kind}(", second)
+        self.assertNotIn("hush", self.stream.getvalue() + told.getvalue())
 
     async def test_nothing_is_lost_when_the_handlers_change(self) -> None:
         self.wait()
