@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -64,9 +63,6 @@ APIS: dict[str, type[RemoteAPI]] = {
 }
 
 
-NAMES = {"name", "model_name"}  # keys of a session's provider that choose one of the server's
-
-
 @dataclass(frozen=True)
 class Model:
     """A model that can be called.
@@ -113,7 +109,6 @@ class Models:
         self._found: set[str] = set()
         self._adapters: dict[str, Adapter] = {}
         self._known: dict[str, OwnerState] = {}  # by owner
-        self._named = lru_cache(maxsize=256)(self._named_model)
         self._preferred: str = server.get("default_provider") or ""
         for name, entry in self._entries.items():
             _check(name, entry)
@@ -122,7 +117,6 @@ class Models:
 
     def add(self, found: DiscoveredProviders) -> None:
         """Add discovered providers, behind the configured ones."""
-        self._named.cache_clear()
         for name, entry in found.providers.items():
             if name not in self._entries:
                 self._entries[name] = entry
@@ -135,7 +129,6 @@ class Models:
         `preferred`: the first of them becomes the default.
         """
         self._adapters.update(adapters)
-        self._named.cache_clear()
         if preferred:
             self._preferred = next(iter(adapters), self._preferred)
 
@@ -229,14 +222,6 @@ class Models:
         )
 
     def _provider_model(self, name: str, wanted: dict[str, Any], owner: str) -> Model:
-        if wanted.keys() <= NAMES:  # nearly all sessions say no more
-            return self._named(name, _text(wanted, "model_name"), owner)
-        return self._wanted_model(name, wanted, owner)
-
-    def _named_model(self, name: str, model: str, owner: str) -> Model:
-        return self._wanted_model(name, {"model_name": model}, owner)
-
-    def _wanted_model(self, name: str, wanted: dict[str, Any], owner: str) -> Model:
         entry = self._entries.get(name)
         model = _text(wanted, "model_name")
         if name in self._adapters:
