@@ -424,11 +424,13 @@ class Configured(unittest.TestCase):
 class Later(unittest.TestCase):
     def test_nothing_of_a_session_stays(self) -> None:
         """The name of a model may be as long as a session may be large."""
-        model = models(default="main").resolve({"name": "main", "model_name": None})
+        made = models(default="main")
+        model = made.resolve({"name": "main", "model_name": None})
         gone = weakref.ref(model)
         del model
         gc.collect()
         self.assertIsNone(gone())
+        self.assertIn("main", made.names())
 
     def test_what_comes_later_counts(self) -> None:
         made = models({})
