@@ -121,6 +121,7 @@ LONGEST = 65_536  # characters of a line: masking costs about a millisecond per 
 _FLAT = (str, int, float, bool, type(None))
 LEVELS = ("debug", "info", "warning", "error")
 DELAY_S = 0.1
+UNFIT = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError)
 MOST_WAITING = 1_000  # records
 
 
@@ -219,7 +220,7 @@ class DelayedHandler(logging.Handler):
     def _line(self, record: logging.LogRecord) -> str:
         try:
             return f"{self.format(record)}\n"
-        except Exception as error:  # a value that does not fit its text must not stop a run
+        except UNFIT as error:  # a value that does not fit its text must not stop a run
             text = f"a line of {record.name} does not fit its values: {error!r}"
             return f"{self.format(_warning(text))}\n"
 
