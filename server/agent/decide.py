@@ -15,14 +15,13 @@ decision and from call_decisions.py; the loop has no code for them.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..context import compact
 from ..context.budget import Measure, Request, budget_of
 from ..context.compact import Compaction, room_for
 from ..json_types import Interrupt, Json, Message, Session, ToolCall
-from ..runtime.value import value
 from ..session import outcome as output
 from ..session import prompts
 from ..session.agent_definition import wants_finish
@@ -58,14 +57,14 @@ from .workspace_steps import NO_WORKSPACE, AlignWorkspace, WorkspaceState
 MOST_WAITS = 2  # calls waiting for other calls that are planned ahead
 
 
-@value
+@dataclass(frozen=True)
 class RunTools:
     """Perform these jobs: execute, recover or answer calls."""
 
     jobs: tuple[Job, ...]
 
 
-@value
+@dataclass(frozen=True)
 class Model:
     """The model's name, and facts about it such as `max_context`."""
 
@@ -73,7 +72,7 @@ class Model:
     facts: Mapping[str, Any]
 
 
-@value
+@dataclass(frozen=True)
 class CallModel:
     """Call the model.
 
@@ -91,19 +90,19 @@ class CallModel:
     sums_up: bool = False
 
 
-@value
+@dataclass(frozen=True)
 class Compact:
     """Make the view of the session smaller."""
 
     compaction: Compaction
 
 
-@value
+@dataclass(frozen=True)
 class NameSession:
     """Ask the model for a title of the session."""
 
 
-@value
+@dataclass(frozen=True)
 class Stop:
     """End the POST with RUN_FINISHED: completed, or interrupted by asks or a limit."""
 
@@ -114,7 +113,7 @@ class Stop:
     output: tuple[Any, ...] = ()  # the structured output, if there is one
 
 
-@value
+@dataclass(frozen=True)
 class Fail:
     """End the run with RUN_ERROR."""
 

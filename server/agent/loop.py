@@ -18,6 +18,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, suppress
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
@@ -30,7 +31,6 @@ from ..models import Options
 from ..models.registry import Model, Models
 from ..models.text_tools import history
 from ..runtime.offload import offload
-from ..runtime.value import value
 from ..session import accept, agent_definition, config_schema, events, prompts, run_record
 from ..session import run_record as account
 from ..session.events import IDS, put, state_delta
@@ -77,7 +77,7 @@ def monotonic_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
-@value
+@dataclass(frozen=True)
 class AcceptedSession:
     """A session that may run, the definition of its agent, and the opening events of its run.
 

@@ -18,7 +18,6 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..json_types import Calibration, Json, Message, Session, Usage
-from ..runtime.value import value
 from ..session.prompts import with_reminders
 from ..strict_json import LARGEST_COUNT
 from ..strict_json import text_of as json_of
@@ -316,7 +315,7 @@ class Request:
         return with_reminders(self.session, messages, note)
 
 
-@value
+@dataclass(frozen=True)
 class Budget:
     """Limits of a request, in tokens.
 
@@ -360,7 +359,7 @@ def budget_of(session: Session, model: str, facts: Mapping[str, Any]) -> Budget:
     return Budget(high, int(high * wanted["target_ratio"]), bound, ingest, window)
 
 
-@value
+@dataclass(frozen=True)
 class Measure:
     """Size of the next request, in tokens.
 

@@ -16,8 +16,8 @@ import socket
 import ssl
 import sys
 from collections.abc import Hashable
+from dataclasses import dataclass
 
-from ..runtime.value import value
 from .parser import (
     Body,
     Buffer,
@@ -48,7 +48,7 @@ class ClientError(Exception):
         self.message = message
 
 
-@value
+@dataclass(frozen=True)
 class Timeouts:
     """Time limits in seconds; None means no limit.
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from time import time_ns
 from typing import Any
 
 from ..json_types import Event, Json, Message
-from ..runtime.value import value
 from ..session.prompts import custom
 from ..session.quoted_texts import QuotedTexts
 
@@ -25,7 +24,7 @@ def now_ms() -> int:
     return time_ns() // 1_000_000
 
 
-@value
+@dataclass(frozen=True)
 class Options:
     """Options of one model call. Times are in seconds; None means no limit of yaa's own."""
 

@@ -15,7 +15,7 @@ import time
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import count
 from types import MappingProxyType
@@ -24,7 +24,6 @@ from typing import Any, ClassVar, NamedTuple
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message
 from ..runtime.offload import offload
-from ..runtime.value import value
 from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
@@ -48,7 +47,7 @@ LONGEST_ASKED_S = 120.0  # a longer retry-after ends the attempts
 Sleep = Callable[[float], Awaitable[None]]
 
 
-@value
+@dataclass(frozen=True)
 class RetryPolicy:
     """How often and after which pause a call is repeated.
 
@@ -294,7 +293,7 @@ class EndpointState:
         self.learnt: dict[str, dict[str, Any]] = {}  # by model: preset flags that differ
 
 
-@value
+@dataclass(frozen=True)
 class ModelCall:
     """One model call, ready for any number of attempts.
 

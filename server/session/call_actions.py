@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..json_types import Grant, Interrupt, Json, LedgerEntry, Session, ToolCall
-from ..runtime.value import value
 
 
 def is_unattended(session: Session) -> bool:
@@ -18,7 +17,7 @@ def is_unattended(session: Session) -> bool:
     return session["config"].get("yaa", {}).get("unattended") is True
 
 
-@value
+@dataclass(frozen=True)
 class Verdict:
     """The decision of the policy (tools/policy.py) on one call.
 
