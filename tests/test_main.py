@@ -355,6 +355,21 @@ class Stopping(Case):
                 os.killpg(yaa.child.process.pid, number)  # as a terminal sends it
                 self.assertEqual(yaa.child.process.wait(SECONDS), 0)
 
+    def test_every_line_of_the_log_is_written_once(self) -> None:
+        """The last ones wait for others when the signal comes; a worker is a fork."""
+        for number, workers in itertools.product((signal.SIGTERM, signal.SIGINT), (1, 2)):
+            config = {"server": QUIET["server"] | {"workers": workers}}
+            with self.subTest(number=number, workers=workers), Yaa(config) as yaa:
+                assert yaa.child is not None
+                api = Api(yaa.url, yaa.key)
+                for asked in range(10):
+                    api.request("GET", f"/line{asked}")
+                yaa.child.process.send_signal(number)
+                self.assertEqual(yaa.child.process.wait(SECONDS), 0)
+                yaa.child.stop()  # has read all of its output
+                said = yaa.child.output
+                self.assertEqual([said.count(f'"/line{each}"') for each in range(10)], [1] * 10)
+
     def test_an_answer_is_cut_so_that_its_client_goes_on(self) -> None:
         with Yaa(QUIET) as yaa:
             assert yaa.child is not None
