@@ -47,8 +47,7 @@ class Bases:
         most = BodyLimits.of(self._ceilings.of(call.key.owner)).bytes
         if kept is None or kept.size + call.size > most:
             raise unknown_base()
-        size = PER_MESSAGE * count if len(kept.digests) >= count else kept.size
-        base = await offload(size, kept.first_if, count, digest)
+        base = await offload(kept.size, kept.first_if, count, digest)
         if base is None:
             raise unknown_base()
         return base

@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import Problem, refuse
 from ..json_types import Json, LedgerEntry, Message, Session
 from ..schema import field_types
-from ..strict_json import LARGEST_COUNT, canonical, dumps
+from ..strict_json import LARGEST_COUNT, canonical, dumps, dumps_in_pieces
 from .quoted_texts import QuotedTexts
 from .schema import NO_IDS, KnownIds
 
@@ -90,9 +90,12 @@ class KeptSession:
         return self.first(count) if found and found == digest else None
 
     def first(self, count: int) -> KeptSession:
-        """Return the first `count` messages with the entries of their calls, in new lists."""
+        """Return the first `count` messages with the entries of their calls, in new lists.
+
+        Linear in the JSON of the others; may run in a thread.
+        """
         gone = self.messages[count:]
-        size = max(0, self.size - len(dumps(gone))) if gone else self.size
+        size = max(0, self.size - len(dumps_in_pieces(gone))) if gone else self.size
         found = KeptSession(
             *(self.owner, self.session_id, self.messages[:count], {}, size),
             *(self.digests[:count], self.texts),
