@@ -38,7 +38,8 @@ class Uploads:
     def receive(self, upload: str, piece: bytes, offset: int, total: int) -> int:
         """Take a piece; return how many bytes there are now. Raises WorkspaceError.
 
-        A piece may begin within what was received: then it replaces that.
+        A piece may begin within what was received: it replaces all from there on, which may be of
+        another file. An empty piece only asks.
         """
         if not 0 <= offset <= offset + len(piece) <= total:
             raise WorkspaceError("invalid", "a piece lies outside of its file")
@@ -55,10 +56,9 @@ class Uploads:
                 raise WorkspaceError("conflict", text, received=received)
             os.lseek(descriptor, offset, os.SEEK_SET)
             write_all(descriptor, piece)
-            received = max(received, offset + len(piece))
-            if received > total:  # of an upload with another total
-                os.ftruncate(descriptor, offset + len(piece))
+            if piece or received > total:
                 received = offset + len(piece)
+                os.ftruncate(descriptor, received)
         finally:
             os.close(descriptor)
         return received

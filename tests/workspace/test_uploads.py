@@ -1,14 +1,34 @@
-"""Archives: what they hold, in pieces."""
+"""Uploads in pieces that begin again; archives: what they hold, in pieces."""
 
 from __future__ import annotations
 
 import base64
 import io
 import zipfile
+from typing import Any
 
 from server.workspace.errors import WorkspaceError
 
 from .made import Case, write
+
+
+class Pieces(Case):
+    def test_an_upload_that_begins_again_is_not_mixed_with_what_was_received(self) -> None:
+        run = self.operations()
+
+        def send(offset: int, data: bytes, total: int = 10) -> dict[str, Any]:
+            text = base64.b64encode(data).decode()
+            piece = {"path": "a", "data": text, "offset": offset, "total": total, "upload": "u"}
+            return run.perform("write", piece)
+
+        send(0, b"old old")
+        self.assertEqual(send(0, b"new"), {"received": 3})
+        self.assertEqual(send(0, b""), {"received": 3})
+        self.assertEqual(send(1, b"ewer ", 4096), {"received": 6})
+        self.assertEqual(send(0, b"", 5), {"received": 0})
+        send(0, b"new n")
+        self.assertEqual(send(5, b"ew ne")["bytes"], 10)
+        self.assertEqual((self.files / "a").read_bytes(), b"new new ne")
 
 
 class Archives(Case):
