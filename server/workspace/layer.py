@@ -127,12 +127,10 @@ class Layer:
         Returns {tree, base, taken, conflicts}; the caller saves the state.
         """
         if "base" not in state:
-            base = self._fill(state, most_bytes)
-        else:
-            base = state["base"]
+            state["base"] = self._fill(state, most_bytes)
         now = self.root.scan(state)
         layer = flatten(self.store, now)
-        return self._take_over(state, base, layer, now)
+        return self._take_over(state, state["base"], layer, now)
 
     def _take_over(self, state: dict[str, Any], base: str, layer: Flat, now: str) -> dict[str, Any]:
         """Make the copy `layer`, together with what the folder changed since `base`."""

@@ -206,6 +206,27 @@ class Overlays(Case):
             number += 1
         self.assertGreater(number, 3)
 
+    def test_the_folder_changes_while_the_copy_is_filled_and_all_is_cut(self) -> None:
+        def work(step: Step) -> None:
+            def changing(name: str) -> None:
+                if name == "filled":
+                    write(self.folder, {"a": "theirs", "d/more": "theirs"})
+                step(name)
+
+            self._refresh(changing)
+
+        number = 0
+        while self.cut(number, work):
+            run = self.begin()
+            self.assertEqual(read(self.files), read(self.folder), f"cut at step {number}")
+            self.assertEqual(_paths(run), [])
+            for name in ("workspace", "state", "folder"):
+                (self.home / name).rename(self.home / f"{name}{number}")
+                (self.home / name).mkdir()
+            write(self.folder, {"a": "1", "b": "1", "d/c": "1"})
+            number += 1
+        self.assertGreater(number, 10)
+
     def _refresh(self, step: Step) -> None:
         home = str(self.home)
         places = Places(f"{home}/workspace", f"{home}/state", f"{home}/objects", f"{home}/folder")
