@@ -67,6 +67,23 @@ class Meanwhile(Case):
         self.assertEqual(list((self.home / "outside").iterdir()), [self.home / "outside/a"])
         self.assertEqual((self.files / "e/a").read_text(), "1")
 
+    def test_a_file_with_several_names(self) -> None:
+        run = self.operations()
+        write(self.files, {"a": "1", "b": "1", "c": "1"})
+        (self.files / "a").chmod(0o755)
+        first, before = run.perform("record", {"session": "s"})["after"], read(self.files)
+        write(self.home, {"outside": "1"})
+        for number in range(9):
+            name = self.files / ("abc"[number] if number < 3 else f"more{number}")
+            name.unlink(missing_ok=True)
+            os.link(self.home / "outside", name)
+        second, after = run.perform("record", {"session": "s"})["after"], read(self.files)
+        for tree, files in ((first, before), (second, after), (first, before)):
+            self.assertEqual(run.perform("restore", {"session": "s", "tree": tree})["tree"], tree)
+            self.assertEqual(read(self.files), files)
+            self.assertEqual(run.perform("record", {"session": "s"})["after"], tree)
+        self.assertEqual((self.home / "outside").stat().st_mode & 0o777, 0o644)
+
     def test_a_full_disk_loses_nothing(self) -> None:
         write(self.files, {"a": "1" * 5000, "b": "1", "gone": "1"})
         first = self.operations().perform("record", {"session": "s"})["after"]
