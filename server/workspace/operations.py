@@ -248,7 +248,7 @@ class Operations:
             entry = entry_at(self.store, self._tree(tree), place)
             if entry[0] != "f":
                 raise WorkspaceError("not_found", f"{path} is not a file in this tree")
-            with self.store.open(entry[3]) as source:
+            with self.store.open(entry[3], entry[2]) as source:
                 data = os.pread(source.fileno(), length, offset)
             found |= {"bytes": entry[2], "sha256": entry[3]}
         found["data"] = base64.b64encode(data).decode("ascii")

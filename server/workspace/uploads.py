@@ -142,6 +142,6 @@ def _add(file: zipfile.ZipFile, store: ObjectStore, place: Place, entry: Entry) 
         return
     about.external_attr = (stat.S_IFREG | entry[1]) << 16
     about.file_size = entry[2]
-    with store.open(entry[3]) as source, file.open(about, "w") as target:
+    with store.open(entry[3], entry[2]) as source, file.open(about, "w") as target:
         while chunk := source.read(BLOCK):
             target.write(chunk)

@@ -8,6 +8,7 @@ import zipfile
 from typing import Any
 
 from server.workspace.errors import WorkspaceError
+from server.workspace.trees import build
 
 from .made import Case, write
 
@@ -32,6 +33,18 @@ class Pieces(Case):
 
 
 class Archives(Case):
+    def test_a_tree_whose_sizes_are_not_those_of_its_files(self) -> None:
+        """Limits go by the sizes that a tree says, and trees come from clients."""
+        run = self.operations()
+        sha256 = run.store.put(b"12345")
+        for size in (0, 6, 10**30):
+            tree = build(run.store, {("a",): ["f", 0o644, size, sha256]})
+            for name, more in (("archive", {}), ("read", {"path": "a"})):
+                with self.subTest(name, size=size), self.assertRaises(WorkspaceError) as caught:
+                    run.perform(name, {"tree": tree, **more})
+                self.assertIn(caught.exception.code, ("missing_objects", "too_large"))
+        self.assertEqual(list((self.home / "state/pieces").iterdir()), [])
+
     def test_an_archive_in_pieces(self) -> None:
         write(self.files, {"a": "1", "d/é": "2", "other": "3"})
         (self.files / "d/link").symlink_to("a")
