@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import io
+import os
+import time
 import zipfile
 from typing import Any
 
+from server.workspace import uploads
 from server.workspace.errors import WorkspaceError
 from server.workspace.trees import build
 
@@ -30,6 +33,31 @@ class Pieces(Case):
         send(0, b"new n")
         self.assertEqual(send(5, b"ew ne")["bytes"], 10)
         self.assertEqual((self.files / "a").read_bytes(), b"new new ne")
+
+    def test_pieces_that_nobody_completes_do_not_fill_the_disk(self) -> None:
+        run, pieces = self.operations(), self.home / "state/pieces"
+        data = base64.b64encode(b"12").decode()
+
+        def send(upload: str, offset: int = 0) -> dict[str, Any]:
+            piece = {"path": "a", "data": data, "offset": offset, "total": 6, "upload": upload}
+            return run.perform("write", piece)
+
+        for number in range(uploads.MOST + 5):
+            send(f"{number}")
+            for age, path in enumerate(pieces.iterdir()):
+                os.utime(path, (time.time() - 100 - age,) * 2)
+        send("mine")
+        self.assertEqual(len(list(pieces.iterdir())), uploads.MOST)
+        for number in range(5):
+            with self.assertRaises(WorkspaceError) as caught:
+                send(f"late {number}", 2)
+            self.assertEqual(caught.exception.facts, {"received": 0})
+        self.assertEqual(send("mine", 2), {"received": 4})
+        self.assertEqual(len(list(pieces.iterdir())), uploads.MOST)
+        for path in pieces.iterdir():
+            os.utime(path, (0, 0))
+        self.assertEqual(send("mine", 4)["bytes"], 6)
+        self.assertEqual(list(pieces.iterdir()), [])
 
 
 class Archives(Case):
