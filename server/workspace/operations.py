@@ -336,9 +336,10 @@ class Operations:
         if self.store.size(sha256) == total:
             return {"sha256": sha256, "bytes": total}
         _fits(total, max(self.places.limits.file_bytes, MAX_FOLDER_BYTES), "file_mb")
-        if self._stored is None:
+        most = self.places.objects_bytes
+        if self._stored is None or self._stored + total > most:  # others remove objects too
             self._stored = sum(about.st_size for _, about in self.store.ids())
-        _fits(self._stored + total, self.places.objects_bytes, "objects_mb")
+        _fits(self._stored + total, most, "objects_mb")
         received = self.uploads.receive(sha256, piece, offset, total)
         if received < total:
             return {"received": received}
