@@ -410,13 +410,8 @@ class Operations:
     def _finish(self, state: dict[str, Any]) -> dict[str, Any]:
         """Finish what a cut restore or apply left; the lock is held exclusively."""
         if "restoring" in state:
-            tree = state["restoring"].get("tree")
-            if not missing(self.store, tree, 1).count:
-                tree = self.root.restore(state, tree).tree
-            else:  # it cannot be finished, so what is there holds
-                tree = self.root.scan(state, everything=True)
+            state["tree"] = self.root.finish(state)
             del state["restoring"]
-            state["tree"] = tree
             self.file.save(state)
         if "applying" in state and self.layer:
             self.layer.finish(state)
