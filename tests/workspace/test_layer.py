@@ -155,9 +155,9 @@ class Overlays(Case):
 
     def test_a_kill_at_any_step(self) -> None:
         """Each file of the folder is the old or the new one, and the next apply gives the new."""
+        write(self.folder, {"kind": "1"})
         run = self.begin()
-        write(self.files, {"a": "2", "new/e": "2"})
-        (self.files / "d/c").unlink()
+        self._change()
         run.perform("record", {"session": "s"})
         old, new = read(self.folder), read(self.files)
         number = 0
@@ -183,16 +183,22 @@ class Overlays(Case):
 
     def _reset(self, old: dict[bytes, tuple[Any, ...]]) -> None:
         """Make folder and base what they were, and the layer the changed one again."""
-        write(self.folder, {"a": "1", "d/c": "1"})
-        (self.folder / "new/e").unlink()
-        (self.folder / "new").rmdir()
+        for name in ("new", "kind"):
+            shutil.rmtree(self.folder / name)
+        write(self.folder, {"a": "1", "d/c": "1", "kind": "1"})
         (self.folder / "other").unlink(missing_ok=True)
         self.assertEqual(read(self.folder), old)
         run = self.operations(overlay=True)
         run.perform("refresh", {"session": "s"})
+        self._change()
+        run.perform("record", {"session": "s"})
+
+    def _change(self) -> None:
+        """Make the layer the changed one."""
+        (self.files / "kind").unlink()
+        (self.files / "kind").mkdir()
         write(self.files, {"a": "2", "new/e": "2"})
         (self.files / "d/c").unlink()
-        run.perform("record", {"session": "s"})
 
     def test_filling_that_was_cut_begins_again(self) -> None:
         number = 0
