@@ -169,7 +169,7 @@ class Operations:
         self._complete(tree)
         with self.file.lock(True, self.places.wait_s):
             state = self.file.load()
-            done = self.root.restore(state, tree)
+            done = self.root.restore(state, tree, {"start": start})
             state.pop("restoring", None)
             if self.layer:
                 self.layer.find_base(state, done.tree, start)
@@ -411,7 +411,9 @@ class Operations:
         """Finish what a cut restore or apply left; the lock is held exclusively."""
         if "restoring" in state:
             state["tree"] = self.root.finish(state)
-            del state["restoring"]
+            mark = state.pop("restoring")
+            if self.layer and "start" in mark and not missing(self.store, mark["tree"], 1).count:
+                self.layer.find_base(state, mark["tree"], mark["start"])
             self.file.save(state)
         if "applying" in state and self.layer:
             self.layer.finish(state)

@@ -101,6 +101,26 @@ class Overlays(Case):
         self.assertEqual(run.perform("refresh", {"session": "s"})["taken"], 1)
         self.assertEqual(_paths(run), [])
 
+    def test_an_old_tree_does_not_undo_the_folder_after_a_kill(self) -> None:
+        run = self.begin()
+        old = run.perform("record", {"session": "s"})["after"]
+        write(self.folder, {"b": "theirs", "d/more": "theirs"})
+        new = run.perform("refresh", {"session": "s"})["tree"]
+        number = 0
+        while self.cut(number, lambda step: self._restore(old, step)):
+            again = self.operations(overlay=True)
+            self.assertEqual(_paths(again), [], f"cut at step {number}")
+            again.perform("refresh", {"session": "s"})
+            self.assertEqual(read(self.files), read(self.folder))
+            again.perform("restore", {"session": "s", "tree": new})
+            number += 1
+        self.assertGreater(number, 3)
+
+    def _restore(self, tree: str, step: Step) -> None:
+        home = str(self.home)
+        places = Places(f"{home}/workspace", f"{home}/state", f"{home}/objects", f"{home}/folder")
+        Operations(places, step).perform("restore", {"session": "s", "tree": tree})
+
     def test_a_tree_of_another_server_removes_nothing_it_never_saw(self) -> None:
         """Another folder of the same name has files that the session never saw, and others of the
         same name. Only what is as the session found it may be changed without a person's force."""
