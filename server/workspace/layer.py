@@ -18,7 +18,7 @@ from .errors import WorkspaceError
 from .file_access import remove_all
 from .objects import CHUNK, clone, write_sparse
 from .restore import Step
-from .root import Root
+from .root import Root, left_alone
 from .scan import CLOSED, FILE, FOLDER, GONE, Limits
 from .state import StateFile
 from .trees import DEPTH, Difference, Entry, Flat, Place, build, differences, flatten, text_of
@@ -127,12 +127,10 @@ class Layer:
         Returns {tree, base, taken, conflicts}; the caller saves the state.
         """
         if "base" not in state:
-            base = self._fill(state, most_bytes)
-        else:
-            base = state["base"]
+            state["base"] = self._fill(state, most_bytes)
         now = self.root.scan(state)
         layer = flatten(self.store, now)
-        return self._take_over(state, base, layer, now)
+        return self._take_over(state, state["base"], layer, now)
 
     def _take_over(self, state: dict[str, Any], base: str, layer: Flat, now: str) -> dict[str, Any]:
         """Make the copy `layer`, together with what the folder changed since `base`."""
@@ -234,8 +232,7 @@ class Layer:
         target = flatten(self.store, mark["tree"])
         before = flatten(self.store, mark["before"])
         now = flatten(self.store, self.folder.scan(state, everything=True))
-        free = {place for place in only if now.get(place) == before.get(place)}
-        self.folder.restore(state, mark["tree"], mark, free)
+        self.folder.restore(state, mark["tree"], mark, only & left_alone(now, before, target))
         now = flatten(self.store, self.folder.scan(state))
         known = Merge(flatten(self.store, state["base"]))
         applied, left = 0, []

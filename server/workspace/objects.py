@@ -163,8 +163,13 @@ class ObjectStore:
         """Return the ids that are not there, in their order."""
         return [sha256 for sha256 in ids if not self.has(sha256)]
 
-    def open(self, sha256: str) -> BinaryIO:
-        """Open an object for reading. Its content is not checked. Raises WorkspaceError."""
+    def open(self, sha256: str, size: int | None = None) -> BinaryIO:
+        """Open an object for reading. Its content is not checked. Raises WorkspaceError.
+
+        `size`: what a tree says; an object with another number of bytes counts as missing.
+        """
+        if size is not None and self.size(sha256) != size:
+            raise absence(sha256)
         try:
             return open(self.path(sha256), "rb")
         except FileNotFoundError:

@@ -169,7 +169,7 @@ class Operations:
         self._complete(tree)
         with self.file.lock(True, self.places.wait_s):
             state = self.file.load()
-            done = self.root.restore(state, tree)
+            done = self.root.restore(state, tree, {"start": start})
             state.pop("restoring", None)
             if self.layer:
                 self.layer.find_base(state, done.tree, start)
@@ -248,7 +248,7 @@ class Operations:
             entry = entry_at(self.store, self._tree(tree), place)
             if entry[0] != "f":
                 raise WorkspaceError("not_found", f"{path} is not a file in this tree")
-            with self.store.open(entry[3]) as source:
+            with self.store.open(entry[3], entry[2]) as source:
                 data = os.pread(source.fileno(), length, offset)
             found |= {"bytes": entry[2], "sha256": entry[3]}
         found["data"] = base64.b64encode(data).decode("ascii")
@@ -336,9 +336,10 @@ class Operations:
         if self.store.size(sha256) == total:
             return {"sha256": sha256, "bytes": total}
         _fits(total, max(self.places.limits.file_bytes, MAX_FOLDER_BYTES), "file_mb")
-        if self._stored is None:
+        most = self.places.objects_bytes
+        if self._stored is None or self._stored + total > most:  # others remove objects too
             self._stored = sum(about.st_size for _, about in self.store.ids())
-        _fits(self._stored + total, self.places.objects_bytes, "objects_mb")
+        _fits(self._stored + total, most, "objects_mb")
         received = self.uploads.receive(sha256, piece, offset, total)
         if received < total:
             return {"received": received}
@@ -409,13 +410,10 @@ class Operations:
     def _finish(self, state: dict[str, Any]) -> dict[str, Any]:
         """Finish what a cut restore or apply left; the lock is held exclusively."""
         if "restoring" in state:
-            tree = state["restoring"].get("tree")
-            if not missing(self.store, tree, 1).count:
-                tree = self.root.restore(state, tree).tree
-            else:  # it cannot be finished, so what is there holds
-                tree = self.root.scan(state, everything=True)
-            del state["restoring"]
-            state["tree"] = tree
+            state["tree"] = self.root.finish(state)
+            mark = state.pop("restoring")
+            if self.layer and "start" in mark and not missing(self.store, mark["tree"], 1).count:
+                self.layer.find_base(state, mark["tree"], mark["start"])
             self.file.save(state)
         if "applying" in state and self.layer:
             self.layer.finish(state)

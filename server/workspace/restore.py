@@ -136,6 +136,7 @@ class Restore:
         self.changed = False  # a file was changed meanwhile, so it was left
         self._folders = Folders(top)
         self._opened_up: dict[Place, int] = {}  # folders that were made writable -> their mode
+        self._several: set[int] = set()  # inodes that lose a name here and have others
 
     def perform(self, todo: Plan) -> None:
         """Do what a plan says. Raises OSError where the system refuses, and WorkspaceError."""
@@ -243,15 +244,22 @@ class Restore:
     def _is_as_scanned(self, above: int, place: Place) -> bool:
         """Return whether a name is what the scan saw, and note it if not."""
         try:
-            found = stamp_of(os.stat(place[-1], dir_fd=above, follow_symlinks=False))
+            about = os.stat(place[-1], dir_fd=above, follow_symlinks=False)
         except FileNotFoundError:
             return True
         seen = self.stamps(place)
         if seen is None:
             self.blocked.append(place)
-        elif found != seen:
+            return False
+        found, inode = stamp_of(about), about.st_ino
+        if inode in self._several:  # losing another name gave it a new ctime
+            found = (*found[:3], seen[3], inode)
+        if found != seen:
             self.changed = True
-        return found == seen
+            return False
+        if about.st_nlink > 1:
+            self._several.add(inode)
+        return True
 
     def _writable(self, place: Place) -> int:
         """Return a descriptor of a folder, in which files can be made."""
@@ -270,7 +278,8 @@ def _set_file_mode(above: int, name: str, mode: int) -> bool:
     except OSError:
         return False
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:  # other names keep their mode
             return False
         os.fchmod(descriptor, mode)
     except OSError:

@@ -13,7 +13,7 @@ from .objects import ObjectStore
 from .restore import Restore, Step, in_the_way, no_step, plan
 from .scan import FOLDER, LIMITS, Limits, Scanner, Stamp
 from .state import StateFile
-from .trees import Place, build, flatten
+from .trees import Flat, Place, build, flatten, missing
 
 ROUNDS = 3  # of a restore while others change the folder
 TEMPORARY = ".yaa-"
@@ -85,7 +85,7 @@ class Root:
         replaced = ""
         blocked: list[Place] = []
         for number in range(ROUNDS):
-            now = self.scan({self.mark: {"nonce": nonce}}, everything=True)
+            now = found = self.scan({self.mark: {"nonce": nonce}}, everything=True)
             todo = plan(self.store, now, tree, only)
             extra = {
                 place: (entry, stamp)
@@ -100,7 +100,8 @@ class Root:
                 return Outcome(replaced, tree, blocked)
             if not number:
                 self.step("recorded")
-                state[self.mark] = {**(facts or {}), "tree": tree, "nonce": nonce}
+                about = {"before": found, **(facts or {})}
+                state[self.mark] = {**about, "tree": tree, "nonce": nonce}
                 self.state.save(state)
                 self.step("marked")
             work = Restore(self.top, self.store, TEMPORARY + nonce, self._stamps(extra), self.step)
@@ -111,8 +112,36 @@ class Root:
                 return Outcome(replaced, actual, blocked)
         raise WorkspaceError("busy", "the files change while they are restored; try again")
 
+    def finish(self, state: dict[str, Any]) -> str:
+        """Finish a restore that was cut, and return the tree that is there then.
+
+        What others changed since is left: nobody would be told what was replaced.
+        """
+        mark = state[self.mark]
+        now, tree = self.scan(state, everything=True), mark["tree"]
+        before = mark.get("before", now)
+        if any(missing(self.store, each, 1).count for each in (before, tree)):
+            return now  # it cannot be finished, so what is there holds
+        free = left_alone(*(flatten(self.store, each) for each in (now, before, tree)))
+        self.restore(state, tree, mark, free)
+        return self.scan(state)
+
     def _stamps(self, extra: dict[Place, Any]) -> Callable[[Place], Stamp | None]:
         def _stamp(place: Place) -> Stamp | None:
             return extra[place][1] if place in extra else self.scanner.stamp(place)
 
         return _stamp
+
+
+def left_alone(now: Flat, before: Flat, aim: Flat) -> set[Place]:
+    """Return the places where nobody but a restore that was cut changed anything.
+
+    It may have made or opened a folder, and removed what is of another kind than what follows.
+    """
+    found = set()
+    for place in now.keys() | aim.keys():
+        here, old, new = (flat.get(place, [""])[0] for flat in (now, before, aim))
+        is_between = "d" in (old, new) and (here == "d" or not here and old != new)
+        if is_between or now.get(place) == before.get(place):
+            found.add(place)
+    return found

@@ -408,12 +408,7 @@ class Scanner:
             finally:
                 os.close(opened)
         except OSError as error:
-            if error.errno in CLOSED:
-                self._leave(folder, place, name, "unreadable")
-            elif error.errno in GONE:
-                self._drop(folder, place, name)
-            else:
-                raise
+            self._note_closed(folder, place, name, error)
         if not below.tree:
             folder.tree = ""
 
@@ -431,17 +426,21 @@ class Scanner:
             try:
                 known = self._read(descriptor, name)
             except OSError as error:
-                if error.errno in CLOSED:
-                    self._leave(folder, place, name, "unreadable")
-                elif error.errno in GONE:
-                    self._drop(folder, place, name)
-                else:
-                    raise
+                self._note_closed(folder, place, name, error)
                 return
         if known is None:
             self._leave(folder, place, name, "large")
         else:
             self._keep(folder, place, name, known)
+
+    def _note_closed(self, folder: Folder, place: Place, name: str, error: OSError) -> None:
+        """Note why a name could not be opened: it is closed, or gone. Raises any other error."""
+        if error.errno in CLOSED:
+            self._leave(folder, place, name, "unreadable")
+        elif error.errno in GONE:
+            self._drop(folder, place, name)
+        else:
+            raise error
 
     def _look_at_link(
         self, descriptor: int, folder: Folder, place: Place, name: str, about: os.stat_result

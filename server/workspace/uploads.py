@@ -1,7 +1,7 @@
 """Files that come or go in pieces: uploads before they are complete, and archives.
 
 They are kept beside the state, where tools do not see them, and removed a day after the last
-piece.
+piece, or when there are too many.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .objects import BLOCK, ObjectStore, write_all
 from .trees import Entry, Place, text_of, walk
 
 KEPT_S = 86_400
+MOST = 32  # uploads and archives; the oldest go first
 MAX_ARCHIVE = 4 << 30  # bytes of the files in an archive
 ARCHIVE = re.compile(r"[0-9a-f]{32}\Z")
 FIRST_TIME = (1980, 1, 1, 0, 0, 0)  # trees have no times, and a ZIP none before
@@ -38,13 +39,13 @@ class Uploads:
     def receive(self, upload: str, piece: bytes, offset: int, total: int) -> int:
         """Take a piece; return how many bytes there are now. Raises WorkspaceError.
 
-        A piece may begin within what was received: then it replaces that.
+        A piece may begin within what was received: it replaces all from there on, which may be of
+        another file. An empty piece only asks.
         """
         if not 0 <= offset <= offset + len(piece) <= total:
             raise WorkspaceError("invalid", "a piece lies outside of its file")
         path = self._upload(upload)
-        if not offset:
-            self._clean()
+        self._clean(path)
         self.folder.mkdir(mode=0o700, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(path, flags, 0o600)
@@ -55,10 +56,9 @@ class Uploads:
                 raise WorkspaceError("conflict", text, received=received)
             os.lseek(descriptor, offset, os.SEEK_SET)
             write_all(descriptor, piece)
-            received = max(received, offset + len(piece))
-            if received > total:  # of an upload with another total
-                os.ftruncate(descriptor, offset + len(piece))
+            if piece or received > total:
                 received = offset + len(piece)
+                os.ftruncate(descriptor, received)
         finally:
             os.close(descriptor)
         return received
@@ -84,10 +84,10 @@ class Uploads:
 
     def archive(self, store: ObjectStore, tree: str, chosen: list[Place] | None) -> str:
         """Make a ZIP of a tree, or of the chosen files and folders; return its name."""
-        self._clean()
-        self.folder.mkdir(mode=0o700, exist_ok=True)
         name = secrets.token_hex(16)
         path = self.folder / f"archive-{name}"
+        self._clean(path)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
         left = MAX_ARCHIVE
         try:
             with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
@@ -118,12 +118,18 @@ class Uploads:
             path.unlink(missing_ok=True)
         return data, size
 
-    def _clean(self) -> None:
+    def _clean(self, wanted: Path) -> None:
+        """Remove what is old or too much, so that there is room for one more."""
+        found = []
         with suppress(FileNotFoundError):
             for path in self.folder.iterdir():
                 with suppress(OSError):
-                    if path.lstat().st_mtime < time.time() - KEPT_S:
-                        path.unlink()
+                    if path != wanted:
+                        found.append((path.lstat().st_mtime, path))
+        oldest = time.time() - KEPT_S
+        for number, (moment, path) in enumerate(sorted(found, reverse=True), 1):
+            if number >= MOST or moment < oldest:
+                path.unlink(missing_ok=True)
 
 
 def _add(file: zipfile.ZipFile, store: ObjectStore, place: Place, entry: Entry) -> None:
@@ -142,6 +148,6 @@ def _add(file: zipfile.ZipFile, store: ObjectStore, place: Place, entry: Entry) 
         return
     about.external_attr = (stat.S_IFREG | entry[1]) << 16
     about.file_size = entry[2]
-    with store.open(entry[3]) as source, file.open(about, "w") as target:
+    with store.open(entry[3], entry[2]) as source, file.open(about, "w") as target:
         while chunk := source.read(BLOCK):
             target.write(chunk)

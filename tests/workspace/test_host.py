@@ -23,20 +23,11 @@ from server.workspace.folders import Folders
 from server.workspace.host import Workspaces
 
 from ..fakes import DEFAULTS
+from ..sandbox import battery
 
 SETTINGS: dict[str, Any] = DEFAULTS["server"]["workspace"]
 SANDBOX: dict[str, Any] = DEFAULTS["server"]["sandbox"]
-LIMITS: dict[str, float] = {
-    "wall_s": 60,
-    "cpu_s": 60,
-    "memory_mb": 512,
-    "file_mb": 64,
-    "disk_mb": 256,
-    "output_kb": 256,
-    "processes": 64,
-    "open_files": 256,
-}
-SHELL = ("module", "server.tools.builtin.shell", "shell")
+LIMITS: dict[str, float] = {**battery.LIMITS, "wall_s": 60, "cpu_s": 60}
 TIERS = ("A", "B", "none")
 CONTENTS = {"outside": "nothing to be told of"}
 
@@ -96,7 +87,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
     async def shell(
         self, command: str, folder: str = "", session: str = "s1", owner: str = ""
     ) -> Outcome:
-        job = Job(SHELL, {"command": command}, session, LIMITS, owner=owner, folder=folder)
+        job = Job(battery.SHELL, {"command": command}, session, LIMITS, owner=owner, folder=folder)
         async with aclosing(self.runner.run(job)) as items:
             async for item in items:
                 if isinstance(item, Outcome):

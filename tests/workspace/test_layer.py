@@ -101,6 +101,26 @@ class Overlays(Case):
         self.assertEqual(run.perform("refresh", {"session": "s"})["taken"], 1)
         self.assertEqual(_paths(run), [])
 
+    def test_an_old_tree_does_not_undo_the_folder_after_a_kill(self) -> None:
+        run = self.begin()
+        old = run.perform("record", {"session": "s"})["after"]
+        write(self.folder, {"b": "theirs", "d/more": "theirs"})
+        new = run.perform("refresh", {"session": "s"})["tree"]
+        number = 0
+        while self.cut(number, lambda step: self._restore(old, step)):
+            again = self.operations(overlay=True)
+            self.assertEqual(_paths(again), [], f"cut at step {number}")
+            again.perform("refresh", {"session": "s"})
+            self.assertEqual(read(self.files), read(self.folder))
+            again.perform("restore", {"session": "s", "tree": new})
+            number += 1
+        self.assertGreater(number, 3)
+
+    def _restore(self, tree: str, step: Step) -> None:
+        home = str(self.home)
+        places = Places(f"{home}/workspace", f"{home}/state", f"{home}/objects", f"{home}/folder")
+        Operations(places, step).perform("restore", {"session": "s", "tree": tree})
+
     def test_a_tree_of_another_server_removes_nothing_it_never_saw(self) -> None:
         """Another folder of the same name has files that the session never saw, and others of the
         same name. Only what is as the session found it may be changed without a person's force."""
@@ -155,9 +175,9 @@ class Overlays(Case):
 
     def test_a_kill_at_any_step(self) -> None:
         """Each file of the folder is the old or the new one, and the next apply gives the new."""
+        write(self.folder, {"kind": "1"})
         run = self.begin()
-        write(self.files, {"a": "2", "new/e": "2"})
-        (self.files / "d/c").unlink()
+        self._change()
         run.perform("record", {"session": "s"})
         old, new = read(self.folder), read(self.files)
         number = 0
@@ -183,16 +203,22 @@ class Overlays(Case):
 
     def _reset(self, old: dict[bytes, tuple[Any, ...]]) -> None:
         """Make folder and base what they were, and the layer the changed one again."""
-        write(self.folder, {"a": "1", "d/c": "1"})
-        (self.folder / "new/e").unlink()
-        (self.folder / "new").rmdir()
+        for name in ("new", "kind"):
+            shutil.rmtree(self.folder / name)
+        write(self.folder, {"a": "1", "d/c": "1", "kind": "1"})
         (self.folder / "other").unlink(missing_ok=True)
         self.assertEqual(read(self.folder), old)
         run = self.operations(overlay=True)
         run.perform("refresh", {"session": "s"})
+        self._change()
+        run.perform("record", {"session": "s"})
+
+    def _change(self) -> None:
+        """Make the layer the changed one."""
+        (self.files / "kind").unlink()
+        (self.files / "kind").mkdir()
         write(self.files, {"a": "2", "new/e": "2"})
         (self.files / "d/c").unlink()
-        run.perform("record", {"session": "s"})
 
     def test_filling_that_was_cut_begins_again(self) -> None:
         number = 0
@@ -205,6 +231,27 @@ class Overlays(Case):
                 (self.home / name).mkdir()
             number += 1
         self.assertGreater(number, 3)
+
+    def test_the_folder_changes_while_the_copy_is_filled_and_all_is_cut(self) -> None:
+        def work(step: Step) -> None:
+            def changing(name: str) -> None:
+                if name == "filled":
+                    write(self.folder, {"a": "theirs", "d/more": "theirs"})
+                step(name)
+
+            self._refresh(changing)
+
+        number = 0
+        while self.cut(number, work):
+            run = self.begin()
+            self.assertEqual(read(self.files), read(self.folder), f"cut at step {number}")
+            self.assertEqual(_paths(run), [])
+            for name in ("workspace", "state", "folder"):
+                (self.home / name).rename(self.home / f"{name}{number}")
+                (self.home / name).mkdir()
+            write(self.folder, {"a": "1", "b": "1", "d/c": "1"})
+            number += 1
+        self.assertGreater(number, 10)
 
     def _refresh(self, step: Step) -> None:
         home = str(self.home)

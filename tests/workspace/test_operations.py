@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import fcntl
+import hashlib
 import json
 import os
 import shutil
+from dataclasses import replace
 from typing import Any
 
 from server.workspace.errors import WorkspaceError
@@ -136,6 +138,20 @@ class Answers(Case):
         self.assertEqual(self.refusal("write", **late | {"data": "?"}), "invalid")
         self.ask("write", path="empty", data="", offset=0, total=0, upload="w")
         self.assertEqual((self.files / "empty").read_bytes(), b"")
+
+    def test_objects_that_were_removed_give_room_for_others(self) -> None:
+        self.run_.places = replace(self.run_.places, objects_bytes=10)
+
+        def send(data: bytes) -> dict[str, str | int]:
+            text = base64.b64encode(data).decode()
+            name = hashlib.sha256(data).hexdigest()
+            return {"sha256": name, "data": text, "offset": 0, "total": len(data)}
+
+        self.ask("write_object", **send(b"1" * 8))
+        self.assertEqual(self.refusal("write_object", **send(b"2" * 8)), "too_large")
+        self.run_.store.collect([], 0, grace_s=-1)  # as `server objects` does
+        self.ask("write_object", **send(b"2" * 8))
+        self.assertEqual(self.refusal("write_object", **send(b"3" * 8)), "too_large")
 
     def test_move_and_remove(self) -> None:
         write(self.files, {"a": "1", "d/e/f": "2", "d/g": "3"})

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 
 from server.workspace.errors import WorkspaceError
 from server.workspace.operations import Operations, Places
+from server.workspace.restore import Step
 
 from .made import Case, read, write
 
@@ -48,7 +50,41 @@ class Meanwhile(Case):
         self.assertEqual(caught.exception.code, "busy")
         self.assertEqual((self.files / "a").read_text(), "x" * count)
         self.operations(state="state2").perform("record", {"session": "s"})
+        self.assertEqual((self.files / "a").read_text(), "x" * count)
+        self.operations(state="state2").perform("restore", {"session": "s", "tree": tree})
         self.assertEqual((self.files / "a").read_text(), "1")
+
+    def test_what_others_write_after_a_kill_is_left(self) -> None:
+        write(self.files, {"a": "1", "b": "1", "d/c": "1", "kind": "1", "same": "1"})
+        (self.files / "d").chmod(0o500)
+        tree = self.operations().perform("record", {"session": "s"})["after"]
+        aim = read(self.files)
+        number = 0
+        while True:
+            (self.files / "d").chmod(0o755)
+            for path in self.files.iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            names = ("a", "b", "d/c", "more/e", "kind/e")
+            write(self.files, {"same": "1"} | dict.fromkeys(names, "2"))
+            (self.files / "d").chmod(0o500)
+            self.operations().perform("record", {"session": "s"})
+            if not self.cut(number, lambda step: self._restore(tree, step)):
+                break
+            write(self.files, {"b": "theirs", "new": "theirs"})
+            run = self.operations()
+            if "restoring" in run.perform("state", {}):
+                run.perform("record", {"session": "s"})
+                theirs = {b: ("f", 0o644, b"theirs") for b in (b"b", b"new")}
+                self.assertEqual(read(self.files), aim | theirs, f"cut at step {number}")
+            self.assertEqual((self.files / "b").read_text(), "theirs")
+            number += 1
+        self.assertGreater(number, 10)
+        (self.files / "d").chmod(0o755)
+
+    def _restore(self, tree: str, step: Step) -> None:
+        home = str(self.home)
+        places = Places(f"{home}/workspace", f"{home}/state", f"{home}/objects")
+        Operations(places, step).perform("restore", {"session": "s", "tree": tree})
 
     def test_a_link_planted_meanwhile_leads_nowhere(self) -> None:
         write(self.home, {"outside/a": "theirs"})
@@ -66,6 +102,23 @@ class Meanwhile(Case):
         self.assertEqual((self.home / "outside/a").read_text(), "theirs")
         self.assertEqual(list((self.home / "outside").iterdir()), [self.home / "outside/a"])
         self.assertEqual((self.files / "e/a").read_text(), "1")
+
+    def test_a_file_with_several_names(self) -> None:
+        run = self.operations()
+        write(self.files, {"a": "1", "b": "1", "c": "1"})
+        (self.files / "a").chmod(0o755)
+        first, before = run.perform("record", {"session": "s"})["after"], read(self.files)
+        write(self.home, {"outside": "1"})
+        for number in range(9):
+            name = self.files / ("abc"[number] if number < 3 else f"more{number}")
+            name.unlink(missing_ok=True)
+            os.link(self.home / "outside", name)
+        second, after = run.perform("record", {"session": "s"})["after"], read(self.files)
+        for tree, files in ((first, before), (second, after), (first, before)):
+            self.assertEqual(run.perform("restore", {"session": "s", "tree": tree})["tree"], tree)
+            self.assertEqual(read(self.files), files)
+            self.assertEqual(run.perform("record", {"session": "s"})["after"], tree)
+        self.assertEqual((self.home / "outside").stat().st_mode & 0o777, 0o644)
 
     def test_a_full_disk_loses_nothing(self) -> None:
         write(self.files, {"a": "1" * 5000, "b": "1", "gone": "1"})
