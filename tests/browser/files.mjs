@@ -54,7 +54,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("a change is allowed by the diff that it would make", async () => {
-    await order(walk, "Greet the whole world.", "edit_file", { path: "src/app.py", old: 'print("hello")', new: 'print("hello, world")' });
+    await order(walk, "Greet the whole world.", "edit_file", { path: "src/app.py", old: 'main():\n    print("hello")', new: 'main():\n    print("hello, world")' });
     await page.waitForSelector(".ask .approval .diff");
     const numbers = await page.$$eval(".ask .diff-row .no", (all) => all.map((one) => one.textContent).filter(Boolean));
     if (!numbers.includes("5")) throw new Error(`no line numbers of the file: ${numbers}`);
