@@ -68,6 +68,28 @@ await main(async (walk, job) => {
     await walk.says("It is done.");
   });
 
+  await walk.step("what shrinks and grows late leaves the end in sight", async () => {
+    const rest = await page.evaluate(async () => {
+      const view = document.querySelector(".scroll");
+      const late = document.createElement("div");
+      const frames = async () => { for (let n = 0; n < 5; n++) await new Promise(requestAnimationFrame); };
+      late.style.height = "400px";
+      view.firstChild.append(late);
+      await frames();
+      // grown after the view has followed, and before it hears that it was moved
+      const sizes = new ResizeObserver(() => { if (late.style.height === "100px") late.style.height = "900px"; });
+      sizes.observe(late);
+      late.style.height = "100px";
+      await frames();
+      const left = view.scrollHeight - view.scrollTop - view.clientHeight;
+      const height = late.style.height;
+      sizes.disconnect();
+      late.remove();
+      return { left, height };
+    });
+    if (rest.height !== "900px" || rest.left > 1) throw new Error(JSON.stringify(rest));
+  });
+
   await walk.step("view files in their ways", async () => {
     await walk.press("All", ".files-tabs button");
     await view(page, "README.md");
