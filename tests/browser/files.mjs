@@ -349,6 +349,33 @@ await main(async (walk, job) => {
     }
   });
 
+  await walk.step("an upload belongs to the session it was begun in", async () => {
+    const stand = () => page.evaluate(() => yaa.use("core/workspace-stand").standOf(yaa.use("ui/commands").context().app.current.session));
+    await page.$eval(".files-tabs button", (one) => one.click());
+    await openSession(page, first);
+    const before = await stand();
+    await page.evaluate(() => {
+      const { fetch } = globalThis;
+      const opened = new Promise((resolve) => { globalThis.openGate = resolve; });
+      globalThis.fetch = async (address, options) => {
+        if (options?.method === "PUT") await opened;
+        return fetch(address, options);
+      };
+    });
+    await drop(page, "late1.txt", 5);
+    await drop(page, "late2.txt", 5);
+    await page.waitForFunction(() => document.querySelectorAll(".uploads li").length === 2);
+    await page.evaluate(() => yaa.use("ui/commands").run("session.new"));
+    await page.waitForFunction((id) => yaa.use("ui/commands").context().app.current.session.id !== id, {}, first);
+    await page.evaluate(() => globalThis.openGate());
+    await page.waitForFunction(() => !document.querySelectorAll(".uploads li").length && document.querySelector(".toast"));
+    const other = await stand();
+    if (other) throw new Error(`the open session took the tree ${other}`);
+    await openSession(page, first);
+    await page.waitForFunction(() => ["late1.txt", "late2.txt"].every((name) => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === name)));
+    if ((await stand()) === before) throw new Error("the session does not know its files");
+  });
+
   if (job.browser !== "chromium") return;
   for (const [theme, language] of [["light", "en"], ["dark", "zh"]]) {
     await walk.step(`on a phone, ${theme}, ${language}`, async () => {
