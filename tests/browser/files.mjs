@@ -54,7 +54,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("a change is allowed by the diff that it would make", async () => {
-    await order(walk, "Greet the whole world.", "edit_file", { path: "src/app.py", old: 'print("hello")', new: 'print("hello, world")' });
+    await order(walk, "Greet the whole world.", "edit_file", { path: "src/app.py", old: 'main():\n    print("hello")', new: 'main():\n    print("hello, world")' });
     await page.waitForSelector(".ask .approval .diff");
     const numbers = await page.$$eval(".ask .diff-row .no", (all) => all.map((one) => one.textContent).filter(Boolean));
     if (!numbers.includes("5")) throw new Error(`no line numbers of the file: ${numbers}`);
@@ -66,6 +66,28 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => document.querySelector(".approval .args")?.checkVisibility());
     await walk.press("Allow once", ".ask button");
     await walk.says("It is done.");
+  });
+
+  await walk.step("what shrinks and grows late leaves the end in sight", async () => {
+    const rest = await page.evaluate(async () => {
+      const view = document.querySelector(".scroll");
+      const late = document.createElement("div");
+      const frames = async () => { for (let n = 0; n < 5; n++) await new Promise(requestAnimationFrame); };
+      late.style.height = "400px";
+      view.firstChild.append(late);
+      await frames();
+      // grown after the view has followed, and before it hears that it was moved
+      const sizes = new ResizeObserver(() => { if (late.style.height === "100px") late.style.height = "900px"; });
+      sizes.observe(late);
+      late.style.height = "100px";
+      await frames();
+      const left = view.scrollHeight - view.scrollTop - view.clientHeight;
+      const height = late.style.height;
+      sizes.disconnect();
+      late.remove();
+      return { left, height };
+    });
+    if (rest.height !== "900px" || rest.left > 1) throw new Error(JSON.stringify(rest));
   });
 
   await walk.step("view files in their ways", async () => {
@@ -325,6 +347,33 @@ await main(async (walk, job) => {
       const files = Object.keys(await told("folder", name)).sort().join();
       if (files !== [`added-${name}`, file].sort().join()) throw new Error(files);
     }
+  });
+
+  await walk.step("an upload belongs to the session it was begun in", async () => {
+    const stand = () => page.evaluate(() => yaa.use("core/workspace-stand").standOf(yaa.use("ui/commands").context().app.current.session));
+    await page.$eval(".files-tabs button", (one) => one.click());
+    await openSession(page, first);
+    const before = await stand();
+    await page.evaluate(() => {
+      const { fetch } = globalThis;
+      const opened = new Promise((resolve) => { globalThis.openGate = resolve; });
+      globalThis.fetch = async (address, options) => {
+        if (options?.method === "PUT") await opened;
+        return fetch(address, options);
+      };
+    });
+    await drop(page, "late1.txt", 5);
+    await drop(page, "late2.txt", 5);
+    await page.waitForFunction(() => document.querySelectorAll(".uploads li").length === 2);
+    await page.evaluate(() => yaa.use("ui/commands").run("session.new"));
+    await page.waitForFunction((id) => yaa.use("ui/commands").context().app.current.session.id !== id, {}, first);
+    await page.evaluate(() => globalThis.openGate());
+    await page.waitForFunction(() => !document.querySelectorAll(".uploads li").length && document.querySelector(".toast"));
+    const other = await stand();
+    if (other) throw new Error(`the open session took the tree ${other}`);
+    await openSession(page, first);
+    await page.waitForFunction(() => ["late1.txt", "late2.txt"].every((name) => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === name)));
+    if ((await stand()) === before) throw new Error("the session does not know its files");
   });
 
   if (job.browser !== "chromium") return;

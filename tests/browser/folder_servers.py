@@ -34,7 +34,7 @@ CONTENTS: dict[str, dict[str, bytes]] = {
     "notes": {
         "README.md": b"# Notes\n\nSome **notes** of a person.\n",
         "data/table.csv": b'name,amount\nAnn,12\n"Bob, jr",7\n',
-        "src/app.py": APP.encode(),
+        "src/app.py": APP.replace("\n", "\r\n").encode(),  # a model writes line feeds
         "src/lib/tools.py": b"def double(x):\n    return 2 * x\n",
         "draft.txt": b"one\ntwo\nthree\n",
         "evil\u202egnp.txt": b"what is shown is not what is there\n",

@@ -175,6 +175,9 @@ test('objects that are gone are counted, a server that fails ends it, hostile tr
   assert.deepStrictEqual((await gather(session, { get })).left, { count: 1, bytes: 9 })
   await assert.rejects(gather(session, { get: async () => { throw new Error('down') } }), /down/)
   assert.deepStrictEqual((await gather({ id: 's', messages: [] }, { get })).objects, [])
+  const [wrong, mixed] = [bytesOf('wrong'), hashOf(bytesOf('a'))]
+  const found = await gather(session, { get: async (hash) => (hash === mixed ? wrong : get(hash)) })
+  assert.deepStrictEqual([found.objects, [...found.fetched.keys()], found.left], [[tree], [tree], { count: 2, bytes: 10 }], 'bytes are not what their name says')
 })
 
 test('of objects out of a file those stay whose bytes are what their name says', () => {

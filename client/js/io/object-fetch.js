@@ -28,7 +28,8 @@ yaa.define('io/object-fetch', ['core/workspace-stand', 'core/file-changes', 'cor
         return null
       }
       const content = before !== undefined && !read ? null : await get(hash).catch(absent)
-      if (before === undefined && !content) {
+      // what is kept goes to other servers too, under this name
+      if (before === undefined && (!content || !sound(new Map([[hash, content]])).size)) {
         leftOut.set(hash, size)
         return null
       }

@@ -126,8 +126,9 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards'
     }
 
     function follow() {
-      if (pinned && empty.el.hidden) el.scrollTop = el.scrollHeight
-      else onscroll()
+      if (!pinned || !empty.el.hidden) return onscroll()
+      el.scrollTop = el.scrollHeight
+      top = el.scrollTop // lower where something has shrunk, which is no move of the reader
     }
 
     /** At once: on a gentle way there what comes into view changes its height, and the end is somewhere else. */

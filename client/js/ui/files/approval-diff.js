@@ -1,8 +1,8 @@
 // What a call of write_file or edit_file would do to the file as it is now: the diff, with its line numbers. The arguments
 // can be seen as they are.
 
-yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'ui/files/diff-part', 'ui/interrupt-cards', 'ui/tools/parts', 'core/diff', 'core/file-names'], (
-  { h, attr, text }, { t, count }, files, { rowsPart }, cards, parts, diff, names,
+yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'ui/files/diff-part', 'ui/interrupt-cards', 'ui/tools/parts', 'core/diff', 'core/file-edit', 'core/file-names'], (
+  { h, attr, text }, { t, count }, files, { rowsPart }, cards, parts, diff, { replaceText }, names,
 ) => {
   /** Tools of the server itself: those of others may mean other files. */
   const OWN = new Set(['write_file', 'edit_file'])
@@ -19,20 +19,24 @@ yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/sessi
     const routes = files.routesOf(app, of)
     const entry = await routes.find(path) // a failure tells nothing about the file
     const blob = !entry ? null : entry.bytes === 0 ? new Blob([]) : await routes.read(path, { most: MOST + 1 })
-    if (blob && blob.size > MOST) return shown(args, null, [t('approve.large')], null)
+    const writes = tool === 'write_file' // a key of the other tool says nothing
+    const tooLarge = () => shown(args, null, [t('approve.large')], null)
+    if (blob && blob.size > MOST) return tooLarge()
     const bytes = blob ? new Uint8Array(await blob.arrayBuffer()) : new Uint8Array()
-    if (!names.isText(bytes)) return shown(args, null, [t('approve.binary')], 'ask')
-    const before = new TextDecoder().decode(bytes)
-    if (typeof args.content === 'string') {
-      const same = blob && before === args.content
-      const words = !blob ? t('approve.new') : same ? t('approve.same') : t('approve.replaces')
+    if (!names.isText(bytes)) return writes ? shown(args, null, [t('approve.binary')], 'ask') : null
+    const before = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes) // the mark is a part of what is compared
+    if (writes) {
+      if (typeof args.content !== 'string') return null
+      if (args.content.length > MOST) return tooLarge()
+      const words = !blob ? t('approve.new') : before === args.content ? t('approve.same') : t('approve.replaces')
       return shown(args, diff.rows(before, args.content), [words], null)
     }
     if (typeof args.old !== 'string' || typeof args.new !== 'string') return null
-    const times = args.old ? before.split(args.old).length - 1 : 0
+    const { times, after } = replaceText(before, args.old, args.new)
     if (!blob || !times) return shown(args, diff.rows(args.old, args.new), [t(blob ? 'approve.notFound' : 'approve.noFile')], 'bad')
-    if (times > 1 && !args.replace_all) return shown(args, diff.rows(before, before.replaceAll(args.old, () => args.new)), [t('approve.often', { n: times })], 'bad')
-    return shown(args, diff.rows(before, before.replaceAll(args.old, () => args.new)), times > 1 ? [t('approve.places', { n: times })] : [], null)
+    if (after === null) return tooLarge()
+    if (times > 1 && !args.replace_all) return shown(args, diff.rows(before, after), [t('approve.often', { n: times })], 'bad')
+    return shown(args, diff.rows(before, after), times > 1 ? [t('approve.places', { n: times })] : [], null)
   }
 
   /** As the routes take it: below the workspace. @param {any} path @returns {string | null} */

@@ -7,16 +7,15 @@ yaa.define('ui/files/file-actions', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
   /** @typedef {import('./files').Shared} Shared */
 
   /**
-   * Offer to undo a change of the files. @param {Shared} shared @param {string} words @param {string | undefined} before the tree that was there
-   * @param {string | undefined} after the tree that the change made
+   * Offer to undo a change of the files. @param {Shared} shared @param {import('./files').Target} target @param {string} words
+   * @param {string | undefined} before the tree that was there @param {string | undefined} after the tree that the change made
    */
-  function offerUndo(shared, words, before, after) {
+  function offerUndo(shared, { routes, changed }, words, before, after) {
     if (!before || !after || before === after) return toast(words)
-    const routes = shared.routes()
     const undo = async () => {
       try {
         if ((await routes.state()).tree !== after) return toast(t('undo.over'), { bad: true })
-        await shared.changed(await routes.restore(before))
+        await changed(await routes.restore(before))
         toast(t('undo.done'))
       } catch (error) {
         shared.failed(error)
@@ -27,20 +26,20 @@ yaa.define('ui/files/file-actions', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
 
   /** @param {Shared} shared @param {string[]} paths */
   async function remove(shared, paths) {
-    const before = shared.state()?.tree
+    const [target, before] = [shared.target(), shared.state()?.tree]
     let answer
     let done = 0
     try {
       for (const path of paths) {
-        answer = await shared.routes().remove(path)
+        answer = await target.routes.remove(path)
         done += 1
       }
     } catch (error) {
       shared.failed(error)
     }
     if (!done) return
-    await shared.changed(answer)
-    offerUndo(shared, done === 1 ? t('undo.deleted', { name: names.visible(names.baseName(paths[0])) }) : t('undo.deletedMany', { n: done }), before, answer?.tree)
+    await target.changed(answer)
+    offerUndo(shared, target, done === 1 ? t('undo.deleted', { name: names.visible(names.baseName(paths[0])) }) : t('undo.deletedMany', { n: done }), before, answer?.tree)
   }
 
   /** @param {Shared} shared @param {string} title @param {string} value @param {(value: string) => Promise<any>} work */
@@ -68,19 +67,21 @@ yaa.define('ui/files/file-actions', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
 
   /** @param {Shared} shared @param {string} path @param {(path: string) => void} [then] */
   function rename(shared, path, then) {
+    const target = shared.target()
     askName(shared, t('rename.title'), path, async (next) => {
       const before = shared.state()?.tree
-      const answer = await shared.routes().move(path, next)
-      await shared.changed(answer)
+      const answer = await target.routes.move(path, next)
+      await target.changed(answer)
       then?.(next)
-      offerUndo(shared, t('undo.renamed', { name: names.visible(names.baseName(path)), to: names.visible(next) }), before, answer?.tree)
+      offerUndo(shared, target, t('undo.renamed', { name: names.visible(names.baseName(path)), to: names.visible(next) }), before, answer?.tree)
     })
   }
 
   /** An empty one; folders above it are made with it. @param {Shared} shared @param {string} folder */
   function makeFile(shared, folder) {
+    const target = shared.target()
     askName(shared, t('tree.newFile'), folder ? `${folder}/` : '', async (next) => {
-      await shared.changed(await shared.routes().upload(next, new Blob([])))
+      await target.changed(await target.routes.upload(next, new Blob([])))
       shared.open(next)
     })
   }

@@ -1,3 +1,12 @@
+/** The files of one session, whichever is open. */
+export interface Target {
+  id: string
+  routes: Workspace
+  isOpen(): boolean
+  /** what the server answered to a change: the document says it, and what is shown of it is asked anew */
+  changed(answer: any): Promise<void>
+}
+
 /** What the parts of the files panel share. */
 export interface Shared {
   app: import('../types').App
@@ -13,8 +22,7 @@ export interface Shared {
   canWrite(): boolean
   open(path: string, diff?: { from: string; to: string }): void
   refresh(): Promise<void>
-  /** what the server answered to a change */
-  changed(answer: any): Promise<void>
+  target(): Target
   failed(error: any): void
   wordsOf(error: any): string
   upload?(folder: string): void

@@ -114,14 +114,14 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
 
     /** @param {'apply' | 'discard'} what @param {string[]} paths @param {boolean} [force] */
     async function perform(what, paths, force = false) {
-      const before = shared.state()?.tree
+      const [target, before] = [shared.target(), shared.state()?.tree]
       try {
         // by name: what came into the layer since nobody has seen
-        const answer = await (what === 'apply' ? shared.routes().apply(paths, force) : shared.routes().discard(paths))
-        await shared.changed(answer)
+        const answer = await (what === 'apply' ? target.routes.apply(paths, force) : target.routes.discard(paths))
+        await target.changed(answer)
         await refresh()
         const n = answer.applied ?? answer.discarded ?? paths.length
-        if (what === 'discard') return offerUndo(shared, t('layer.discarded', { n }), before, answer.tree)
+        if (what === 'discard') return offerUndo(shared, target, t('layer.discarded', { n }), before, answer.tree)
         toast(answer.conflicts?.length ? t('layer.appliedBut', { n, left: answer.conflicts.length }) : t('layer.applied', { n }), { bad: Boolean(answer.conflicts?.length) })
       } catch (error) {
         shared.failed(error)

@@ -33,7 +33,7 @@ yaa.define('ui/files/panel', [
       state: () => state,
       canWrite: () => !pointOf().tree && files.modeOf(app) !== 'read' && app.server.info()?.workspace?.recorded !== false,
       open: (path, diff) => show('file', path, diff),
-      refresh, changed, failed: files.failed, wordsOf: files.wordsOf,
+      refresh, target, failed: files.failed, wordsOf: files.wordsOf,
     }
     const tree = fileTree(shared)
     const viewer = fileView(shared, () => show('tree'))
@@ -178,18 +178,24 @@ yaa.define('ui/files/panel', [
       const { tree: to } = pointOf()
       if (!to) return
       try {
-        await changed(await shared.routes().restore(to))
+        const { routes, changed } = target()
+        await changed(await routes.restore(to))
       } catch (error) {
         files.failed(error)
       }
     }
 
-    /** What the server answered to a change: the document says it, what is shown is asked anew. @param {any} answer */
-    async function changed(answer) {
-      files.adopt(app, app.current, answer?.tree)
-      files.keep(app, app.current)
-      mention.forget()
-      await refresh()
+    /** The files of the session that is open now, for work at whose end another may be open. @returns {import('./files').Target} */
+    function target() {
+      const entry = app.current
+      const isOpen = () => entry === app.current
+      async function changed(/** @type {any} */ answer) {
+        files.adopt(app, entry, answer?.tree)
+        files.keep(app, entry)
+        mention.forget()
+        if (isOpen()) await refresh()
+      }
+      return { id: entry.session.id, routes: files.routesOf(app, entry.session), isOpen, changed }
     }
 
     /** @param {import('../types').State} next */

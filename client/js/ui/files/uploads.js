@@ -10,23 +10,20 @@ yaa.define('ui/files/uploads', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files
   /** @param {import('./files').Shared} shared @param {() => string} folder where they go */
   function uploadsView(shared, folder) {
     const el = h('ul.uploads', { 'aria-label': t('upload.title'), hidden: true })
-    /** @type {{file: Blob, path: string, row: any, stop: AbortController}[]} */ const waiting = []
+    /** @type {{file: Blob, path: string, row: any, stop: AbortController, target: import('./files').Target}[]} */ const waiting = []
     let working = false
-    /** What was there before the first of them, and how many came. */
-    let before = ''
-    let [done, last] = [0, '']
 
-    /** @param {{file: Blob, path: string}[]} all @param {string} [into] */
-    function add(all, into = folder()) {
-      for (const { file, path } of all.slice(0, MOST)) enqueue(file, into ? `${into}/${path}` : path)
+    /** @param {{file: Blob, path: string}[]} all @param {string} [into] @param {import('./files').Target} [target] */
+    function add(all, into = folder(), target = shared.target()) {
+      for (const { file, path } of all.slice(0, MOST)) enqueue(file, into ? `${into}/${path}` : path, target)
       if (all.length > MOST) toast(t('upload.many', { n: MOST }), { bad: true })
       work()
     }
 
-    /** @param {Blob} file @param {string} path */
-    function enqueue(file, path) {
+    /** @param {Blob} file @param {string} path @param {import('./files').Target} target */
+    function enqueue(file, path, target) {
       const row = rowView(path, file.size)
-      const one = { file, path, row, stop: new AbortController() }
+      const one = { file, path, row, stop: new AbortController(), target }
       row.stop.onclick = () => {
         one.stop.abort()
         row.el.remove()
@@ -36,7 +33,7 @@ yaa.define('ui/files/uploads', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files
       }
       row.again.onclick = () => {
         row.el.remove()
-        enqueue(file, path)
+        enqueue(file, path, target)
         work()
       }
       el.append(row.el)
@@ -47,13 +44,19 @@ yaa.define('ui/files/uploads', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files
     async function work() {
       if (working) return
       working = true
-      before = shared.state()?.tree ?? ''
-      done = 0
+      while (waiting.length) await send(waiting[0].target)
+      working = false
+    }
+
+    /** All that wait for one session. @param {import('./files').Target} target */
+    async function send(target) {
+      const before = target.isOpen() ? shared.state()?.tree : ''
+      let [done, last] = [0, '']
       /** @type {any} */ let answer = null
-      for (let one = waiting.shift(); one; one = waiting.shift()) {
-        const { file, path, row, stop } = one
+      for (let at = 0; at >= 0; at = waiting.findIndex((each) => each.target.id === target.id)) {
+        const [{ file, path, row, stop, target: { routes } }] = waiting.splice(at, 1)
         try {
-          answer = await shared.routes().upload(path, file, { signal: stop.signal, onProgress: row.progress })
+          answer = await routes.upload(path, file, { signal: stop.signal, onProgress: row.progress })
           row.el.remove()
           done += 1
           last = path
@@ -62,10 +65,9 @@ yaa.define('ui/files/uploads', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files
         }
         el.hidden = !el.childElementCount
       }
-      working = false
       if (!done) return
-      await shared.changed(answer)
-      offerUndo(shared, done === 1 ? t('upload.done', { name: names.visible(names.baseName(last)) }) : t('upload.doneMany', { n: done }), before, answer?.tree)
+      await target.changed(answer)
+      offerUndo(shared, target, done === 1 ? t('upload.done', { name: names.visible(names.baseName(last)) }) : t('upload.doneMany', { n: done }), before, answer?.tree)
     }
 
     /** @param {string} path @param {number} bytes */
@@ -93,17 +95,17 @@ yaa.define('ui/files/uploads', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files
 
     /** @param {DataTransfer} given files and folders */
     async function drop(given) {
-      const into = folder()
+      const [into, target] = [folder(), shared.target()]
       const entries = [...given.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean)
       const files = [...given.files]
-      if (!entries.length) return add(files.map((file) => ({ file, path: file.name })), into)
+      if (!entries.length) return add(files.map((file) => ({ file, path: file.name })), into, target)
       /** @type {{file: Blob, path: string}[]} */ const found = []
       try {
         for (const entry of entries) await walk(entry, '', found)
       } catch (error) {
         shared.failed(error)
       }
-      add(found, into)
+      add(found, into, target)
     }
 
     /** @param {any} entry a FileSystemEntry @param {string} above @param {{file: Blob, path: string}[]} found */
@@ -121,9 +123,9 @@ yaa.define('ui/files/uploads', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files
 
     /** @param {string} into */
     function pick(into) {
-      const input = h('input', { type: 'file' })
+      const [input, target] = [h('input', { type: 'file' }), shared.target()]
       input.multiple = true
-      input.addEventListener('change', () => add([...input.files].map((file) => ({ file, path: file.name })), into))
+      input.addEventListener('change', () => add([...input.files].map((file) => ({ file, path: file.name })), into, target))
       input.click()
     }
 
