@@ -40,12 +40,12 @@ _BASE = field_types.object_of(
 
 @dataclass
 class KeptSession:
-    """The messages of a session and the log entries of calls, which nobody changes any more.
+    """The messages of a session and the log entries of their calls, which nobody changes any more.
 
     owner       of the API key (api.auth.Key)
     session_id  the session's
     messages    each message as a run left it
-    calls       the call log; entries of calls of other messages may be among them
+    calls       the log entries; those of calls of other messages may be among them
     size        bytes of JSON of the messages and entries, estimated
     digests     of the first message, the first two, …; as many as were asked for
     texts       JSON of what the messages say, as far as models were sent it more than once
@@ -117,18 +117,24 @@ class KeptSession:
             if any(call["id"] not in calls for call in made):
                 count = index
                 break
-        size += len(dumps(messages[first:count]))
         left = KeptSession(
-            *(self.owner, self.session_id, messages[:count], calls, size),
-            *(self.digests[:known], self._texts_of(messages)),
+            *(self.owner, self.session_id, messages[:count], {}),
+            digests=self.digests[:known],
         )
         if self.messages and known == len(self.messages):
             left.known_ids = self.known_ids.plus(messages[known:count])
+        # A document may bring entries of calls that no message makes.
+        left.calls = {name: each for name, each in calls.items() if name in left.known_ids.calls}
+        new = [
+            each for name, each in left.calls.items() if self.messages and name not in self.calls
+        ]
+        left.size = size + len(dumps([messages[first:count], new]))
+        left.texts = self._texts_of(messages, left.size)
         return left
 
-    def _texts_of(self, messages: list[Message]) -> QuotedTexts:
-        """Return the texts without those of messages that are gone, if these are many."""
-        if len(self.texts) <= 2 * len(messages):
+    def _texts_of(self, messages: list[Message], size: int) -> QuotedTexts:
+        """Return the texts without those of messages that are gone, if these are many or long."""
+        if len(self.texts) <= 2 * len(messages) and sum(map(len, self.texts)) <= size:
             return self.texts
         contents = (message.get("content") for message in messages)
         return self.texts.only({content for content in contents if isinstance(content, str)})

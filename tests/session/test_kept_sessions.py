@@ -91,7 +91,7 @@ class Parts(unittest.TestCase):
         for since, digests in ((3, 2), (2, 2), (1, 1), (0, 0)):
             with self.subTest(since):
                 left = base.after(session, since, 3, 10_000)
-                self.assertEqual((left.messages, left.calls), (messages, session["calls"]))
+                self.assertEqual((left.messages, left.calls), (messages, {}))
                 self.assertEqual(left.digests, base.digests[:digests])
                 self.assertEqual(left.digest(4), KeptSession("", "s", messages, {}).digest(4))
                 self.assertGreater(150 * 4, left.size)
@@ -108,6 +108,25 @@ class Parts(unittest.TestCase):
             left = base.after(session, 1, 1, 10)
             self.assertLessEqual(len(left.texts), 2 * len(said))
         self.assertEqual(set(left.texts), {each["content"] for each in said[:5]})
+
+    def test_a_long_text_of_a_message_that_is_gone_is_dropped(self) -> None:
+        base = KeptSession("", "s", [message(0)], {})
+        gone = base.texts["x" * 10_000]
+        self.assertEqual(len(gone), 10_002)
+        session: Any = {"messages": [message(0)], "calls": {}}
+        self.assertEqual(len(base.after(session, 1, 1, 10).texts), 0)
+
+    def test_log_entries_weigh_and_those_of_no_call_are_dropped(self) -> None:
+        base = KeptSession("", "s", [message(0), message(1, "open", open=True)], {}, 50)
+        entry: Any = {"state": "done", "note": "x" * 10_000}
+        made = [*base.messages, message(2, "made")]
+        for calls in (["made"], ["open", "made"]):
+            with self.subTest(calls):
+                log: Any = {"made": {}, "of no call": entry} | dict.fromkeys(calls, entry)
+                session: Any = {"messages": made, "calls": log}
+                left = base.after(session, 2, 2, 10)
+                self.assertEqual(set(left.calls), {"made", *calls})
+                self.assertEqual(left.size // 10_000, len(calls))
 
     def test_without_messages_whose_calls_are_not_in_the_log(self) -> None:
         for made, count in (
