@@ -28,10 +28,11 @@ from ..session.delta_reply import delta_reply
 from ..session.events import EXEC, alias, dumps
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings
+from ..strict_json import dumps_in_pieces
 from .auth import Key
 from .bases import PER_MESSAGE, Bases
 from .body import BodyLimits, misfit, read_object
-from .router import Record, RequestContext
+from .router import JSON, Record, RequestContext
 
 # -- run stream -----------------------------------------------------------------------------------
 # Run an agent inside a request, for `POST /session` and the handlers of `protocols`.
@@ -405,17 +406,26 @@ class Sessions:
         """Send the events that rebuild a session, as an array or a stream, without a run."""
         document = await self._runs.read(call)
         base = await self._runs.bases.take(call, document)
+        call.size += base.size if base else 0
         session, _ = await offload(call.size, accept_for_run, document, base)
+        streams = wants_stream(call.request.headers.get("accept", ""), False)
         # In a thread: 5,000 messages take 0.3 s, which would delay other streams.
-        found = await asyncio.to_thread(snapshot.events, session)
-        if not wants_stream(call.request.headers.get("accept", ""), False):
-            await call.json(found)
-            return
-        frames = [
-            sse.encode(dumps(event), alias(event), f"snapshot/{number}")
-            for number, event in enumerate(found, 1)
-        ]
-        await call.reply(200, b"".join(frames), {"Content-Type": EVENT_STREAM})
+        answer = await asyncio.to_thread(_snapshot, session, streams)
+        kind = EVENT_STREAM if streams else JSON
+        await call.reply(200, answer, {"Content-Type": kind})
+
+
+def _snapshot(session: Session, streams: bool) -> bytes:
+    """Return the events that rebuild a session, as frames or as an array."""
+    found = snapshot.events(session)
+    texts = [dumps_in_pieces(event) for event in found]
+    if not streams:
+        return f"[{','.join(texts)}]".encode()
+    frames = [
+        sse.encode(text, alias(event), f"snapshot/{number}")
+        for number, (event, text) in enumerate(zip(found, texts, strict=True), 1)
+    ]
+    return b"".join(frames)
 
 
 def name_session(document: dict[str, Any], call: RequestContext) -> None:
