@@ -77,6 +77,7 @@ class RequestContext:
         self.refusal: Callable[[Problem], Mapping[str, Any]] = Problem.body  # makes error bodies
         # Characters of JSON in the request's body; LARGE at least, if it has patterns.
         self.size = 0
+        self.values = 0  # JSON values of the body, perhaps too many (strict_json.count_values)
         self.sent = 0  # bytes of the answer's body
         self.record: Record | None = None  # kept until the client has the answer
         self._headers = dict(headers)

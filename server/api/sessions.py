@@ -30,7 +30,7 @@ from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings
 from ..strict_json import dumps_in_pieces
 from .auth import Key
-from .bases import PER_MESSAGE, Bases
+from .bases import PER_MESSAGE, Bases, EndedRun
 from .body import BodyLimits, misfit, read_object
 from .router import JSON, Record, RequestContext
 
@@ -56,7 +56,7 @@ NextRun = Callable[[], Awaitable["Run | None"]]
 TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
 
 
-class Run(Protocol):
+class Run(EndedRun, Protocol):
     """The interface of an accepted run (agent.Run)."""
 
     @property
@@ -70,22 +70,8 @@ class Run(Protocol):
         ...
 
     @property
-    def first_message(self) -> int:
-        """Return the number of messages that the document brought."""
-        ...
-
-    @property
-    def base(self) -> KeptSession:
-        """Return the messages that it began with and an earlier run left, perhaps none."""
-        ...
-
-    @property
     def record(self) -> Record | None:
         """Return the stored result of the run; None if nothing is stored."""
-        ...
-
-    def left(self) -> KeptSession | None:
-        """Return what an ended run has left of its session; None if it did not begin."""
         ...
 
     def events(self) -> AsyncGenerator[Event, None]:
@@ -381,11 +367,11 @@ class Sessions:
                     return sse.encode(dumps(event), name, f"{run.id}/{number}")
 
                 await self._runs.stream(call, run, frame)
-                await self._runs.bases.keep(run)
+                await self._runs.bases.keep(call, run)
                 return
             before = {**run.session, "messages": list(run.session.get("messages") or ())}
             session = await self._runs.collect(call, run)
-            await self._runs.bases.keep(run)
+            await self._runs.bases.keep(call, run)
             delta = session["config"]["yaa"].get("reply") == "delta"
             reply: Mapping[str, Any] = session
             if delta:

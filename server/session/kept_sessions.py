@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import Problem, refuse
 from ..json_types import Json, LedgerEntry, Message, Session
 from ..schema import field_types
-from ..strict_json import LARGEST_COUNT, canonical, dumps
+from ..strict_json import LARGEST_COUNT, PER_VALUE, canonical, count_values, dumps
 from .quoted_texts import QuotedTexts
 from .schema import NO_IDS, KnownIds
 
@@ -49,6 +49,7 @@ class KeptSession:
     size        bytes of JSON of the messages and entries, estimated
     digests     of the first message, the first two, …; as many as were asked for
     texts       JSON of what the messages say, as far as models were sent it more than once
+    values      number of JSON values of the messages and entries, estimated
     """
 
     owner: str
@@ -58,6 +59,7 @@ class KeptSession:
     size: int = 0
     digests: list[str] = field(default_factory=list)
     texts: QuotedTexts = field(default_factory=QuotedTexts)
+    values: int = 0
 
     @cached_property
     def known_ids(self) -> KnownIds:
@@ -67,7 +69,8 @@ class KeptSession:
     @property
     def weight(self) -> int:
         """Return the estimated bytes in memory."""
-        return 3 * self.size + PER_MESSAGE * len(self.messages)  # also if there are no texts yet
+        objects = max(PER_MESSAGE * len(self.messages), PER_VALUE * self.values)
+        return 3 * self.size + objects  # also if there are no texts yet
 
     def digest(self, count: int) -> str:
         """Return the digest of the first `count` messages, "" if there are fewer, or none.
@@ -91,10 +94,11 @@ class KeptSession:
 
     def first(self, count: int) -> KeptSession:
         """Return the first `count` messages with the entries of their calls, in new lists."""
-        size = self.size * count // max(1, len(self.messages))
+        number = max(1, len(self.messages))
         found = KeptSession(
-            *(self.owner, self.session_id, self.messages[:count], {}, size),
-            *(self.digests[:count], self.texts),
+            *(self.owner, self.session_id, self.messages[:count], {}),
+            *(self.size * count // number, self.digests[:count], self.texts),
+            self.values * count // number,
         )
         if count == len(self.messages):
             found.known_ids = self.known_ids
@@ -128,7 +132,8 @@ class KeptSession:
         new = [
             each for name, each in left.calls.items() if self.messages and name not in self.calls
         ]
-        left.size = size + len(dumps([messages[first:count], new]))
+        text = dumps([messages[first:count], new])
+        left.size, left.values = size + len(text), self.values + count_values(text, len(text))
         left.texts = self._texts_of(messages, left.size)
         return left
 

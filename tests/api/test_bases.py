@@ -100,12 +100,12 @@ def pieces_of(stream: bytes) -> Iterator[bytes]:
 class Host:
     """A server with two keys. Its ids and times depend on nothing but what it was asked."""
 
-    def __init__(self, name: str, megabytes: float) -> None:
+    def __init__(self, name: str, megabytes: float, **limits: int) -> None:
         clock = ManualClock()
-        limits = {**DEFAULTS["server"]["limits"], "kept_sessions_mb": megabytes}
+        settings = {**DEFAULTS["server"]["limits"], "kept_sessions_mb": megabytes, **limits}
         toolbox = CountingToolbox(TOOLS, {})
         self.agent = agent(ScriptedModel(plan), toolbox, ids=Ids(name), clock=clock)
-        self.runs = Runs(self.agent, limits)
+        self.runs = Runs(self.agent, settings)
         sessions = Sessions(self.runs, streams=True)
         routes = {
             ("GET", "/health"): Route(HealthHandler("1", lambda: True).get, open=True),
@@ -314,6 +314,20 @@ class Refused(unittest.IsolatedAsyncioTestCase):
     async def keeping_nothing(self) -> Host:
         await self.grown(host := Host("d", 0))
         return host
+
+    async def test_values_of_the_base_and_of_what_follows_count_together(self) -> None:
+        host, many = Host("many", 64, max_values=2_000), {"meta": {"n": [1] * 500}}
+        sent: Json = {"id": "v", "messages": [{**user("go"), **many}]}
+        said = []
+        for number in range(4):
+            status, found = await host.post(sent, accept="application/json")
+            said.append(status)
+            if status == 200:
+                session, count = found, len(found["messages"])
+                session["messages"].append({**user("on", f"v{number}"), **many})
+                sent = with_base(session, count)
+        self.assertEqual(said, [200, 200, 200, 409])
+        self.assertEqual((await host.post(session))[0], 413)
 
     async def test_what_is_no_base(self) -> None:
         for base, place in (
