@@ -317,6 +317,7 @@ class FakeWorkspace:
         self.tree: str | None = None
         self.call = ""
         self.seen: dict[str, str] = {}
+        self.restoring = ""  # the tree of a restore that was cut; a record finishes it
         self.real: dict[str, str] = {}  # the folder below an overlay
         self.base: str | None = None
         self.bases: dict[str, str | None] = {}  # tree -> base
@@ -335,10 +336,13 @@ class FakeWorkspace:
 
     async def state(self, session: str = "") -> dict[str, Any]:
         found = {"tree": self.tree, "call": self.call, "seen": self.seen.get(session)}
-        found["base"] = self.base
+        found |= {"base": self.base, "restoring": self.restoring}
         return {name: value for name, value in found.items() if value}
 
     async def record(self, session: str = "", call: str = "") -> dict[str, Any]:
+        if self.restoring:
+            self.files, self.tree = dict(self.load(self.restoring)), self.restoring
+            self.restoring = ""
         before = self.tree
         after = self.tree = self.now()
         self.bases[after] = self.base
@@ -351,7 +355,7 @@ class FakeWorkspace:
         return {**found, "changed": changed["files"], "changed_count": changed["count"]}
 
     async def restore(self, session: str, tree: str, start: str | None = None) -> dict[str, Any]:
-        replaced = self.now()
+        replaced, self.restoring = self.now(), ""
         self.files = {**self.load(tree), **self.blocked}
         self.tree = self.seen[session] = self.now()
         self.call, self.base = "", self.bases.get(tree, self.base)

@@ -207,7 +207,10 @@ class RunWorkspace:
         return {"tree": tree, "message": messages[-1]["id"] if messages else ""}
 
     async def _compare(self, stand: str) -> None:
-        found = await self._request("diff", **{"from": stand, "to": self.state.tree or "now"})
+        if self.state.restoring or not self.state.tree:  # what was recorded is not what is there
+            found = await self._request("record")
+            self.state = replace(self.state, tree=found["after"], call="", restoring=None)
+        found = await self._request("diff", **{"from": stand, "to": self.state.tree})
         files = [_change(each) for each in found["files"][:MOST_CHANGES]]
         self.state = replace(self.state, differences={"files": files, "count": found["count"]})
 

@@ -145,6 +145,8 @@ def next_alignment(
         return AlignWorkspace("restore", stand)
     if state.differences is None:
         return AlignWorkspace("compare", stand)
+    if not state.differences["count"]:
+        return AlignWorkspace("adopt", stand)
     return restore_interrupt(stand, state)
 
 

@@ -24,6 +24,11 @@ class EndedRun(Protocol):
         """Return the number of messages that the document brought."""
         ...
 
+    @property
+    def base(self) -> KeptSession:
+        """Return the messages that it began with and an earlier run left, perhaps none."""
+        ...
+
     def left(self) -> KeptSession | None:
         """Return what the run has left of its session; None if it did not begin."""
         ...
@@ -44,17 +49,21 @@ class Bases:
             return None
         count, digest = wanted
         kept = self.find(call.key.owner, document.get("id"))
-        most = BodyLimits.of(self._ceilings.of(call.key.owner)).bytes
-        if kept is None or kept.size + call.size > most:
+        most = BodyLimits.of(self._ceilings.of(call.key.owner))
+        if kept is None or kept.size + call.size > most.bytes:
+            raise unknown_base()
+        if kept.values + call.values > most.values:
             raise unknown_base()
         base = await offload(kept.size, kept.first_if, count, digest)
         if base is None:
             raise unknown_base()
         return base
 
-    async def keep(self, run: EndedRun) -> None:
-        """Keep what a run left of its session."""
+    async def keep(self, call: RequestContext, run: EndedRun) -> None:
+        """Keep what a run left of its session; `call` brought that, or what follows its base."""
         if self._on and (left := await offload(PER_MESSAGE * run.first_message, run.left)):
+            if not run.base.messages:
+                left.values += call.values
             self._kept.keep(left)
 
     def find(self, owner: str, session_id: Any) -> KeptSession | None:

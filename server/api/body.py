@@ -14,14 +14,13 @@ from .. import strict_json
 from ..errors import Problem, refuse
 from ..runtime.offload import LARGE, offload
 from ..schema.validate import validate
-from ..strict_json import pointer
+from ..strict_json import PER_VALUE, pointer
 from .router import RequestContext
 
 GZIP = ("gzip", "x-gzip")  # the same (RFC 9110 section 8.4.1.3)
 FREE = 1 << 20  # bytes that gzip data may always expand to
 RATIO = 200  # highest ratio beyond FREE; sessions reach 5 to 50, empty data 1,000
 PLAIN = 8  # how many times as fast a plain text is decoded and counted than parsed: 1 ms/MB
-PER_VALUE = 100  # upper bound of the bytes in memory of a JSON value, beside its text
 
 
 class BodyLimits(NamedTuple):
@@ -67,6 +66,7 @@ async def read_object(
     if seen > sizes.values:
         detail = f"The body has {seen} JSON values; server.limits.max_values is {sizes.values}"
         raise Problem("body_too_large", detail)
+    call.values = seen
     call.exchange.hold(2 * len(text) + PER_VALUE * seen)
     # One pattern of a schema may take as long to compile as all of a large document.
     call.size = max(len(text), LARGE) if '"pattern' in text else len(text)

@@ -24,6 +24,7 @@ from ..strict_json import JSONError, dumps_in_pieces
 from ..telemetry import log, tracing
 from .auth import ANYONE, Key, Keys, RateLimiter
 
+JSON = "application/json; charset=utf-8"
 CLIENT_GONE = 499  # as nginx logs a client that disconnected first; used only in the log
 
 # A wildcard would not cover `authorization` (Fetch standard, "CORS non-wildcard request-header
@@ -76,6 +77,7 @@ class RequestContext:
         self.refusal: Callable[[Problem], Mapping[str, Any]] = Problem.body  # makes error bodies
         # Characters of JSON in the request's body; LARGE at least, if it has patterns.
         self.size = 0
+        self.values = 0  # JSON values of the body, perhaps too many (strict_json.count_values)
         self.sent = 0  # bytes of the answer's body
         self.record: Record | None = None  # kept until the client has the answer
         self._headers = dict(headers)
@@ -96,7 +98,7 @@ class RequestContext:
         self, value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
     ) -> None:
         """Send a value as a JSON answer."""
-        kind = {"Content-Type": "application/json; charset=utf-8"}
+        kind = {"Content-Type": JSON}
         text = await offload(self.size, dumps_in_pieces, value)
         await self.reply(status, text.encode(), kind | dict(headers or {}))
 

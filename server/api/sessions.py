@@ -28,10 +28,11 @@ from ..session.delta_reply import delta_reply
 from ..session.events import EXEC, alias, dumps
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings
+from ..strict_json import dumps_in_pieces
 from .auth import Key
-from .bases import PER_MESSAGE, Bases
+from .bases import PER_MESSAGE, Bases, EndedRun
 from .body import BodyLimits, misfit, read_object
-from .router import Record, RequestContext
+from .router import JSON, Record, RequestContext
 
 # -- run stream -----------------------------------------------------------------------------------
 # Run an agent inside a request, for `POST /session` and the handlers of `protocols`.
@@ -55,7 +56,7 @@ NextRun = Callable[[], Awaitable["Run | None"]]
 TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
 
 
-class Run(Protocol):
+class Run(EndedRun, Protocol):
     """The interface of an accepted run (agent.Run)."""
 
     @property
@@ -69,22 +70,8 @@ class Run(Protocol):
         ...
 
     @property
-    def first_message(self) -> int:
-        """Return the number of messages that the document brought."""
-        ...
-
-    @property
-    def base(self) -> KeptSession:
-        """Return the messages that it began with and an earlier run left, perhaps none."""
-        ...
-
-    @property
     def record(self) -> Record | None:
         """Return the stored result of the run; None if nothing is stored."""
-        ...
-
-    def left(self) -> KeptSession | None:
-        """Return what an ended run has left of its session; None if it did not begin."""
         ...
 
     def events(self) -> AsyncGenerator[Event, None]:
@@ -380,11 +367,11 @@ class Sessions:
                     return sse.encode(dumps(event), name, f"{run.id}/{number}")
 
                 await self._runs.stream(call, run, frame)
-                await self._runs.bases.keep(run)
+                await self._runs.bases.keep(call, run)
                 return
             before = {**run.session, "messages": list(run.session.get("messages") or ())}
             session = await self._runs.collect(call, run)
-            await self._runs.bases.keep(run)
+            await self._runs.bases.keep(call, run)
             delta = session["config"]["yaa"].get("reply") == "delta"
             reply: Mapping[str, Any] = session
             if delta:
@@ -405,17 +392,26 @@ class Sessions:
         """Send the events that rebuild a session, as an array or a stream, without a run."""
         document = await self._runs.read(call)
         base = await self._runs.bases.take(call, document)
+        call.size += base.size if base else 0
         session, _ = await offload(call.size, accept_for_run, document, base)
+        streams = wants_stream(call.request.headers.get("accept", ""), False)
         # In a thread: 5,000 messages take 0.3 s, which would delay other streams.
-        found = await asyncio.to_thread(snapshot.events, session)
-        if not wants_stream(call.request.headers.get("accept", ""), False):
-            await call.json(found)
-            return
-        frames = [
-            sse.encode(dumps(event), alias(event), f"snapshot/{number}")
-            for number, event in enumerate(found, 1)
-        ]
-        await call.reply(200, b"".join(frames), {"Content-Type": EVENT_STREAM})
+        answer = await asyncio.to_thread(_snapshot, session, streams)
+        kind = EVENT_STREAM if streams else JSON
+        await call.reply(200, answer, {"Content-Type": kind})
+
+
+def _snapshot(session: Session, streams: bool) -> bytes:
+    """Return the events that rebuild a session, as frames or as an array."""
+    found = snapshot.events(session)
+    texts = [dumps_in_pieces(event) for event in found]
+    if not streams:
+        return f"[{','.join(texts)}]".encode()
+    frames = [
+        sse.encode(text, alias(event), f"snapshot/{number}")
+        for number, (event, text) in enumerate(zip(found, texts, strict=True), 1)
+    ]
+    return b"".join(frames)
 
 
 def name_session(document: dict[str, Any], call: RequestContext) -> None:

@@ -44,11 +44,11 @@ from .console import (
     Chat,
     Terminal,
     explain,
+    on_one_line,
     read_session,
     run_once,
     sanitize_foreign,
     to_run,
-    visible,
     with_folder,
     with_message,
     write_session,
@@ -278,7 +278,7 @@ def _changes(
 
     if _open("").mode != "overlay":
         return None
-    return OverlayChanges(_open, runner, terminal, visible, asks=options.command == "here")
+    return OverlayChanges(_open, runner, terminal, on_one_line, asks=options.command == "here")
 
 
 def _admitted(

@@ -140,9 +140,9 @@ def with_folder(session: Session, name: str | None) -> Session:
 
 
 def explain(problem: Problem) -> str:
-    """Return the text of a problem: its detail and a line for each error."""
+    """Return the text of a problem for a terminal: its detail and a line for each error."""
     places = [f"  {error['pointer'] or '/'}: {error['detail']}" for error in problem.errors]
-    return "\n".join([problem.detail, *places])
+    return visible("\n".join([problem.detail, *places]))
 
 
 async def run_once(
@@ -532,6 +532,11 @@ def visible(text: str) -> str:
     return _UNSAFE.sub(_escape, text)
 
 
+def on_one_line(text: str) -> str:
+    """Escape as `visible`, and line feeds too, so that a name does not look like several."""
+    return visible(text).replace("\n", "\\n")
+
+
 class Printer:
     """A printer of a run's events. Reasoning is dim, tool calls and results are shortened."""
 
@@ -649,7 +654,7 @@ def _restore(terminal: Terminal, interrupt: Interrupt) -> Json | None:
     """Ask what to do with a folder that is not as the session says; None to leave it open."""
     files = interrupt.get("differences", [])
     for each in files[:SHOWN_LINES]:
-        terminal.line(visible(f"  {each.get('path')} ({each.get('change')})"), "dim")
+        terminal.line(on_one_line(f"  {each.get('path')} ({each.get('change')})"), "dim")
     if (more := interrupt.get("count", 0) - len(files[:SHOWN_LINES])) > 0:
         terminal.line(f"  … and {more} more", "dim")
     reply = terminal.ask("[r]estore, [k]eep the folder as it is: ").strip().lower()

@@ -33,7 +33,8 @@ class Terminal(Protocol):
 class OverlayChanges:
     """The changes of one folder's overlay. `asks`: apply them after runs, if the person agrees.
 
-    `open_workspace(session_id)` returns the workspace; `visible` makes text safe for a terminal.
+    `open_workspace(session_id)` returns the workspace; `visible` makes a text safe for one line of
+    a terminal.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class OverlayChanges:
             else:
                 self._terminal.line("the folder is as it was; /apply puts it there", "dim")
         except Problem as problem:
-            self._terminal.line(problem.detail, "red")
+            self._terminal.line(self._visible(problem.detail), "red")
 
     def show(self, session: Session, *, quiet: bool = False) -> int:
         """Print the changed files, and return their number. Raises Problem."""

@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import Problem, refuse
 from ..json_types import Json, LedgerEntry, Message, Session
 from ..schema import field_types
-from ..strict_json import LARGEST_COUNT, canonical, dumps, dumps_in_pieces
+from ..strict_json import LARGEST_COUNT, PER_VALUE, canonical, count_values, dumps, dumps_in_pieces
 from .quoted_texts import QuotedTexts
 from .schema import NO_IDS, KnownIds
 
@@ -49,6 +49,7 @@ class KeptSession:
     size        bytes of JSON of the messages and entries, estimated
     digests     of the first message, the first two, …; as many as were asked for
     texts       JSON of what the messages say, as far as models were sent it more than once
+    values      number of JSON values of the messages and entries, estimated
     """
 
     owner: str
@@ -58,6 +59,7 @@ class KeptSession:
     size: int = 0
     digests: list[str] = field(default_factory=list)
     texts: QuotedTexts = field(default_factory=QuotedTexts)
+    values: int = 0
 
     @cached_property
     def known_ids(self) -> KnownIds:
@@ -67,7 +69,8 @@ class KeptSession:
     @property
     def weight(self) -> int:
         """Return the estimated bytes in memory."""
-        return 3 * self.size + PER_MESSAGE * len(self.messages)  # also if there are no texts yet
+        objects = max(PER_MESSAGE * len(self.messages), PER_VALUE * self.values)
+        return 3 * self.size + objects  # also if there are no texts yet
 
     def digest(self, count: int) -> str:
         """Return the digest of the first `count` messages, "" if there are fewer, or none.
@@ -94,11 +97,13 @@ class KeptSession:
 
         Linear in the JSON of the others; may run in a thread.
         """
-        gone = self.messages[count:]
-        size = max(0, self.size - len(dumps_in_pieces(gone))) if gone else self.size
+        size, values = self.size, self.values
+        if gone := self.messages[count:]:
+            text = dumps_in_pieces(gone)
+            size, values = max(0, size - len(text)), max(0, values - count_values(text, len(text)))
         found = KeptSession(
             *(self.owner, self.session_id, self.messages[:count], {}, size),
-            *(self.digests[:count], self.texts),
+            *(self.digests[:count], self.texts, values),
         )
         if count == len(self.messages):
             found.known_ids = self.known_ids
@@ -124,12 +129,13 @@ class KeptSession:
                 break
             made += ids
         entries = {each: calls[each] for each in made if each in calls}
-        size += len(dumps([messages[first:count], entries]))
+        text = dumps([messages[first:count], entries])
+        size, values = size + len(text), self.values + count_values(text, len(text))
         if self.messages:  # a document's entries of no message are in no size
             calls = {each: calls[each] for each in (*self.calls, *made) if each in calls}
         left = KeptSession(
             *(self.owner, self.session_id, messages[:count], calls, size),
-            *(self.digests[:known], self._texts_of(messages, size)),
+            *(self.digests[:known], self._texts_of(messages, size), values),
         )
         if self.messages and known == len(self.messages):
             left.known_ids = self.known_ids.plus(messages[known:count])

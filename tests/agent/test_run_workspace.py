@@ -377,6 +377,45 @@ class Followed(Case):
         self.assertIn("late", [each["path"] for each in interrupt["differences"]])
         self.assertIn("late", here.files)
 
+    async def test_a_folder_elsewhere_that_does_not_differ_is_not_asked_about(self) -> None:
+        _, _, second = await self.two_turns(notes="write")
+        other = Server(turns(), FakeWorkspaces({"notes": "write"}), "other")
+        other.workspace("notes").files |= {"a": "2", "b": "2"}
+        done, _ = await other.post({**second, "messages": [*second["messages"], user("on", "u3")]})
+        self.assertEqual((done["status"], done["interrupts"]), ("completed", []))
+        self.assertEqual(stand_of(done), stand_of(second))
+
+    async def test_of_a_folder_that_was_never_recorded_an_answer_is_for_what_was_shown(
+        self,
+    ) -> None:
+        server, _, second = await self.two_turns(notes="write")
+        other = Server(turns(), FakeWorkspaces({"notes": "write"}), "other")
+        other.workspaces.objects |= server.workspaces.objects
+        here = other.workspace("notes")
+        here.files["a"] = "2"
+        on = {**second, "messages": [*second["messages"], user("on", "u3")]}
+        asked, _ = await other.post(on)
+        self.assertEqual([each["count"] for each in asked["interrupts"]], [1])
+        here.files["late"] = "work of a person"
+        answer(asked, "workspace_restore", {"action": "restore"})
+        again, _ = await other.post(asked)
+        self.assertEqual([each["count"] for each in again["interrupts"]], [2])
+        self.assertIn("late", here.files)
+
+    async def test_a_restore_to_another_tree_that_was_cut_is_compared_as_it_ends(self) -> None:
+        server, first, second = await self.two_turns(notes="write")
+        here = server.workspace("notes")
+        here.restoring, here.files = stand_of(first) or "", {"a": "1", "b": "2"}
+        here.seen.clear()
+        on = {**second, "messages": [*second["messages"], user("on", "u3")]}
+        asked, _ = await server.post(on)
+        (interrupt,) = asked["interrupts"]
+        self.assertEqual((interrupt["start"], interrupt["count"]), (stand_of(first), 2))
+        answer(asked, "workspace_restore", {"action": "restore"})
+        server.model.script = turns()
+        done, _ = await server.post(asked)
+        self.assertEqual((done["status"], here.files), ("completed", {"a": "2", "b": "2"}))
+
     async def test_nobody_to_ask_keeps_a_real_folder(self) -> None:
         server, _, second = await self.two_turns(notes="write")
         alone = self.back(second, 4, "else")

@@ -117,6 +117,12 @@ class Alignment(unittest.TestCase):
             "workspace_restore",
         ),
         (
+            "nothing differs",
+            session(A),
+            replace(SHARED, differences={"files": [], "count": 0}),
+            "adopt",
+        ),
+        (
             "restore it",
             session(A, decided=decided("restore")),
             replace(SHARED, tree=B, seen=B),

@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import random
+import time
 import unittest
 from collections.abc import Iterator
 from typing import Any
@@ -99,12 +100,12 @@ def pieces_of(stream: bytes) -> Iterator[bytes]:
 class Host:
     """A server with two keys. Its ids and times depend on nothing but what it was asked."""
 
-    def __init__(self, name: str, megabytes: float) -> None:
+    def __init__(self, name: str, megabytes: float, **limits: int) -> None:
         clock = ManualClock()
-        limits = {**DEFAULTS["server"]["limits"], "kept_sessions_mb": megabytes}
+        settings = {**DEFAULTS["server"]["limits"], "kept_sessions_mb": megabytes, **limits}
         toolbox = CountingToolbox(TOOLS, {})
         self.agent = agent(ScriptedModel(plan), toolbox, ids=Ids(name), clock=clock)
-        self.runs = Runs(self.agent, limits)
+        self.runs = Runs(self.agent, settings)
         sessions = Sessions(self.runs, streams=True)
         routes = {
             ("GET", "/health"): Route(HealthHandler("1", lambda: True).get, open=True),
@@ -122,12 +123,9 @@ class Host:
         accept: str = SSE,
     ) -> tuple[int, Any]:
         """The status, and the events that arrived or the JSON."""
-        headers = {"Content-Type": "application/json", "Accept": accept}
-        headers["Authorization"] = f"Bearer {key}"
-        data = json.dumps(body).encode()
-        call = fakes.Call("POST", path, headers, data)
+        call = called(body, key, path, accept)
         if cut:
-            call.channel = Cut(data, cut)
+            call.channel = Cut(json.dumps(body).encode(), cut)
             call.exchange = type(call.exchange)(
                 call.channel, call.exchange.request, "req-1", "127.0.0.1"
             )
@@ -142,6 +140,15 @@ class Host:
 
     def kept(self, session_id: str, owner: str) -> KeptSession | None:
         return self.runs.bases.find(owner, session_id)
+
+
+def called(
+    body: Json, key: str = "key-of-ann", path: str = "/session", accept: str = SSE
+) -> fakes.Call:
+    """A request that was not answered yet."""
+    headers = {"Content-Type": "application/json", "Accept": accept}
+    headers["Authorization"] = f"Bearer {key}"
+    return fakes.Call("POST", path, headers, json.dumps(body).encode())
 
 
 def folded(session: Json, events: list[Json]) -> Json:
@@ -308,6 +315,20 @@ class Refused(unittest.IsolatedAsyncioTestCase):
         await self.grown(host := Host("d", 0))
         return host
 
+    async def test_values_of_the_base_and_of_what_follows_count_together(self) -> None:
+        host, many = Host("many", 64, max_values=2_000), {"meta": {"n": [1] * 500}}
+        sent: Json = {"id": "v", "messages": [{**user("go"), **many}]}
+        said = []
+        for number in range(4):
+            status, found = await host.post(sent, accept="application/json")
+            said.append(status)
+            if status == 200:
+                session, count = found, len(found["messages"])
+                session["messages"].append({**user("on", f"v{number}"), **many})
+                sent = with_base(session, count)
+        self.assertEqual(said, [200, 200, 200, 409])
+        self.assertEqual((await host.post(session))[0], 413)
+
     async def test_what_is_no_base(self) -> None:
         for base, place in (
             (None, "/base"),
@@ -367,6 +388,21 @@ class Refused(unittest.IsolatedAsyncioTestCase):
         for count in range(1, len(self.session["messages"]) + 1):
             body = with_base(self.session, count)
             self.assertEqual(await self.host.post(body, path="/session/events"), whole)
+
+    async def test_a_long_stored_session_with_a_base_is_not_written_in_the_loop(self) -> None:
+        host = Host("long", 64)
+        said = [user("hello " * 30, f"u{number}") for number in range(4_000)]
+        sent = {"id": "long", "messages": said}
+        _, session = await host.post(sent, accept="application/json")
+        body = with_base(session, len(session["messages"]))
+        for accept in (SSE, "application/json"):
+            with self.subTest(accept):
+                call = called(body, path="/session/events", accept=accept)
+                loop, process = time.thread_time(), time.process_time()
+                await host.router(call.exchange)
+                spent = time.thread_time() - loop
+                self.assertEqual(call.status, 200)
+                self.assertLess(spent, (time.process_time() - process) / 8)
 
     async def test_a_json_answer_is_kept_too(self) -> None:
         session: Json = {"id": "j", "messages": [user("hello")]}

@@ -8,9 +8,10 @@ import time
 import unittest
 import zlib
 
-from server.api.body import FREE, PER_VALUE, RATIO, check_fields, inflate
+from server.api.body import FREE, RATIO, check_fields, inflate
 from server.errors import Problem
 from server.http.parser import ProtocolError
+from server.strict_json import PER_VALUE
 
 from .fakes import run_async
 from .test_sessions import DOCUMENT, JSON, LIMITS, Case

@@ -28,7 +28,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -42,7 +42,7 @@ from ..agent.test_loop import Client
 from ..fakes import DEFAULTS, answer, user
 from ..tooling.child import Yaa
 from ..workspace.made import Files, read
-from .test_kill import post
+from .test_kill import Provider, post
 
 Json = dict[str, Any]
 MODES = ("own", "overlay", "write")
@@ -52,7 +52,7 @@ LOST = (OSError, http.client.HTTPException, AssertionError)  # of a client whose
 LIVES_S = 60.0
 
 
-class Model(BaseHTTPRequestHandler):
+class Model(Provider):
     """Runs the commands that the last order of a person lists, one after the other."""
 
     def do_POST(self) -> None:
@@ -72,21 +72,12 @@ class Model(BaseHTTPRequestHandler):
         chunks: list[Json] = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
         reason = "tool_calls" if done < len(order) else "stop"
         chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
-        body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Content-Length", str(len(body.encode())))
-        self.end_headers()
-        with contextlib.suppress(OSError):  # its server was killed
-            self.wfile.write(body.encode())
+        self.stream(chunks)
 
     @staticmethod
     def call(index: int, call_id: str, name: str, arguments: str) -> Json:
         function = {"name": name, "arguments": arguments}
         return {"index": index, "id": call_id, "type": "function", "function": function}
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
 
 
 @contextmanager

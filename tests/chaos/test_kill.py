@@ -43,7 +43,24 @@ def mark(name: str) -> str:
 PAGE_TOOL: Any = {"name": "page_title", "description": "The page's title", "parameters": {}}
 
 
-class Model(BaseHTTPRequestHandler):
+class Provider(BaseHTTPRequestHandler):
+    """A scripted provider that says nothing in the log."""
+
+    def stream(self, chunks: list[Any]) -> None:
+        """Answer with these chunks of Chat Completions."""
+        body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(len(body.encode())))
+        self.end_headers()
+        with contextlib.suppress(OSError):  # its server was killed
+            self.wfile.write(body.encode())
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+class Model(Provider):
     """Six calls, two of them side by side, then an answer that says how many results it got."""
 
     runs = "echo '*' > .gitignore; echo ran >> shell"
@@ -74,15 +91,7 @@ class Model(BaseHTTPRequestHandler):
         chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
         reason = "stop" if results else "tool_calls"
         chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
-        body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Content-Length", str(len(body.encode())))
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
+        self.stream(chunks)
 
 
 def post(server: Yaa, session: Session, most: int | None, folder: Folder) -> Outcome:

@@ -202,6 +202,14 @@ class Room(unittest.TestCase):
         self.assertLess(weight, 4 * held)
         self.assertGreater(PER_MESSAGE, sys.getsizeof(messages[0]))
 
+    def test_many_small_values_weigh_more_than_their_text(self) -> None:
+        base = KeptSession("", "s", [message(0)], {})
+        odd = message(1, meta={"n": [{} for _ in range(10_000)]})
+        session: Any = {"messages": [message(0), odd], "calls": {}}
+        left = base.after(session, 1, 1, 10)
+        self.assertGreater(left.weight, 10_000 * sys.getsizeof({}))
+        self.assertGreater(100, left.first(1).values)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -429,7 +429,8 @@ def _stand_at_last_result(session: Json) -> None:
             return
         if tree_of(message) is not None:
             session["workspace"] = dict(workspace)
-            stand_after(session, message)  # type: ignore[arg-type]
+            if "id" in message:  # else it gets one, and its tree is found where it is
+                stand_after(session, message)  # type: ignore[arg-type]
             return
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from server.errors import Problem
 from server.protocols.agui import request
 from server.session import accept
+from server.session.workspace_stand import stand_of
 
 from ... import fakes
 
@@ -85,6 +86,19 @@ class Reading(unittest.TestCase):
         session = read(state={"yaa": own}, messages=[USER]).session
         self.assertEqual((session["id"], session["agent"]), ("t1", "default"))
         self.assertEqual(session["messages"], [USER])
+
+    def test_the_files_stand_at_the_last_result_with_an_id_or_without(self) -> None:
+        tree = {"before": "a" * 64, "after": "b" * 64}
+        result: Json = {"role": "tool", "toolCallId": "c1", "content": "gone"}
+        result["metadata"] = {"yaa": {"result": {"tree": tree}}}
+        for named, workspace in (
+            ({"id": "r1"}, {"tree": tree["after"], "message": "r1"}),
+            ({}, {}),
+        ):
+            with self.subTest(named):
+                session: Any = read(messages=[USER, ANSWER, {**result, **named}]).session
+                self.assertEqual(session["workspace"], workspace)
+                self.assertEqual(stand_of(session), tree["after"])
 
     def test_tools_and_facts_of_the_application(self) -> None:
         session = read().session
