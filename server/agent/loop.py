@@ -298,7 +298,7 @@ class Run:
         self.session_key: SessionKey = (owner, opening[0]["threadId"])
         self._thread: str = opening[0]["threadId"]
         self._agent, self._model, self._opening = agent, model, opening
-        self._folder = Folder(session, shared=len(self.base.messages))
+        self._folder = Folder(session, len(self.base.messages), self.base.known_ids.messages)
         self._record = agent.records.writer(self.session_key)
         self._files = RunWorkspace.of(session, agent.workspaces, owner, opening)
         self._call_runner = CallRunner(
