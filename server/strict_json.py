@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import cached_property
 from json.encoder import encode_basestring
@@ -216,6 +216,35 @@ def canonical_in_browser(value: Any) -> str:
     if any(search(text) for search in _LONG_HINTS):
         text = _respell_numbers(text, _LONG)
     return text[1:-1]
+
+
+def canonical_pieces(members: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the text of `canonical_in_browser` of an object; other threads run between pieces."""
+    before = "{"
+    for name in sorted(members):
+        yield f"{before}{quote(name)}:"
+        value = members[name]
+        if isinstance(value, _CONTAINERS) and len(value) > PIECE:
+            yield from _canonical_items(value)
+        else:
+            yield canonical_in_browser(value)
+        before = ","
+    yield "}" if members else "{}"
+
+
+def _canonical_items(value: dict[str, Any] | list[Any]) -> Iterator[str]:
+    """Yield the text of an object or array that is not empty, PIECE items at a time."""
+    names = sorted(value) if isinstance(value, dict) else []
+    before, end = "{}" if isinstance(value, dict) else "[]"
+    for at in range(0, len(value), PIECE):
+        yield before
+        if isinstance(value, dict):
+            part: Any = {name: value[name] for name in names[at : at + PIECE]}
+        else:
+            part = value[at : at + PIECE]
+        yield canonical_in_browser(part)[1:-1]
+        before = ","
+    yield end
 
 
 def text_of(value: Any) -> str:

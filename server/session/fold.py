@@ -23,7 +23,7 @@ from ..json_types import (
     ToolCall,
     ToolFunction,
 )
-from ..strict_json import canonical_in_browser
+from ..strict_json import canonical_pieces
 from .events import FILLED, IDS, SNAPSHOT, id_at
 from .json_patch import array_index, copy_json, parse_pointer, patch
 from .result_places import Places, calls_of, is_object
@@ -66,7 +66,7 @@ class Folder:
     def __init__(self, session: Session, shared: int = 0, known: Container[str] = ()) -> None:
         self.session = session
         self.since = len(session["messages"]) if has_messages(session) else 0
-        self.shared, self._known = shared, known
+        self.shared, self.known = shared, known
         self._target: Any = None  # the message, reasoning or function of the deltas
         self._field = ""
         self._pieces: list[str] = []
@@ -123,11 +123,6 @@ class Folder:
         self.touch(index)
         return self.session["messages"][index]
 
-    def index(self, message_id: Any) -> int | None:
-        """Return the index of the last message with this id, None if there is none."""
-        known = isinstance(message_id, str) and message_id in self._known
-        return message_index(self.session, message_id, 0 if known else min(self.since, self.shared))
-
     def places(self) -> Places:
         """Return the places of the calls and results among the messages."""
         messages = self.session["messages"]
@@ -153,7 +148,10 @@ def digest(session: Session, since: int = 0) -> str:
     ids = {call_id for m in touched for c in calls_of(m) if isinstance(call_id := c.get("id"), str)}
     calls = {call_id: entries[call_id] for call_id in ids if call_id in entries}
     part = {"messages": touched, "calls": calls, "interrupts": session.get("interrupts")}
-    return f"{zlib.crc32(canonical_in_browser(part).encode()):08x}"
+    found = 0
+    for text in canonical_pieces(part):
+        found = zlib.crc32(text.encode(), found)
+    return f"{found:08x}"
 
 
 # -- run ------------------------------------------------------------------------------------------
@@ -420,7 +418,9 @@ def message_index(session: Session, message_id: Any, first: int = 0) -> int | No
 
 def changed_message(folder: Folder, message_id: Any) -> Message | None:
     """Return the last message with this id, to be changed; None if there is none."""
-    return folder.message(folder.index(message_id))
+    known = isinstance(message_id, str) and message_id in folder.known
+    first = 0 if known else min(folder.since, folder.shared)
+    return folder.message(message_index(folder.session, message_id, first))
 
 
 def changed_call(folder: Folder, call_id: Any) -> ToolCall | None:
