@@ -41,19 +41,15 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _encoder = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
 )
-_canonical = json.JSONEncoder(
-    ensure_ascii=False,
-    separators=(",", ":"),
-    allow_nan=False,
-    check_circular=False,
-    sort_keys=True,
-)
 
 quote = encode_basestring  # C string escaping without ensure_ascii
 # The C encoder, which `_encoder.encode` constructs for each value: half the cost of a small event.
 # Its arguments: markers, default, encoder, indent, separators, sort_keys, skipkeys, allow_nan.
-_write = vars(json.encoder)["c_make_encoder"](
-    *(None, _encoder.default, quote, None, ":", ",", False, False, False)
+_write, _write_sorted = (
+    vars(json.encoder)["c_make_encoder"](
+        *(None, _encoder.default, quote, None, ":", ",", sort_keys, False, False)
+    )
+    for sort_keys in (False, True)
 )
 
 
@@ -199,7 +195,7 @@ def canonical(value: Any) -> str:
     """
     if isinstance(value, float):
         return _ecma_number(value)
-    text = _canonical.encode(value)
+    text = "".join(_write_sorted(value, 0))
     # Floats are rare in sessions: the common case is one C call.
     if not all(any(search(text) for search in hints) for hints in (_FRACTIONS, _FLOAT_HINTS)):
         return text

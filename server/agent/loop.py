@@ -363,11 +363,6 @@ class Run:
             seconds = self._elapsed_ms() / 1000
             metrics.count_run_end(self.session, self._observer.results, self._used, seconds)
 
-    @property
-    def known(self) -> int:
-        """Return how many first messages are as an earlier run left them."""
-        return min(len(self.base.messages), self._folder.since)
-
     def left(self) -> KeptSession | None:
         """Return what the run has left of its session; None if it did not begin."""
         if self._opening:

@@ -247,11 +247,10 @@ def with_reminders(session: Session, messages: list[Message], note: str = "") ->
     seen: list[Message] = []
     before = ""
     for message in messages:
-        role = message["role"]
-        if role == before == "assistant" and not seen[-1].get("tool_calls"):
+        if message["role"] == before == "assistant" and not seen[-1].get("tool_calls"):
             seen.append(_note(_behind(session, seen[-1])))
         seen.append(message)
-        before = role
+        before = message["role"]
     if note:
         seen.append(_note(note))
     elif seen and seen[-1]["role"] == "assistant":
