@@ -2,9 +2,10 @@
 // between tags that say its name: any model reads that, and any other program shows it.
 
 yaa.define('core/attachments', [], () => {
-  const LIMITS = { files: 10, text: 256 * 1024, image: 5 * 1024 * 1024, side: 1568 }
+  /** `inline`, `beginning`: of a text that is in the workspace too, the longest that goes whole, and what goes of others */
+  const LIMITS = { files: 10, text: 256 * 1024, image: 5 * 1024 * 1024, side: 1568, inline: 16 * 1024, beginning: 4000, upload: 100 * 1024 * 1024 }
   const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
-  const FILE = /^<file name="([^"\n]*)">\n([^]*)\n<\/file>$/
+  const FILE = /^<file name="([^"\n]*)"(?: path="([^"\n]*)")?>\n([^]*)\n<\/file>$/
 
   /**
    * A text out of bytes; null where they are something else.
@@ -20,20 +21,20 @@ yaa.define('core/attachments', [], () => {
     }
   }
 
-  /** @param {string} name @param {string} text */
-  function filePart(name, text) {
+  /** @param {string} name @param {string} text @param {string} [path] in the workspace */
+  function filePart(name, text, path) {
     const plain = name.replace(/[\p{Cc}"<>]+/gu, ' ').trim().slice(0, 120) || 'file'
     // a text cannot end its own tag
-    return { type: 'text', text: `<file name="${plain}">\n${text.replaceAll('</file>', '<\\/file>')}\n</file>` }
+    return { type: 'text', text: `<file name="${plain}"${path ? ` path="${path}"` : ''}>\n${text.replaceAll('</file>', '<\\/file>')}\n</file>` }
   }
 
   /** @param {string} url data: */
   const imagePart = (url) => ({ type: 'image_url', image_url: { url } })
 
-  /** The file in a part, or null. @param {any} part @returns {{name: string, text: string} | null} */
+  /** The file in a part, or null. @param {any} part @returns {{name: string, text: string, path?: string} | null} */
   function fileOf(part) {
-    const [, name, text] = (part?.type === 'text' && FILE.exec(part.text)) || []
-    return name === undefined ? null : { name, text: text.replaceAll('<\\/file>', '</file>') }
+    const [, name, path, text] = (part?.type === 'text' && FILE.exec(part.text)) || []
+    return name === undefined ? null : { name, text: text.replaceAll('<\\/file>', '</file>'), ...(path ? { path } : {}) }
   }
 
   /** @param {any} part @returns {string | null} */
@@ -51,7 +52,7 @@ yaa.define('core/attachments', [], () => {
 
   /**
    * A content taken apart again, for showing.
-   * @param {any} content @returns {{words: string, files: {name: string, text: string}[], images: string[]}}
+   * @param {any} content @returns {{words: string, files: {name: string, text: string, path?: string}[], images: string[]}}
    */
   function split(content) {
     const parts = Array.isArray(content) ? content : [content]
@@ -61,7 +62,7 @@ yaa.define('core/attachments', [], () => {
     for (const part of parts) {
       const file = fileOf(part)
       const image = imageOf(part)
-      if (file) files.push(file)
+      if (file) files.push(...(file.path && !file.text ? [] : [file])) // where a picture is, which is shown itself
       else if (image) images.push(image)
       else if (typeof part === 'string' || typeof part?.text === 'string') words.push(part?.text ?? part)
     }
