@@ -53,6 +53,7 @@ from .console import (
     with_message,
     write_session,
 )
+from .environments import perform_clean, perform_install
 from .overlay import OverlayChanges
 from .serve import certificate, describe, hears_hangup
 
@@ -96,6 +97,8 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return _objects(config, options)
         case "doctor":
             return run(_doctor(config, env))
+        case "tools" if options.action == "install":
+            return _install(config, options)
         case "tools":
             return _check_tools(config, options)
         case _:
@@ -215,6 +218,14 @@ def _run_kept(
                 given, sys.stdout, options.blocks
             )  # with `> session.json` the session would be lost
         return INTERRUPTED
+
+
+def _install(config: Config, options: argparse.Namespace) -> int:
+    if not options.clean:
+        return perform_install(config, options.names, builds=options.build)
+    if options.names or options.build:
+        raise ConfigError("--clean goes with no name and no other option")
+    return perform_clean(config)
 
 
 def _check_tools(config: Config, options: argparse.Namespace) -> int:
@@ -353,6 +364,8 @@ async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
     for item in found:
         if isinstance(item, str):
             lines += [f"refused  {item}", ""]
+        elif item.missing:
+            lines += [f"unavailable  {item.name}: {item.missing}", ""]
         else:
             most = config.server["limits"]["tool"]
             lines += [*describe_tool(item, toolbox.policy(item, None), most), ""]
@@ -362,8 +375,10 @@ async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
         )
         lines = [f"no tool in this file: {how}", ""]
     refused = sum(isinstance(item, str) for item in found)
-    lines.append(f"{len(found) - refused} to use, {refused} refused")
-    return lines, bool(found) and not refused
+    missing = sum(not isinstance(item, str) and bool(item.missing) for item in found)
+    more = f", {missing} unavailable" if missing else ""
+    lines.append(f"{len(found) - refused - missing} to use, {refused} refused{more}")
+    return lines, bool(found) and not refused and not missing
 
 
 def _is_file(path: Path) -> bool:
