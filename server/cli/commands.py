@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .. import VERSION
 from ..api.auth import owner_of
-from ..app import App
+from ..app import App, strongest
 from ..config import Config, ConfigError, expand_path, make_home
 from ..errors import Problem
 from ..json_types import Session
@@ -100,7 +100,7 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
         case "tools" if options.action == "install":
             return _install(config, options)
         case "tools":
-            return _check_tools(config, options)
+            return _check_tools(config, env, options)
         case _:
             return run(_check(config, env))
 
@@ -228,10 +228,11 @@ def _install(config: Config, options: argparse.Namespace) -> int:
     return perform_clean(config)
 
 
-def _check_tools(config: Config, options: argparse.Namespace) -> int:
+def _check_tools(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     log.setup("error")
     make_home(config.home)
-    lines, fine = asyncio.run(check_file(config, expand_path(options.file, "FILE")))
+    path = expand_path(options.file, "FILE")
+    lines, fine = asyncio.run(check_file(config, path, strongest(env)))
     print("\n".join(lines))
     return 0 if fine else FAILED
 
@@ -345,16 +346,27 @@ def _put_aside(file: Path) -> list[str]:
 # -- tools check ----------------------------------------------------------------------------------
 # The command `tools check FILE`: show the tools of a Python file as models see them.
 #
-# The file is loaded through a child process into a toolbox, exactly as at the start of the server.
+# The file is loaded through a sandboxed child into a toolbox, as at the start of the server.
 
 POLICIES = {"run": "runs without asking", "ask": "asks first", "deny": "is denied by this server"}
 
 
-async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
-    """Return lines for a terminal, and whether every tool of the file can be used."""
+async def check_file(config: Config, path: Path, most: str) -> tuple[list[str], bool]:
+    """Return lines for a terminal, and whether every tool of the file can be used.
+
+    `most`: the strongest tier of the sandbox to try.
+    """
     if not _is_file(path):
         return [f"there is no file {path}"], False
     toolbox = Toolbox(config)
+    await toolbox.open(most)
+    try:
+        return await _check_opened(toolbox, config, path)
+    finally:
+        await toolbox.close()
+
+
+async def _check_opened(toolbox: Toolbox, config: Config, path: Path) -> tuple[list[str], bool]:
     others = config.home / "tools"
     for other in sorted(others.glob("*.py")) if others.is_dir() else ():
         if other.name != path.name:  # their tool names are taken; skip an older copy of this file

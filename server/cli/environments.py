@@ -125,7 +125,8 @@ def _needs(config: Config, names: Sequence[str]) -> Iterator[Need]:
         for name in given:
             yield Need(f"the tool {name}", normal_requirements(given[name]))
     for name in names:
-        inside = [path for path in (folder / name, folder / f"{name}.py") if path.is_file()]
+        own = (folder / name, folder / f"{name}.py") if "/" not in name else ()
+        inside = [path for path in own if path.is_file()]
         if inside:
             yield _need_of_file(inside[0], f"tools/{inside[0].name}")
         elif name in given:
