@@ -54,7 +54,7 @@ class Job:
     reach: NetworkPolicy | None = None  # None: the server's own
     owner: str = ""
     folder: str = ""
-    package: Package | None = None  # of the code, unless it is a file or part of the server
+    package: Package | None = None  # of the code, or the environment that the code uses
     stateful: str = ""  # the toolkit with one process for each session; "": one for each call
     before: dict[str, Any] | None = None  # the last known state of that process
     watches: bool = False  # it may use inotify, which tells what happens in its folders
@@ -67,6 +67,7 @@ class Job:
             "limits": self.limits,
             "state": self.state,
             "paths": self.package.paths if self.package else None,
+            "environment": self.package.environment if self.package else "",
             "stateful": bool(self.stateful),
         }
 

@@ -155,7 +155,9 @@ SHAPES: dict[str, Kind] = {
     "server.cors_origins": _list(ORIGIN),
     "server.providers": _map(_closed(PROVIDER)),
     "server.client_providers.hosts": TEXTS,
-    "server.tools": _map(_closed({"ceiling": one_of("deny", "ask", "auto"), "allow": TEXTS})),
+    "server.tools": _map(
+        _closed({"ceiling": one_of("deny", "ask", "auto"), "allow": TEXTS, "requirements": TEXTS})
+    ),
     "server.mcpServers": _map(OPEN),
     "server.rest": _map(_closed(REST)),
     "server.tool_modules": _map(_closed(MODULES)),

@@ -132,11 +132,10 @@ class Toolbox:
         self._rest: dict[str, Any] = server["rest"]
         self._sandbox: dict[str, Any] = server["sandbox"]
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven the tier
-        stays = server["limits"]
         self._runner = ToolRunner(
             config.home,
-            most=stays["stateful_processes"],
-            idle_s=stays["stateful_idle_s"],
+            most=server["limits"]["stateful_processes"],
+            idle_s=server["limits"]["stateful_idle_s"],
             folders=Folders(server["folders"]),
         )
         self.workspaces = Workspaces(self._runner.places, server["workspace"], self._runner)
@@ -184,6 +183,7 @@ class Toolbox:
         """
         await self._catalog.add_files(self._home / "tools", sandboxed=not self._withheld)
         if not self._withheld:
+            await self._catalog.add_environments(self._ceilings)
             for name, about in self._modules.items():
                 await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
@@ -407,8 +407,8 @@ class Toolbox:
 
         The reason begins with `sandbox_unavailable` or `policy_exceeded`.
         """
-        if self._lacks_proof(tool):
-            return f"sandbox_unavailable: {self._tier_problem()}"
+        if reason := self._tier_problem() if self._lacks_proof(tool) else tool.missing:
+            return f"sandbox_unavailable: {reason}"
         network = "proxy" if self._runner.addable else "off"
         network = max(network, self._runner.reach.network, key=NETWORKS.index)
         if excess := unmet_requirements(tool.required_resources, self._most, network):

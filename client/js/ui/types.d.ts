@@ -40,7 +40,7 @@ export interface Entry {
 export interface AgentOffer { name: string; label: string; title: string; first: boolean }
 /** A provider a session can name. `first`: what the server takes when none is named. */
 export interface Offer { name: string; label: string; models: string[]; demo: boolean; first: boolean }
-export interface ToolRule { name: string; description: string; policy: 'run' | 'ask' | 'deny'; readOnly: boolean }
+export interface ToolRule { name: string; description: string; policy: 'run' | 'ask' | 'deny'; readOnly: boolean; unavailable: string }
 
 /** A row of a menu. `label`: words or an element; `checked`: of rows of which one is chosen. */
 export interface MenuEntry { label: any; icon: string; danger?: boolean; checked?: boolean; action: () => void }
