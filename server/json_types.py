@@ -189,6 +189,7 @@ class ToolResult(TypedDict, total=False):
 
     status: str  # ok, error, denied, skipped, …
     result: JsonValue  # if the status is ok
+    sources: dict[str, str]  # what an answer can cite: id -> JSON pointer into `result`
     error: Json  # {type, message, …}
     logs: list[str]
     attachments: list[Json]  # {path, name, media_type, bytes}

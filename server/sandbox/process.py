@@ -78,7 +78,8 @@ class Outcome:
 
     `status`: ok, error, timeout, limit, sandbox_unavailable, or broken if the child died. `text`:
     shown to the model in place of the result. `refused`: the hosts that the sandbox's network
-    refused. `process`: state of a stateful toolkit's process, see kept_processes.py.
+    refused. `process`: state of a stateful toolkit's process, see kept_processes.py. `sources`: see
+    tools/sources.py.
     """
 
     status: str
@@ -93,6 +94,7 @@ class Outcome:
     network: str = ""
     refused: tuple[str, ...] = ()
     process: dict[str, Any] | None = None
+    sources: dict[str, str] = field(default_factory=dict)
 
 
 def parse_message(line: bytes | bytearray) -> dict[str, Any]:

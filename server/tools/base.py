@@ -45,6 +45,7 @@ class Invocation:
     limits: the limits of the call, as in server.limits.tool.
     owner: whose call it is (`owner` of api/auth.py Key).
     find: returns the session's tool of a name, or the reason why there is none.
+    call_id: the id of the call, which messages and log name.
     """
 
     session: Session
@@ -53,6 +54,7 @@ class Invocation:
     limits: dict[str, float]
     owner: str
     find: Callable[[str], Tool | str]
+    call_id: str = ""
 
     @property
     def folder(self) -> str:

@@ -47,7 +47,7 @@ from .base import (
     result_schema,
     toolkit,
 )
-from .catalog import Catalog, Entry
+from .catalog import SOMEWHERE, Catalog, Entry
 from .decorators import ToolError
 from .file_download import Piece, read_piece
 from .function_tools import ChildTool
@@ -176,8 +176,8 @@ class Toolbox:
         self._runner.close()
         await self._mcp.close()
 
-    async def load_owner_tools(self) -> None:
-        """Add the owner's tools: files, packages, REST operations, MCP servers.
+    async def load_owner_tools(self, found: Iterable[Tool] = ()) -> None:
+        """Add the owner's tools: files, packages, REST operations, MCP servers; and those `found`.
 
         Load errors are added to `problems`.
         """
@@ -187,6 +187,7 @@ class Toolbox:
             for name, about in self._modules.items():
                 await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
+        self._catalog.add_found(found)
         await self._catalog.add_mcp(self._mcp)
         for text in agent_definition.unmatched_names(self._ceilings, self.nameable(), exact=True):
             self.problems.append(f"server.tools: {text}")
@@ -354,7 +355,7 @@ class Toolbox:
 
     def nameable(self) -> frozenset[str]:
         """Return all tool names that an agent definition may contain."""
-        return frozenset((*self._tools, *self._catalog.named))
+        return frozenset((*self._tools, *self._catalog.named, *SOMEWHERE))
 
     def _only_named(self) -> dict[str, Entry]:
         """Return tools that an agent has only if it names them; the owner's come first."""
@@ -451,7 +452,8 @@ class Toolbox:
         if error and self._ceiling(tool) == "deny":
             return Verdict("deny", f"this server does not allow {name}")
         if error:
-            return Verdict("error", _join_sentences(error, reading.failures.failure_note(call)))
+            note = reading.failures.failure_note(call)
+            return Verdict("error", f"{error}\n{note}" if note else error)
         digest = fingerprint(name, args)
         action, reason = decide(tool, args, self._ceiling(tool), session, reading.grants)
         action, reason = tool.verdict(action, reason)
@@ -544,7 +546,8 @@ class Toolbox:
             return found or self._unknown(name, reading)
 
         try:
-            return await tool.run(Invocation(session, args, ledger, limits, owner, find), emit)
+            made = Invocation(session, args, ledger, limits, owner, find, call["id"])
+            return await tool.run(made, emit)
         except ToolError as error:
             return failure(str(error))
 
@@ -601,7 +604,3 @@ def _edits(session: Session) -> Iterator[tuple[str, str, Json]]:
         if payload["approved"] and "edited_args" in payload:
             place = pointer("interrupts", index, "answer", "payload", "edited_args")
             yield place, interrupt["call_id"], payload["edited_args"]
-
-
-def _join_sentences(text: str, more: str) -> str:
-    return f"{text}\n{more}" if more else text

@@ -100,6 +100,8 @@ export interface Actions {
   setLimit(name: string, value: string): void
   openSettings(tab?: string): Promise<void>
   draw(): void
+  /** makes links of the citations that name a source of the open session */
+  cite(marks: any[]): void
   toggleSide(): void
   /** a file that a tool of the open session made, from the server that has it; `asked`: a person has pressed for it */
   file(path: string, asked?: boolean): Promise<Blob>
@@ -258,7 +260,8 @@ declare global {
       isFlat(schema: any): boolean
     }
     'ui/code-block': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
-    'ui/markdown-view': { markdownView(): View<string> }
+    'ui/markdown-view': { markdownView(cite?: (marks: any[]) => void): View<string> }
+    'ui/citations': { draw(marks: any[], sessionOf: () => Session): void; drawGiven(el: any, message: Message): void }
     'ui/interrupt-cards': {
       interruptCard(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any
