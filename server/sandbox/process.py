@@ -77,8 +77,9 @@ class Outcome:
     """How a call ended.
 
     `status`: ok, error, timeout, limit, sandbox_unavailable, or broken if the child died. `text`:
-    shown to the model in place of the result. `refused`: the hosts that the sandbox's network
-    refused. `process`: state of a stateful toolkit's process, see kept_processes.py. `sources`: see
+    shown to the model in place of the result. `media`: {data, name, path?} of files to show to the
+    model, as a program sent them. `refused`: the hosts that the sandbox's network refused.
+    `process`: state of a stateful toolkit's process, see kept_processes.py. `sources`: see
     tools/sources.py.
     """
 
@@ -86,6 +87,7 @@ class Outcome:
     result: Any = None
     error: dict[str, Any] = field(default_factory=dict)
     attachments: tuple[dict[str, Any], ...] = ()
+    media: tuple[dict[str, Any], ...] = ()
     keep: int | None = None
     logs: tuple[str, ...] = ()
     usage: dict[str, Any] = field(default_factory=dict)
@@ -109,12 +111,15 @@ def parse_message(line: bytes | bytearray) -> dict[str, Any]:
     if not isinstance(message, dict) or not isinstance(message.get("log", ""), str):
         return {}
     error, attachments = message.get("error", {}), message.get("attachments", [])
-    if not isinstance(error, dict) or not isinstance(attachments, list):
+    files = message.get("media", [])
+    if not all(isinstance(each, list) for each in (attachments, files)):
+        return {}
+    if not isinstance(error, dict):
         return {}
     texts = {name: error[name] for name in ("type", "message", "limit") if name in error}
     if not all(isinstance(text, str) for text in texts.values()):
         return {}
-    if not all(isinstance(item, dict) for item in attachments):
+    if not all(isinstance(item, dict) for item in (*attachments, *files)):
         return {}
     if "error" in message:
         message["error"] = {name: text[:MAX_ERROR] for name, text in texts.items()}

@@ -71,7 +71,7 @@ MODEL: dict[str, Kind] = {
     "api_url": TEXT,
     "api_key": TEXT,
     "model_name": TEXT,
-    "model_type": _closed({"is_function_call": FLAG, "is_reasoning": FLAG}),
+    "model_type": _closed(dict.fromkeys(("is_function_call", "is_reasoning", "is_vision"), FLAG)),
     "model_settings": OPEN,
     "cost_per_ktoken": NUMBER,
     "cost_unit": TEXT,

@@ -53,7 +53,7 @@ from .file_download import Piece, read_piece
 from .function_tools import ChildTool
 from .mcp.servers import McpServers
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
-from .result import envelope, text_for_model
+from .result import envelope, shown_files, text_for_model
 from .runner import Outcome, ToolRunner
 
 MOST_HINTS = 5  # unknown tool names per decision for which similar names are suggested
@@ -516,8 +516,10 @@ class Toolbox:
             emit(events.state_delta(events.put("calls", call_id, value=waiting)))
         else:
             by = ledger.get("args_by", "")
-            said = envelope(result, list(repairs), ledger.get("args"), by)
-            emit(self._result(session, call, result, said))
+            shown, wrong = await shown_files(result, session)
+            said = envelope(result, list(repairs), ledger.get("args"), by, shown)
+            event = self._result(session, call, result, said)
+            emit({**event, "content": "\n".join((event["content"], *wrong))})
 
     async def _run(
         self,
