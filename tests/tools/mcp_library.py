@@ -109,6 +109,8 @@ def read(uri: str) -> Any:
     if uri == "note:///many":
         odd: list[Any] = ["x", {"uri": "bad uri", "text": "a"}, {"text": 5}, {"blob": "YQ=="}]
         return odd
+    if uri == "note:///half":
+        return [{"uri": uri, "text": "half \ud800 pair"}]
     if uri == "note:///missing":
         raise Refused("Resource not found")
     return [{"uri": uri, "mimeType": "text/plain", "text": f"content of {uri}"}]

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from ...errors import Problem
 from ...json_types import Json
+from ...strict_json import browser_safe
 from ...telemetry import redact
 from ..base import Emit, Invocation, failure, hints_of
 from ..result import shorten_text
@@ -143,7 +144,7 @@ class McpLibrary:
                     found[kind], without = await self._list(server, kind)
                     left_out += without
         except (LinkError, RpcError) as error:
-            found["problem"] = str(error)
+            found["problem"] = one_line(str(error), 500)
         except TimeoutError:
             found["problem"] = f"it did not answer in {LIST_S:.0f} s"
         if left_out:
@@ -179,7 +180,7 @@ class McpLibrary:
         with suppress(LinkError, RpcError, TimeoutError):
             async with asyncio.timeout(WATCH_S):
                 await self._subscription(server).keep(uri)
-        cleaned: list[Json] = redact.remove_texts(found, server.credentials())
+        cleaned: list[Json] = browser_safe(redact.remove_texts(found, server.credentials()))
         return cleaned
 
     async def prompt(self, name: str, prompt: str, arguments: Mapping[str, str]) -> Json:
@@ -203,7 +204,7 @@ class McpLibrary:
             raise Problem("mcp_failed", f"The MCP server {name} sent no text of {prompt}")
         about = one_line(result.get("description"), 1_000)
         found = {**({"description": about} if about else {}), "messages": messages}
-        cleaned: Json = redact.remove_texts(found, server.credentials())
+        cleaned: Json = browser_safe(redact.remove_texts(found, server.credentials()))
         return cleaned
 
     async def complete(
@@ -292,6 +293,7 @@ class McpLibrary:
                 why = "it asks a question, which only a call of a tool may"
             else:
                 return result
+        why = one_line(why, 500)
         why = redact.remove_texts(f"The MCP server {server.name}: {why}", server.credentials())
         raise Problem("mcp_failed", why)
 
