@@ -120,8 +120,7 @@ await main(async (walk, job) => {
 
   await walk.step("in Chinese, on a phone, in the dark", async () => {
     await page.setViewport(PHONE);
-    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
-    await page.evaluate(async () => { const { app } = yaa.use("ui/commands").context(); app.settings.set("language", "zh"); });
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "zh", theme: "dark" }));
     await page.waitForFunction(() => document.documentElement.lang === "zh-CN");
     await page.focus(COMPOSER);
     await page.keyboard.type("@one");
