@@ -119,9 +119,10 @@ await main(async (walk, job) => {
   });
 
   await walk.step("in Chinese, on a phone, in the dark", async () => {
-    await page.setViewport(PHONE);
+    await page.setViewport(PHONE); // the page is loaded again
+    await page.waitForSelector(".files-button:not([hidden])");
     await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "zh", theme: "dark" }));
-    await page.waitForFunction(() => document.documentElement.lang === "zh-CN");
+    await page.waitForFunction(() => document.documentElement.lang === "zh-CN" && document.querySelector(".files-button:not([hidden])"));
     await page.focus(COMPOSER);
     await page.keyboard.type("@one");
     await walk.sees(".mention", "note:///one");
