@@ -3,7 +3,8 @@
     python tests/tools/mcp_library.py <notes file> modern|legacy <manner>…
 
 It notes what it gets. Manners: bare (offers no tools), circle, endless, odd (entries that cannot be
-used), huge, slow (a byte at a time), refusing (every request of the library), silent (to those).
+used), none (no resource until `grow` is called), huge, slow (a byte at a time), refusing (every
+request of the library), silent (to those).
 """
 
 from __future__ import annotations
@@ -55,6 +56,9 @@ CAPABILITIES: dict[str, Any] = {
     "completions": {},
     **({} if "bare" in MANNERS else {"tools": {"listChanged": True}}),
 }
+if "none" in MANNERS:
+    RESOURCES.clear()
+    TEMPLATES.clear()
 waiting: dict[str, Any] = {}  # our question's id → the call that it belongs to
 listening: list[Any] = []
 asked = 0

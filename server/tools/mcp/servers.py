@@ -515,7 +515,8 @@ class McpServers:
     def refresh(self) -> None:
         """Begin to list the tools of servers that are due, without waiting."""
         for server in self._servers.values():
-            if server.peer.is_due() and (server.listing is None or server.listing.done()):
+            due = server.peer.is_due() or server.peer.has_changed("resources")
+            if due and (server.listing is None or server.listing.done()):
                 server.listing = asyncio.create_task(self._list(server))
 
     async def call(

@@ -269,6 +269,23 @@ class ByModel(Case):
                 self.assertEqual(self.servers.problems, [])
         self.assertTrue(self.tools["mcp__s__read_resource"].read_only, "the server is trusted")
 
+    async def test_it_comes_with_the_first_resource(self) -> None:
+        for era in ("legacy", "modern"):
+            with self.subTest(era):
+                await self.start(era, "none")
+                self.assertEqual([*self.tools], ["mcp__s__ask", "mcp__s__grow"])
+                listed = len(self.noted("tools/list"))
+                self.servers.refresh()
+                [server] = self.servers.all()
+                assert server.listing is not None
+                await server.listing
+                self.assertEqual(len(self.noted("tools/list")), listed, "nothing has changed")
+                grow = self.tools["mcp__s__grow"]
+                await self.servers.call(grow, {}, None, LIMITS, lambda _: None)
+                self.servers.refresh()
+                await server.listing
+                self.assertIn("mcp__s__read_resource", self.tools)
+
 
 if __name__ == "__main__":
     unittest.main()
