@@ -51,6 +51,7 @@ from .catalog import SOMEWHERE, Catalog, Entry
 from .decorators import ToolError
 from .file_download import Piece, read_piece
 from .function_tools import ChildTool
+from .mcp.library import McpLibrary
 from .mcp.servers import McpServers
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, shown_files, text_for_model
@@ -142,7 +143,8 @@ class Toolbox:
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
-        self._mcp = McpServers(server["mcpServers"], client or Client(), self._most["wall_s"])
+        mcp = McpServers(server["mcpServers"], client or Client(), self._most["wall_s"])
+        self.library = McpLibrary(mcp, self._ceilings)
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
         self._catalog = Catalog(self._runner, agents, client, allowed)
@@ -174,7 +176,7 @@ class Toolbox:
         await self._catalog.close()
         self.workspaces.close()
         self._runner.close()
-        await self._mcp.close()
+        await self.library.close()
 
     async def load_owner_tools(self, found: Iterable[Tool] = ()) -> None:
         """Add the owner's tools: files, packages, REST operations, MCP servers; and those `found`.
@@ -188,7 +190,7 @@ class Toolbox:
                 await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
         self._catalog.add_found(found)
-        await self._catalog.add_mcp(self._mcp)
+        await self._catalog.add_mcp(self.library.servers)
         for text in agent_definition.unmatched_names(self._ceilings, self.nameable(), exact=True):
             self.problems.append(f"server.tools: {text}")
 

@@ -15,9 +15,10 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -34,8 +35,10 @@ from ..base import Emit, Invocation, Tool, ToolQuestion, failure, hints_of
 from ..decorators import ToolError
 from ..result import shorten_text
 from ..runner import Outcome
+from .held_calls import HOLD_S, HeldCalls, OpenCall, ServerQuestion
+from .inbox import METHOD_NOT_FOUND, Hear
 from .links import HttpLink, Launch, StdioLink
-from .peer import MAX_TOOLS, Link, LinkError, Peer, RpcError, header_params, header_places
+from .peer import MAX_LISTED, Link, LinkError, Peer, RpcError, header_params, header_places
 
 # -- result ---------------------------------------------------------------------------------------
 # Conversion from MCP: results, and questions to a person.
@@ -191,6 +194,28 @@ def answer_params(question: Json) -> Json:
     return params
 
 
+def answer_result(question: Json) -> Json:
+    """Return the answer to a server that waits for it: {action, content?}.
+
+    Members that were left out get their defaults. The question comes from a session, so any of its
+    values may be malformed.
+    """
+    if (refused := question.get("refused")) in ("decline", "cancel"):
+        return {"action": refused}
+    answer, schema = question.get("answer"), question.get("response_schema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    known = properties if isinstance(properties, dict) else {}
+    usual = {
+        key: part["default"]
+        for key, part in known.items()
+        if isinstance(part, dict) and "default" in part
+    }
+    return {
+        "action": "accept",
+        "content": {**usual, **(answer if isinstance(answer, dict) else {})},
+    }
+
+
 # -- servers --------------------------------------------------------------------------------------
 
 # -- entry ----------------------------------------------------------------------------------------
@@ -322,7 +347,7 @@ class McpTool(Tool):
     async def run(self, call: Invocation, emit: Emit) -> Outcome | ToolQuestion:
         """Send the call, or the answer to the question that it asked."""
         question = call.ledger.get("input")
-        return await self.servers.call(self, call.args, question, call.limits, emit)
+        return await self.servers.call(self, call.args, question, call.limits, emit, call.owner)
 
 
 def legal_name(server: str, tool: str) -> str:
@@ -384,6 +409,12 @@ def tool_of(
 # -- servers --------------------------------------------------------------------------------------
 
 Found = Callable[[str, list[McpTool]], None]  # a server's name and all of its tools
+MoreTools = Callable[["McpServer"], Awaitable[list[McpTool]]]
+
+CUT = (
+    "The call was cut while it waited, and may have done some of its work; it is not repeated by"
+    " itself. Look at what it did before you call the tool again"
+)
 
 START_S = 30.0  # time limit for start and list of tools
 FETCH_S = 300.0  # for a process, as npx and uvx may download it first (obot issue 6185)
@@ -395,6 +426,11 @@ MAX_PROBLEMS = 20  # per server
 MAX_SCHEMAS = 2 * 1024 * 1024  # characters per server; 64 kB take 15 ms to compile
 
 logger = log.get("mcp")
+
+
+async def no_tools(_server: McpServer) -> list[McpTool]:
+    """Return no tools: nothing but tools is used of the servers."""
+    return []
 
 
 @dataclass
@@ -438,7 +474,8 @@ class McpServers:
     """All configured MCP servers: create, `load` the tools, `call` them, `close`.
 
     `configured`: server.mcpServers. `most_s`: longest time of a call. `patience_s`: how long `load`
-    waits.
+    waits. `hold_s`: how long a call waits for the answer to its question. `more_tools`: returns
+    tools for a server that it does not list.
     """
 
     def __init__(
@@ -447,11 +484,14 @@ class McpServers:
         client: Client,
         most_s: float = math.inf,
         patience_s: float = START_S,
+        hold_s: float = HOLD_S,
     ) -> None:
         self._client, self._most_s, self._patience_s = client, most_s, patience_s
         self._peers: dict[str, Peer] = {}  # by entry.identity
         self._servers: dict[str, McpServer] = {}
         self._unusable: list[str] = []
+        self._held = HeldCalls(hold_s)
+        self.more_tools: MoreTools = no_tools
         self._found: Found = lambda name, tools: None
         for name, written in configured.items():
             self._add(name, written)
@@ -460,6 +500,15 @@ class McpServers:
     def names(self) -> tuple[str, ...]:
         """Return the names of usable, enabled servers, in the order of the configuration."""
         return tuple(self._servers)
+
+    def all(self) -> tuple[McpServer, ...]:
+        """Return the usable, enabled servers."""
+        return tuple(self._servers.values())
+
+    def timeout_of(self, server: McpServer) -> float:
+        """Return the longest time of one call, in seconds."""
+        timeout_s: float = server.entry.get("timeout", TIMEOUT_S)
+        return min(timeout_s, self._most_s)
 
     @property
     def problems(self) -> list[str]:
@@ -486,7 +535,8 @@ class McpServers:
     def refresh(self) -> None:
         """Begin to list the tools of servers that are due, without waiting."""
         for server in self._servers.values():
-            if server.peer.is_due and (server.listing is None or server.listing.done()):
+            due = server.peer.is_due() or server.peer.has_changed("resources")
+            if due and (server.listing is None or server.listing.done()):
                 server.listing = asyncio.create_task(self._list(server))
 
     async def call(
@@ -496,11 +546,12 @@ class McpServers:
         question: Json | None,
         limits: Mapping[str, float],
         emit: Emit,
+        owner: str = "",
     ) -> Outcome | ToolQuestion:
         """Pass progress lines to `emit`, and return an Outcome or a ToolQuestion.
 
-        `question`: the one that a person has answered since the last request. Cancelling it cancels
-        the call.
+        `question`: the one that a person has answered since the last request. `owner`: whose call
+        it is. Cancelling it cancels the call.
         """
         started, wall_s = time.monotonic(), limits["wall_s"]
         secrets = self._servers[tool.server].credentials()
@@ -516,7 +567,7 @@ class McpServers:
 
         try:
             async with asyncio.timeout(wall_s) as patience:
-                found = await self._call_until_done(tool, args, question, hear)
+                found = await self._call_until_done(tool, args, question, hear, owner)
         except TimeoutError:
             if not patience.expired():
                 raise
@@ -529,6 +580,7 @@ class McpServers:
 
     async def close(self) -> None:
         """End every process and connection."""
+        self._held.close()
         listings = [server.listing for server in self._servers.values() if server.listing]
         for listing in listings:
             listing.cancel()
@@ -565,26 +617,30 @@ class McpServers:
         try:
             usual = FETCH_S if "command" in server.entry else START_S
             async with asyncio.timeout(server.entry.get("start_timeout", usual)):
-                listed = await server.peer.tools()
+                listed = await _listed_tools(server.peer)
+                more = await self.more_tools(server)
         except (LinkError, RpcError) as error:
             server.problem(str(error))
         except TimeoutError:
             words = server.peer.link.last_words
-            more = f"; the last it said: {words}" if words else ""
-            server.problem(f"it did not list its tools in time{more}")
+            told = f"; the last it said: {words}" if words else ""
+            server.problem(f"it did not list its tools in time{told}")
         else:
             server.problems.clear()
-            self._found(server.name, self._usable(server, listed))
+            usable = self._usable(server, listed)
+            taken = {tool.name for tool in usable}
+            usable += [tool for tool in more if tool.name not in taken]  # its own go first
+            self._found(server.name, sorted(usable, key=lambda tool: tool.name))
 
     def _usable(self, server: McpServer, listed: list[Json]) -> list[McpTool]:
-        """Return the allowed and usable tools, sorted by name; problems of others are reported."""
+        """Return the allowed and usable tools; problems of others are reported."""
         entry = server.entry
-        timeout_s = min(entry.get("timeout", TIMEOUT_S), self._most_s)
+        timeout_s = self.timeout_of(server)
         tools: dict[str, McpTool] = {}
         server.headers, size = {}, 0
-        if len(listed) > MAX_TOOLS:
-            server.problem(f"it lists more than {MAX_TOOLS} tools; the first of them are taken")
-        for about in listed[:MAX_TOOLS]:
+        if len(listed) > MAX_LISTED:
+            server.problem(f"it lists more than {MAX_LISTED} tools; the first of them are taken")
+        for about in listed[:MAX_LISTED]:
             if not is_allowed(str(about.get("name")), entry):
                 continue
             try:
@@ -601,32 +657,19 @@ class McpServers:
             else:
                 tools[tool.name] = tool
                 server.headers[tool.name] = places
-        return sorted(tools.values(), key=lambda tool: tool.name)
+        return list(tools.values())
 
     # -- one call ---------------------------------------------------------------------------------
 
     async def _call_until_done(
-        self, tool: McpTool, args: Json, question: Json | None, hear: Any
+        self, tool: McpTool, args: Json, question: Json | None, hear: Hear, owner: str
     ) -> Outcome | ToolQuestion:
-        """Send the call, repeat it as the server asks, and return its Outcome or a ToolQuestion."""
-        name = tool.server
-        server = self._servers[name]
-        headers = header_params(server.headers.get(tool.name, {}), args)
-        params: Json = {"name": tool.listed_name, "arguments": args}
-        more = answer_params(question) if question else {}
+        """Send the call, or go on with it, until there is an Outcome or a ToolQuestion."""
+        name, held = tool.server, question is not None and "held" in question
         try:
-            for _ in range(MAX_ROUNDS):
-                result = await server.peer.call({**params, **more}, hear, headers)
-                kind = result.get("resultType", "complete")
-                if kind == "complete":
-                    return outcome_of(result)
-                if kind != "input_required":
-                    return failure(f"the MCP server {name} sent a result of an unknown kind")
-                asked = question_of(result)
-                if asked["keys"]:
-                    return ToolQuestion(asked)
-                more = answer_params(asked)
-            return failure(f"the MCP server {name} asked for the same call {MAX_ROUNDS} times")
+            if question is not None and held:
+                return await self._go_on(tool, question, hear, owner)
+            return await self._send(tool, args, question, hear, owner)
         except RpcError as error:
             if question and question.get("state") is not None:
                 return failure(
@@ -635,7 +678,82 @@ class McpServers:
                 )
             return failure(f"the MCP server {name} refused the call: {error}")
         except (LinkError, ToolError) as error:
-            return failure(f"the MCP server {name}: {error}")
+            cut = f". {CUT}" if held else ""
+            return failure(f"the MCP server {name}: {error}{cut}")
+
+    async def _send(
+        self, tool: McpTool, args: Json, question: Json | None, hear: Hear, owner: str
+    ) -> Outcome | ToolQuestion:
+        """Send the call, and repeat it as the server asks.
+
+        Raises RpcError, LinkError, ToolError.
+        """
+        name = tool.server
+        server = self._servers[name]
+        headers = header_params(server.headers.get(tool.name, {}), args)
+        params: Json = {"name": tool.listed_name, "arguments": args}
+        more = answer_params(question) if question else {}
+        for _ in range(MAX_ROUNDS):
+            begin = partial(server.peer.call, {**params, **more}, headers=headers)
+            result = await self._result_of(OpenCall(begin, hear), tool, owner)
+            if isinstance(result, ToolQuestion):
+                return result
+            if result.get("resultType", "complete") != "input_required":
+                return self._outcome(name, result)
+            asked = question_of(result)
+            if asked["keys"]:
+                return ToolQuestion(asked)
+            more = answer_params(asked)
+        return failure(f"the MCP server {name} asked for the same call {MAX_ROUNDS} times")
+
+    async def _go_on(
+        self, tool: McpTool, question: Json, hear: Hear, owner: str
+    ) -> Outcome | ToolQuestion:
+        """Answer the question of a held call, and wait for it. Raises RpcError, LinkError."""
+        whose = (owner, tool.name)
+        if (found := self._held.release(whose, question["held"])) is None:
+            return failure(f"the MCP server {tool.server} waits for this answer no longer. {CUT}")
+        call, asked = found
+        call.hear = hear
+        asked.reply(answer_result(question))
+        result = await self._result_of(call, tool, owner)
+        return result if isinstance(result, ToolQuestion) else self._outcome(tool.server, result)
+
+    async def _result_of(self, call: OpenCall, tool: McpTool, owner: str) -> Json | ToolQuestion:
+        """Return the result of a call, or a question for whose answer it is held from now on.
+
+        Raises RpcError, LinkError.
+        """
+        while isinstance(found := await call.next(), ServerQuestion):
+            try:
+                question = question_of({"inputRequests": {"answer": found.request}})
+            except ToolError as error:
+                found.refuse(str(error))
+                continue
+            if token := self._held.hold((owner, tool.name), call, found):
+                return ToolQuestion({**question, "held": token})
+            found.reply({"action": "cancel"})
+        return found
+
+    def _outcome(self, name: str, result: Json) -> Outcome:
+        if result.get("resultType", "complete") == "complete":
+            return outcome_of(result)
+        return failure(f"the MCP server {name} sent a result of an unknown kind")
+
+
+async def _listed_tools(peer: Peer) -> list[Json]:
+    """Return the list of tools; empty for a server that offers other things only.
+
+    Raises RpcError, LinkError.
+    """
+    try:
+        return await peer.entries("tools")
+    except RpcError as error:
+        if error.code != METHOD_NOT_FOUND or "tools" in await peer.capabilities():
+            raise
+        if not await peer.capabilities():
+            raise
+        return []
 
 
 def progress_line(params: Json) -> str:
