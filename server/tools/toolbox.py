@@ -143,7 +143,10 @@ class Toolbox:
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
-        self._mcp = McpServers(server["mcpServers"], client or Client(), self._most["wall_s"])
+        self._mcp = McpServers(
+            server["mcpServers"], client or Client(), self._most["wall_s"], home=config.home
+        )
+        self.accounts = self._mcp.accounts
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
         self._catalog = Catalog(self._runner, agents, client, allowed)

@@ -71,6 +71,10 @@ class LinkError(Exception):
         self.expired = expired
 
 
+class SignInNeeded(LinkError):
+    """The server wants a sign-in, and has not executed the request."""
+
+
 def parse_messages(text: str | bytes) -> list[Json]:
     """Return the messages in a text: one, or those of a batch; empty if it is not JSON objects.
 
@@ -371,6 +375,8 @@ class Peer:
             raise LinkError(f"it failed {times} and is tried again in {math.ceil(left)} s")
         try:
             await self._open()
+        except SignInNeeded:
+            raise
         except (LinkError, RpcError, asyncio.CancelledError):
             self._note_failure()
             raise
@@ -442,6 +448,8 @@ class Peer:
             told = error.data if isinstance(error.data, dict) else {}
             supported = told.get("supported")
             return error.code == UNSUPPORTED_VERSION and MODERN in _list(supported)
+        except SignInNeeded:
+            raise
         except LinkError:
             return False
         return MODERN in _list(found.get("supportedVersions"))

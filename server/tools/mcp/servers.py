@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -34,7 +35,22 @@ from ..decorators import ToolError
 from ..result import shorten_text
 from ..runner import Outcome
 from .links import HttpLink, Launch, StdioLink
-from .peer import MAX_TOOLS, Link, LinkError, Peer, RpcError, header_params, header_places
+from .oauth.access import Access
+from .oauth.accounts import Accounts
+from .oauth.metadata import OAuthError
+from .oauth.questions import earlier_question, is_refused, sign_in_question
+from .oauth.settings import OAuthSettings, read_settings
+from .oauth.store import FOLDER, TokenStore
+from .peer import (
+    MAX_TOOLS,
+    Link,
+    LinkError,
+    Peer,
+    RpcError,
+    SignInNeeded,
+    header_params,
+    header_places,
+)
 
 # -- result ---------------------------------------------------------------------------------------
 # Conversion from MCP: results, and questions to a person.
@@ -198,6 +214,7 @@ ENTRY = object_of(
         **dict.fromkeys(("env", "headers"), _TABLE),
         **dict.fromkeys(("trust", "disabled"), FLAG),
         "type": ANY,  # see _check_kind
+        "oauth": ANY,  # see oauth/settings.py
         "era": one_of("modern", "legacy"),
         **dict.fromkeys(("timeout", "probe_timeout", "start_timeout"), POSITIVE),
     }
@@ -210,13 +227,13 @@ ALIASES = {
     "tools": "allowedTools",
     "includeTools": "allowedTools",
     "excludeTools": "disabledTools",
+    "auth": "oauth",
 }
 # Other programs use these keys to skip approvals or to describe servers; here only `trust` decides
 # what may run without asking.
 PASSED_OVER = frozenset("autoApprove alwaysAllow description name icon version gallery".split())
 INSTEAD = {
     "envFile": "name its variables in `env`",
-    "oauth": "OAuth is not offered; put a token into `headers`",
     "headersHelper": "put the header into `headers`, with ${NAME} for its secret",
 }
 FOREIGN = re.compile(r"\$\{(?:(?:input|command|config):[^}]*|workspaceFolder[^}]*|userHome)\}")
@@ -253,7 +270,7 @@ def is_allowed(name: str, entry: Json) -> bool:
 
 def identity(entry: Json) -> str:
     """Return a key that is equal for entries that can share a process or connection."""
-    keys = ("command", "args", "env", "cwd", "url", "headers", "era")
+    keys = ("command", "args", "env", "cwd", "url", "headers", "oauth", "era")
     return canonical({key: entry[key] for key in keys if key in entry})
 
 
@@ -269,8 +286,21 @@ def _check_kind(entry: Json) -> None:
         raise ToolError("its command or url is empty")
     try:
         urlsplit(entry.get("url", ""))
+        read_settings(entry.get("oauth", True))
     except ValueError as error:
         raise ToolError(f"its url cannot be read: {error}") from None
+    except OAuthError as error:
+        raise ToolError(str(error)) from None
+    if "oauth" in entry and "url" not in entry:
+        raise ToolError("oauth is for servers with a `url`")
+
+
+def oauth_of(entry: Json) -> OAuthSettings | None:
+    """Return how to sign in at a server; None for a process and if `headers` has a credential."""
+    names = {name.lower() for name in entry.get("headers", ())}
+    if "url" not in entry or (names & {"authorization", "proxy-authorization"}):
+        return None
+    return read_settings(entry.get("oauth", True))
 
 
 def _texts(entry: Json) -> Iterator[str]:
@@ -388,8 +418,10 @@ class McpServer:
     problems: list[str] = field(default_factory=list)
     listing: asyncio.Task[None] | None = None
 
+    access: Access | None = None
+
     def credentials(self) -> list[str]:
-        """Return the credentials in the server's entry, longest first.
+        """Return the credentials in the server's entry and its tokens, longest first.
 
         They are searched in headers, environment, URL and arguments.
         """
@@ -404,6 +436,7 @@ class McpServer:
         told += zip(args, args[1:], strict=False)
         long = (each for each in redact.credentials(told) if len(each) >= redact.LONG)
         found.update(each for each in long if not each.startswith(("/", ".", "-")))
+        found.update(self.access.secrets() if self.access else ())
         return sorted(found, key=len, reverse=True)
 
     def problem(self, text: str) -> None:
@@ -418,7 +451,7 @@ class McpServers:
     """All configured MCP servers: create, `load` the tools, `call` them, `close`.
 
     `configured`: server.mcpServers. `most_s`: longest time of a call. `patience_s`: how long `load`
-    waits.
+    waits. `home`: the home folder, which keeps tokens; without it nobody can sign in at a server.
     """
 
     def __init__(
@@ -427,8 +460,11 @@ class McpServers:
         client: Client,
         most_s: float = math.inf,
         patience_s: float = START_S,
+        home: Path | None = None,
     ) -> None:
         self._client, self._most_s, self._patience_s = client, most_s, patience_s
+        self._store = TokenStore(home / FOLDER) if home else None
+        self.accounts = Accounts(self.refresh)
         self._peers: dict[str, Peer] = {}  # by entry.identity
         self._servers: dict[str, McpServer] = {}
         self._unusable: list[str] = []
@@ -466,7 +502,8 @@ class McpServers:
     def refresh(self) -> None:
         """Begin to list the tools of servers that are due, without waiting."""
         for server in self._servers.values():
-            if server.peer.is_due and (server.listing is None or server.listing.done()):
+            is_due = server.peer.is_due or (server.access and server.access.has_news())
+            if is_due and (server.listing is None or server.listing.done()):
                 server.listing = asyncio.create_task(self._list(server))
 
     async def call(
@@ -483,13 +520,13 @@ class McpServers:
         the call.
         """
         started, wall_s = time.monotonic(), limits["wall_s"]
-        secrets = self._servers[tool.server].credentials()
+        credentials = self._servers[tool.server].credentials  # tokens may change in the call
         budget = limits["output_kb"] * 1024
 
         def hear(params: Json) -> None:
             """Emit a progress line, within the call's budget for output."""
             nonlocal budget
-            line = redact.remove_texts(progress_line(params), secrets)
+            line = redact.remove_texts(progress_line(params), credentials())
             budget -= len(line)
             if budget > 0:
                 emit(line)
@@ -504,8 +541,8 @@ class McpServers:
             breach = {"limit": "wall_s", "allowed": wall_s, "observed": spent}
             return Outcome(*limit_error(breach), usage=_usage(started))
         if isinstance(found, ToolQuestion):
-            return _clean_question(found, secrets)
-        return _clean_outcome(found, secrets, started)
+            return _clean_question(found, credentials())
+        return _clean_outcome(found, credentials(), started)
 
     async def close(self) -> None:
         """End every process and connection."""
@@ -528,7 +565,10 @@ class McpServers:
             key = identity(entry)
             peer = self._peers.get(key) or self._peer(name, entry)
             self._peers[key] = peer
-            self._servers[name] = McpServer(name, entry, peer)
+            access = peer.link.access if isinstance(peer.link, HttpLink) else None
+            self._servers[name] = McpServer(name, entry, peer, access=access)
+            if access is not None:
+                self.accounts.add(name, access)
 
     def _peer(self, name: str, entry: Json) -> Peer:
         link: Link
@@ -537,8 +577,16 @@ class McpServers:
             launch = Launch(command, args, entry.get("env", {}), entry.get("cwd"))
             link = StdioLink(name, launch)
         else:
-            link = HttpLink(self._client, entry["url"], entry.get("headers", {}))
+            link = HttpLink(
+                self._client, entry["url"], entry.get("headers", {}), self._access(entry)
+            )
         return Peer(link, entry.get("era", ""), entry.get("probe_timeout", PROBE_S))
+
+    def _access(self, entry: Json) -> Access | None:
+        settings = oauth_of(entry)
+        if settings is None or self._store is None:
+            return None
+        return Access(entry["url"], settings, self._client, self._store)
 
     async def _list(self, server: McpServer) -> None:
         server.problems.clear()
@@ -546,6 +594,8 @@ class McpServers:
             usual = FETCH_S if "command" in server.entry else START_S
             async with asyncio.timeout(server.entry.get("start_timeout", usual)):
                 listed = await server.peer.tools()
+        except SignInNeeded as error:
+            server.problem(f"{error}: python3 -m server mcp login {server.name}, or in the page")
         except (LinkError, RpcError) as error:
             server.problem(str(error))
         except TimeoutError:
@@ -591,6 +641,9 @@ class McpServers:
         """Send the call, repeat it as the server asks, and return its Outcome or a ToolQuestion."""
         name = tool.server
         server = self._servers[name]
+        if is_refused(question):
+            return failure(f"the MCP server {name} wants a sign-in, and nobody signed in")
+        question = earlier_question(question)
         headers = header_params(server.headers.get(tool.name, {}), args)
         params: Json = {"name": tool.listed_name, "arguments": args}
         more = answer_params(question) if question else {}
@@ -607,6 +660,8 @@ class McpServers:
                     return ToolQuestion(asked)
                 more = answer_params(asked)
             return failure(f"the MCP server {name} asked for the same call {MAX_ROUNDS} times")
+        except SignInNeeded as error:
+            return ToolQuestion(sign_in_question(name, str(error), question))
         except RpcError as error:
             if question and question.get("state") is not None:
                 return failure(
