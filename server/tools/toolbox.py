@@ -480,6 +480,9 @@ class Toolbox:
         entry = self._tools.get(name)
         if entry is None and name in self._catalog.named:
             entry = self._named(session).get(name)
+        tool = self._mcp.stand_in(name) if entry is None else None
+        if tool and all(each["name"] != name for each in session.get("tools", ())):
+            return Entry(tool, cached_validator(tool.parameters))
         return _as_declared(entry, session) if entry else None
 
     async def execute(

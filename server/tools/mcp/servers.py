@@ -419,6 +419,7 @@ class McpServer:
     listing: asyncio.Task[None] | None = None
 
     access: Access | None = None
+    listed: dict[str, McpTool] | None = None  # by name; None before the first list
 
     def credentials(self) -> list[str]:
         """Return the credentials in the server's entry and its tokens, longest first.
@@ -505,6 +506,37 @@ class McpServers:
             is_due = server.peer.is_due or (server.access and server.access.has_news())
             if is_due and (server.listing is None or server.listing.done()):
                 server.listing = asyncio.create_task(self._list(server))
+
+    def stand_in(self, name: str) -> McpTool | None:
+        """Return a tool for a call that was made elsewhere, of a server not signed in at here.
+
+        Its tools cannot be listed before a sign-in, which the tool asks for. None for other names.
+        """
+        for server in self._servers.values():
+            prefix = re.sub(r"[^a-zA-Z0-9_-]", "_", f"mcp__{server.name}__")
+            if server.access and server.listed is None and name.startswith(prefix):
+                return McpTool(
+                    *(name, "", {"type": "object"}),
+                    origin=f"mcp {server.name}",
+                    required_resources={"wall_s": min(TIMEOUT_S, self._most_s)},
+                    servers=self,
+                    server=server.name,
+                    listed_name="",
+                )
+        return None
+
+    async def _listed_tool(self, tool: McpTool) -> McpTool:
+        """Return the tool that a stand-in is for. Raises SignInNeeded, ToolError."""
+        server = self._servers[tool.server]
+        if server.listed is None:
+            if server.listing is None or server.listing.done():
+                server.listing = asyncio.create_task(self._list(server))
+            await asyncio.shield(server.listing)
+        if found := (server.listed or {}).get(tool.name):
+            return found
+        if server.access and server.access.wants_sign_in:
+            raise SignInNeeded("it wants a sign-in")
+        raise ToolError(server.problems[-1] if server.problems else "it has no such tool")
 
     async def call(
         self,
@@ -631,6 +663,7 @@ class McpServers:
             else:
                 tools[tool.name] = tool
                 server.headers[tool.name] = places
+        server.listed = tools
         return sorted(tools.values(), key=lambda tool: tool.name)
 
     # -- one call ---------------------------------------------------------------------------------
@@ -644,6 +677,13 @@ class McpServers:
         if is_refused(question):
             return failure(f"the MCP server {name} wants a sign-in, and nobody signed in")
         question = earlier_question(question)
+        if not tool.listed_name:
+            try:
+                tool = await self._listed_tool(tool)
+            except SignInNeeded as error:
+                return ToolQuestion(sign_in_question(name, str(error), question))
+            except ToolError as error:
+                return failure(f"the MCP server {name}: {error}")
         headers = header_params(server.headers.get(tool.name, {}), args)
         params: Json = {"name": tool.listed_name, "arguments": args}
         more = answer_params(question) if question else {}
