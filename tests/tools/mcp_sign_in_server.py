@@ -83,7 +83,7 @@ class Host:
                 await self.gate.wait()
             page = self.pages.get(path, self.usual)(seen)
             await self._reply(writer, page)
-        except (OSError, asyncio.IncompleteReadError):
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
