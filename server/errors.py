@@ -61,6 +61,7 @@ CODES: dict[str, tuple[int, str]] = {
     "headers_too_large": (431, "The request head is too large"),
     "internal": (500, "The server made a mistake"),
     "not_implemented": (501, "This method is not known"),
+    "mcp_failed": (502, "An MCP server did not do what it was asked"),
     "sandbox_unavailable": (503, "This server cannot run tools safely"),
     "overloaded": (503, "This server takes no more now"),
     "http_version": (505, "Only HTTP/1.1 and HTTP/1.0 are spoken here"),

@@ -51,6 +51,7 @@ from .catalog import Catalog, Entry
 from .decorators import ToolError
 from .file_download import Piece, read_piece
 from .function_tools import ChildTool
+from .mcp.library import McpLibrary
 from .mcp.servers import McpServers
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, text_for_model
@@ -143,10 +144,10 @@ class Toolbox:
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
-        self._mcp = McpServers(
+        mcp = McpServers(
             server["mcpServers"], client or Client(), self._most["wall_s"], home=config.home
         )
-        self.accounts = self._mcp.accounts
+        self.library, self.accounts = McpLibrary(mcp, self._ceilings), mcp.accounts
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
         self._catalog = Catalog(self._runner, agents, client, allowed)
@@ -178,7 +179,7 @@ class Toolbox:
         await self._catalog.close()
         self.workspaces.close()
         self._runner.close()
-        await self._mcp.close()
+        await self.library.close()
 
     async def load_owner_tools(self) -> None:
         """Add the owner's tools: files, packages, REST operations, MCP servers.
@@ -190,7 +191,7 @@ class Toolbox:
             for name, about in self._modules.items():
                 await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
-        await self._catalog.add_mcp(self._mcp)
+        await self._catalog.add_mcp(self.library.servers)
         for text in agent_definition.unmatched_names(self._ceilings, self.nameable(), exact=True):
             self.problems.append(f"server.tools: {text}")
 
@@ -480,7 +481,7 @@ class Toolbox:
         entry = self._tools.get(name)
         if entry is None and name in self._catalog.named:
             entry = self._named(session).get(name)
-        tool = self._mcp.stand_in(name) if entry is None else None
+        tool = self.library.servers.stand_in(name) if entry is None else None
         if tool and all(each["name"] != name for each in session.get("tools", ())):
             return Entry(tool, cached_validator(tool.parameters))
         return _as_declared(entry, session) if entry else None

@@ -15,9 +15,9 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -25,24 +25,22 @@ from urllib.parse import parse_qsl, urlsplit
 from ...http.client import Client
 from ...json_types import Json
 from ...sandbox.process import limit_error
-from ...schema.field_types import ANY, FLAG, TEXT, list_of, object_of, one_of
 from ...schema.validate import check_schema
-from ...settings.schema import POSITIVE, problems
-from ...strict_json import canonical
 from ...telemetry import log, redact
 from ..base import Emit, Invocation, Tool, ToolQuestion, failure, hints_of
 from ..decorators import ToolError
 from ..result import shorten_text
 from ..runner import Outcome
+from .entry import identity, is_allowed, normalize_entry, oauth_of
+from .held_calls import HOLD_S, HeldCalls, OpenCall, ServerQuestion
+from .inbox import METHOD_NOT_FOUND, Hear
 from .links import HttpLink, Launch, StdioLink
 from .oauth.access import Access
 from .oauth.accounts import Accounts
-from .oauth.metadata import OAuthError
 from .oauth.questions import earlier_question, is_refused, sign_in_question
-from .oauth.settings import OAuthSettings, read_settings
 from .oauth.store import FOLDER, TokenStore
 from .peer import (
-    MAX_TOOLS,
+    MAX_LISTED,
     Link,
     LinkError,
     Peer,
@@ -187,126 +185,26 @@ def answer_params(question: Json) -> Json:
     return params
 
 
-# -- servers --------------------------------------------------------------------------------------
+def answer_result(question: Json) -> Json:
+    """Return the answer to a server that waits for it: {action, content?}.
 
-# -- entry ----------------------------------------------------------------------------------------
-# Reader of one entry of `server.mcpServers`, in the spelling of yaa or of other programs.
-#
-# mcp/servers.py passes every entry through `normalize_entry` before it starts anything. Keys of
-# other programs with the same meaning are translated. Keys without effect on security or function
-# are ignored. Any other key is an error that says what to write instead. Pure.
-
-KINDS = {
-    **dict.fromkeys(("stdio", "local"), "command"),
-    **dict.fromkeys(("http", "remote", "streamable-http", "streamableHttp"), "url"),
-    "streamable_http": "url",
-}
-SSE = (
-    "the type 'sse' is the transport of 2024, which is not spoken here; most servers have"
-    " Streamable HTTP at another address, often /mcp in place of /sse: ask for that one"
-)
-_TEXTS = list_of(TEXT, "a list")
-_TABLE = object_of(each=TEXT)
-ENTRY = object_of(
-    {
-        **dict.fromkeys(("command", "url", "cwd"), TEXT),
-        **dict.fromkeys(("args", "allowedTools", "disabledTools"), _TEXTS),
-        **dict.fromkeys(("env", "headers"), _TABLE),
-        **dict.fromkeys(("trust", "disabled"), FLAG),
-        "type": ANY,  # see _check_kind
-        "oauth": ANY,  # see oauth/settings.py
-        "era": one_of("modern", "legacy"),
-        **dict.fromkeys(("timeout", "probe_timeout", "start_timeout"), POSITIVE),
+    Members that were left out get their defaults. The question comes from a session, so any of its
+    values may be malformed.
+    """
+    if (refused := question.get("refused")) in ("decline", "cancel"):
+        return {"action": refused}
+    answer, schema = question.get("answer"), question.get("response_schema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    known = properties if isinstance(properties, dict) else {}
+    usual = {
+        key: part["default"]
+        for key, part in known.items()
+        if isinstance(part, dict) and "default" in part
     }
-)
-ALIASES = {
-    "transport": "type",
-    "transportType": "type",
-    "serverUrl": "url",
-    "httpUrl": "url",
-    "tools": "allowedTools",
-    "includeTools": "allowedTools",
-    "excludeTools": "disabledTools",
-    "auth": "oauth",
-}
-# Other programs use these keys to skip approvals or to describe servers; here only `trust` decides
-# what may run without asking.
-PASSED_OVER = frozenset("autoApprove alwaysAllow description name icon version gallery".split())
-INSTEAD = {
-    "envFile": "name its variables in `env`",
-    "headersHelper": "put the header into `headers`, with ${NAME} for its secret",
-}
-FOREIGN = re.compile(r"\$\{(?:(?:input|command|config):[^}]*|workspaceFolder[^}]*|userHome)\}")
-
-
-def normalize_entry(written: Json) -> Json:
-    """Return the entry with yaa's own keys. Raises ToolError if it cannot be used."""
-    entry: Json = {}
-    for key, value in written.items():
-        own = ALIASES.get(key, key)
-        if own in entry:
-            raise ToolError(f"{key} says what another key says already: keep one of them")
-        if own in ENTRY.fields:
-            entry[own] = value
-        elif key not in PASSED_OVER:
-            more = INSTEAD.get(key) or f"known are {', '.join(sorted(ENTRY.fields))}"
-            raise ToolError(f"unknown key {key[:60]}; {more}")
-    for line in problems(entry, ENTRY):
-        raise ToolError(line)
-    _check_kind(entry)
-    for text in _texts(entry):
-        if found := FOREIGN.search(text):
-            raise ToolError(f"{found[0]} is an editor's; write ${{NAME}} and set that variable")
-    return entry
-
-
-def is_allowed(name: str, entry: Json) -> bool:
-    """Return whether the entry allows a tool, by shell patterns; `disabledTools` wins."""
-    wanted, unwanted = entry.get("allowedTools"), entry.get("disabledTools", ())
-    if any(fnmatchcase(name, pattern) for pattern in unwanted):
-        return False
-    return wanted is None or any(fnmatchcase(name, pattern) for pattern in wanted)
-
-
-def identity(entry: Json) -> str:
-    """Return a key that is equal for entries that can share a process or connection."""
-    keys = ("command", "args", "env", "cwd", "url", "headers", "oauth", "era")
-    return canonical({key: entry[key] for key in keys if key in entry})
-
-
-def _check_kind(entry: Json) -> None:
-    kind = entry.get("type")
-    if kind == "sse":
-        raise ToolError(SSE)
-    if ("command" in entry) == ("url" in entry):
-        raise ToolError("wanted either a `command` (a process) or a `url` (HTTP)")
-    if kind is not None and (not isinstance(kind, str) or KINDS.get(kind) not in entry):
-        raise ToolError(f"the type {str(kind)[:40]!r} does not fit; known are {', '.join(KINDS)}")
-    if not entry.get("command", entry.get("url")):
-        raise ToolError("its command or url is empty")
-    try:
-        urlsplit(entry.get("url", ""))
-        read_settings(entry.get("oauth", True))
-    except ValueError as error:
-        raise ToolError(f"its url cannot be read: {error}") from None
-    except OAuthError as error:
-        raise ToolError(str(error)) from None
-    if "oauth" in entry and "url" not in entry:
-        raise ToolError("oauth is for servers with a `url`")
-
-
-def oauth_of(entry: Json) -> OAuthSettings | None:
-    """Return how to sign in at a server; None for a process and if `headers` has a credential."""
-    names = {name.lower() for name in entry.get("headers", ())}
-    if "url" not in entry or (names & {"authorization", "proxy-authorization"}):
-        return None
-    return read_settings(entry.get("oauth", True))
-
-
-def _texts(entry: Json) -> Iterator[str]:
-    yield from (entry.get(key, "") for key in ("command", "url", "cwd"))
-    yield from entry.get("args", ())
-    yield from (*entry.get("env", {}).values(), *entry.get("headers", {}).values())
+    return {
+        "action": "accept",
+        "content": {**usual, **(answer if isinstance(answer, dict) else {})},
+    }
 
 
 # -- tools ----------------------------------------------------------------------------------------
@@ -332,7 +230,7 @@ class McpTool(Tool):
     async def run(self, call: Invocation, emit: Emit) -> Outcome | ToolQuestion:
         """Send the call, or the answer to the question that it asked."""
         question = call.ledger.get("input")
-        return await self.servers.call(self, call.args, question, call.limits, emit)
+        return await self.servers.call(self, call.args, question, call.limits, emit, call.owner)
 
 
 def legal_name(server: str, tool: str) -> str:
@@ -394,6 +292,12 @@ def tool_of(
 # -- servers --------------------------------------------------------------------------------------
 
 Found = Callable[[str, list[McpTool]], None]  # a server's name and all of its tools
+MoreTools = Callable[["McpServer"], Awaitable[list[McpTool]]]
+
+CUT = (
+    "The call was cut while it waited, and may have done some of its work; it is not repeated by"
+    " itself. Look at what it did before you call the tool again"
+)
 
 START_S = 30.0  # time limit for start and list of tools
 FETCH_S = 300.0  # for a process, as npx and uvx may download it first (obot issue 6185)
@@ -405,6 +309,11 @@ MAX_PROBLEMS = 20  # per server
 MAX_SCHEMAS = 2 * 1024 * 1024  # characters per server; 64 kB take 15 ms to compile
 
 logger = log.get("mcp")
+
+
+async def no_tools(_server: McpServer) -> list[McpTool]:
+    """Return no tools: nothing but tools is used of the servers."""
+    return []
 
 
 @dataclass
@@ -452,7 +361,9 @@ class McpServers:
     """All configured MCP servers: create, `load` the tools, `call` them, `close`.
 
     `configured`: server.mcpServers. `most_s`: longest time of a call. `patience_s`: how long `load`
-    waits. `home`: the home folder, which keeps tokens; without it nobody can sign in at a server.
+    waits. `hold_s`: how long a call waits for the answer to its question. `more_tools`: returns
+    tools for a server that it does not list. `home`: the home folder, which keeps
+    tokens; without it nobody can sign in at a server.
     """
 
     def __init__(
@@ -461,6 +372,7 @@ class McpServers:
         client: Client,
         most_s: float = math.inf,
         patience_s: float = START_S,
+        hold_s: float = HOLD_S,
         home: Path | None = None,
     ) -> None:
         self._client, self._most_s, self._patience_s = client, most_s, patience_s
@@ -469,6 +381,8 @@ class McpServers:
         self._peers: dict[str, Peer] = {}  # by entry.identity
         self._servers: dict[str, McpServer] = {}
         self._unusable: list[str] = []
+        self._held = HeldCalls(hold_s)
+        self.more_tools: MoreTools = no_tools
         self._found: Found = lambda name, tools: None
         for name, written in configured.items():
             self._add(name, written)
@@ -477,6 +391,15 @@ class McpServers:
     def names(self) -> tuple[str, ...]:
         """Return the names of usable, enabled servers, in the order of the configuration."""
         return tuple(self._servers)
+
+    def all(self) -> tuple[McpServer, ...]:
+        """Return the usable, enabled servers."""
+        return tuple(self._servers.values())
+
+    def timeout_of(self, server: McpServer) -> float:
+        """Return the longest time of one call, in seconds."""
+        timeout_s: float = server.entry.get("timeout", TIMEOUT_S)
+        return min(timeout_s, self._most_s)
 
     @property
     def problems(self) -> list[str]:
@@ -503,7 +426,7 @@ class McpServers:
     def refresh(self) -> None:
         """Begin to list the tools of servers that are due, without waiting."""
         for server in self._servers.values():
-            is_due = server.peer.is_due or (server.access and server.access.has_news())
+            is_due = server.peer.is_due() or (server.access and server.access.has_news())
             if is_due and (server.listing is None or server.listing.done()):
                 server.listing = asyncio.create_task(self._list(server))
 
@@ -545,11 +468,12 @@ class McpServers:
         question: Json | None,
         limits: Mapping[str, float],
         emit: Emit,
+        owner: str = "",
     ) -> Outcome | ToolQuestion:
         """Pass progress lines to `emit`, and return an Outcome or a ToolQuestion.
 
-        `question`: the one that a person has answered since the last request. Cancelling it cancels
-        the call.
+        `question`: the one that a person has answered since the last request. `owner`: whose call
+        it is. Cancelling it cancels the call.
         """
         started, wall_s = time.monotonic(), limits["wall_s"]
         credentials = self._servers[tool.server].credentials  # tokens may change in the call
@@ -565,7 +489,7 @@ class McpServers:
 
         try:
             async with asyncio.timeout(wall_s) as patience:
-                found = await self._call_until_done(tool, args, question, hear)
+                found = await self._call_until_done(tool, args, question, hear, owner)
         except TimeoutError:
             if not patience.expired():
                 raise
@@ -578,6 +502,7 @@ class McpServers:
 
     async def close(self) -> None:
         """End every process and connection."""
+        self._held.close()
         listings = [server.listing for server in self._servers.values() if server.listing]
         for listing in listings:
             listing.cancel()
@@ -625,28 +550,33 @@ class McpServers:
         try:
             usual = FETCH_S if "command" in server.entry else START_S
             async with asyncio.timeout(server.entry.get("start_timeout", usual)):
-                listed = await server.peer.tools()
+                listed = await _listed_tools(server.peer)
+                more = await self.more_tools(server)
         except SignInNeeded as error:
             server.problem(f"{error}: python3 -m server mcp login {server.name}, or in the page")
         except (LinkError, RpcError) as error:
             server.problem(str(error))
         except TimeoutError:
             words = server.peer.link.last_words
-            more = f"; the last it said: {words}" if words else ""
-            server.problem(f"it did not list its tools in time{more}")
+            told = f"; the last it said: {words}" if words else ""
+            server.problem(f"it did not list its tools in time{told}")
         else:
             server.problems.clear()
-            self._found(server.name, self._usable(server, listed))
+            usable = self._usable(server, listed)
+            taken = {tool.name for tool in usable}
+            usable += [tool for tool in more if tool.name not in taken]  # its own go first
+            server.listed = {tool.name: tool for tool in usable}
+            self._found(server.name, sorted(usable, key=lambda tool: tool.name))
 
     def _usable(self, server: McpServer, listed: list[Json]) -> list[McpTool]:
-        """Return the allowed and usable tools, sorted by name; problems of others are reported."""
+        """Return the allowed and usable tools; problems of others are reported."""
         entry = server.entry
-        timeout_s = min(entry.get("timeout", TIMEOUT_S), self._most_s)
+        timeout_s = self.timeout_of(server)
         tools: dict[str, McpTool] = {}
         server.headers, size = {}, 0
-        if len(listed) > MAX_TOOLS:
-            server.problem(f"it lists more than {MAX_TOOLS} tools; the first of them are taken")
-        for about in listed[:MAX_TOOLS]:
+        if len(listed) > MAX_LISTED:
+            server.problem(f"it lists more than {MAX_LISTED} tools; the first of them are taken")
+        for about in listed[:MAX_LISTED]:
             if not is_allowed(str(about.get("name")), entry):
                 continue
             try:
@@ -663,43 +593,25 @@ class McpServers:
             else:
                 tools[tool.name] = tool
                 server.headers[tool.name] = places
-        server.listed = tools
-        return sorted(tools.values(), key=lambda tool: tool.name)
+        return list(tools.values())
 
     # -- one call ---------------------------------------------------------------------------------
 
     async def _call_until_done(
-        self, tool: McpTool, args: Json, question: Json | None, hear: Any
+        self, tool: McpTool, args: Json, question: Json | None, hear: Hear, owner: str
     ) -> Outcome | ToolQuestion:
-        """Send the call, repeat it as the server asks, and return its Outcome or a ToolQuestion."""
+        """Send the call, or go on with it, until there is an Outcome or a ToolQuestion."""
         name = tool.server
-        server = self._servers[name]
         if is_refused(question):
             return failure(f"the MCP server {name} wants a sign-in, and nobody signed in")
         question = earlier_question(question)
-        if not tool.listed_name:
-            try:
-                tool = await self._listed_tool(tool)
-            except SignInNeeded as error:
-                return ToolQuestion(sign_in_question(name, str(error), question))
-            except ToolError as error:
-                return failure(f"the MCP server {name}: {error}")
-        headers = header_params(server.headers.get(tool.name, {}), args)
-        params: Json = {"name": tool.listed_name, "arguments": args}
-        more = answer_params(question) if question else {}
+        held = question is not None and "held" in question
         try:
-            for _ in range(MAX_ROUNDS):
-                result = await server.peer.call({**params, **more}, hear, headers)
-                kind = result.get("resultType", "complete")
-                if kind == "complete":
-                    return outcome_of(result)
-                if kind != "input_required":
-                    return failure(f"the MCP server {name} sent a result of an unknown kind")
-                asked = question_of(result)
-                if asked["keys"]:
-                    return ToolQuestion(asked)
-                more = answer_params(asked)
-            return failure(f"the MCP server {name} asked for the same call {MAX_ROUNDS} times")
+            if not tool.listed_name:
+                tool = await self._listed_tool(tool)
+            if question is not None and held:
+                return await self._go_on(tool, question, hear, owner)
+            return await self._send(tool, args, question, hear, owner)
         except SignInNeeded as error:
             return ToolQuestion(sign_in_question(name, str(error), question))
         except RpcError as error:
@@ -710,7 +622,82 @@ class McpServers:
                 )
             return failure(f"the MCP server {name} refused the call: {error}")
         except (LinkError, ToolError) as error:
-            return failure(f"the MCP server {name}: {error}")
+            cut = f". {CUT}" if held else ""
+            return failure(f"the MCP server {name}: {error}{cut}")
+
+    async def _send(
+        self, tool: McpTool, args: Json, question: Json | None, hear: Hear, owner: str
+    ) -> Outcome | ToolQuestion:
+        """Send the call, and repeat it as the server asks.
+
+        Raises RpcError, LinkError, ToolError.
+        """
+        name = tool.server
+        server = self._servers[name]
+        headers = header_params(server.headers.get(tool.name, {}), args)
+        params: Json = {"name": tool.listed_name, "arguments": args}
+        more = answer_params(question) if question else {}
+        for _ in range(MAX_ROUNDS):
+            begin = partial(server.peer.call, {**params, **more}, headers=headers)
+            result = await self._result_of(OpenCall(begin, hear), tool, owner)
+            if isinstance(result, ToolQuestion):
+                return result
+            if result.get("resultType", "complete") != "input_required":
+                return self._outcome(name, result)
+            asked = question_of(result)
+            if asked["keys"]:
+                return ToolQuestion(asked)
+            more = answer_params(asked)
+        return failure(f"the MCP server {name} asked for the same call {MAX_ROUNDS} times")
+
+    async def _go_on(
+        self, tool: McpTool, question: Json, hear: Hear, owner: str
+    ) -> Outcome | ToolQuestion:
+        """Answer the question of a held call, and wait for it. Raises RpcError, LinkError."""
+        whose = (owner, tool.name)
+        if (found := self._held.release(whose, question["held"])) is None:
+            return failure(f"the MCP server {tool.server} waits for this answer no longer. {CUT}")
+        call, asked = found
+        call.hear = hear
+        asked.reply(answer_result(question))
+        result = await self._result_of(call, tool, owner)
+        return result if isinstance(result, ToolQuestion) else self._outcome(tool.server, result)
+
+    async def _result_of(self, call: OpenCall, tool: McpTool, owner: str) -> Json | ToolQuestion:
+        """Return the result of a call, or a question for whose answer it is held from now on.
+
+        Raises RpcError, LinkError.
+        """
+        while isinstance(found := await call.next(), ServerQuestion):
+            try:
+                question = question_of({"inputRequests": {"answer": found.request}})
+            except ToolError as error:
+                found.refuse(str(error))
+                continue
+            if token := self._held.hold((owner, tool.name), call, found):
+                return ToolQuestion({**question, "held": token})
+            found.reply({"action": "cancel"})
+        return found
+
+    def _outcome(self, name: str, result: Json) -> Outcome:
+        if result.get("resultType", "complete") == "complete":
+            return outcome_of(result)
+        return failure(f"the MCP server {name} sent a result of an unknown kind")
+
+
+async def _listed_tools(peer: Peer) -> list[Json]:
+    """Return the list of tools; empty for a server that offers other things only.
+
+    Raises RpcError, LinkError.
+    """
+    try:
+        return await peer.entries("tools")
+    except RpcError as error:
+        if error.code != METHOD_NOT_FOUND or "tools" in await peer.capabilities():
+            raise
+        if not await peer.capabilities():
+            raise
+        return []
 
 
 def progress_line(params: Json) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.config import ConfigError, load
 from server.tools.decorators import ToolError
-from server.tools.mcp.servers import identity, is_allowed, normalize_entry
+from server.tools.mcp.entry import identity, is_allowed, normalize_entry
 
 Json = dict[str, Any]
 
