@@ -180,6 +180,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     objects = commands.add_parser("objects", parents=[common], help="say what files are kept")
     objects.add_argument("--clean", action="store_true", help="remove what nothing needs")
     objects.add_argument("--keep", metavar="FILE", nargs="+", default=[], help=KEEP)
+    mcp = commands.add_parser("mcp", parents=[common], help="sign in at MCP servers")
+    mcp.add_argument("action", choices=["login", "logout", "list"])
+    mcp.add_argument("name", nargs="?", default="", help="the server's name in the configuration")
     return parser.parse_args(arguments, argparse.Namespace(home=None, config=None))
 
 

@@ -252,6 +252,7 @@ class Interrupt(TypedDict, total=False):
     largest: list[Json]
     remedies: list[Json]
     code: str  # of reason model_error
+    server: str  # of reason mcp_sign_in: its name in the configuration
     differences: list[Json]  # {path, change} of reason workspace_restore
     objects: list[Json]  # {sha256, bytes, path} of reason workspace_missing
     count: int  # of all differences or objects

@@ -35,7 +35,7 @@ from ..tools.toolbox import Toolbox
 from ..workspace import collection
 from ..workspace.host import Workspace
 from ..workspace.places import STORE
-from . import doctor, session_files
+from . import doctor, mcp_login, session_files
 from .bundle import pack
 from .console import (
     BAD_INPUT,
@@ -97,6 +97,8 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return _objects(config, options)
         case "doctor":
             return run(_doctor(config, env))
+        case "mcp":
+            return run(mcp_login.perform(config, env, options))
         case "tools" if options.action == "install":
             return _install(config, options)
         case "tools":

@@ -49,7 +49,7 @@ STATES = (
 )
 REASONS = (
     *("tool_call", "client_tool", "input_required", "indeterminate", "limit", "model_error"),
-    *("workspace_restore", "workspace_missing"),
+    *("mcp_sign_in", "workspace_restore", "workspace_missing"),
 )
 WORKSPACE_MODES = ("read", "write", "overlay")
 MAX_FOLDER = 100  # characters of a folder's name
@@ -187,6 +187,7 @@ INTERRUPT = {
     "observed": LIMIT,
     "start": TEXT,
     "goal": TEXT,
+    "server": TEXT,
     "answer": field_types.as_one(
         field_types.object_of({"status": field_types.one_of("resolved", "cancelled")}, ("status",)),
         'an object with status "resolved" or "cancelled"',

@@ -1,9 +1,8 @@
 """The result of a tool call: the envelope for clients, and the text for the model.
 
-envelope  {status, result?, sources?, error?, logs, attachments, media?, duration_ms, usage, sandbox,
-           keep?,
-           process?, repairs?, modified_args?, modified_by?, hint?, tree?, changed?, changed_count?,
-           changed_outside?, changed_outside_count?, left_out?, unrecorded?}
+envelope  {status, result?, sources?, error?, logs, attachments, media?, duration_ms, usage,
+           sandbox, keep?, process?, repairs?, modified_args?, modified_by?, hint?, tree?, changed?,
+           changed_count?, changed_outside?, changed_outside_count?, left_out?, unrecorded?}
 """
 
 from __future__ import annotations

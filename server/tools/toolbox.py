@@ -143,8 +143,10 @@ class Toolbox:
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
-        mcp = McpServers(server["mcpServers"], client or Client(), self._most["wall_s"])
-        self.library = McpLibrary(mcp, self._ceilings)
+        mcp = McpServers(
+            server["mcpServers"], client or Client(), self._most["wall_s"], home=config.home
+        )
+        self.library, self.accounts = McpLibrary(mcp, self._ceilings), mcp.accounts
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
         self._catalog = Catalog(self._runner, agents, client, allowed)
@@ -481,6 +483,9 @@ class Toolbox:
         entry = self._tools.get(name)
         if entry is None and name in self._catalog.named:
             entry = self._named(session).get(name)
+        tool = self.library.servers.stand_in(name) if entry is None else None
+        if tool and all(each["name"] != name for each in session.get("tools", ())):
+            return Entry(tool, cached_validator(tool.parameters))
         return _as_declared(entry, session) if entry else None
 
     async def execute(

@@ -124,6 +124,7 @@ export interface Asking {
   limits(): void
   chooseModel(): void
   costUnit(): string
+  api(): Api
 }
 
 /** A page that holds one session: which, what stands at its foot until there is a server, what has to wait for one. */
@@ -278,6 +279,7 @@ declare global {
       button(key: string, classes: string, onclick: () => void): any
     }
     'ui/question-cards': Record<never, never>
+    'ui/mcp-sign-in-card': Record<never, never>
     'ui/tool-card': { toolCard(actions: Actions): View }
     'ui/message': { messageView(item: any, actions: Actions): View; plainText(content: any): string }
     'ui/connection-checks': {
