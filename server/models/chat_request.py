@@ -18,7 +18,7 @@ from ..json_types import Json, Message, ToolCall
 from ..schema.compile import inline
 from ..session.quoted_texts import QuotedTexts
 from ..strict_json import Constant, ConstantList, quote, text_of
-from . import Options
+from . import Options, provider_search
 from .chat_decoder import DETAILS, PARTS, TAGS
 from .text_tools import history
 from .vendors import Preset, Provider
@@ -28,6 +28,7 @@ RESERVED = frozenset(
     {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "n", "functions"}
     | {"response_format", "max_tokens", "max_completion_tokens", "extra_body"}
     | {"use_custom_temp", "use_costum_temp"}  # both spellings are in use
+    | {provider_search.SETTING}
 )
 SAMPLING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
 
@@ -72,6 +73,7 @@ def request(
     )
     choice = _tool_choice(provider, wish, names)
     offered = tools if mode == "native" else []
+    search = provider_search.search_options(provider, options)
     preset = provider.preset
     stream = options.stream and (preset.stream_with_tools or not offered)
     body: dict[str, Any] = {"model": provider.model}
@@ -87,6 +89,7 @@ def request(
         body["response_format"] = wanted
     body |= _limits(provider, options)
     body |= settings(provider, options, tools=bool(offered))
+    body |= {} if search is None else provider_search.chat_members(provider, search)
     body |= {k: v for k, v in preset.extra_body.items() if k != "tool_stream" or offered}
     return body | dict(provider.extra_body)
 
@@ -103,8 +106,10 @@ def prepare_request(
 
     In the modes json_schema and text, calls become text. References in schemas are resolved there,
     and where the provider does not support them. A preset with `idle_tools` gets declarations of
-    the tools called earlier when none is offered, with the choice "none".
+    the tools called earlier when none is offered, with the choice "none". Where the provider
+    searches itself, the server's own search is left out.
     """
+    tools = provider_search.without_own(tools, provider_search.search_options(provider, options))
     if mode == "native" and provider.preset.idle_tools and not tools:
         calls = [call for message in messages for call in message.get("tool_calls") or ()]
         used = dict.fromkeys(call["function"]["name"] for call in calls)
