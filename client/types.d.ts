@@ -406,8 +406,7 @@ interface Modules {
   'core/safe-urls': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
   'core/sources': {
     idOf(mark: string): string | null
-    find(session: Session, id: string): Source | null
-    given(message: Message): Source[]
+    find(session: Session, id: string, within?: string): Source | null
   }
   'core/highlight': { spans(text: string, lang: string): [SpanKind, number, number][]; languageOf(info: string): string }
   'core/usage': {

@@ -8,7 +8,6 @@ yaa.define('css/citations', ['ui/dom'], ({ css }) => css`
     font-variant-numeric: tabular-nums; cursor: pointer;
   }
   button.cite:hover { background: var(--wash); color: var(--accent-strong); }
-  .given { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1); color: var(--ink-3); font-size: var(--t2); }
   .cited {
     position: fixed; inset: auto; margin: 0; padding: var(--s3); inline-size: min(26rem, calc(100vw - 1rem));
     border: 1px solid var(--line); border-radius: var(--r2); background: var(--raised); color: var(--ink); box-shadow: var(--shadow-up);

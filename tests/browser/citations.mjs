@@ -61,6 +61,19 @@ await main(async (walk, job) => {
     await page.setViewport({ width: 1280, height: 860 });
   });
 
+  await walk.step("what the provider found itself is shown in the same way", async () => {
+    await page.click(COMPOSER);
+    await page.keyboard.type("Look yourself.");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelectorAll("button.cite").length === 4);
+    const said = await page.$$eval(".prose", (all) => all.at(-1).innerText.trim());
+    if (said !== "Über 🌕 it was 1969.1 Others agree.") throw new Error(said);
+    await page.$$eval("button.cite", (all) => all.at(-1).click());
+    await walk.sees(".cited blockquote", "It was 1969. **so**");
+    await walk.sees(".cited h4", "Own <i>");
+    await page.keyboard.press("Escape");
+  });
+
   const file = join(job.folder, "saved.html");
   let saved = "";
   await walk.step("saved as a page", async () => {
@@ -103,7 +116,7 @@ await main(async (walk, job) => {
 
 /** Waits for the buttons, and holds the whole of the answer against what it may be. */
 async function cited(page) {
-  await page.waitForFunction(() => document.querySelectorAll("button.cite").length === 3);
+  await page.waitForFunction(() => document.querySelectorAll(".prose:has(strong) button.cite").length === 3);
   const found = await page.$eval(".prose:has(button.cite)", (el) => ({ text: el.innerText, links: el.querySelectorAll("a").length }));
   const wanted = "It was in 1969 1.1, others say so too 1.2. Nothing says that [^s9.9], nor [^s1.3] or [^1]. Press 1.1(javascript:alert(1)).";
   if (found.text.trim() !== wanted || found.links) throw new Error(JSON.stringify(found));

@@ -36,10 +36,22 @@ ANSWER = (
 )
 
 
+OWN = "Über 🌕 it was 1969. Others agree."  # what the provider searched for itself
+FOUND = {"url": "https://own.example/", "title": "Own <i>", "content": "It was 1969. **so**"}
+NOTES = [
+    {"type": "url_citation", "url_citation": {**FOUND, "start_index": 7, "end_index": 19}},
+    {"type": "url_citation", "url_citation": {"url": "javascript:x", "title": "x"}},
+]
+
+
 class CitingModel(OrderedModel):
-    """A model that searches when it is told to, and then cites."""
+    """A model that searches when it is told to, and then cites; or whose provider does."""
 
     def answer(self, messages: list[Any]) -> bytes:
+        if "yourself" in json.dumps(messages[-1]):
+            delta = {"content": OWN, "annotations": NOTES}
+            choice = {"index": 0, "delta": delta, "finish_reason": "stop"}
+            return f"data: {json.dumps({'choices': [choice]})}\n\ndata: [DONE]\n\n".encode()
         said = json.dumps(ANSWER)[1:-1].encode()
         return super().answer(messages).replace(b"It is done.", said)
 

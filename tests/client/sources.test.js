@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
-const { idOf, find, given } = use('core/sources')
+const { idOf, find } = use('core/sources')
 const { parse } = use('core/markdown')
 
 const result = { results: [{ url: 'https://example.org/a', title: ' One\n two ', text: 'words', date: '2026' }, { url: 'http://b.example', title: 7 }] }
@@ -49,12 +49,15 @@ test('hostile results are no sources', () => {
   assert.strictEqual(find(session({ id: 'x', role: 'tool', result: null }, { id: 'y', role: 'tool' }), 's1.1'), null)
 })
 
-test('what a provider found itself', () => {
-  const message = (citations) => ({ id: 'a', role: 'assistant', content: '', meta: { citations } })
-  const all = given(message([{ url: 'https://a.example/x', title: 'A', text: 'p' }, { url: 'javascript:x' }, null, 7, { title: 'none' }]))
-  assert.deepStrictEqual([...all].map((one) => [one.host, one.text]), [['a.example', 'p']])
-  for (const none of [undefined, null, {}, 'x']) assert.strictEqual(given(message(none)).length, 0)
-  assert.strictEqual(given({ id: 'a', role: 'assistant', content: '' }).length, 0)
+test('what the provider found itself belongs to its message', () => {
+  const message = (id, citations) => ({ id, role: 'assistant', content: '', meta: { citations } })
+  const here = session(message('a', [{ url: 'https://a.example/x', title: 'A', text: 'p' }, { url: 'javascript:x' }, null]), message('b', [{ url: 'https://b.example' }]))
+  assert.strictEqual(find(here, 'p1', 'a').text, 'p')
+  assert.strictEqual(find(here, 'p1', 'b').host, 'b.example')
+  for (const [id, within] of [['p2', 'a'], ['p3', 'a'], ['p4', 'a'], ['p0', 'a'], ['p1', 'c'], ['p1', undefined], ['p2', 'b']]) assert.strictEqual(find(here, id, within), null, id)
+  for (const none of [undefined, null, {}, 'x', 7]) assert.strictEqual(find(session(message('a', none)), 'p1', 'a'), null)
+  assert.strictEqual(find(session({ id: 'a', role: 'assistant', content: '' }), 'p1', 'a'), null)
+  assert.strictEqual(idOf('[^p12]'), 'p12')
 })
 
 test('marks in Markdown are pieces of their own', () => {

@@ -12,7 +12,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
   const AUTOLINK = /<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*)>/y
   const AUTOMAIL = /<([\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+)>/y
   /** A citation of a source of the session. A footnote of any other name is text. */
-  const CITE = /\[\^s\d+\.\d+\]/y
+  const CITE = /\[\^(?:s\d+\.|p)\d+\]/y
   const MAIL_HOST = /@[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})+/y
   /** No name of a mail address and no scheme is longer. */
   const LOOK_BACK = 64

@@ -1,26 +1,22 @@
 // What an answer cites: `[^s2.1]` names a source of a call of web_search or fetch_url, whose result in the session has the
-// words that the model read. Only the envelope of a result names sources: what a tool returned cannot.
+// words that the model read. Only the envelope of a result names sources: what a tool returned cannot. `[^p1]` names what
+// the provider's own search cited in this message.
 
 yaa.define('core/sources', ['core/safe-urls'], (safeUrls) => {
-  const MARK = /^\[\^(s\d{1,6}\.\d{1,4})\]$/
+  const MARK = /^\[\^(s\d{1,6}\.\d{1,4}|p\d{1,4})\]$/
 
   /** The id that a mark of a citation names. @param {string} mark @returns {string | null} */
   const idOf = (mark) => MARK.exec(mark)?.[1] ?? null
 
-  /** The first source of this id. @param {Session} session @param {string} id @returns {Source | null} */
-  function find(session, id) {
+  /** The first source of this id. @param {Session} session @param {string} id @param {string} [within] id of the message with the mark @returns {Source | null} */
+  function find(session, id, within) {
+    if (id[0] === 'p') return sourceOf(session.messages.find((one) => one.id === within)?.meta?.citations?.[Number(id.slice(1)) - 1], id)
     for (const { role, result } of session.messages) {
       const place = role === 'tool' && isObject(result?.sources) && Object.hasOwn(result.sources, id) ? result.sources[id] : null
       const found = typeof place === 'string' ? sourceOf(at(result.result, place), id) : null
       if (found) return found
     }
     return null
-  }
-
-  /** What the provider's own search gave with an answer. @param {Message} message @returns {Source[]} */
-  function given(message) {
-    const all = message.meta?.citations
-    return (Array.isArray(all) ? all : []).map((one) => sourceOf(one, '')).filter((one) => one !== null)
   }
 
   /** @param {any} value @param {string} id @returns {Source | null} null without an address that may be opened */
@@ -47,5 +43,5 @@ yaa.define('core/sources', ['core/safe-urls'], (safeUrls) => {
   /** @param {any} value */
   const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
 
-  return { idOf, find, given }
+  return { idOf, find }
 })

@@ -8,7 +8,6 @@ yaa.define('i18n/citations', ['ui/i18n'], ({ extend }) => {
     'cite.nothing': 'The search gave no passage of this page.',
     'cite.open': 'Open the page',
     'cite.close': 'Close',
-    'cite.sources': '{n, plural, one {# source} other {# sources}}',
   }
   const zh = {
     'cite.label': '来源 {id}：{title}',
@@ -17,7 +16,6 @@ yaa.define('i18n/citations', ['ui/i18n'], ({ extend }) => {
     'cite.nothing': '搜索没有给出此页面的段落。',
     'cite.open': '打开页面',
     'cite.close': '关闭',
-    'cite.sources': '{n} 个来源',
   }
   extend({ en, zh })
   return { en, zh }

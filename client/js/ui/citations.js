@@ -9,12 +9,14 @@ yaa.define('ui/citations', ['ui/dom', 'ui/i18n', 'core/sources', 'i18n/citations
   function draw(marks, sessionOf) {
     for (const el of marks) {
       const id = sources.idOf(el.textContent)
-      const source = id && sources.find(sessionOf(), id)
-      if (id && source) fill(el, buttonOf(source, id.slice(1), () => sources.find(sessionOf(), id)))
+      const within = el.closest('article')?.id.replace('message-', '')
+      const find = () => id && sources.find(sessionOf(), id, within)
+      const source = find()
+      if (source) fill(el, buttonOf(source, source.id.slice(1), find))
     }
   }
 
-  /** @param {Source} source @param {string} words @param {() => Source | null} find */
+  /** @param {Source} source @param {string} words @param {() => Source | null | ""} find */
   function buttonOf(source, words, find) {
     const label = t('cite.label', { id: words, title: source.title || source.host })
     const button = h('button.cite', { type: 'button', 'aria-label': label, title: `${source.title || source.host} – ${source.host}`, 'aria-haspopup': 'dialog', onclick: () => {
@@ -57,13 +59,5 @@ yaa.define('ui/citations', ['ui/dom', 'ui/i18n', 'core/sources', 'i18n/citations
     panel.style.setProperty('top', `${below ? Math.max(8, Math.min(at.bottom + 4, innerHeight - height - 8)) : Math.max(8, at.top - height - 4)}px`)
   }
 
-  /** The sources that a provider's own search gave with an answer. @param {any} el @param {Message} message */
-  function drawGiven(el, message) {
-    const given = sources.given(message)
-    el.hidden = !given.length
-    fill(el, given.length ? h('span', null, t('cite.sources', { n: given.length })) : null,
-      given.map((one, i) => buttonOf(one, `${i + 1}`, () => one)))
-  }
-
-  return { draw, drawGiven }
+  return { draw }
 })

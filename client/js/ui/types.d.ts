@@ -262,7 +262,7 @@ declare global {
     }
     'ui/code-block': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
     'ui/markdown-view': { markdownView(cite?: (marks: any[]) => void): View<string> }
-    'ui/citations': { draw(marks: any[], sessionOf: () => Session): void; drawGiven(el: any, message: Message): void }
+    'ui/citations': { draw(marks: any[], sessionOf: () => Session): void }
     'ui/interrupt-cards': {
       interruptCard(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any
