@@ -53,6 +53,7 @@ CODES: dict[str, tuple[int, str]] = {
     "folder_unknown": (422, "The folder is not known here"),
     "folder_missing": (422, "The folder cannot be used now"),
     "folder_mode": (422, "The folder cannot be used in its mode here"),
+    "sign_in_failed": (422, "The sign-in at another server did not work"),
     "provider_unknown": (422, "The provider or model is not known here"),
     "provider_not_allowed": (422, "This server does not call that provider"),
     "busy": (429, "Too many runs at once"),

@@ -44,13 +44,24 @@ PAGE = (
 )
 NODE = str(tools.program_node().path)
 
-# All that need no OAuth.
 SCENARIOS = (
     *("initialize", "tools_call", "sse-retry", "request-metadata"),
     "elicitation-sep1034-client-defaults",
     *("sep-2322-client-request-state", "http-standard-headers", "http-custom-headers"),
     *("http-invalid-tool-headers", "json-schema-ref-no-deref"),
     "json-schema-2020-12-preservation",
+)
+# Those of every revision, and client-credentials-basic of the extensions. The other extensions
+# (DPoP, signed JWTs, enterprise and workload identities) are not built.
+SIGN_IN = (
+    *("metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "basic-cimd"),
+    *("scope-from-www-authenticate", "scope-from-scopes-supported", "scope-omitted-when-undefined"),
+    *("scope-step-up", "scope-retry-limit", "pre-registration", "resource-mismatch"),
+    *("token-endpoint-auth-basic", "token-endpoint-auth-post", "token-endpoint-auth-none"),
+    *("2025-03-26-oauth-metadata-backcompat", "2025-03-26-oauth-endpoint-fallback"),
+    *("offline-access-scope", "offline-access-not-supported", "authorization-server-migration"),
+    *("iss-supported", "iss-not-advertised", "iss-supported-missing", "iss-wrong-issuer"),
+    *("iss-unexpected", "iss-normalized", "metadata-issuer-mismatch", "client-credentials-basic"),
 )
 
 
@@ -348,7 +359,7 @@ class Conformance(unittest.TestCase):
     def test_scenarios(self) -> None:
         older = Path(__file__).with_name("older_node.mjs").as_uri()
         suite = str((CONFORMANCE.path or Path()) / "dist" / "index.js")
-        for scenario in SCENARIOS:
+        for scenario in (*SCENARIOS, *(f"auth/{name}" for name in SIGN_IN)):
             with self.subTest(scenario), tempfile.TemporaryDirectory() as folder:
                 said = Path(folder, "said")
                 with said.open("wb") as out:

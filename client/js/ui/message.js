@@ -99,7 +99,7 @@ yaa.define('ui/message', [
   /** @param {import('./types').Actions} actions */
   function assistantView(actions) {
     const el = h('div.turn')
-    const part = partsOf(el, { think: thinkView, prose: markdownView, calls: () => callsView(actions), cut: cutView, foot: () => footView(actions) })
+    const part = partsOf(el, { think: thinkView, prose: () => markdownView(actions.cite), calls: () => callsView(actions), cut: cutView, foot: () => footView(actions) })
 
     /** @param {Shown} next */
     function update(next) {

@@ -22,6 +22,7 @@ from ...telemetry import redact
 from ..base import Emit, Invocation, failure, hints_of
 from ..result import shorten_text
 from ..runner import Outcome
+from .entry import is_allowed
 from .inbox import METHOD_NOT_FOUND
 from .offers import (
     completions_of,
@@ -34,16 +35,7 @@ from .offers import (
     template_of,
 )
 from .peer import MAX_LISTED, LinkError, RpcError
-from .servers import (
-    TIMEOUT_S,
-    McpServer,
-    McpServers,
-    McpTool,
-    block_text,
-    is_allowed,
-    legal_name,
-    outcome_of,
-)
+from .servers import TIMEOUT_S, McpServer, McpServers, McpTool, block_text, legal_name, outcome_of
 from .subscriptions import Subscriptions
 
 LIST_S = 30.0  # time limit for a list

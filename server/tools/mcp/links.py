@@ -19,6 +19,7 @@ from ...json_types import Json
 from ...sandbox.process import open_pipe
 from ...telemetry import log, redact
 from .inbox import Inbox
+from .oauth.access import Access
 from .peer import (
     MAX_MESSAGE,
     LinkError,
@@ -295,10 +296,16 @@ REST_S = (1.0, 5.0, 30.0, 60.0)  # before listening again, by streams in a row t
 
 
 class HttpLink:
-    """A connection over HTTP. Its peer sets `modern` and `version`, which decide the headers."""
+    """A connection over HTTP. Its peer sets `modern` and `version`, which decide the headers.
 
-    def __init__(self, client: Client, url: str, headers: Mapping[str, str]) -> None:
+    `access`: the tokens of a server with a sign-in; None if `headers` has all credentials.
+    """
+
+    def __init__(
+        self, client: Client, url: str, headers: Mapping[str, str], access: Access | None = None
+    ) -> None:
         self._client, self._url, self._own = client, url, dict(headers)
+        self.access = access
         self.host = urlsplit(url).netloc.rpartition("@")[2]
         self.modern, self.version = True, ""
         self.inbox = Inbox(self.host)
@@ -321,9 +328,11 @@ class HttpLink:
         self._stop_listening()
         await asyncio.gather(*self._leaving)
         if self._session and not self.modern:
-            with contextlib.suppress(ClientError, TimeoutError):
+            with contextlib.suppress(ClientError, LinkError, TimeoutError):
                 async with asyncio.timeout(BYE_S):
                     await (await self._ask("DELETE", {})).close()
+        if self.access is not None:
+            await self.access.close()
         self._session, self.alive = "", False
 
     def listen(self) -> None:
@@ -391,13 +400,25 @@ class HttpLink:
             fields["MCP-Protocol-Version"] = self.version
         if self._session:
             fields["Mcp-Session-Id"] = self._session
-        wait = Timeouts(connect=10)
+        wait, renewed = Timeouts(connect=10), False
         for _ in range(MAX_MOVES):
+            token = await self.access.headers() if self.access else {}
             response = await self._client.request(
-                method, self._url, fields, body, timeouts=wait, resendable=False
+                method, self._url, {**fields, **token}, body, timeouts=wait, resendable=False
             )
-            if response.status not in (307, 308) or not self._follow_redirect(response):
+            if response.status in (307, 308):
+                if not self._follow_redirect(response):
+                    break
+            elif self.access is None or response.status not in (401, 403):
                 break
+            else:
+                try:
+                    renewed = await self.access.renew(response, token, again=renewed)
+                except LinkError:
+                    await response.close()
+                    raise
+                if not renewed:
+                    break
             await response.close()
         return response
 
@@ -410,6 +431,7 @@ class HttpLink:
         try:
             url = urljoin(self._url, response.headers.get("location", "")).partition("#")[0]
             same = urlsplit(url)[:2] == urlsplit(self._url)[:2] and url != self._url
+            same = same and (self.access is None or self.access.covers(url))
         except ValueError:
             return False
         self._url = url if same else self._url

@@ -68,6 +68,10 @@ class LinkError(Exception):
         self.expired = expired
 
 
+class SignInNeeded(LinkError):
+    """The server wants a sign-in, and has not executed the request."""
+
+
 def parse_messages(text: str | bytes) -> list[Json]:
     """Return the messages in a text: one, or those of a batch; empty if it is not JSON objects.
 
@@ -396,6 +400,8 @@ class Peer:
             raise LinkError(f"it failed {times} and is tried again in {math.ceil(left)} s")
         try:
             await self._open()
+        except SignInNeeded:
+            raise
         except (LinkError, RpcError, asyncio.CancelledError):
             self._note_failure()
             raise
@@ -470,6 +476,8 @@ class Peer:
             told = error.data if isinstance(error.data, dict) else {}
             supported = told.get("supported")
             return error.code == UNSUPPORTED_VERSION and MODERN in _list(supported)
+        except SignInNeeded:
+            raise
         except LinkError:
             return False
         if MODERN not in _list(found.get("supportedVersions")):

@@ -15,29 +15,41 @@ import json
 import math
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ...http.client import Client
 from ...json_types import Json
 from ...sandbox.process import limit_error
-from ...schema.field_types import ANY, FLAG, TEXT, list_of, object_of, one_of
 from ...schema.validate import check_schema
-from ...settings.schema import POSITIVE, problems
-from ...strict_json import canonical
+from ...session.media import PDF
 from ...telemetry import log, redact
 from ..base import Emit, Invocation, Tool, ToolQuestion, failure, hints_of
 from ..decorators import ToolError
 from ..result import shorten_text
 from ..runner import Outcome
+from .entry import identity, is_allowed, normalize_entry, oauth_of
 from .held_calls import HOLD_S, HeldCalls, OpenCall, ServerQuestion
 from .inbox import METHOD_NOT_FOUND, Hear
 from .links import HttpLink, Launch, StdioLink
-from .peer import MAX_LISTED, Link, LinkError, Peer, RpcError, header_params, header_places
+from .oauth.access import Access
+from .oauth.accounts import Accounts
+from .oauth.questions import earlier_question, is_refused, sign_in_question
+from .oauth.store import FOLDER, TokenStore
+from .peer import (
+    MAX_LISTED,
+    Link,
+    LinkError,
+    Peer,
+    RpcError,
+    SignInNeeded,
+    header_params,
+    header_places,
+)
 
 # -- result ---------------------------------------------------------------------------------------
 # Conversion from MCP: results, and questions to a person.
@@ -69,10 +81,29 @@ def outcome_of(result: Json) -> Outcome:
     if result.get("isError") is True:
         told = text or (json.dumps(structured, ensure_ascii=False) if structured else "")
         message = shorten_text(told or "the tool failed and did not say why", MAX_TEXT)
-        return Outcome("error", error={"type": "error", "message": message})
+        error = {"type": "error", "message": message}
+        return Outcome("error", error=error, media=media_of(blocks))
     if not text and structured is not None:
         return Outcome("ok", structured)
-    return Outcome("ok", raw, text=text or "done")
+    return Outcome("ok", raw, text=text or "done", media=media_of(blocks))
+
+
+def media_of(blocks: list[Json]) -> tuple[Json, ...]:
+    """Return {data, name} of the pictures, sounds and embedded files that a model may be shown."""
+    found: list[Json] = []
+    for number, block in enumerate(blocks, 1):
+        kind, inner = block.get("type"), block.get("resource")
+        if kind in ("image", "audio"):
+            found.append({"data": block.get("data"), "name": f"{kind} {number}"})
+        elif kind == "resource" and isinstance(inner, dict) and _is_shown(inner):
+            found.append({"data": inner["blob"], "name": str(inner.get("uri") or "resource")})
+    return tuple(found)
+
+
+def _is_shown(resource: Json) -> bool:
+    kind = str(resource.get("mimeType", "")).lower()
+    shown = kind == PDF or kind.startswith(("image/", "audio/"))
+    return shown and isinstance(resource.get("blob"), str)
 
 
 def block_text(block: Json) -> str:
@@ -81,14 +112,14 @@ def block_text(block: Json) -> str:
     if kind == "text":
         return str(block.get("text", ""))
     if kind in ("image", "audio"):
-        return f"[{kind} {block.get('mimeType', '')}: {_size(block.get('data'))}, not shown]"
+        return f"[{kind} {block.get('mimeType', '')}: {_size(block.get('data'))}]"
     if kind == "resource_link":
         return f"[{block.get('name') or block.get('uri', '')}]({block.get('uri', '')})"
     if kind == "resource" and isinstance(inner := block.get("resource"), dict):
         if isinstance(inner.get("text"), str):
             return str(inner["text"])
-        size = _size(inner.get("blob"))
-        return f"[{inner.get('uri', '')} {inner.get('mimeType', '')}: {size}, not shown]"
+        size = _size(inner.get("blob")) + ("" if _is_shown(inner) else ", not shown")
+        return f"[{inner.get('uri', '')} {inner.get('mimeType', '')}: {size}]"
     return f"[a part of the kind {str(kind)[:40]!r}, not shown]"
 
 
@@ -194,114 +225,6 @@ def answer_result(question: Json) -> Json:
         "action": "accept",
         "content": {**usual, **(answer if isinstance(answer, dict) else {})},
     }
-
-
-# -- servers --------------------------------------------------------------------------------------
-
-# -- entry ----------------------------------------------------------------------------------------
-# Reader of one entry of `server.mcpServers`, in the spelling of yaa or of other programs.
-#
-# mcp/servers.py passes every entry through `normalize_entry` before it starts anything. Keys of
-# other programs with the same meaning are translated. Keys without effect on security or function
-# are ignored. Any other key is an error that says what to write instead. Pure.
-
-KINDS = {
-    **dict.fromkeys(("stdio", "local"), "command"),
-    **dict.fromkeys(("http", "remote", "streamable-http", "streamableHttp"), "url"),
-    "streamable_http": "url",
-}
-SSE = (
-    "the type 'sse' is the transport of 2024, which is not spoken here; most servers have"
-    " Streamable HTTP at another address, often /mcp in place of /sse: ask for that one"
-)
-_TEXTS = list_of(TEXT, "a list")
-_TABLE = object_of(each=TEXT)
-ENTRY = object_of(
-    {
-        **dict.fromkeys(("command", "url", "cwd"), TEXT),
-        **dict.fromkeys(("args", "allowedTools", "disabledTools"), _TEXTS),
-        **dict.fromkeys(("env", "headers"), _TABLE),
-        **dict.fromkeys(("trust", "disabled"), FLAG),
-        "type": ANY,  # see _check_kind
-        "era": one_of("modern", "legacy"),
-        **dict.fromkeys(("timeout", "probe_timeout", "start_timeout"), POSITIVE),
-    }
-)
-ALIASES = {
-    "transport": "type",
-    "transportType": "type",
-    "serverUrl": "url",
-    "httpUrl": "url",
-    "tools": "allowedTools",
-    "includeTools": "allowedTools",
-    "excludeTools": "disabledTools",
-}
-# Other programs use these keys to skip approvals or to describe servers; here only `trust` decides
-# what may run without asking.
-PASSED_OVER = frozenset("autoApprove alwaysAllow description name icon version gallery".split())
-INSTEAD = {
-    "envFile": "name its variables in `env`",
-    "oauth": "OAuth is not offered; put a token into `headers`",
-    "headersHelper": "put the header into `headers`, with ${NAME} for its secret",
-}
-FOREIGN = re.compile(r"\$\{(?:(?:input|command|config):[^}]*|workspaceFolder[^}]*|userHome)\}")
-
-
-def normalize_entry(written: Json) -> Json:
-    """Return the entry with yaa's own keys. Raises ToolError if it cannot be used."""
-    entry: Json = {}
-    for key, value in written.items():
-        own = ALIASES.get(key, key)
-        if own in entry:
-            raise ToolError(f"{key} says what another key says already: keep one of them")
-        if own in ENTRY.fields:
-            entry[own] = value
-        elif key not in PASSED_OVER:
-            more = INSTEAD.get(key) or f"known are {', '.join(sorted(ENTRY.fields))}"
-            raise ToolError(f"unknown key {key[:60]}; {more}")
-    for line in problems(entry, ENTRY):
-        raise ToolError(line)
-    _check_kind(entry)
-    for text in _texts(entry):
-        if found := FOREIGN.search(text):
-            raise ToolError(f"{found[0]} is an editor's; write ${{NAME}} and set that variable")
-    return entry
-
-
-def is_allowed(name: str, entry: Json) -> bool:
-    """Return whether the entry allows a tool, by shell patterns; `disabledTools` wins."""
-    wanted, unwanted = entry.get("allowedTools"), entry.get("disabledTools", ())
-    if any(fnmatchcase(name, pattern) for pattern in unwanted):
-        return False
-    return wanted is None or any(fnmatchcase(name, pattern) for pattern in wanted)
-
-
-def identity(entry: Json) -> str:
-    """Return a key that is equal for entries that can share a process or connection."""
-    keys = ("command", "args", "env", "cwd", "url", "headers", "era")
-    return canonical({key: entry[key] for key in keys if key in entry})
-
-
-def _check_kind(entry: Json) -> None:
-    kind = entry.get("type")
-    if kind == "sse":
-        raise ToolError(SSE)
-    if ("command" in entry) == ("url" in entry):
-        raise ToolError("wanted either a `command` (a process) or a `url` (HTTP)")
-    if kind is not None and (not isinstance(kind, str) or KINDS.get(kind) not in entry):
-        raise ToolError(f"the type {str(kind)[:40]!r} does not fit; known are {', '.join(KINDS)}")
-    if not entry.get("command", entry.get("url")):
-        raise ToolError("its command or url is empty")
-    try:
-        urlsplit(entry.get("url", ""))
-    except ValueError as error:
-        raise ToolError(f"its url cannot be read: {error}") from None
-
-
-def _texts(entry: Json) -> Iterator[str]:
-    yield from (entry.get(key, "") for key in ("command", "url", "cwd"))
-    yield from entry.get("args", ())
-    yield from (*entry.get("env", {}).values(), *entry.get("headers", {}).values())
 
 
 # -- tools ----------------------------------------------------------------------------------------
@@ -424,8 +347,11 @@ class McpServer:
     problems: list[str] = field(default_factory=list)
     listing: asyncio.Task[None] | None = None
 
+    access: Access | None = None
+    listed: dict[str, McpTool] | None = None  # by name; None before the first list
+
     def credentials(self) -> list[str]:
-        """Return the credentials in the server's entry, longest first.
+        """Return the credentials in the server's entry and its tokens, longest first.
 
         They are searched in headers, environment, URL and arguments.
         """
@@ -440,6 +366,7 @@ class McpServer:
         told += zip(args, args[1:], strict=False)
         long = (each for each in redact.credentials(told) if len(each) >= redact.LONG)
         found.update(each for each in long if not each.startswith(("/", ".", "-")))
+        found.update(self.access.secrets() if self.access else ())
         return sorted(found, key=len, reverse=True)
 
     def problem(self, text: str) -> None:
@@ -455,7 +382,8 @@ class McpServers:
 
     `configured`: server.mcpServers. `most_s`: longest time of a call. `patience_s`: how long `load`
     waits. `hold_s`: how long a call waits for the answer to its question. `more_tools`: returns
-    tools for a server that it does not list.
+    tools for a server that it does not list. `home`: the home folder, which keeps
+    tokens; without it nobody can sign in at a server.
     """
 
     def __init__(
@@ -465,8 +393,11 @@ class McpServers:
         most_s: float = math.inf,
         patience_s: float = START_S,
         hold_s: float = HOLD_S,
+        home: Path | None = None,
     ) -> None:
         self._client, self._most_s, self._patience_s = client, most_s, patience_s
+        self._store = TokenStore(home / FOLDER) if home else None
+        self.accounts = Accounts(self.refresh)
         self._peers: dict[str, Peer] = {}  # by entry.identity
         self._servers: dict[str, McpServer] = {}
         self._unusable: list[str] = []
@@ -515,9 +446,41 @@ class McpServers:
     def refresh(self) -> None:
         """Begin to list the tools of servers that are due, without waiting."""
         for server in self._servers.values():
-            due = server.peer.is_due() or server.peer.has_changed("resources")
-            if due and (server.listing is None or server.listing.done()):
+            is_due = server.peer.is_due() or server.peer.has_changed("resources")
+            is_due = is_due or bool(server.access and server.access.has_news())
+            if is_due and (server.listing is None or server.listing.done()):
                 server.listing = asyncio.create_task(self._list(server))
+
+    def stand_in(self, name: str) -> McpTool | None:
+        """Return a tool for a call that was made elsewhere, of a server not signed in at here.
+
+        Its tools cannot be listed before a sign-in, which the tool asks for. None for other names.
+        """
+        for server in self._servers.values():
+            prefix = re.sub(r"[^a-zA-Z0-9_-]", "_", f"mcp__{server.name}__")
+            if server.access and server.listed is None and name.startswith(prefix):
+                return McpTool(
+                    *(name, "", {"type": "object"}),
+                    origin=f"mcp {server.name}",
+                    required_resources={"wall_s": min(TIMEOUT_S, self._most_s)},
+                    servers=self,
+                    server=server.name,
+                    listed_name="",
+                )
+        return None
+
+    async def _listed_tool(self, tool: McpTool) -> McpTool:
+        """Return the tool that a stand-in is for. Raises SignInNeeded, ToolError."""
+        server = self._servers[tool.server]
+        if server.listed is None:
+            if server.listing is None or server.listing.done():
+                server.listing = asyncio.create_task(self._list(server))
+            await asyncio.shield(server.listing)
+        if found := (server.listed or {}).get(tool.name):
+            return found
+        if server.access and server.access.wants_sign_in:
+            raise SignInNeeded("it wants a sign-in")
+        raise ToolError(server.problems[-1] if server.problems else "it has no such tool")
 
     async def call(
         self,
@@ -534,13 +497,13 @@ class McpServers:
         it is. Cancelling it cancels the call.
         """
         started, wall_s = time.monotonic(), limits["wall_s"]
-        secrets = self._servers[tool.server].credentials()
+        credentials = self._servers[tool.server].credentials  # tokens may change in the call
         budget = limits["output_kb"] * 1024
 
         def hear(params: Json) -> None:
             """Emit a progress line, within the call's budget for output."""
             nonlocal budget
-            line = redact.remove_texts(progress_line(params), secrets)
+            line = redact.remove_texts(progress_line(params), credentials())
             budget -= len(line)
             if budget > 0:
                 emit(line)
@@ -555,8 +518,8 @@ class McpServers:
             breach = {"limit": "wall_s", "allowed": wall_s, "observed": spent}
             return Outcome(*limit_error(breach), usage=_usage(started))
         if isinstance(found, ToolQuestion):
-            return _clean_question(found, secrets)
-        return _clean_outcome(found, secrets, started)
+            return _clean_question(found, credentials())
+        return _clean_outcome(found, credentials(), started)
 
     async def close(self) -> None:
         """End every process and connection."""
@@ -580,7 +543,10 @@ class McpServers:
             key = identity(entry)
             peer = self._peers.get(key) or self._peer(name, entry)
             self._peers[key] = peer
-            self._servers[name] = McpServer(name, entry, peer)
+            access = peer.link.access if isinstance(peer.link, HttpLink) else None
+            self._servers[name] = McpServer(name, entry, peer, access=access)
+            if access is not None:
+                self.accounts.add(name, access)
 
     def _peer(self, name: str, entry: Json) -> Peer:
         link: Link
@@ -589,8 +555,16 @@ class McpServers:
             launch = Launch(command, args, entry.get("env", {}), entry.get("cwd"))
             link = StdioLink(name, launch)
         else:
-            link = HttpLink(self._client, entry["url"], entry.get("headers", {}))
+            link = HttpLink(
+                self._client, entry["url"], entry.get("headers", {}), self._access(entry)
+            )
         return Peer(link, entry.get("era", ""), entry.get("probe_timeout", PROBE_S))
+
+    def _access(self, entry: Json) -> Access | None:
+        settings = oauth_of(entry)
+        if settings is None or self._store is None:
+            return None
+        return Access(entry["url"], settings, self._client, self._store)
 
     async def _list(self, server: McpServer) -> None:
         server.problems.clear()
@@ -599,6 +573,8 @@ class McpServers:
             async with asyncio.timeout(server.entry.get("start_timeout", usual)):
                 listed = await _listed_tools(server.peer)
                 more = await self.more_tools(server)
+        except SignInNeeded as error:
+            server.problem(f"{error}: python3 -m server mcp login {server.name}, or in the page")
         except (LinkError, RpcError) as error:
             server.problem(str(error))
         except TimeoutError:
@@ -610,6 +586,7 @@ class McpServers:
             usable = self._usable(server, listed)
             taken = {tool.name for tool in usable}
             usable += [tool for tool in more if tool.name not in taken]  # its own go first
+            server.listed = {tool.name: tool for tool in usable}
             self._found(server.name, sorted(usable, key=lambda tool: tool.name))
 
     def _usable(self, server: McpServer, listed: list[Json]) -> list[McpTool]:
@@ -645,11 +622,19 @@ class McpServers:
         self, tool: McpTool, args: Json, question: Json | None, hear: Hear, owner: str
     ) -> Outcome | ToolQuestion:
         """Send the call, or go on with it, until there is an Outcome or a ToolQuestion."""
-        name, held = tool.server, question is not None and "held" in question
+        name = tool.server
+        if is_refused(question):
+            return failure(f"the MCP server {name} wants a sign-in, and nobody signed in")
+        question = earlier_question(question)
+        held = question is not None and "held" in question
         try:
+            if not tool.listed_name:
+                tool = await self._listed_tool(tool)
             if question is not None and held:
                 return await self._go_on(tool, question, hear, owner)
             return await self._send(tool, args, question, hear, owner)
+        except SignInNeeded as error:
+            return ToolQuestion(sign_in_question(name, str(error), question))
         except RpcError as error:
             if question and question.get("state") is not None:
                 return failure(
@@ -769,4 +754,6 @@ def _clean_question(found: ToolQuestion, secrets: list[str]) -> ToolQuestion:
 def _clean_outcome(found: Outcome, secrets: list[str], started: float) -> Outcome:
     said = (found.result, found.error, found.text)
     result, error, text = (redact.remove_texts(each, secrets) for each in said)
-    return Outcome(found.status, result, error, text=text, usage=_usage(started))
+    media = [{**each, "name": redact.remove_texts(each["name"], secrets)} for each in found.media]
+    usage = _usage(started)
+    return Outcome(found.status, result, error, media=tuple(media), text=text, usage=usage)
