@@ -123,16 +123,17 @@ def refusal(told: Mapping[str, Any]) -> GrantError:
 
 
 def token_request(client: ClientId, fields: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
-    """Return headers and body of a token request, with the client's proof of itself."""
+    """Return headers and body of a token request, with the client's proof of itself.
+
+    The id is always in the body: servers made with the official SDKs want it there.
+    """
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-    sent = {key: value for key, value in fields.items() if value}
+    sent = {key: value for key, value in {**fields, "client_id": client.id}.items() if value}
     if client.method == "client_secret_basic":  # RFC 6749 section 2.3.1: each part is encoded
         pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"
         headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
-    else:
-        sent["client_id"] = client.id
-        if client.method == "client_secret_post":
-            sent["client_secret"] = client.secret
+    elif client.method == "client_secret_post":
+        sent["client_secret"] = client.secret
     return headers, urlencode(sent).encode()
 
 
