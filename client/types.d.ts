@@ -436,7 +436,6 @@ interface Modules {
   }
   'core/csv': { parseTable(text: string, most?: number): { rows: string[][]; columns: number; more: boolean } }
   'core/zip': { zip(files: { name: string; bytes: Uint8Array }[]): Uint8Array[] }
-  'core/file-edit': { replaceText(text: string, old: string, next: string): { times: number; after: string | null } }
   'core/directory-object': {
     readDirectory(text: string): { folders: { name: string; sha256: string }[]; files: { name: string; sha256: string; bytes: number }[] } | null
     isHash(value: any): boolean

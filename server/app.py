@@ -19,6 +19,8 @@ from .agents.registry import AgentRegistry
 from .api.auth import Keys, RateLimiter, own_limits, owners
 from .api.files import Downloads
 from .api.info import HealthHandler, InfoHandler, MetricsHandler
+from .api.mcp import McpOffers
+from .api.mcp_sign_in import SignIns
 from .api.objects import Objects
 from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
@@ -312,6 +314,8 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/files"): Route(downloads.post),
         **WorkspaceFiles(app.toolbox.workspaces, app.ceilings).routes(),
         **Objects(app.toolbox.workspaces, app.ceilings).routes(),
+        **McpOffers(app.toolbox.library, app.ceilings).routes(),
+        **SignIns(app.toolbox.accounts).routes(),
     }
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)

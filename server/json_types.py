@@ -204,6 +204,7 @@ class ToolResult(TypedDict, total=False):
     error: Json  # {type, message, …}
     logs: list[str]
     attachments: list[Json]  # {path, name, media_type, bytes}
+    media: list[Json]  # {media_type, data, bytes, name, width?, height?, path?}; shown to the model
     duration_ms: int
     usage: Json  # what the tool's process used
     sandbox: Json  # {tier, network?, refused?}
@@ -262,6 +263,7 @@ class Interrupt(TypedDict, total=False):
     largest: list[Json]
     remedies: list[Json]
     code: str  # of reason model_error
+    server: str  # of reason mcp_sign_in: its name in the configuration
     differences: list[Json]  # {path, change} of reason workspace_restore
     objects: list[Json]  # {sha256, bytes, path} of reason workspace_missing
     count: int  # of all differences or objects
@@ -319,6 +321,7 @@ class Op(_Span, total=False):
     why: str
     head: int  # characters
     tail: int  # characters
+    pictures: bool  # they stay in a preview
     keep: int  # characters
     text: str
     source: str  # of a text: extract or llm
@@ -421,7 +424,7 @@ class ProviderConfig(TypedDict, total=False):
     model_name: str | None
     preset: str  # vendor
     api: str  # chat, responses or messages; "" for the preset's
-    model_type: Json  # {is_function_call, is_reasoning}
+    model_type: Json  # {is_function_call, is_reasoning, is_vision}
     model_settings: Json
     max_tokens: float | None  # of one answer
     max_context: float | None  # tokens

@@ -23,14 +23,14 @@ def body_text(body: Mapping[str, Any], texts: QuotedTexts | None = None) -> str:
     the largest part of a short request.
     """
     rest = {name: each for name, each in body.items() if name not in (*LISTS, "tools")}
-    text = dumps(rest)
+    members = [dumps(rest)[1:-1]]
     for name in LISTS:
         if listed := body.get(name):
-            text = f'{text[:-1]},"{name}":[{",".join(_message_texts(listed, texts))}]}}'
+            members.append(f'"{name}":[{",".join(_message_texts(listed, texts))}]')
     if tools := body.get("tools"):
         whole = tools if isinstance(tools, ConstantList) else ConstantList(tools)
-        text = f'{text[:-1]},"tools":{whole.text}}}'
-    return text
+        members.append(f'"tools":{whole.text}')
+    return f"{{{','.join(filter(None, members))}}}"
 
 
 def _message_texts(messages: list[Json | str], texts: QuotedTexts | None) -> list[str]:

@@ -105,8 +105,7 @@ class KeptSession:
             *(self.owner, self.session_id, self.messages[:count], {}, size),
             *(self.digests[:count], self.texts, values),
         )
-        if count == len(self.messages):
-            found.known_ids = self.known_ids
+        found.known_ids = self.known_ids.minus(gone, found.messages) if gone else self.known_ids
         own = found.known_ids.calls
         found.calls = {call_id: each for call_id, each in self.calls.items() if call_id in own}
         return found

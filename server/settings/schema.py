@@ -71,7 +71,7 @@ MODEL: dict[str, Kind] = {
     "api_url": TEXT,
     "api_key": TEXT,
     "model_name": TEXT,
-    "model_type": _closed({"is_function_call": FLAG, "is_reasoning": FLAG}),
+    "model_type": _closed(dict.fromkeys(("is_function_call", "is_reasoning", "is_vision"), FLAG)),
     "model_settings": OPEN,
     "cost_per_ktoken": NUMBER,
     "cost_unit": TEXT,
@@ -162,7 +162,9 @@ SHAPES: dict[str, Kind] = {
     "server.cors_origins": _list(ORIGIN),
     "server.providers": _map(_closed(PROVIDER)),
     "server.client_providers.hosts": TEXTS,
-    "server.tools": _map(_closed({"ceiling": one_of("deny", "ask", "auto"), "allow": TEXTS})),
+    "server.tools": _map(
+        _closed({"ceiling": one_of("deny", "ask", "auto"), "allow": TEXTS, "requirements": TEXTS})
+    ),
     "server.mcpServers": _map(OPEN),
     "server.rest": _map(_closed(REST)),
     "server.search.provider": one_of("", "off", *SEARCH_PROVIDERS),

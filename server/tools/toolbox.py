@@ -51,9 +51,10 @@ from .catalog import SOMEWHERE, Catalog, Entry
 from .decorators import ToolError
 from .file_download import Piece, read_piece
 from .function_tools import ChildTool
+from .mcp.library import McpLibrary
 from .mcp.servers import McpServers
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
-from .result import envelope, text_for_model
+from .result import envelope, shown_files, text_for_model
 from .runner import Outcome, ToolRunner
 
 MOST_HINTS = 5  # unknown tool names per decision for which similar names are suggested
@@ -132,18 +133,20 @@ class Toolbox:
         self._rest: dict[str, Any] = server["rest"]
         self._sandbox: dict[str, Any] = server["sandbox"]
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven the tier
-        stays = server["limits"]
         self._runner = ToolRunner(
             config.home,
-            most=stays["stateful_processes"],
-            idle_s=stays["stateful_idle_s"],
+            most=server["limits"]["stateful_processes"],
+            idle_s=server["limits"]["stateful_idle_s"],
             folders=Folders(server["folders"]),
         )
         self.workspaces = Workspaces(self._runner.places, server["workspace"], self._runner)
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
-        self._mcp = McpServers(server["mcpServers"], client or Client(), self._most["wall_s"])
+        mcp = McpServers(
+            server["mcpServers"], client or Client(), self._most["wall_s"], home=config.home
+        )
+        self.library, self.accounts = McpLibrary(mcp, self._ceilings), mcp.accounts
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
         self._catalog = Catalog(self._runner, agents, client, allowed)
@@ -175,7 +178,7 @@ class Toolbox:
         await self._catalog.close()
         self.workspaces.close()
         self._runner.close()
-        await self._mcp.close()
+        await self.library.close()
 
     async def load_owner_tools(self, found: Iterable[Tool] = ()) -> None:
         """Add the owner's tools: files, packages, REST operations, MCP servers; and those `found`.
@@ -184,11 +187,12 @@ class Toolbox:
         """
         await self._catalog.add_files(self._home / "tools", sandboxed=not self._withheld)
         if not self._withheld:
+            await self._catalog.add_environments(self._ceilings)
             for name, about in self._modules.items():
                 await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
         self._catalog.add_found(found)
-        await self._catalog.add_mcp(self._mcp)
+        await self._catalog.add_mcp(self.library.servers)
         for text in agent_definition.unmatched_names(self._ceilings, self.nameable(), exact=True):
             self.problems.append(f"server.tools: {text}")
 
@@ -408,8 +412,8 @@ class Toolbox:
 
         The reason begins with `sandbox_unavailable` or `policy_exceeded`.
         """
-        if self._lacks_proof(tool):
-            return f"sandbox_unavailable: {self._tier_problem()}"
+        if reason := self._tier_problem() if self._lacks_proof(tool) else tool.missing:
+            return f"sandbox_unavailable: {reason}"
         network = "proxy" if self._runner.addable else "off"
         network = max(network, self._runner.reach.network, key=NETWORKS.index)
         if excess := unmet_requirements(tool.required_resources, self._most, network):
@@ -479,6 +483,9 @@ class Toolbox:
         entry = self._tools.get(name)
         if entry is None and name in self._catalog.named:
             entry = self._named(session).get(name)
+        tool = self.library.servers.stand_in(name) if entry is None else None
+        if tool and all(each["name"] != name for each in session.get("tools", ())):
+            return Entry(tool, cached_validator(tool.parameters))
         return _as_declared(entry, session) if entry else None
 
     async def execute(
@@ -516,8 +523,10 @@ class Toolbox:
             emit(events.state_delta(events.put("calls", call_id, value=waiting)))
         else:
             by = ledger.get("args_by", "")
-            said = envelope(result, list(repairs), ledger.get("args"), by)
-            emit(self._result(session, call, result, said))
+            shown, wrong = await shown_files(result, session)
+            said = envelope(result, list(repairs), ledger.get("args"), by, shown)
+            event = self._result(session, call, result, said)
+            emit({**event, "content": "\n".join((event["content"], *wrong))})
 
     async def _run(
         self,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from server.session.kept_sessions import MEGABYTE, PER_MESSAGE, KeptSession, KeptSessions
+from server.session.schema import NO_IDS
 from server.strict_json import dumps, loads
 
 VECTORS = loads((Path(__file__).parent.parent / "vectors" / "base.json").read_bytes())
@@ -83,6 +84,17 @@ class Parts(unittest.TestCase):
         self.assertIs(first.texts, whole.texts)
         self.assertIs(first.messages[0], messages[0])
         self.assertEqual(sorted(whole.first(3).calls), ["c0", "c1"])
+
+    def test_the_ids_of_the_first_messages(self) -> None:
+        answers: list[Any] = [
+            {"id": f"r{number}", "role": "tool", "tool_call_id": call}
+            for number, call in enumerate(("c0", "c1", "c0"))  # c0 has two results
+        ]
+        made = [message(0, "c0", "c1"), *answers[:2], message(1, "c2"), answers[2], message(2)]
+        for count in range(1, len(made) + 1):
+            with self.subTest(count):
+                found = KeptSession("", "s", made, {}).first(count).known_ids
+                self.assertEqual(found, NO_IDS.plus(made[:count]))
 
     def test_what_a_run_leaves(self) -> None:
         base = KeptSession("ann", "s", [message(0), message(1)], {}, 50)

@@ -89,7 +89,8 @@ yaa.define('ui/attachments', [
 
   /** @param {File} file @returns {Promise<Attached | string>} or why not */
   async function attachedOf(file) {
-    const { name, size } = file
+    const { name, size, attached } = /** @type {File & {attached?: Attached}} */ (file)
+    if (attached) return { ...attached, key: `file ${++serial}` }
     const base = { key: `file ${++serial}`, name: name || t('attach.pasted'), size }
     if (attachments.isImage(file)) {
       const url = await imageUrl(file)
@@ -158,9 +159,9 @@ yaa.define('ui/attachments', [
     return el
   }
 
-  /** @param {{name: string, text: string}} file */
-  function fileView({ name, text }) {
-    const line = h('summary', null, icon('page'), h('b', null, name), h('small', null, sizeOf(text.length)))
+  /** @param {{name: string, text: string, from?: string}} file */
+  function fileView({ name, text, from = '' }) {
+    const line = h('summary', { title: from }, icon(from ? 'link' : 'page'), h('b', null, name), h('small', null, sizeOf(text.length)))
     return h('details.sent-file', null, line, h('pre', { tabIndex: 0 }, text))
   }
 
