@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = "environments"
-INSTALL = "run python3 -m server tools install"
+PROGRAM = "yaa" if __name__.startswith("yaa.") else "python3 -m server"  # installed, or not
+INSTALL = f"run {PROGRAM} tools install"
 NAME = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}")  # of an environment's folder
 MAX_NOTE = 1 << 20  # bytes
 

@@ -216,7 +216,9 @@ CLIENT_TOOL = {
 # Of `context.ops`, by `op`. Those of unknown kinds are kept and have no effect.
 OPS = {
     "stub": _op(ids=TEXTS),
-    "preview": _op(id=TEXT, head=COUNT, tail=COUNT),
+    "preview": field_types.object_of(
+        {"id": TEXT, "head": COUNT, "tail": COUNT, "pictures": FLAG}, ("id", "head", "tail")
+    ),
     "args": _op(id=TEXT, keep=COUNT),
     "summary": _op(id=TEXT, text=TEXT),
     "fold": _op(**{"from": TEXT, "to": TEXT, "text": TEXT}),

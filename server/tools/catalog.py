@@ -40,6 +40,7 @@ from .session_tools import AgentSaveTool, agent_save, session_tools
 from .tool_files import (
     DESCRIBE_LIMITS,
     RESTART,
+    NoSandboxError,
     ToolFiles,
     is_of_file,
     result_of_own_call,
@@ -172,6 +173,7 @@ class Catalog:
     async def _refresh_files(self) -> None:
         """Read the files again that have changed, or whose environment has; sources are not."""
         for path in await asyncio.to_thread(self._files.changes):
+            logger.info("tools/%s has changed", path.name)
             begins = f"tools/{path.name}: "
             self.problems[:] = [each for each in self.problems if not each.startswith(begins)]
             theirs = [n for n, e in self.entries.items() if is_of_file(e.tool, path)]
@@ -200,6 +202,9 @@ class Catalog:
         self._given[name] = environment, environment.folder()
         try:
             package = await self._files.package(environment)
+        except NoSandboxError as error:
+            missing = f"the sandbox for the packages of {name} could not be made"
+            self._problem(f"{place}: {error}")
         except ToolError as error:
             missing = f"{name} {error}"
             self._problem(f"{place}: {missing}")

@@ -44,6 +44,10 @@ PACKAGES = "\n\nPackages for Python that are installed: "  # in a description
 RESTART = "it has tools() now; start the server again"
 
 
+class NoSandboxError(ToolError):
+    """The sandbox of an environment could not be made; the reason may name folders."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class MissingTool(Tool):
     """A tool of a file whose environment is not installed: only its name is known."""
@@ -84,7 +88,10 @@ class ToolFiles:
         return Environment(self._home, normal_requirements(requirements))
 
     async def package(self, environment: Environment) -> Package:
-        """Return the package whose pool has this environment. Raises ToolError with the reason."""
+        """Return the package whose pool has this environment.
+
+        Raises ToolError with what is missing, and NoSandboxError.
+        """
         if missing := await asyncio.to_thread(environment.missing):
             raise ToolError(missing)
         folder = environment.folder()
@@ -96,7 +103,7 @@ class ToolFiles:
                 roots=(folder,),
             )
             if why := await self._runner.admit(found):
-                raise ToolError(why)
+                raise NoSandboxError(why)
             self._packages[folder] = found
         return self._packages[folder]
 
@@ -117,6 +124,8 @@ class ToolFiles:
                 self.states[path] = FileState(stamp, environment, environment.folder())
                 try:
                     package = await self.package(environment)
+                except NoSandboxError as error:
+                    return [str(error)]
                 except ToolError as error:
                     return [*_missing_tools(text, path.name, str(error))] or [str(error)]
         return await self._described(path, package, is_open=has_open_block(text))

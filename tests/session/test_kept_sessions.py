@@ -135,10 +135,13 @@ class Parts(unittest.TestCase):
     def test_long_texts_of_no_message_are_dropped(self) -> None:
         base = KeptSession("", "s", [message(n, content=str(n)) for n in range(100)], {}, 5_000)
         session: Any = {"messages": base.messages, "calls": {}}
-        self.assertEqual(base.texts["0"], '"0"')
+        self.assertEqual(base.texts.quoted["0"], '"0"')
+        self.assertEqual(base.texts.messages["user"]["0"], '{"role":"user","content":"0"}')
         self.assertIs(base.after(session, 100, 100, 0).texts, base.texts)
-        self.assertEqual(len(base.texts["a system prompt" * 1_000]), 15_002)
-        self.assertEqual(base.after(session, 100, 100, 0).texts, {"0": '"0"'})
+        self.assertEqual(len(base.texts.quoted["a system prompt" * 1_000]), 15_002)
+        left = base.after(session, 100, 100, 0).texts
+        self.assertEqual((left.count, left.quoted), (2, {"0": '"0"'}))
+        self.assertEqual(left.messages["user"], base.texts.messages["user"])
 
     def test_texts_of_messages_that_are_gone_are_dropped(self) -> None:
         base = KeptSession("", "s", [message(0)], {})
@@ -146,10 +149,11 @@ class Parts(unittest.TestCase):
         said += [message(5, content=None), message(6, content=[{"type": "text"}])]
         session: Any = {"messages": said, "calls": {}}
         for number in range(15):
-            self.assertEqual(base.texts[f"\u201c{number}\u201d\n"], f'"\u201c{number}\u201d\\n"')
+            text = f"\u201c{number}\u201d\n"
+            self.assertEqual(base.texts.quoted[text], f'"\u201c{number}\u201d\\n"')
             left = base.after(session, 1, 1, 10)
-            self.assertLessEqual(len(left.texts), 2 * len(said))
-        self.assertEqual(set(left.texts), {each["content"] for each in said[:5]})
+            self.assertLessEqual(left.texts.count, 2 * len(said))
+        self.assertEqual(set(left.texts.quoted), {each["content"] for each in said[:5]})
 
     def test_without_messages_whose_calls_are_not_in_the_log(self) -> None:
         for made, count in (

@@ -4,7 +4,7 @@
 
 It notes what it gets. Manners: bare (offers no tools), circle, endless, odd (entries that cannot be
 used), none (no resource until `grow` is called), huge, slow (a byte at a time), refusing (every
-request of the library), silent (to those).
+request of the library), silent (to those), rival (has a tool of the name that ours would have).
 """
 
 from __future__ import annotations
@@ -189,7 +189,8 @@ def handle(request: Any) -> Any:
         note(f"capabilities {json.dumps(params['capabilities'])}")
         return {"protocolVersion": "2025-11-25", **about}
     if method == "tools/list" and "bare" not in MANNERS:
-        return {"tools": [{"name": name, "inputSchema": ANY} for name in ("ask", "grow")]}
+        names = ["ask", "grow", *(["read_resource"] if "rival" in MANNERS else [])]
+        return {"tools": [{"name": name, "inputSchema": ANY} for name in names]}
     if "refusing" in MANNERS:
         raise Refused("go away")
     match method:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
-from server.sandbox.environments import Environment
+from server.sandbox.environments import Environment, package_folders
 from server.telemetry import log
 from server.tools.toolbox import Toolbox
 
@@ -111,12 +111,12 @@ class Case(unittest.IsolatedAsyncioTestCase):
         path.chmod(0o600)
         return path
 
-    async def toolbox(self, **tools: Any) -> Toolbox:
+    async def toolbox(self, tier: str = "none", **tools: Any) -> Toolbox:
         server = copy.deepcopy(DEFAULTS["server"])
         server["sandbox"]["require"] = "none"
         server["tools"] = tools
         toolbox = Toolbox(Config(server, DEFAULTS["session"], self.home))
-        await toolbox.open("none")
+        await toolbox.open(tier)
         self.addAsyncCleanup(toolbox.close)
         await toolbox.load_owner_tools()
         return toolbox
@@ -226,6 +226,22 @@ class Missing(Case):
                 self.assertEqual(Environment(self.home, ("units",)).folder(), "")
         note.write_text(json.dumps({"folder": folder.name}))
         self.assertEqual(Environment(self.home, ("units",)).folder(), str(folder.resolve()))
+
+    @unittest.skipIf(os.geteuid(), "only root gives tools another user")
+    async def test_a_folder_that_the_user_of_tools_may_not_read(self) -> None:
+        """The owner is told which; no client is."""
+        self.write("units.py", UNITS)
+        folder = make_environment(self.home, ("units",), UNITS_CODE)
+        Path(package_folders(str(folder))[0]).chmod(0o700)
+        toolbox = await self.toolbox("A", python={"requirements": ["units"]})
+        if toolbox.sandbox()["tier"] != "A":
+            self.skipTest("no sandbox here")
+        self.assertEqual(len(toolbox.problems), 2)
+        for problem in toolbox.problems:
+            self.assertIn(f"may not read {folder.resolve()}", problem)
+        reason = "sandbox_unavailable: the sandbox for the packages of python could not be made"
+        self.assertEqual(self.unavailable(toolbox), {"python": reason})
+        self.assertNotIn(str(self.home), json.dumps(toolbox.info()))
 
 
 class Refused(Case):
