@@ -17,9 +17,9 @@ from typing import Any
 from ..json_types import Json, Message, ToolCall
 from ..schema.compile import inline
 from ..session import media
-from ..session.quoted_texts import QuotedTexts
+from ..session.quoted_texts import SentTexts
 from ..strict_json import Constant, ConstantList, quote, text_of
-from . import Options
+from . import Options, provider_search
 from .chat_decoder import DETAILS, PARTS, TAGS
 from .text_tools import history
 from .vendors import Preset, Provider
@@ -29,6 +29,7 @@ RESERVED = frozenset(
     {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "n", "functions"}
     | {"response_format", "max_tokens", "max_completion_tokens", "extra_body"}
     | {"use_custom_temp", "use_costum_temp"}  # both spellings are in use
+    | {provider_search.SETTING}
 )
 SAMPLING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
 
@@ -73,6 +74,7 @@ def request(
     )
     choice = _tool_choice(provider, wish, names)
     offered = tools if mode == "native" else []
+    search = provider_search.search_options(provider, options)
     preset = provider.preset
     stream = options.stream and (preset.stream_with_tools or not offered)
     body: dict[str, Any] = {"model": provider.model}
@@ -88,6 +90,7 @@ def request(
         body["response_format"] = wanted
     body |= _limits(provider, options)
     body |= settings(provider, options, tools=bool(offered))
+    body |= {} if search is None else provider_search.chat_members(provider, search)
     body |= {k: v for k, v in preset.extra_body.items() if k != "tool_stream" or offered}
     return body | dict(provider.extra_body)
 
@@ -103,11 +106,12 @@ def prepare_request(
     """Return (messages, tools, tool choice) adapted to this provider, still session-shaped.
 
     Media that it does not accept become words. In the modes json_schema and text, calls become
-    text. References in schemas are resolved there,
-    and where the provider does not support them. A preset with `idle_tools` gets declarations of
-    the tools called earlier when none is offered, with the choice "none".
+    text. References in schemas are resolved there, and where the provider does not support them.
+    A preset with `idle_tools` gets declarations of the tools called earlier when none is offered,
+    with the choice "none". Where the provider searches itself, the server's own search is left out.
     """
     messages = accepted_media(provider.preset, messages)
+    tools = provider_search.without_own(tools, provider_search.search_options(provider, options))
     if mode == "native" and provider.preset.idle_tools and not tools:
         calls = [call for message in messages for call in message.get("tool_calls") or ()]
         used = dict.fromkeys(call["function"]["name"] for call in calls)
@@ -120,7 +124,7 @@ def prepare_request(
 
 
 def _messages(
-    provider: Provider, messages: list[Message], names: ToolNameMap, texts: QuotedTexts | None
+    provider: Provider, messages: list[Message], names: ToolNameMap, texts: SentTexts | None
 ) -> list[Any]:
     """Return provider-shaped messages, without other roles and without empty answers.
 
@@ -130,7 +134,7 @@ def _messages(
     preset = provider.preset
     joined = preset.single_system_message or preset.alternate or not preset.system_role
     as_text = len(messages) >= MANY and preset.images and not joined
-    quoted = quote if texts is None else texts.__getitem__
+    written = {} if texts is None else texts.messages
     sent: list[Any] = []
     shown: list[Json] = []  # parts of results, which may only be the user's
     ids: dict[str, str] = {}  # from a call's id to the id that is sent
@@ -145,8 +149,10 @@ def _messages(
             and (role == "user" or role == "assistant")
             and not ("tool_calls" in message or "open" in message or "name" in message)
         ):
-            if content or role == "user":
-                sent.append(f'{{"role":"{role}","content":{quoted(content)}}}')
+            if written and (content or role == "user"):
+                sent.append(written[role][content])
+            elif content or role == "user":
+                sent.append(f'{{"role":"{role}","content":{quote(content)}}}')
         elif role == "assistant":
             if message.get("open"):
                 continue

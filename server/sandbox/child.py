@@ -221,6 +221,9 @@ def call_function(request: dict[str, Any], context: Context) -> Any:
     """
     kind, place, name = request["where"]
     source = request.get("source")
+    if folder := request.get("environment"):
+        entrance = importlib.import_module("..tools.package_tools", __package__)
+        entrance.enter_environment(folder, tuple(request["paths"]))
     if kind == "module":
         return getattr(importlib.import_module(place), name)(context, **request["args"])
     if kind in ("import", "survey"):

@@ -54,7 +54,7 @@ class Job:
     reach: NetworkPolicy | None = None  # None: the server's own
     owner: str = ""
     folder: str = ""
-    package: Package | None = None  # of the code, unless it is a file or part of the server
+    package: Package | None = None  # of the code, or the environment that the code uses
     stateful: str = ""  # the toolkit with one process for each session; "": one for each call
     before: dict[str, Any] | None = None  # the last known state of that process
     watches: bool = False  # it may use inotify, which tells what happens in its folders
@@ -67,6 +67,7 @@ class Job:
             "limits": self.limits,
             "state": self.state,
             "paths": self.package.paths if self.package else None,
+            "environment": self.package.environment if self.package else "",
             "stateful": bool(self.stateful),
         }
 
@@ -77,8 +78,9 @@ class Outcome:
 
     `status`: ok, error, timeout, limit, sandbox_unavailable, or broken if the child died. `text`:
     shown to the model in place of the result. `media`: {data, name, path?} of files to show to the
-    model, as a program sent them. `refused`: the hosts that the sandbox's network
-    refused. `process`: state of a stateful toolkit's process, see kept_processes.py.
+    model, as a program sent them. `refused`: the hosts that the sandbox's network refused.
+    `process`: state of a stateful toolkit's process, see kept_processes.py. `sources`: see
+    tools/sources.py.
     """
 
     status: str
@@ -94,6 +96,7 @@ class Outcome:
     network: str = ""
     refused: tuple[str, ...] = ()
     process: dict[str, Any] | None = None
+    sources: dict[str, str] = field(default_factory=dict)
 
 
 def parse_message(line: bytes | bytearray) -> dict[str, Any]:

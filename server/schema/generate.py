@@ -462,6 +462,7 @@ def response_schema(returns: dict[str, Any] | None) -> dict[str, Any]:
     properties |= {name: {"type": "integer"} for name in ("duration_ms", "keep")}
     properties["repairs"] = properties["logs"]
     properties |= dict.fromkeys(("hint", "feedback"), text)
+    properties["sources"] = {"type": "object", "additionalProperties": text}
     return envelope
 
 

@@ -1,8 +1,8 @@
 """The result of a tool call: the envelope for clients, and the text for the model.
 
-envelope  {status, result?, error?, logs, attachments, media?, duration_ms, usage, sandbox, keep?,
-           process?, repairs?, modified_args?, modified_by?, hint?, tree?, changed?, changed_count?,
-           changed_outside?, changed_outside_count?, left_out?, unrecorded?}
+envelope  {status, result?, sources?, error?, logs, attachments, media?, duration_ms, usage,
+           sandbox, keep?, process?, repairs?, modified_args?, modified_by?, hint?, tree?, changed?,
+           changed_count?, changed_outside?, changed_outside_count?, left_out?, unrecorded?}
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ def envelope(
     found: ToolResult = {"status": outcome.status}
     if outcome.status == "ok":
         found["result"] = limit_result(outcome.result)
+        if outcome.sources:
+            found["sources"] = outcome.sources
     else:
         found["error"] = browser_safe(outcome.error)
     logs = [line[:2_000] for line in outcome.logs[:MAX_LOGS]]

@@ -42,6 +42,15 @@ yaa.define('i18n/questions', ['ui/i18n'], ({ extend }) => {
     'limit.continue': 'Continue',
     'limit.stop': 'Leave it here',
     'model.title': 'The model did not answer',
+    'signIn.title': 'Sign in at {server}',
+    'signIn.text': 'This MCP server wants a sign-in. The call has not begun; it is made after the sign-in.',
+    'signIn.open': 'Sign in',
+    'signIn.goOn': 'Go on',
+    'signIn.cancel': 'Don’t sign in',
+    'signIn.opening': 'Asking for the link …',
+    'signIn.waiting': 'Sign in at {issuer} in the other tab, then come back.',
+    'signIn.link': 'Open it again',
+    'signIn.noLink': 'The server sent no link.',
   }
   const zh = {
     'limit.edit': '限额…',
@@ -84,6 +93,15 @@ yaa.define('i18n/questions', ['ui/i18n'], ({ extend }) => {
     'limit.continue': '继续',
     'limit.stop': '到此为止',
     'model.title': '模型没有回应',
+    'signIn.title': '登录 {server}',
+    'signIn.text': '这个 MCP 服务器需要登录。这次调用尚未开始，登录之后才会执行。',
+    'signIn.open': '登录',
+    'signIn.goOn': '继续',
+    'signIn.cancel': '不登录',
+    'signIn.opening': '正在获取链接…',
+    'signIn.waiting': '请在另一个标签页中登录 {issuer}，然后回到这里。',
+    'signIn.link': '再次打开',
+    'signIn.noLink': '服务器没有发来链接。',
   }
   extend({ en, zh })
 })

@@ -100,7 +100,8 @@ yaa.define('ui/attachments', [
 
   /** @param {any} app @param {File} file @returns {Promise<Attached | string>} or why not */
   async function attachedOf(app, file) {
-    const { name, size } = file
+    const { name, size, attached } = /** @type {File & {attached?: Attached}} */ (file)
+    if (attached) return { ...attached, key: `file ${++serial}` }
     const base = { key: `file ${++serial}`, name: name || t('attach.pasted'), size, file }
     if (attachments.isImage(file)) {
       const url = await imageUrl(file)
@@ -182,9 +183,9 @@ yaa.define('ui/attachments', [
     return el
   }
 
-  /** @param {{name: string, text: string, path?: string}} file */
-  function fileView({ name, text, path }) {
-    const line = h('summary', null, icon('page'), h('b', null, name), h('small', null, path ?? sizeOf(text.length)))
+  /** @param {{name: string, text: string, from?: string, path?: string}} file */
+  function fileView({ name, text, from = '', path }) {
+    const line = h('summary', { title: from }, icon(from ? 'link' : 'page'), h('b', null, name), h('small', null, path ?? sizeOf(text.length)))
     return h('details.sent-file', null, line, h('pre', { tabIndex: 0 }, text))
   }
 

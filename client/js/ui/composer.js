@@ -153,7 +153,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       if (isEmpty() || id !== current || area.readOnly) return // while a run is on it waits its turn
       if (words.startsWith('/')) {
         await slashMenu()
-        if (slash?.submit(words)) return
+        if (await slash?.submit(words) || area.value.trim() !== words) return
       }
       area.readOnly = true
       const files = await (trays.get(id)?.placed() ?? [])

@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from server.tools.builtin.files import MAX_LINE, edit_file, list_files, read_file, write_file
+from server.tools.builtin.edits import edit_file
+from server.tools.builtin.files import MAX_LINE, list_files, read_file, write_file
 from server.tools.decorators import Context, ToolError
 from server.tools.result import MAX_TEXT, as_text
 
