@@ -120,7 +120,7 @@ class Offers(Case):
         status, _ = await self.ask("/mcp/complete", template)
         self.assertEqual(status, 404)
         asked = Path(f"{self.notes}old").read_text()
-        self.assertNotIn("resources/", asked)
+        self.assertNotIn("resources/read", asked)
         self.assertNotIn("completion/", asked)
 
 

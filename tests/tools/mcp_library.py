@@ -3,7 +3,8 @@
     python tests/tools/mcp_library.py <notes file> modern|legacy <manner>…
 
 It notes what it gets. Manners: bare (offers no tools), circle, endless, odd (entries that cannot be
-used), huge, slow (a byte at a time), refusing (every request of the library), silent (to those).
+used), none (no resource until `grow` is called), huge, slow (a byte at a time), refusing (every
+request of the library), silent (to those), rival (has a tool of the name that ours would have).
 """
 
 from __future__ import annotations
@@ -55,6 +56,9 @@ CAPABILITIES: dict[str, Any] = {
     "completions": {},
     **({} if "bare" in MANNERS else {"tools": {"listChanged": True}}),
 }
+if "none" in MANNERS:
+    RESOURCES.clear()
+    TEMPLATES.clear()
 waiting: dict[str, Any] = {}  # our question's id → the call that it belongs to
 listening: list[Any] = []
 asked = 0
@@ -185,7 +189,8 @@ def handle(request: Any) -> Any:
         note(f"capabilities {json.dumps(params['capabilities'])}")
         return {"protocolVersion": "2025-11-25", **about}
     if method == "tools/list" and "bare" not in MANNERS:
-        return {"tools": [{"name": name, "inputSchema": ANY} for name in ("ask", "grow")]}
+        names = ["ask", "grow", *(["read_resource"] if "rival" in MANNERS else [])]
+        return {"tools": [{"name": name, "inputSchema": ANY} for name in names]}
     if "refusing" in MANNERS:
         raise Refused("go away")
     match method:

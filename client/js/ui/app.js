@@ -241,6 +241,7 @@ yaa.define('ui/app', [
 
     /** @type {import('./types').Actions} */
     const actions = {
+      cite: (marks) => void yaa.load('citations').then(() => yaa.use('ui/citations').draw(marks, () => app.past ?? app.current.session), () => {}),
       set, open, remove, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path),
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },

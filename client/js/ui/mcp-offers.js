@@ -12,7 +12,8 @@ yaa.define('ui/mcp-offers', [
   const kept = new Map()
 
   /** @param {CommandContext} context @param {string} path @param {(answer: any) => any[]} read */
-  function listed({ app }, path, read) {
+  async function listed({ app }, path, read) {
+    if (!app.server.info()) return [] // it has not been reached yet
     const api = app.server.api()
     const key = `${api.base} ${path}`
     const old = kept.get(key)

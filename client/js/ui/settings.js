@@ -219,8 +219,13 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     const select = h('select.select', { 'aria-label': label, disabled: off, onchange: () => actions.setTool(tool.name, select.value) },
       RULES.map(([value, key]) => h('option', { value }, t(key, { policy: tool.policy }))))
     const name = h('div', null, h('code', null, tool.name), note ? h('span.badge', null, t(note)) : null)
-    const el = h('li', null, h('div', null, name, h('p', { title: tool.description }, tool.description.split('\n')[0])), select)
-    return { el, update: (/** @type {any} */ next) => { select.value = next.rule } }
+    const why = h('p.why')
+    const el = h('li', null, h('div', null, name, h('p', { title: tool.description }, tool.description.split('\n')[0]), why), select)
+    return { el, update: (/** @type {any} */ { rule, unavailable }) => {
+      select.value = rule
+      why.hidden = !unavailable
+      text(why, unavailable ? t('settings.toolUnavailable', { reason: unavailable }) : '')
+    } }
   }
 
   /** @param {import('./types').Actions} actions */

@@ -40,7 +40,7 @@ export interface Entry {
 export interface AgentOffer { name: string; label: string; title: string; first: boolean }
 /** A provider a session can name. `first`: what the server takes when none is named. */
 export interface Offer { name: string; label: string; models: string[]; demo: boolean; first: boolean }
-export interface ToolRule { name: string; description: string; policy: 'run' | 'ask' | 'deny'; readOnly: boolean }
+export interface ToolRule { name: string; description: string; policy: 'run' | 'ask' | 'deny'; readOnly: boolean; unavailable: string }
 
 /** A row of a menu. `label`: words or an element; `checked`: of rows of which one is chosen. */
 export interface MenuEntry { label: any; icon: string; danger?: boolean; checked?: boolean; action: () => void }
@@ -100,6 +100,8 @@ export interface Actions {
   setLimit(name: string, value: string): void
   openSettings(tab?: string): Promise<void>
   draw(): void
+  /** makes links of the citations that name a source of the open session */
+  cite(marks: any[]): void
   toggleSide(): void
   /** a file that a tool of the open session made, from the server that has it; `asked`: a person has pressed for it */
   file(path: string, asked?: boolean): Promise<Blob>
@@ -259,7 +261,8 @@ declare global {
       isFlat(schema: any): boolean
     }
     'ui/code-block': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
-    'ui/markdown-view': { markdownView(): View<string> }
+    'ui/markdown-view': { markdownView(cite?: (marks: any[]) => void): View<string> }
+    'ui/citations': { draw(marks: any[], sessionOf: () => Session): void }
     'ui/interrupt-cards': {
       interruptCard(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any

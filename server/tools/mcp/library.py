@@ -80,13 +80,16 @@ class McpLibrary:
 
     async def _tools_of(self, server: McpServer) -> list[McpTool]:
         """Return the tool for the resources of a server, if it has any."""
-        offered: Json = {}
+        has_any = False
         with suppress(LinkError, RpcError, TimeoutError):  # its tools work without
             async with asyncio.timeout(WATCH_S):
-                offered = await server.peer.capabilities()
+                has_any = "resources" in await server.peer.capabilities()
                 await self._subscription(server).keep()
+                if has_any:  # some packages say so for servers that have none
+                    lists = [await self._list(server, each) for each in ("resources", "templates")]
+                    has_any = any(entries for entries, _ in lists)
         self._offered.discard(server.name)
-        if "resources" not in offered or not is_allowed(TOOL, server.entry):
+        if not has_any or not is_allowed(TOOL, server.entry):
             return []
         self._offered.add(server.name)
         properties: Json = {

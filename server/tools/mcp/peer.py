@@ -273,6 +273,11 @@ class Peer:
         stale = now >= self._stale_at.get(kind, 0.0) or PAGED[kind][2] in self.link.inbox.changed
         return now >= self._again_at and stale
 
+    def has_changed(self, kind: str) -> bool:
+        """Return whether the server said that a list has changed since it was read."""
+        changed = kind in self._stale_at and PAGED[kind][2] in self.link.inbox.changed
+        return changed and self._clock() >= self._again_at
+
     async def capabilities(self) -> Json:
         """Return what the server says that it offers, such as {"resources": {}}.
 

@@ -26,6 +26,7 @@ from ...http.client import Client
 from ...json_types import Json
 from ...sandbox.process import limit_error
 from ...schema.validate import check_schema
+from ...session.media import PDF
 from ...telemetry import log, redact
 from ..base import Emit, Invocation, Tool, ToolQuestion, failure, hints_of
 from ..decorators import ToolError
@@ -80,10 +81,29 @@ def outcome_of(result: Json) -> Outcome:
     if result.get("isError") is True:
         told = text or (json.dumps(structured, ensure_ascii=False) if structured else "")
         message = shorten_text(told or "the tool failed and did not say why", MAX_TEXT)
-        return Outcome("error", error={"type": "error", "message": message})
+        error = {"type": "error", "message": message}
+        return Outcome("error", error=error, media=media_of(blocks))
     if not text and structured is not None:
         return Outcome("ok", structured)
-    return Outcome("ok", raw, text=text or "done")
+    return Outcome("ok", raw, text=text or "done", media=media_of(blocks))
+
+
+def media_of(blocks: list[Json]) -> tuple[Json, ...]:
+    """Return {data, name} of the pictures, sounds and embedded files that a model may be shown."""
+    found: list[Json] = []
+    for number, block in enumerate(blocks, 1):
+        kind, inner = block.get("type"), block.get("resource")
+        if kind in ("image", "audio"):
+            found.append({"data": block.get("data"), "name": f"{kind} {number}"})
+        elif kind == "resource" and isinstance(inner, dict) and _is_shown(inner):
+            found.append({"data": inner["blob"], "name": str(inner.get("uri") or "resource")})
+    return tuple(found)
+
+
+def _is_shown(resource: Json) -> bool:
+    kind = str(resource.get("mimeType", "")).lower()
+    shown = kind == PDF or kind.startswith(("image/", "audio/"))
+    return shown and isinstance(resource.get("blob"), str)
 
 
 def block_text(block: Json) -> str:
@@ -92,14 +112,14 @@ def block_text(block: Json) -> str:
     if kind == "text":
         return str(block.get("text", ""))
     if kind in ("image", "audio"):
-        return f"[{kind} {block.get('mimeType', '')}: {_size(block.get('data'))}, not shown]"
+        return f"[{kind} {block.get('mimeType', '')}: {_size(block.get('data'))}]"
     if kind == "resource_link":
         return f"[{block.get('name') or block.get('uri', '')}]({block.get('uri', '')})"
     if kind == "resource" and isinstance(inner := block.get("resource"), dict):
         if isinstance(inner.get("text"), str):
             return str(inner["text"])
-        size = _size(inner.get("blob"))
-        return f"[{inner.get('uri', '')} {inner.get('mimeType', '')}: {size}, not shown]"
+        size = _size(inner.get("blob")) + ("" if _is_shown(inner) else ", not shown")
+        return f"[{inner.get('uri', '')} {inner.get('mimeType', '')}: {size}]"
     return f"[a part of the kind {str(kind)[:40]!r}, not shown]"
 
 
@@ -426,7 +446,8 @@ class McpServers:
     def refresh(self) -> None:
         """Begin to list the tools of servers that are due, without waiting."""
         for server in self._servers.values():
-            is_due = server.peer.is_due() or (server.access and server.access.has_news())
+            is_due = server.peer.is_due() or server.peer.has_changed("resources")
+            is_due = is_due or bool(server.access and server.access.has_news())
             if is_due and (server.listing is None or server.listing.done()):
                 server.listing = asyncio.create_task(self._list(server))
 
@@ -733,4 +754,6 @@ def _clean_question(found: ToolQuestion, secrets: list[str]) -> ToolQuestion:
 def _clean_outcome(found: Outcome, secrets: list[str], started: float) -> Outcome:
     said = (found.result, found.error, found.text)
     result, error, text = (redact.remove_texts(each, secrets) for each in said)
-    return Outcome(found.status, result, error, text=text, usage=_usage(started))
+    media = [{**each, "name": redact.remove_texts(each["name"], secrets)} for each in found.media]
+    usage = _usage(started)
+    return Outcome(found.status, result, error, media=tuple(media), text=text, usage=usage)

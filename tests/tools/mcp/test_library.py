@@ -269,6 +269,31 @@ class ByModel(Case):
                 self.assertEqual(self.servers.problems, [])
         self.assertTrue(self.tools["mcp__s__read_resource"].read_only, "the server is trusted")
 
+    async def test_a_tool_of_the_server_goes_before_one_of_ours(self) -> None:
+        library = await self.start("legacy", "rival")
+        tool = self.tools["mcp__s__read_resource"]
+        self.assertEqual(tool.listed_name, "read_resource")
+        done: Any = await self.servers.call(tool, {}, None, LIMITS, lambda _: None)
+        self.assertEqual(done.text, "read_resource done")
+        self.assertEqual(library.readable_servers(), {"s"}, "a person reads as before")
+
+    async def test_it_comes_with_the_first_resource(self) -> None:
+        for era in ("legacy", "modern"):
+            with self.subTest(era):
+                await self.start(era, "none")
+                self.assertEqual([*self.tools], ["mcp__s__ask", "mcp__s__grow"])
+                listed = len(self.noted("tools/list"))
+                self.servers.refresh()
+                [server] = self.servers.all()
+                assert server.listing is not None
+                await server.listing
+                self.assertEqual(len(self.noted("tools/list")), listed, "nothing has changed")
+                grow = self.tools["mcp__s__grow"]
+                await self.servers.call(grow, {}, None, LIMITS, lambda _: None)
+                self.servers.refresh()
+                await server.listing
+                self.assertIn("mcp__s__read_resource", self.tools)
+
 
 if __name__ == "__main__":
     unittest.main()
