@@ -94,7 +94,7 @@ yaa.define('ui/mcp-sign-in', ['ui/dom', 'ui/i18n', 'ui/interrupt-cards', 'i18n/q
     /** @param {import('./types').State} state */
     function update({ server }) {
       const now = `${server.url} ${server.ok}`
-      if (asked !== now) refresh()
+      if (server.ok && asked !== now) refresh()
       asked = now
     }
 
