@@ -27,7 +27,7 @@ yaa.define('css/files', ['ui/dom'], ({ css }) => css`
   .files-notice:empty { display: none; }
   .files-notice .notice { align-items: center; }
   .files-notice .notice > span { flex: 1; }
-  .files-body { overflow: hidden auto; padding: var(--s3); scrollbar-width: thin; min-block-size: 0; }
+  .files-body { grid-row: 4; overflow: hidden auto; padding: var(--s3); scrollbar-width: thin; min-block-size: 0; }
   .files-body:focus-visible { outline-offset: -2px; }
   .files-view { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s3); align-content: start; }
   .files-bar { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s2); }
@@ -87,7 +87,7 @@ yaa.define('css/files', ['ui/dom'], ({ css }) => css`
   .file-diff { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s2); padding: var(--s1) 0 var(--s3); justify-items: start; }
   .file-diff > :is(.diff, .notice, .files-bar) { inline-size: 100%; }
 
-  .uploads { list-style: none; padding: var(--s2) var(--s3); border-block-start: 1px solid var(--line); display: grid; gap: var(--s2); max-block-size: 30dvh; overflow-y: auto; }
+  .uploads { grid-row: 5; list-style: none; padding: var(--s2) var(--s3); border-block-start: 1px solid var(--line); display: grid; gap: var(--s2); max-block-size: 30dvh; overflow-y: auto; }
   .uploads li { display: grid; grid-template-columns: minmax(0, 1fr) auto auto auto; gap: 0 var(--s2); align-items: center; font-size: var(--t2); }
   .uploads .path { font-family: var(--mono); overflow-wrap: anywhere; }
   .uploads progress { grid-column: 1 / -1; inline-size: 100%; block-size: 0.375rem; accent-color: var(--accent); }
