@@ -18,6 +18,7 @@ from typing import Annotated, Any
 from ...schema.regex import MAX_STEPS, Pattern, PatternError
 from ..decorators import Context, ToolError, tool
 from ..workspace import files_below, inside, media_type, open_for_reading, prefix_of
+from .documents import read_other
 
 MAX_READ = 10 * 1024 * 1024
 MAX_LINES = 2_000
@@ -35,9 +36,12 @@ def read_file(
     path: _Path,
     offset: Annotated[int, "First line, counted from 1", {"minimum": 1}] = 1,
     limit: Annotated[int, "How many lines", {"minimum": 1, "maximum": MAX_LINES}] = 500,
+    pages: Annotated[str, "Pages of a PDF, such as 1-5"] = "",
 ) -> dict[str, Any]:
-    """Read a text file, or a part of it, with line numbers. A long part ends early: `next_offset`
-    says where to go on."""
+    """Read a text file, or a part of it, with line numbers; look at a picture; read a PDF. A long
+    part ends early: `next_offset` says where to go on."""
+    if (other := read_other(ctx, inside(path), path, pages)) is not None:
+        return other
     text, encoding = read_text(inside(path), path)
     lines = lines_of(text)
     shown: list[str] = []
