@@ -15,20 +15,20 @@ from ....http.client import Client, Response
 from ....json_types import Json
 from ....telemetry import log
 from ..peer import LinkError, SignInNeeded
-from .discovery import Web, find_issuer, find_resource
+from .discovery import Web, find_resource
 from .grants import ClientId, GrantError, Tokens, auth_method, read_tokens, refusal, token_request
+from .machine import program_tokens
 from .metadata import (
     OAuthError,
     Resource,
     covers,
-    first_issuer,
     is_same_issuer,
     merge_scopes,
     read_challenge,
     safe_url,
     scopes_in,
 )
-from .settings import OAuthSettings
+from .settings import SIGNED, OAuthSettings
 from .store import TokenStore
 
 TOKEN_KEYS = ("access_token", "refresh_token", "renew_at")
@@ -56,7 +56,7 @@ class Access:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.url, self.settings, self.clock = url, settings, clock
-        self.web = Web(client, url, settings.issuer)
+        self.web = Web(client, url, settings.issuer, settings.provider_url)
         self.store, self.file = store, store.record(url, settings.client_id)
         self.challenge: dict[str, str] = {}  # the latest one of the server
         self.wants_sign_in = False
@@ -147,7 +147,7 @@ class Access:
             if self.record.get("access_token", sent) != sent:
                 return True
         if not self.settings.interactive:
-            raise LinkError("it refuses the token of its client_credentials")
+            raise LinkError(f"it refuses the token of its {self.settings.grant}")
         self.wants_sign_in = True
         raise SignInNeeded("it wants a sign-in")
 
@@ -218,24 +218,10 @@ class Access:
 
     async def _grant(self, sent: str, resource: Resource | None) -> None:
         """Fetch a token that belongs to this program, not to a person. Raises OAuthError."""
-        if resource is None:
-            raise OAuthError("it has no metadata that names its authorization server")
         async with self.file.lock():
             if self.record.get("access_token", sent) != sent:
                 return
-            name = first_issuer(resource, "", self.settings.issuer)
-            issuer = await find_issuer(self.web, name, interactive=False)
-            scopes = self.settings.scopes or scopes_in(self.challenge.get("scope", ""))
-            scopes = scopes or resource.scopes
-            fields = {
-                "grant_type": "client_credentials",
-                "scope": " ".join(scopes),
-                "resource": resource.resource,
-            }
-            client = self.own_client(issuer.auth_methods)
-            tokens = await self.request_tokens(issuer.token_endpoint, client, fields)
-            told = {"issuer": issuer.issuer, "resource": resource.resource, "scopes": list(scopes)}
-            self.save_tokens(told, tokens)
+            self.save_tokens(*await program_tokens(self, resource))
 
     async def request_tokens(self, url: str, client: ClientId, fields: Mapping[str, str]) -> Tokens:
         """Return the tokens that a token endpoint sends. Raises GrantError, OAuthError."""
@@ -248,7 +234,8 @@ class Access:
     def own_client(self, accepted: tuple[str, ...] | None) -> ClientId:
         """Return the client of the configuration."""
         given = self.settings
-        method = given.method or auth_method(accepted, None, given.client_secret)
+        signs = SIGNED if given.private_key_file and not given.client_secret else ""
+        method = given.method or signs or auth_method(accepted, None, given.client_secret)
         return ClientId(given.client_id, given.client_secret, method)
 
     def token_client(self) -> ClientId:

@@ -65,7 +65,7 @@ async def begin(access: Access, name: str, redirect_uri: str) -> SignIn:
     `name`: of the server, for whoever takes the answer. `redirect_uri`: where that is sent to.
     """
     if not access.settings.interactive:
-        raise OAuthError("its entry says client_credentials: nobody signs in there")
+        raise OAuthError(f"its entry says {access.settings.grant}: nobody signs in there")
     safe_url(access.url, "url")
     safe_url(redirect_uri, "redirect address")
     challenge = access.challenge or await _ask_for_challenge(access)
