@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ....json_types import Json
 from .discovery import find_issuer
-from .es256 import read_pem
+from .es256 import SigningKey, read_pem
 from .grants import ClientId, Tokens, refusal, token_request
 from .metadata import Issuer, OAuthError, Resource, first_issuer, scopes_in
 from .settings import CLIENT, JWT_BEARER, SIGNED, OAuthSettings, read_file
@@ -30,8 +30,13 @@ ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 VALID_S = 60  # of a signed assertion
 
 
-async def program_tokens(access: Access, resource: Resource | None) -> tuple[Json, Tokens]:
-    """Return what the record should say of new tokens, and the tokens. Raises OAuthError."""
+async def program_tokens(
+    access: Access, resource: Resource | None
+) -> tuple[Json, Tokens, SigningKey | None]:
+    """Return what the record should say of new tokens, the tokens, and a key they may be bound to.
+
+    Raises OAuthError.
+    """
     if resource is None:
         raise OAuthError("it has no metadata that names its authorization server")
     settings = access.settings
@@ -50,9 +55,10 @@ async def program_tokens(access: Access, resource: Resource | None) -> tuple[Jso
         if settings.grant != JWT_BEARER:
             assertion = await _exchanged(access, assertion, issuer, fields)
         fields["assertion"] = assertion
-    tokens = await access.request_tokens(issuer.token_endpoint, client, fields)
+    key = SigningKey.new() if issuer.binds_tokens and access.challenge.get("dpop") else None
+    tokens = await access.request_tokens(issuer.token_endpoint, client, fields, key)
     told = {"issuer": issuer.issuer, "resource": resource.resource, "scopes": list(scopes)}
-    return told, tokens
+    return told, tokens, key
 
 
 def _client_assertion(
