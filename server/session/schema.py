@@ -49,7 +49,7 @@ STATES = (
 )
 REASONS = (
     *("tool_call", "client_tool", "input_required", "indeterminate", "limit", "model_error"),
-    *("workspace_restore", "workspace_missing"),
+    *("mcp_sign_in", "workspace_restore", "workspace_missing"),
 )
 WORKSPACE_MODES = ("read", "write", "overlay")
 MAX_FOLDER = 100  # characters of a folder's name
@@ -183,6 +183,7 @@ INTERRUPT = {
     "observed": LIMIT,
     "start": TEXT,
     "goal": TEXT,
+    "server": TEXT,
     "answer": field_types.as_one(
         field_types.object_of({"status": field_types.one_of("resolved", "cancelled")}, ("status",)),
         'an object with status "resolved" or "cancelled"',
@@ -211,7 +212,9 @@ CLIENT_TOOL = {
 # Of `context.ops`, by `op`. Those of unknown kinds are kept and have no effect.
 OPS = {
     "stub": _op(ids=TEXTS),
-    "preview": _op(id=TEXT, head=COUNT, tail=COUNT),
+    "preview": field_types.object_of(
+        {"id": TEXT, "head": COUNT, "tail": COUNT, "pictures": FLAG}, ("id", "head", "tail")
+    ),
     "args": _op(id=TEXT, keep=COUNT),
     "summary": _op(id=TEXT, text=TEXT),
     "fold": _op(**{"from": TEXT, "to": TEXT, "text": TEXT}),

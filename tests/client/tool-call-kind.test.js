@@ -12,11 +12,14 @@ test('the picture follows from name, arguments and result', () => {
     ['shell', { command: 'ls' }, { exit_code: 0, output: 'a' }, 'shell'], ['shell', { command: 'ls' }, undefined, 'shell'],
     ['python', { code: '1' }, { exit_code: 1, output: '' }, 'shell'], ['theirs', {}, { exit_code: 0, stdout: '', stderr: 'x' }, 'shell'],
     ['edit_file', { path: 'a', old: 'x', new: 'y' }, { path: 'a', replaced: 1, diff: '@@ -1 +1 @@\n-x\n+y' }, 'diff'],
+    ['edit_file', { path: 'a', edits: [{ old: 'x', new: 'y' }] }, undefined, 'diff'], ['edit_file', { path: 'a', patch: '@@' }, undefined, 'diff'], ['edit_file', { path: 'a', edits: [{}] }, undefined, 'generic'],
     ['edit_file', { path: 'a', old: 'x', new: 'y' }, undefined, 'diff'], ['write_file', { path: 'a', content: 'x' }, { path: 'a', bytes: 1, replaced: false }, 'diff'],
     ['search_files', { query: 'x' }, { matches: 1, lines: 'a:1: x', files_searched: 1, complete: true }, 'search'],
     ['list_files', {}, { files: [{ path: 'a/', type: 'folder' }], complete: true }, 'tree'], ['list_files', {}, { files: [], complete: true }, 'tree'],
     ['read_file', { path: 'a' }, { content: '     1\tx\n     2\ty', lines: 2 }, 'file'], ['read_file', { path: 'a' }, { content: 'no numbers', lines: 1 }, 'generic'],
     ['fetch_url', { url: 'https://a.b' }, { text: 'x', chars: 1, title: 't' }, 'page'],
+    ['web_search', { query: 'x' }, { query: 'x', results: [{ id: 's1.1', url: 'https://a.b', title: 't', text: 'x' }] }, 'results'],
+    ['web_search', { query: 'x' }, { results: [] }, 'results'], ['theirs', {}, { results: [{ url: 'https://a.b' }] }, 'table'],
     ['forecast', {}, [{ day: 'Mon', t: 3 }, { day: 'Tue', t: 4 }], 'table'], ['forecast', {}, { city: 'X', days: [{ t: 3 }] }, 'table'],
     ['calculator', { expression: '1+1' }, 2, 'generic'], ['x', null, null, 'generic'], ['x', 'broken{', 'text', 'generic'], [undefined, undefined, [], 'generic'],
     ['x', {}, { a: [{ b: 1 }], c: [{ d: 1 }] }, 'generic'], ['x', {}, { a: [{ b: 1 }], c: { d: 1 } }, 'generic'], ['x', {}, [{}], 'generic'],
@@ -61,6 +64,10 @@ test('changes: from the result, from the arguments, of a new file', () => {
   assert.strictEqual(kinds(shape.changeOf({ old: 'no', new: 'no' }, { diff: '--- a\n+++ a\n@@ -3 +3 @@\n-x\n+y' })), 'rx ay')
   assert.strictEqual(kinds(shape.changeOf({ old: 'k\nx', new: 'k\ny' }, undefined)), 'sk rx ay')
   assert.strictEqual(kinds(shape.changeOf({ content: 'a\nb\n' }, { bytes: 4 })), 'aa ab')
+  assert.strictEqual(kinds(shape.changeOf({ edits: [{ old: 'x', new: 'y' }, { old: 'a', new: '' }] }, undefined)), 'rx ay g ra')
+  const patch = '--- a/f\n+++ b/f\n@@ -9 +9 @@ def f():\n k\n-x\n--- y\n+z\n+++ y\n\n@@\n-a\n\\ No newline at end of file\n'
+  assert.strictEqual(kinds(shape.changeOf({ patch }, undefined)), 'sk rx r-- y az a++ y s g ra')
+  assert.strictEqual(kinds(shape.changeOf({ patch: '*** Begin Patch\n*** Update File: f\n@@ def f():\n-x\n+y\n*** End Patch' }, undefined)), 'rx ay')
   assert.deepStrictEqual(shape.changeOf(null, null), [])
 })
 

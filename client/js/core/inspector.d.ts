@@ -6,7 +6,7 @@ declare global {
   /** A line of a difference; `before` and `after` are line numbers, counted from 1. */
   interface DiffRow { kind: 'same' | 'added' | 'removed' | 'gap'; text: string; before?: number; after?: number; count?: number; parts?: DiffPart[]; unended?: boolean }
 
-  type ToolKind = 'shell' | 'diff' | 'search' | 'tree' | 'file' | 'page' | 'table' | 'generic'
+  type ToolKind = 'shell' | 'diff' | 'search' | 'tree' | 'file' | 'page' | 'results' | 'table' | 'generic'
   interface FoundFile { file: string; lines: { number: number; text: string; hit: boolean; gap: boolean }[] }
   interface TreeNode { name: string; type: string; size?: number; children: TreeNode[] }
 
@@ -79,6 +79,7 @@ declare global {
       align<A>(before: readonly A[], after: readonly A[], same?: (a: A, b: A) => boolean): DiffStep[]
       rows(before: string, after: string, context?: number): DiffRow[]
       parse(text: string): DiffRow[]
+      parseLoose(text: string): DiffRow[]
       words(before: string, after: string): { before: DiffPart[]; after: DiffPart[]; alike: number }
       count(rows: DiffRow[]): { added: number; removed: number }
     }
