@@ -22,6 +22,7 @@ from .api.info import HealthHandler, InfoHandler, MetricsHandler
 from .api.objects import Objects
 from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
+from .api.skills import SkillTexts
 from .api.static import Files
 from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
@@ -213,6 +214,7 @@ class App:
             "tools": self.toolbox.problems,
             "agents": self.agent_problems(),
             "folders": self.toolbox.workspaces.places.folders.problems(),
+            "skills": self.toolbox.skills.catalog.problems(),
             "hooks": self.hooks.problems,
             "logs": self._file_problems(),
         }
@@ -256,6 +258,7 @@ class App:
             "agent_problems": self.agent_problems(owner),
             "modes": catalog(),
             "tools": self.toolbox.info(),
+            "skills": self.toolbox.skills.info(owner),
             "models": self.models.catalog(),
             "client_providers": self.models.of_sessions,
             "sandbox": self.toolbox.sandbox(),
@@ -307,6 +310,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/files"): Route(downloads.post),
         **WorkspaceFiles(app.toolbox.workspaces, app.ceilings).routes(),
         **Objects(app.toolbox.workspaces, app.ceilings).routes(),
+        **SkillTexts(app.toolbox.skills).routes(),
     }
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)

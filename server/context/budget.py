@@ -18,7 +18,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..json_types import Calibration, Json, Message, Session, Usage
-from ..session.prompts import with_reminders
+from ..session.reminders import with_reminders
 from ..strict_json import LARGEST_COUNT
 from ..strict_json import text_of as json_of
 from .view import apply_op, changes_of, ops_of, pairing_errors, text_of, view
