@@ -24,6 +24,7 @@ CACHE = ROOT / ".cache" / "tests"
 VENV = CACHE / "venv"
 MCP_LEGACY = CACHE / "mcp-legacy"
 MCP_SILENT = CACHE / "mcp-silent"
+SKILLS = CACHE / "skills"  # public Agent Skills
 FRAMEWORKS = CACHE / "frameworks"  # with the newest SDK of OpenAI, and
 FRAMEWORKS_OLDER = CACHE / "frameworks-older"  # with the one before it
 FRAMEWORKS_COMMON = CACHE / "frameworks-common"  # what both of them need
