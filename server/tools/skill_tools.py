@@ -29,7 +29,8 @@ from .runner import Outcome
 from .skill_library import WORKSPACE, FoundSkill, SkillLibrary
 from .skill_save import SkillSaveTool, skill_save
 
-MOST_NAMED = 100  # files that a result names
+MOST_NAMED = 4_000  # characters of the names of files in a result
+PAGE = 15_000  # characters of one result: with the names less than a model reads of one
 
 
 @tool(read_only=True)
@@ -37,8 +38,10 @@ def skill(
     ctx: Context,
     name: Annotated[str, "The skill's name"],
     file: Annotated[str, "A file of it that its text names, such as references/x.md"] = "",
+    offset: Annotated[int, "Where to go on in a long text, in characters"] = 0,
 ) -> str:
-    """Load a skill: the instructions for a kind of task. Or a further file of it."""
+    """Load a skill: the instructions for a kind of task. Or a further file of it. Long ones come in
+    pages."""
     raise NotImplementedError
 
 
@@ -69,6 +72,7 @@ class SkillTool(Tool):
                 assert used is not None
                 files = self._files(call, name, used)
             text = await self._text(call, found, name, used, file)
+            page = _page(text, call.args.get("offset") or 0)
         except SkillError as error:
             return failure(f"the skill {name[:80]}: {error}")
         if file and file != FILE:
@@ -77,8 +81,10 @@ class SkillTool(Tool):
             emit(events.state_delta(*record_used(call.session, name, used)))
         told = {"skill": name, "hash": used.get("hash", "")}
         if file:
-            return Outcome("ok", {**told, "file": file}, text=text)
-        return Outcome("ok", told, text=_with_place(name, text, used, files))
+            return Outcome("ok", {**told, "file": file}, text=page)
+        if page != text and call.args.get("offset"):
+            return Outcome("ok", told, text=page)
+        return Outcome("ok", told, text=_with_place(name, page, used, files))
 
     async def _load(self, call: Invocation, found: FoundSkill) -> tuple[UsedSkill, tuple[str, ...]]:
         loaded = await self.library.load(call.session, call.owner, found)
@@ -107,6 +113,20 @@ class SkillTool(Tool):
         return await self.library.read(call.session, call.owner, found, name, used, file)
 
 
+def _page(text: str, offset: int) -> str:
+    """Return a page of a text, up to the end of a line. Raises SkillError behind its end."""
+    if offset < 0 or offset > len(text):
+        raise SkillError(f"its text has {len(text)} characters, and none at {offset}")
+    end = offset + PAGE
+    if end >= len(text):
+        return text[offset:]
+    end = text.rfind("\n", offset + PAGE // 2, end) + 1 or end
+    return (
+        f"{text[offset:end]}\n[Characters {offset} to {end} of {len(text)}; for the rest call skill"
+        f" with offset {end}.]"
+    )
+
+
 def _instructions(text: str) -> str:
     """Return the text behind the front matter, or all of it."""
     try:
@@ -126,9 +146,10 @@ def _with_place(name: str, text: str, used: UsedSkill, files: tuple[str, ...]) -
         pass
     place = used.get("place")
     if others:
-        named = ", ".join(others[:MOST_NAMED])
-        more = f", and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
-        lines.append(f"Its files: {named}{more}. The tool skill reads one as text.")
+        named = ", ".join(others)
+        if len(named) > MOST_NAMED:
+            named = f"{named[:MOST_NAMED].rpartition(', ')[0]}, and more: {len(others)} in all"
+        lines.append(f"Its files: {named}. The tool skill reads one as text.")
         where = "in the folder of the session, at" if used.get("source") == WORKSPACE else "in"
         lines.append(
             f"For other tools they are {where} {place}; paths in the text are relative to that."

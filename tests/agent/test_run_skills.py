@@ -262,6 +262,28 @@ class Used(Case):
         self.assertEqual(fresh["skills"]["refresh"], [])
         self.assertIn("Never run", results(fresh)[-1])
 
+    async def test_a_long_one_comes_in_pages(self) -> None:
+        body = "\n".join(f"Line {n}: {'x' * 50}" for n in range(600))
+        self.write_pdf(f"---\nname: pdf\ndescription: d\n---\n{body}")
+        found, offset = "", 0
+        async with self.server() as server:
+            client: Any = {}
+            for _ in range(5):
+                server.model.script = Script([call("skill", name="pdf", offset=offset)])
+                client = await server.post(client, "go")
+                text = results(client)[-1]
+                self.assertLess(len(text), 20_000)
+                text = text.partition("\n\n")[2] if not offset else text
+                page, more, rest = text.partition("\n[Characters ")
+                found += page
+                if not more:
+                    break
+                offset = int(rest.rpartition("offset ")[2].rstrip(".]"))
+            server.model.script = Script([call("skill", name="pdf", offset=99_999)])
+            beyond = await server.post(client, "go")
+        self.assertEqual(found, body)
+        self.assertIn(f"its text has {len(body)} characters", results(beyond)[-1])
+
     async def test_what_cannot_be_loaded(self) -> None:
         self.write_pdf()
         (self.skills / "pdf" / "out").symlink_to("/etc/passwd")

@@ -164,6 +164,12 @@ def project() -> Tool:
     return Tool("project", found and found / "source", "" if found else why)
 
 
+def public_skills(place: Path) -> Tool:
+    """A folder of public Agent Skills that a package brings."""
+    why = f"the skills in {place.relative_to(CACHE)} are not there: {BY_COMMAND}"
+    return Tool(place.name, place, "") if place.is_dir() else Tool(place.name, None, why)
+
+
 def python() -> Path:
     """The interpreter of the tests' own environment; while there is none, the one that runs now."""
     own = VENV / "bin" / "python"
