@@ -55,6 +55,9 @@ yaa.define('css/tools', ['ui/dom'], ({ css }) => css`
   .found-file > .path {
     position: sticky; inset-block-start: 0; padding: var(--s1) var(--s3); background: var(--hover); font-weight: 600;
   }
+  .found.web { font-family: var(--sans); }
+  .web > .found-file { padding: var(--s2) var(--s3); display: grid; gap: var(--s1); }
+  .web p { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
   .found-line { display: grid; grid-template-columns: 4em minmax(0, 1fr); white-space: pre-wrap; overflow-wrap: anywhere; }
   .found-line > :last-child { font-weight: 400; padding-inline-end: var(--s3); color: var(--ink-2); }
   .found-line[data-hit="true"] > :last-child { color: var(--ink); }
