@@ -100,7 +100,7 @@ yaa.define('css/tools', ['ui/dom'], ({ css }) => css`
   .handed { list-style: none; display: grid; gap: var(--s2); margin: 0; padding: var(--s2) var(--s3); border-block-start: 1px solid var(--line); }
   .handed-row { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s2); }
   .handed-row .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
-  .handed-row .path { min-inline-size: 0; overflow-wrap: anywhere; }
+  .handed-row .path { min-inline-size: 0; max-inline-size: calc(100% - 1rem - var(--s2)); overflow-wrap: anywhere; } /* beside its icon */
   .handed-row .part-note { flex: 1 1 auto; }
   .handed-row > :last-child { margin-inline-start: auto; }
   .handed-inside, .shown-image { margin-block-start: var(--s2); }

@@ -67,6 +67,35 @@ await main(async (walk, job) => {
     await walk.shot("1-shown");
   });
 
+  await walk.step("what is attached is a file of the workspace, and of a long text the message has the beginning", async () => {
+    await page.evaluate(async (grey) => {
+      const bytes = Uint8Array.from(atob(grey), (one) => one.charCodeAt(0));
+      const rows = Array.from({ length: 9_000 }, (_, n) => `${n},ä`).join("\n");
+      await yaa.use("ui/commands").context().app.views.composer.attach([
+        new File([rows], "long table.csv", { type: "text/csv" }), new File([bytes], "grey.png", { type: "image/png" }), new File([bytes.slice(0, 9)], "some.zip", { type: "application/zip" }),
+      ]);
+    }, GREY);
+    await page.waitForFunction(() => document.querySelectorAll(".tray .attached").length === 3);
+    await walk.shot("1-tray");
+    await order(walk, "list_files", { path: "attachments" });
+    await page.waitForFunction(() => [...document.querySelectorAll(".card.tool[data-state=done] .tool-name")].at(-1)?.textContent === "list_files" && !document.querySelector(".feed[aria-busy=true]"));
+    const { content, tree, listed } = await page.evaluate(() => {
+      const { messages } = yaa.use("ui/commands").context().app.current.session;
+      const said = messages.filter(({ role }) => role === "user").at(-1);
+      return { content: said.content, tree: said.tree, listed: messages.filter(({ role }) => role === "tool").at(-1).content };
+    });
+    const texts = content.filter(({ type }) => type === "text").map(({ text }) => text);
+    if (!texts[1].startsWith('<file name="long table.csv" path="attachments/long table.csv">\n0,ä\n1,ä') || texts[1].length > 4_300 || !texts[1].includes("read_file shows")) throw new Error(texts[1].slice(0, 200) + texts[1].length);
+    if (texts[2] !== '<file name="grey.png" path="attachments/grey.png">\n\n</file>' || !texts[3].includes("application/zip, 9 bytes")) throw new Error(texts.slice(2).join());
+    if (!tree) throw new Error("the message does not say in which state the files are");
+    for (const name of ["long table.csv", "grey.png", "some.zip"]) if (!listed.includes(name)) throw new Error(listed);
+    await walk.sees(".sent-file", "attachments/long table.csv");
+    await order(walk, "read_file", { path: "attachments/grey.png" });
+    await page.waitForFunction(() => document.querySelector(".shown img[alt='grey.png']") && !document.querySelector(".feed[aria-busy=true]"));
+    await walk.clean();
+    await walk.shot("1-sent");
+  });
+
   await walk.step("a hostile document shows no more than a picture", async () => {
     const { drawn, said } = await page.evaluate(async () => {
       await yaa.load("tools");

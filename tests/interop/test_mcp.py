@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
 import os
 import socket
 import subprocess
@@ -27,6 +28,8 @@ from server.tools.runner import Outcome
 from ..fakes import call_server
 from ..tooling import tools
 
+SIGN_IN_PEER = str(Path(__file__).with_name("mcp_sign_in_peer.py"))
+REDIRECT = "http://127.0.0.1:33418/callback"  # nobody listens: the address alone is read
 SCRIPT = str(Path(__file__).with_name("mcp_peer.py"))
 START_S = 30.0
 LIMITS = {"wall_s": 30.0, "output_kb": 64.0}
@@ -51,8 +54,7 @@ SCENARIOS = (
     *("http-invalid-tool-headers", "json-schema-ref-no-deref"),
     "json-schema-2020-12-preservation",
 )
-# Those of every revision, and client-credentials-basic of the extensions. The other extensions
-# (DPoP, signed JWTs, enterprise and workload identities) are not built.
+# Those of every revision, and of the extensions.
 SIGN_IN = (
     *("metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "basic-cimd"),
     *("scope-from-www-authenticate", "scope-from-scopes-supported", "scope-omitted-when-undefined"),
@@ -62,6 +64,8 @@ SIGN_IN = (
     *("offline-access-scope", "offline-access-not-supported", "authorization-server-migration"),
     *("iss-supported", "iss-not-advertised", "iss-supported-missing", "iss-wrong-issuer"),
     *("iss-unexpected", "iss-normalized", "metadata-issuer-mismatch", "client-credentials-basic"),
+    *("client-credentials-jwt", "enterprise-managed-authorization", "wif-jwt-bearer"),
+    *("dpop", "dpop-nonce"),
 )
 
 
@@ -160,6 +164,52 @@ class Python(Case):
     async def test_silent_over_http(self) -> None:
         # It tells steps in another stream than its answer, which may overtake them.
         await self.over_http(SILENT, modern=False, in_order=False)
+
+
+class SignIn(Case):
+    """The official package as a server with a sign-in, which is its own authorization server."""
+
+    async def listed(self) -> dict[str, McpTool]:
+        found: list[McpTool] = []
+        await self.servers.load(lambda _, listed: found.extend(listed))
+        return {tool.listed_name: tool for tool in found}
+
+    async def sign_in(self) -> None:
+        begun = await self.servers.accounts.begin("p", REDIRECT)
+        async with await self.client.request("GET", begun.url) as response:
+            answer = response.headers["location"]
+        await self.servers.accounts.finish(answer)
+
+    @tools.needs(tools.module("mcp"))
+    async def test_tokens_end_and_a_person_signs_in_again(self) -> None:
+        port = free_port()
+        await self.listen([sys.executable, SIGN_IN_PEER, str(port)], {})
+        await asyncio.to_thread(listening, port)
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        self.client = Client()
+        self.addAsyncCleanup(self.client.close)
+        home = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        entry = {"p": {"url": f"http://127.0.0.1:{port}/mcp", "timeout": 30}}
+        self.servers = McpServers(entry, self.client, home=home)
+        self.addAsyncCleanup(self.servers.close)
+        self.assertEqual(await self.listed(), {})
+        await self.sign_in()
+        listed = await self.listed()
+        self.assertEqual(self.servers.problems, [])
+        [noted] = await self.call(listed["note"], {"text": "one"})
+        self.assertEqual(noted.text, "noted one")
+        await self.call(listed["expire"])
+        [renewed] = await self.call(listed["note"], {"text": "two"})
+        self.assertEqual(renewed.text, "noted two")
+        await self.call(listed["revoke"])
+        [asked] = await self.call(listed["note"], {"text": "three"})
+        self.assertIsInstance(asked, ToolQuestion)
+        self.assertEqual(asked.input["sign_in"], "p")
+        await self.sign_in()
+        answered = {**asked.input, "answer": {"action": "retry"}}
+        [done] = await self.call(listed["note"], {"text": "three"}, answered)
+        self.assertEqual(done.text, "noted three")
 
 
 class TypeScript(Case):

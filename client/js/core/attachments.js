@@ -2,7 +2,8 @@
 // between tags that say its name: any model reads that, and any other program shows it.
 
 yaa.define('core/attachments', [], () => {
-  const LIMITS = { files: 10, text: 256 * 1024, image: 5 * 1024 * 1024, side: 1568 }
+  /** `inline`, `beginning`: of a text that is in the workspace too, the longest that goes whole, and what goes of others */
+  const LIMITS = { files: 10, text: 256 * 1024, image: 5 * 1024 * 1024, side: 1568, inline: 16 * 1024, beginning: 4000, upload: 100 * 1024 * 1024 }
   const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
   const FILE = /^<(file|resource) name="([^"\n]*)"([^>\n]*)>\n([^]*)\n<\/\1>$/
 
@@ -20,10 +21,10 @@ yaa.define('core/attachments', [], () => {
     }
   }
 
-  /** @param {string} name @param {string} text */
-  function filePart(name, text) {
+  /** @param {string} name @param {string} text @param {string} [path] in the workspace */
+  function filePart(name, text, path) {
     // a text cannot end its own tag
-    return { type: 'text', text: `<file name="${plain(name) || 'file'}">\n${text.replaceAll('</file>', '<\\/file>')}\n</file>` }
+    return { type: 'text', text: `<file name="${plain(name) || 'file'}"${path ? ` path="${path}"` : ''}>\n${text.replaceAll('</file>', '<\\/file>')}\n</file>` }
   }
 
   /** @param {string} value @param {number} [most] */
@@ -38,12 +39,13 @@ yaa.define('core/attachments', [], () => {
   /** @param {string} url data: */
   const imagePart = (url) => ({ type: 'image_url', image_url: { url } })
 
-  /** The file or resource in a part, or null. @param {any} part @returns {{name: string, text: string, from?: string} | null} */
+  /** The file or resource in a part, or null. @param {any} part @returns {{name: string, text: string, from?: string, path?: string} | null} */
   function fileOf(part) {
     const [, tag, name, about, text] = (part?.type === 'text' && FILE.exec(part.text)) || []
     if (name === undefined) return null
     const from = [...about.matchAll(/="([^"]*)"/g)].map(([, value]) => value).filter(Boolean).join(' · ')
-    return { name, text: text.replaceAll(`<\\/${tag}>`, `</${tag}>`), ...(from ? { from } : {}) }
+    const where = from && (tag === 'file' ? { path: from } : { from })
+    return { name, text: text.replaceAll(`<\\/${tag}>`, `</${tag}>`), ...where }
   }
 
   /** @param {any} part @returns {string | null} */
@@ -61,7 +63,7 @@ yaa.define('core/attachments', [], () => {
 
   /**
    * A content taken apart again, for showing.
-   * @param {any} content @returns {{words: string, files: {name: string, text: string, from?: string}[], images: string[]}}
+   * @param {any} content @returns {{words: string, files: {name: string, text: string, from?: string, path?: string}[], images: string[]}}
    */
   function split(content) {
     const parts = Array.isArray(content) ? content : [content]
@@ -71,7 +73,7 @@ yaa.define('core/attachments', [], () => {
     for (const part of parts) {
       const file = fileOf(part)
       const image = imageOf(part)
-      if (file) files.push(file)
+      if (file) files.push(...(file.path && !file.text ? [] : [file])) // where a picture is, which is shown itself
       else if (image) images.push(image)
       else if (typeof part === 'string' || typeof part?.text === 'string') words.push(part?.text ?? part)
     }

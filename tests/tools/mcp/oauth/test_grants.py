@@ -116,7 +116,11 @@ class Grants(unittest.TestCase):
     def test_a_client_proves_itself_as_the_method_says(self) -> None:
         for method, header, members in (
             ("none", "", {"client_id": ["i:d"]}),
-            ("client_secret_basic", "Basic " + base64.b64encode(b"i%3Ad:s%2F%20").decode(), {}),
+            (
+                "client_secret_basic",
+                "Basic " + base64.b64encode(b"i%3Ad:s%2F%20").decode(),
+                {"client_id": ["i:d"]},
+            ),
             ("client_secret_post", "", {"client_id": ["i:d"], "client_secret": ["s/ "]}),
         ):
             with self.subTest(method):
