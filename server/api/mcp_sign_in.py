@@ -54,9 +54,8 @@ class SignIns:
         }
 
     async def listing(self, call: RequestContext) -> None:
-        """Send the servers that take a sign-in, with their state."""
-        _check_owner(call)
-        await call.json({"servers": self._accounts.info()})
+        """Send the servers that this key may sign in at, with their state."""
+        await call.json({"servers": self._accounts.info() if call.key.is_owner else []})
 
     async def begin(self, call: RequestContext) -> None:
         """Send the link at which the owner signs in. Raises Problem.

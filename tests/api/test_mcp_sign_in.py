@@ -79,15 +79,13 @@ class SignIns(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(await self.states(), [""])
 
     async def test_only_the_owner_signs_in(self) -> None:
-        for method, path in (
-            ("GET", "/mcp/sign-ins"),
-            ("POST", "/mcp/sign-in"),
-            ("POST", "/mcp/sign-out"),
-        ):
-            body = {"server": "notes", "callback": CALLBACK} if method == "POST" else None
+        self.assertEqual((await self.ask("GET", "/mcp/sign-ins", key="b")).json, {"servers": []})
+        self.assertEqual((await self.ask("GET", "/mcp/sign-ins", key="")).status, 401)
+        for path in ("/mcp/sign-in", "/mcp/sign-out"):
+            body = {"server": "notes", "callback": CALLBACK}
             for key, status, code in (("b", 403, "forbidden"), ("", 401, "unauthorized")):
                 with self.subTest(path, key=key):
-                    call = await self.ask(method, path, body, key)
+                    call = await self.ask("POST", path, body, key)
                     self.assertEqual((call.status, call.json["code"]), (status, code))
         self.assertEqual(self.world.clients, {})
 

@@ -40,6 +40,24 @@ await main(async (walk, job) => {
     if (JSON.stringify(calls) !== '["milk"]') throw new Error(`the server was called: ${JSON.stringify(calls)}`);
   });
 
+  await walk.step("the settings show it, and end it and begin it", async () => {
+    await page.evaluate(() => yaa.use("ui/storage-notices").context().actions.openSettings("server"));
+    await walk.sees(".panel .rules", "signed in");
+    await walk.clean();
+    await walk.shot("3-settings");
+    await walk.press("Sign out", ".panel button");
+    await walk.sees(".panel .rules", "not signed in");
+    const opened = new Promise((resolve) => walk.browser.once("targetcreated", resolve));
+    await walk.press("Sign in", ".panel button");
+    const tab = await (await opened).page();
+    await tab.waitForFunction(() => document.body?.innerText.includes("Signed in at the MCP server notes"));
+    await tab.close();
+    await page.bringToFront();
+    await page.evaluate(() => dispatchEvent(new Event("focus")));
+    await page.waitForFunction(() => [...document.querySelectorAll(".panel .rules p")].some((p) => /· signed in/.test(p.innerText)));
+    await page.keyboard.press("Escape");
+  });
+
   await walk.step("nobody signs in", async () => {
     await walk.ask("revoke");
     await walk.press("New session", ".side button");

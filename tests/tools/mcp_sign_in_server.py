@@ -174,7 +174,15 @@ class World:
         message = json.loads(seen.body)
         match message["method"]:
             case "server/discover":
-                return _result(message, {"supportedVersions": ["2026-07-28"]})
+                about: Json = {"capabilities": {"resources": {}}}
+                return _result(message, {"supportedVersions": ["2026-07-28"], **about})
+            case "resources/list":
+                return _result(message, {"resources": [{"uri": "note:///a", "name": "a"}]})
+            case "resources/read":
+                uri = message["params"]["uri"]
+                return _result(message, {"contents": [{"uri": uri, "text": f"a, {token}"}]})
+            case "resources/templates/list":
+                return _result(message, {"resourceTemplates": []})
             case "tools/list":
                 tools = [{"name": name, "inputSchema": SCHEMA} for name in ("note", "admin")]
                 return _result(message, {"tools": tools})

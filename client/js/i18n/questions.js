@@ -51,6 +51,11 @@ yaa.define('i18n/questions', ['ui/i18n'], ({ extend }) => {
     'signIn.waiting': 'Sign in at {issuer} in the other tab, then come back.',
     'signIn.link': 'Open it again',
     'signIn.noLink': 'The server sent no link.',
+    'signIn.servers': 'Sign-ins at MCP servers',
+    'signIn.lead': 'The server keeps them; everyone with a key of this server uses them.',
+    'signIn.in': 'signed in',
+    'signIn.out': 'not signed in',
+    'signIn.leave': 'Sign out',
   }
   const zh = {
     'limit.edit': '限额…',
@@ -102,6 +107,11 @@ yaa.define('i18n/questions', ['ui/i18n'], ({ extend }) => {
     'signIn.waiting': '请在另一个标签页中登录 {issuer}，然后回到这里。',
     'signIn.link': '再次打开',
     'signIn.noLink': '服务器没有发来链接。',
+    'signIn.servers': '在 MCP 服务器上的登录',
+    'signIn.lead': '由服务器保存；凡持有此服务器密钥的人都会用到。',
+    'signIn.in': '已登录',
+    'signIn.out': '未登录',
+    'signIn.leave': '退出登录',
   }
   extend({ en, zh })
 })

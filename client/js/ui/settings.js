@@ -96,6 +96,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
   /** @param {import('./types').Actions} actions */
   function serverPanel(actions) {
     const servers = laterView('storage', 'ui/storage-notices', 'serversPart', actions)
+    const signIns = laterView('questions', 'ui/mcp-sign-in', 'signInsPart', actions)
     const url = textField('settings.url', 'settings.urlHint', saveUrl, { inputmode: 'url', type: 'url' })
     const key = textField('settings.key', '', (value) => actions.set({ key: value.trim() }), { type: 'password' })
     const show = h('button.button.small', { type: 'button', 'aria-pressed': 'false', onclick: toggle }, t('settings.keyShow'))
@@ -110,7 +111,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     const wrong = h('p.problem', { hidden: true, role: 'alert' }, t('settings.urlBad'))
     url.el.append(wrong)
     const el = h('div.group', null, url.el, h('div.stack', null, key.el, kept, rememberRow),
-      h('div.status-box', null, dot, words), h('div', null, test), servers.el)
+      h('div.status-box', null, dot, words), h('div', null, test), servers.el, signIns.el)
 
     /** @param {string} value */
     function saveUrl(value) {
@@ -130,6 +131,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     function update(state) {
       const { settings, server, onDisk } = state
       servers.update(state)
+      signIns.update(state)
       url.write(settings.url)
       key.write(settings.key)
       text(kept, `${t('settings.keyHint')} ${t(onDisk && !settings.remember ? 'settings.keyMemory' : 'settings.keyStored')}`)

@@ -280,6 +280,11 @@ declare global {
     }
     'ui/question-cards': Record<never, never>
     'ui/mcp-sign-in-card': Record<never, never>
+    'ui/mcp-sign-in': {
+      signInButton(api: () => Api, server: string, style: string, back: () => void): { start: any; note: any; end(): void }
+      signInsPart(actions: Actions): View
+      listed(api: Api): Promise<{ server: string; host: string; state: string; interactive: boolean; issuer?: string; scopes?: string[] }[]>
+    }
     'ui/tool-card': { toolCard(actions: Actions): View }
     'ui/message': { messageView(item: any, actions: Actions): View; plainText(content: any): string }
     'ui/connection-checks': {

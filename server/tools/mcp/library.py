@@ -12,18 +12,19 @@ import asyncio
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ...errors import Problem
 from ...json_types import Json
 from ...strict_json import browser_safe
 from ...telemetry import redact
-from ..base import Emit, Invocation, failure, hints_of
+from ..base import Emit, Invocation, ToolQuestion, failure, hints_of
 from ..result import shorten_text
 from ..runner import Outcome
 from .entry import is_allowed
 from .inbox import METHOD_NOT_FOUND
+from .oauth.questions import is_refused, sign_in_question
 from .offers import (
     completions_of,
     contents_of,
@@ -34,7 +35,7 @@ from .offers import (
     resource_of,
     template_of,
 )
-from .peer import MAX_LISTED, LinkError, RpcError
+from .peer import MAX_LISTED, LinkError, RpcError, SignInNeeded
 from .servers import TIMEOUT_S, McpServer, McpServers, McpTool, block_text, legal_name, outcome_of
 from .subscriptions import Subscriptions
 
@@ -57,11 +58,22 @@ class ResourceTool(McpTool):
 
     library: McpLibrary = field(compare=False)
 
-    may_ask: ClassVar[bool] = False
+    async def run(self, call: Invocation, emit: Emit) -> Outcome | ToolQuestion:
+        """Return the resource, or the list without a URI; or the question for a sign-in."""
+        if is_refused(call.ledger.get("input")):
+            return failure(f"the MCP server {self.server} wants a sign-in, and nobody signed in")
+        try:
+            return await self.library.outcome(self.server, call.args, call.limits)
+        except SignInProblem as error:
+            return ToolQuestion(sign_in_question(self.server, error.why, None))
 
-    async def run(self, call: Invocation, emit: Emit) -> Outcome:
-        """Return the resource, or the list without a URI."""
-        return await self.library.outcome(self.server, call.args, call.limits)
+
+class SignInProblem(Problem):
+    """A request that a server does not take before somebody has signed in. `why`: its reason."""
+
+    def __init__(self, server: str, why: str) -> None:
+        super().__init__("mcp_failed", f"The MCP server {server}: {why}")
+        self.why = why
 
 
 class McpLibrary:
@@ -224,7 +236,7 @@ class McpLibrary:
     async def outcome(self, name: str, args: Json, limits: Mapping[str, float]) -> Outcome:
         """Return the Outcome of a model's call: the resource `uri`, or the list without one.
 
-        `search` narrows the list.
+        `search` narrows the list. Raises SignInProblem.
         """
         started = time.monotonic()
         try:
@@ -237,10 +249,12 @@ class McpLibrary:
                     found = await self._list_for_model(name, str(args.get("search") or ""))
         except TimeoutError:
             return failure(f"the MCP server {name} was silent too long", "timeout")
+        except SignInProblem:
+            raise
         except Problem as error:
             return failure(error.detail)
         usage = {"wall_ms": round((time.monotonic() - started) * 1000)}
-        return Outcome(found.status, found.result, found.error, text=found.text, usage=usage)
+        return replace(found, usage=usage)
 
     async def _list_for_model(self, name: str, search: str) -> Outcome:
         listed = await self.lists("resources", "templates", names=frozenset({name}))
@@ -277,6 +291,8 @@ class McpLibrary:
         try:
             async with asyncio.timeout(patience):
                 result = await server.peer.ask(method, params)
+        except SignInNeeded as error:
+            raise SignInProblem(server.name, str(error)) from None
         except RpcError as error:
             why = f"refused the request: {error}"
         except LinkError as error:
