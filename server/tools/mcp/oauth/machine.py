@@ -10,17 +10,15 @@ Nothing is tried again: a refused assertion stays refused.
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from ....json_types import Json
-from .discovery import find_issuer
+from .discovery import Web, find_issuer
 from .es256 import SigningKey, read_pem
 from .grants import ClientId, Tokens, refusal, token_request
 from .metadata import Issuer, OAuthError, Resource, first_issuer, scopes_in
 from .settings import CLIENT, JWT_BEARER, SIGNED, OAuthSettings, read_file
-
-if TYPE_CHECKING:
-    from .access import Access
 
 BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -28,6 +26,25 @@ ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"
 ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 VALID_S = 60  # of a signed assertion
+
+
+class Access(Protocol):
+    """What is needed of access.py Access."""
+
+    web: Web
+    settings: OAuthSettings
+    challenge: dict[str, str]
+    clock: Callable[[], float]
+
+    def own_client(self, accepted: tuple[str, ...] | None) -> ClientId:
+        """Return the client of the configuration."""
+        ...
+
+    async def request_tokens(
+        self, url: str, client: ClientId, fields: Mapping[str, str], key: SigningKey | None = None
+    ) -> Tokens:
+        """Return the tokens that a token endpoint sends."""
+        ...
 
 
 async def program_tokens(
