@@ -424,6 +424,7 @@ interface Modules {
     treeBefore(session: Session, index: number): string | null
   }
   'core/file-names': {
+    hiddenParts(words: string): { text: string; hidden: boolean }[]
     visible(name: string): string
     baseName(path: string): string
     folderOf(path: string): string

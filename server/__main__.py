@@ -46,8 +46,8 @@ YAA_* variables (YAA_PORT=80, YAA_SERVER__LIMITS__MAX_RUNS=4), then the options 
 `run` exits with 0 when the session is completed, 3 when it waits for an answer (or was stopped),
 1 when it failed, and 2 when the session or the configuration cannot be used. `tools check` exits
 with 0 when every tool of the file can be used, `tools install` when all packages are installed,
-`doctor` when nothing is missing, else with 1. A server exits with 2 when its configuration cannot
-be used, with 1 when its address cannot now."""
+`skills` when every skill can be used, `doctor` when nothing is missing, else with 1. A server exits
+with 2 when its configuration cannot be used, with 1 when its address cannot now."""
 
 
 STORE = "keep sessions in this folder; FILE is the id of one then"
@@ -161,6 +161,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     forms.add_argument("--text", action="store_true", help="write the answer, not the session")
     tools = commands.add_parser("tools", parents=[common], help="your own tools: check, install")
     _add_actions(tools, common)
+    skills = commands.add_parser("skills", parents=[common], help="list or check your skills")
+    skills.add_argument("action", choices=["list", "check"], help="all that are used, or one")
+    skills.add_argument("folder", nargs="?", help="of the skill to check")
     one = commands.add_parser("pack", parents=[common], help="put all of yaa into one file")
     one.add_argument("file", nargs="?", default="yaa.pyz", help="the file to write (yaa.pyz)")
     commands.add_parser("doctor", parents=[common], help="say what works and what is missing")

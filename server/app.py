@@ -24,6 +24,7 @@ from .api.mcp_sign_in import SignIns
 from .api.objects import Objects
 from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
+from .api.skills import SkillTexts
 from .api.static import Files
 from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
@@ -219,6 +220,7 @@ class App:
             "agents": self.agent_problems(),
             "search": [*self.search.problems],
             "folders": self.toolbox.workspaces.places.folders.problems(),
+            "skills": self.toolbox.skills.catalog.problems(),
             "hooks": self.hooks.problems,
             "logs": self._file_problems(),
         }
@@ -262,6 +264,7 @@ class App:
             "agent_problems": self.agent_problems(owner),
             "modes": catalog(),
             "tools": self.toolbox.info(),
+            "skills": self.toolbox.skills.info(owner),
             "models": self.models.catalog(),
             "search": self.search.info(),
             "client_providers": self.models.of_sessions,
@@ -316,6 +319,7 @@ def routes(app: App, keys: Keys) -> Router:
         **Objects(app.toolbox.workspaces, app.ceilings).routes(),
         **McpOffers(app.toolbox.library, app.ceilings).routes(),
         **SignIns(app.toolbox.accounts).routes(),
+        **SkillTexts(app.toolbox.skills).routes(),
     }
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)

@@ -28,12 +28,13 @@ from .sandbox.policy import code_folders, read_mistakes
 from .schema.field_types import ANY, Kind
 from .settings import schema
 from .settings.requirements import tool_mistakes
+from .skills import catalog as skills
 from .telemetry import redact
 from .workspace import folders
 
 KeyPath = tuple[str, ...]
 
-FOLDERS = ("agents", "tools", "models", "hooks", "workspaces", "claims", "logs")
+FOLDERS = ("agents", "tools", "skills", "models", "hooks", "workspaces", "claims", "logs")
 
 LEAST_KEY = 16  # characters of a key that is configured in plain text
 
@@ -307,7 +308,9 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
         yield f"server.tracing.url is {url}, wanted an address such as http://127.0.0.1:4318"
     yield from read_mistakes(server["sandbox"], home)
     yield from tool_mistakes(server["tools"])
-    yield from folders.mistakes(server["folders"], home, [agents, *map(Path, code_folders())])
+    yield from skills.mistakes(server["skills"], home)
+    loaded = [agents, *map(Path, code_folders()), *skills.source_folders(server["skills"], home)]
+    yield from folders.mistakes(server["folders"], home, loaded)
     yield from _key_problems(server["api_keys"])
 
 

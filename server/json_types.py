@@ -41,6 +41,8 @@ class Session(TypedDict, total=False):
     usage: Usage
     run: RunInfo
     workspace: SessionWorkspace
+    skills: SessionSkills
+    instructions: Instructions
     ext: Json  # the client's own data
 
 
@@ -76,6 +78,36 @@ class SessionWorkspace(TypedDict, total=False):
     restored: Json  # {from, to, changed_count} at the beginning of this run
 
 
+class SessionSkills(TypedDict, total=False):
+    """The skills that a session may load, and those that it has used (session/skills.py)."""
+
+    offered: list[dict[str, str]]  # {name, description}, as the prompt lists them
+    more: int  # skills that the list had no room for
+    used: dict[str, UsedSkill]  # by name
+    refresh: list[str]  # used ones that a person wants loaded anew
+
+
+class UsedSkill(TypedDict, total=False):
+    """A skill as it was when the session loaded it."""
+
+    hash: str  # SHA-256 of its files; missing if a person took its text over
+    text: Required[str]  # its SKILL.md
+    source: str  # home, folder, key or workspace
+    place: str  # where tools find its files at the server that loaded it, "" if nowhere
+    files: dict[str, Json]  # {chars, text?} by path: those that were read
+    here: str  # at the server of the last run: same, changed or missing
+
+
+class Instructions(TypedDict, total=False):
+    """The instructions of the session's folder, as the model is told them."""
+
+    path: str  # AGENTS.md or CLAUDE.md; missing if there is none at the top
+    text: str
+    cut: bool  # the file is longer
+    nested: list[str]  # paths of those in folders below
+    nested_count: int  # of all that were found
+
+
 class RunWarning(TypedDict, total=False):
     """Something in the session that is no error but probably not meant."""
 
@@ -89,6 +121,7 @@ class RunWarning(TypedDict, total=False):
     call_id: str
     agent: str
     left_out: list[str]
+    skill: str
     counted: int  # tokens that the provider counted
     sent: int  # tokens by the estimate
 
@@ -249,12 +282,13 @@ class Interrupt(TypedDict, total=False):
     message: str  # for people
     response_schema: Json  # JSON Schema of the answer's payload
     answer: Answer
-    call_id: str  # of interrupts about a call, as the next six
+    call_id: str  # of interrupts about a call, as the next seven
     tool: str
     args: Json
     policy: Json  # {network, hosts, hosts_on_approval}, where an approval may change them
     confirm: str  # why the page must ask before it runs its tool
     suggestions: list[str]
+    skills: list[str]  # that the call comes from
     asked_at: int
     limit: str  # of reason limit, as the next five
     allowed: float | None  # in the unit of the limit
@@ -397,6 +431,7 @@ class YaaConfig(TypedDict, total=False):
     tool_detail: bool
     result_schema: bool
     progress_hint: bool
+    skills_off: list[str]  # names of skills that the session does without; * is all
     tool_mode: str  # auto, native, json_schema or text
 
 

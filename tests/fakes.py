@@ -23,6 +23,7 @@ from server.session.call_actions import Verdict
 from server.strict_json import canonical
 from server.telemetry.tracing import Sink
 from server.tools.execution_claims import Scope
+from server.tools.skill_library import NO_GUIDANCE
 from server.workspace.errors import WorkspaceError
 
 Script = Callable[[list[dict[str, Any]]], list[Event]]
@@ -135,6 +136,18 @@ class ScriptedModel(BaseAPI):
         yield events.tool_end(call_id)
 
 
+class NoSkills:
+    """The skills of a server that has none."""
+
+    list_tokens = 0
+
+    async def guidance(self, session: Session, owner: str) -> dict[str, Any]:
+        return NO_GUIDANCE
+
+    async def found(self, owner: str, guidance: Any) -> dict[str, Any]:
+        return {}
+
+
 class CountingToolbox:
     """Tools that only count: `counts[(name, call id)]` executions, whoever asked for them.
 
@@ -145,6 +158,7 @@ class CountingToolbox:
     """
 
     host = ""
+    skills = NoSkills()
 
     def __init__(self, tools: dict[str, str], counts: dict[tuple[str, str], int]) -> None:
         self.tools, self.counts = tools, counts

@@ -100,6 +100,8 @@ BASE: Json = {
     },
     "agent": "mine",
     "workspace": {"folder": "notes"},
+    "skills": {"used": {"pdf": {"text": "t"}}},
+    "instructions": {},
 }
 # Where the keys of each table stand.
 PLACES: dict[str, tuple[tuple[Any, ...], ...]] = {
@@ -114,6 +116,9 @@ PLACES: dict[str, tuple[tuple[Any, ...], ...]] = {
     "USAGE": (("usage",),),
     "CONTEXT": (("context",),),
     "WORKSPACE": (("workspace",),),
+    "SKILLS": (("skills",),),
+    "USED_SKILL": (("skills", "used", "pdf"),),
+    "INSTRUCTIONS": (("instructions",),),
     "RECORD": (("context", "events", 0),),
     "PROVIDER": (("config", "llm_api", "provider"),),
     "TOOL": (("config", "tool", "shell"),),
@@ -132,6 +137,9 @@ ENTRIES: tuple[Callable[[int], Any], ...] = (
     lambda n: {"id": f"x{n}", "title": "t", "status": "todo"},
     lambda n: entry(),
     lambda n: {"ratio": 1, "n": 1},
+    lambda n: {"name": f"s{n}", "description": "d"},
+    lambda n: {"text": f"t{n}"},
+    lambda n: {"chars": n},
     lambda n: f"text {n} *",
     lambda n: "tool_invocation_compress",
     lambda n: n % 2,

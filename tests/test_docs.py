@@ -26,7 +26,7 @@ from typing import Any
 
 import server
 from server import errors, strict_json
-from server.agent import call_runner, hooks, observer, run_workspace
+from server.agent import call_runner, hooks, observer, run_skills, run_workspace
 from server.agents.registry import AgentRegistry
 from server.config import SHORT_NAMES, Config
 from server.context import compact
@@ -140,13 +140,15 @@ class Reference(unittest.TestCase):
         self.assert_rows("session.md", "Reason", set(schema.REASONS))
         warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER, compact.PROMPT_CUT}
         warnings |= {call_runner.UNCONFIRMED, run_workspace.UNRECORDED}
+        warnings |= {run_skills.CHANGED, run_skills.MISSING}
         warnings |= {agent_definition.AGENT_NARROWED, config_schema.UNKNOWN_KEY}
         warnings.add(prompts.UNREADABLE_CALL)
         self.assert_rows("session.md", "Warning", warnings)
 
     def test_routes(self) -> None:
         protocols = [path.name for path in (ROOT / "server" / "protocols").glob("[a-z]*/")]
-        pages = {"http.md": ["app", "api/workspaces", "api/objects", "api/mcp", "api/mcp_sign_in"]}
+        pages = {"http.md": ["app", "api/workspaces", "api/objects", "api/skills"]}
+        pages["http.md"] += ["api/mcp", "api/mcp_sign_in"]
         pages |= {f"protocol-{name}.md": [f"protocols/{name}/routes"] for name in protocols}
         self.assertGreater(len(pages), 1)
         for page, files in pages.items():

@@ -74,6 +74,9 @@ class Types(unittest.TestCase):
         self.assert_keys("Usage", schema.USAGE, ["estimated", "cache_write_tokens"])
         self.assert_keys("ContextState", schema.CONTEXT)
         self.assert_keys("SessionWorkspace", schema.WORKSPACE)
+        self.assert_keys("SessionSkills", schema.SKILLS)
+        self.assert_keys("UsedSkill", schema.USED_SKILL)
+        self.assert_keys("Instructions", schema.INSTRUCTIONS)
         self.assert_keys(
             "Op", ["op", "why", "source"], *(kind.fields for kind in schema.OPS.values())
         )

@@ -45,7 +45,7 @@ LAYERS = (
     ("session",),
     ("context", "http"),
     ("telemetry",),
-    ("agents", "sandbox"),
+    ("agents", "sandbox", "skills"),
     ("settings", "workspace"),
     ("config",),
     ("models", "tools"),

@@ -17,7 +17,7 @@ from server.config import Config
 from server.context.view import pairing_errors
 from server.session.events import alias
 from server.session.fold import Folder
-from server.session.prompts import GO_ON, SUM_UP
+from server.session.reminders import GO_ON, SUM_UP
 from server.tools.toolbox import Toolbox
 
 from .fakes import DEFAULTS, Ids, ScriptedModel, agent, answer, user

@@ -39,7 +39,8 @@ from ..session.modes import (
     turn_answers,
 )
 from ..session.plan import failed_task
-from ..session.prompts import SUM_UP, progress
+from ..session.reminders import SUM_UP, progress
+from ..session.skills import origin_of, refresh_note
 from ..session.workspace_run import outside_changes
 from . import workspace_steps
 from .call_decisions import (
@@ -179,7 +180,8 @@ def next_step(
             return fit_to_window(session, [], model, SUM_UP, sums_up=True)
         return Stop("interrupted", "limit", interrupts=(exceeded_limit,))
     tools = offered_tools(session, toolbox, mode)
-    note = "\n".join(filter(None, (outside_changes(session), progress(session, limits))))
+    notes = outside_changes(session), refresh_note(session), progress(session, limits)
+    note = "\n".join(filter(None, notes))
     return fit_to_window(session, tools, model, note, choice=forced_tool(session))
 
 
@@ -252,7 +254,10 @@ def with_asked_time(
     call, message, _ = call_context
     if isinstance(planned, Ask):
         now_ms = max(session["run"].get("started_at", 0), horizon_ms + 1)
-        return replace(planned, interrupt={**planned.interrupt, "asked_at": now_ms})
+        about: Interrupt = {**planned.interrupt, "asked_at": now_ms}
+        if about["reason"] == "tool_call" and (names := origin_of(session, about["args"])):
+            about["skills"] = names
+        return replace(planned, interrupt=about)
     if not isinstance(planned, Execute) or planned.repeatable:
         return planned
     since_ms = message.get("at") if interrupt is None else interrupt.get("asked_at", 0)

@@ -48,6 +48,7 @@ from .decide import Model as Facts
 from .hooks import HookError, Hooks, RunHooks
 from .observer import RunObserver
 from .run_records import RecordWriter, RunRecords, StopSignals
+from .run_skills import skill_events
 from .run_workspace import RunWorkspace, Workspaces
 from .side_calls import SideCalls
 from .workspace_steps import AlignWorkspace
@@ -445,6 +446,10 @@ class Run:
         for event in self._opening:
             yield event
         self._opening.clear()  # frees the configuration that they contain
+        async for event in skill_events(
+            self.session, self._agent.toolbox.skills, self.session_key[0]
+        ):
+            yield event
         await self._hooks.pre_call()
         self._limits = cap_limits(
             self.session["config"]["limits"],

@@ -1,4 +1,4 @@
-"""The commands besides serving: --check, run, chat, doctor, kept, pack, tools check.
+"""The commands besides serving: --check, run, chat, doctor, kept, pack, tools check, skills.
 
 `__main__` imports this module only for these commands, since it imports the agent at once. Each
 command is a function that returns the exit code.
@@ -57,6 +57,7 @@ from .environments import perform_clean, perform_install
 from .mcp_prompts import McpPrompts
 from .overlay import OverlayChanges
 from .serve import certificate, describe, hears_hangup
+from .skills import check_skill, list_skills
 
 MB = 1 << 20
 
@@ -104,6 +105,8 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return _install(config, options)
         case "tools":
             return _check_tools(config, env, options)
+        case "skills":
+            return _show_skills(config, options)
         case _:
             return run(_check(config, env))
 
@@ -236,6 +239,18 @@ def _check_tools(config: Config, env: Mapping[str, str], options: argparse.Names
     make_home(config.home)
     path = expand_path(options.file, "FILE")
     lines, fine = asyncio.run(check_file(config, path, strongest(env)))
+    print("\n".join(lines))
+    return 0 if fine else FAILED
+
+
+def _show_skills(config: Config, options: argparse.Namespace) -> int:
+    log.setup("error")
+    if options.action == "check" and not options.folder:
+        raise ConfigError("skills check needs the folder of a skill: skills check FOLDER")
+    if options.action == "list":
+        lines, fine = list_skills(config)
+    else:
+        lines, fine = check_skill(expand_path(options.folder, "FOLDER"))
     print("\n".join(lines))
     return 0 if fine else FAILED
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from ..json_types import Calibration, Json, Message, Session, Usage
 from ..session import media
-from ..session.prompts import with_reminders
+from ..session.reminders import with_reminders
 from ..strict_json import LARGEST_COUNT
 from ..strict_json import text_of as json_of
 from .pictures import shown_media

@@ -32,15 +32,17 @@ KERNEL = ("/proc", "/sys", "/dev")  # these tell more of the host than a tool ma
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 # Where a call finds its folders in tier A: the current one; the session's own, if the current one
-# is a real folder; and for the operations on workspaces their state, objects, and the real folder.
-WORKSPACE, SESSION, STATE, OBJECTS, FOLDER = (
+# is a real folder; the files of used skills; and for the operations on workspaces their state,
+# objects, and the real folder.
+WORKSPACE, SESSION, SKILLS, STATE, OBJECTS, FOLDER = (
     "/workspace",
     "/session",
+    "/skills",
     "/state",
     "/objects",
     "/folder",
 )
-PLACES = (WORKSPACE, SESSION, STATE, OBJECTS, FOLDER)
+PLACES = (WORKSPACE, SESSION, SKILLS, STATE, OBJECTS, FOLDER)
 SCRATCH = ("/tmp", "/dev/shm")  # in tier A: in memory, and counted as memory
 SCRATCH_MB = 64  # each, independent of memory_mb
 SCRATCH_FILES = 65_536  # each: an empty file takes 1 KB of kernel memory

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +59,7 @@ class Job:
     stateful: str = ""  # the toolkit with one process for each session; "": one for each call
     before: dict[str, Any] | None = None  # the last known state of that process
     watches: bool = False  # it may use inotify, which tells what happens in its folders
+    skills: Sequence[tuple[str, str]] = ()  # (name, hash) of those whose files it may read
 
     def request(self) -> dict[str, Any]:
         """Return the part of the request that every kind of process gets."""

@@ -213,6 +213,7 @@ _YAA = _object(
     ),
     result_schema=with_title(FLAG, "Say what tools return", "In the description of each."),
     progress_hint=with_title(FLAG, "Count the steps", "Tell the model how many are left."),
+    skills_off=with_title(TEXTS, "Skills switched off", "Names; * is all."),
     reply=_choice("Reply", "full: the session; delta: what this run added.", REPLIES),
 )
 _RETRY = _object(

@@ -7,7 +7,6 @@ the facts it contains do not change, so that providers can cache it.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from typing import Any
 
 from ..json_types import Message, RunWarning, Session
 from ..strict_json import dumps
-from . import outcome
+from .guidance import instructions_text, prompt_listing
 from .modes import mode_of
 from .outcome import schema_of
 
@@ -33,13 +32,23 @@ SECTIONS: dict[str, str] = {
         "Give your final answer by calling finish with arguments that fit this JSON Schema, and"
         " only when you are done:\n{output_schema}"
     ),
+    "skills": (
+        "For some tasks there are instructions of their own, called skills. Before you do such a"
+        " task, load its skill with the tool skill, and follow it.\n{skills}"
+    ),
+    "instructions": (
+        "The folder that you work on has instructions of its own. What the user says comes before"
+        " them.\n{instructions}"
+    ),
     "host": "The server's tools run on {host}.",
     "date": "The current date is {date}.",
     "environment": "Facts about the user's environment:\n{environment}",
     "language": "Answer in this language: {language}.",
     "append": "{append}",
 }
-_OPTIONAL_FACTS = ("agent", "mode", "host", "environment", "language", "append")
+_OPTIONAL_FACTS = (
+    *("agent", "mode", "skills", "instructions", "host", "environment", "language", "append"),
+)
 # Section name -> the fact without which it is left out.
 OPTIONAL = {
     **{name: name for name in _OPTIONAL_FACTS},
@@ -89,6 +98,8 @@ ABOUT: dict[str, str] = {
     "rules": "How to work with tools.",
     "mode": "The rules of the mode.",
     "output": "How to give an answer that has a schema.",
+    "skills": "The skills that can be loaded.",
+    "instructions": "What AGENTS.md of a trusted folder says.",
     "host": "What the server's tools run on.",
     "date": "The date on which the run began.",
     "environment": "Facts of the user's environment.",
@@ -160,6 +171,8 @@ def values(session: Session, own: Mapping[str, str]) -> dict[str, str]:
         "agent": agent.get("systemPrompt", "").strip(),
         "mode": MODE_RULES.get(mode_of(session).name, ""),
         "output_schema": "" if schema is None else dumps(schema),
+        "skills": prompt_listing(session),
+        "instructions": instructions_text(session),
         "host": session["run"].get("host", ""),
         "date": datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d"),
         "environment": "\n".join(f"- {fact}" for fact in session.get("environment") or ()),
@@ -226,68 +239,3 @@ def title_request(session: Session, messages: list[Message]) -> list[Message]:
         {"role": "system", "content": custom(session["config"]).get("title", TITLE)},
         {"role": "user", "content": "\n\n".join(lines[:4])},
     ]
-
-
-# -- reminders ------------------------------------------------------------------------------------
-# Notes to the model beside the conversation, for one call: never stored, always the same. Pure.
-#
-# A run may continue after an answer in text: after a summary at a limit, or an answer that missed
-# its schema. Providers expect a user message between two answers, and the note is that message.
-
-
-GO_ON = "Go on."
-SUM_UP = (
-    "You have used all the steps of this run, and no tool can be called now. Say in a few sentences"
-    " what is done, what you found, and what is still open."
-)
-
-
-def with_reminders(session: Session, messages: list[Message], note: str = "") -> list[Message]:
-    """Return the messages with a note between consecutive answers, and `note` at the end."""
-    seen: list[Message] = []
-    before = ""
-    for message in messages:
-        if message["role"] == before == "assistant" and not seen[-1].get("tool_calls"):
-            seen.append(_note(_behind(session, seen[-1])))
-        seen.append(message)
-        before = message["role"]
-    if note:
-        seen.append(_note(note))
-    elif seen and seen[-1]["role"] == "assistant":
-        seen.append(_note(_behind(session, seen[-1])))
-    return seen
-
-
-def progress(session: Session, limits: Mapping[str, Any]) -> str:
-    """Return a note with the number of the step, "" unless `progress_hint` is set.
-
-    It goes behind the results of a step, so that the text before it does not change and the
-    provider's cache stays valid.
-    """
-    most, last = limits.get("max_steps"), session["messages"][-1:]
-    wanted = session["config"]["yaa"].get("progress_hint")
-    if not wanted or not most or not last or last[0]["role"] != "tool":
-        return ""
-    step = session["run"]["step"] + 1
-    share = step / most
-    advice = next(text for until, text in _ADVICE if share < until)
-    return f"This is step {step} of {most:g}. {advice}".strip()
-
-
-_ADVICE = (
-    (0.3, ""),
-    (0.7, "Keep to what the task needs."),
-    (math.inf, "Few steps are left: finish with what you have."),
-)
-
-
-def _behind(session: Session, message: Message) -> str:
-    schema = outcome.schema_of(session)
-    if schema is None or message.get("id") in (None, session["run"].get("summary")):
-        return GO_ON
-    _, wrong = outcome.read_output(message.get("content"), schema)
-    return f"This is not the output that is wanted: {wrong}\nCall finish with one that fits."
-
-
-def _note(text: str) -> Message:
-    return {"role": "user", "content": text}

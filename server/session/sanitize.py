@@ -25,13 +25,14 @@ TOP = (
 )
 IN_PART = (
     *("agent", "calls", "character", "config", "context", "environment", "ext", "finish_reason"),
-    *("grants", "interrupts", "run", "status", "tools", "workspace"),
+    *("grants", "instructions", "interrupts", "run", "skills", "status", "tools", "workspace"),
 )
 # Keys in `config` that are kept as they are, and below, numbers kept up to the default.
 FREE: dict[str, tuple[str, ...]] = {
     "yaa": (
         *("stream", "reply", "auto_title", "max_context", "mode", "require_finish_tool"),
         *("output_schema", "tool_mode", "tool_detail", "result_schema", "progress_hint"),
+        "skills_off",
     ),
     "llm_api": ("stream",),
     "limits": ("on_limit",),
@@ -90,6 +91,9 @@ def sanitize(document: Json, defaults: Mapping[str, Any]) -> tuple[Json, list[Js
     _instructions("\n".join(facts), ("environment",), "", removed)
     if grants := _grants(document.get("grants"), ("grants",), removed):
         found["grants"] = grants
+    for name, entry in _object(_object(document.get("skills")).get("used")).items():
+        text = _object(entry).get("text")
+        _instructions(text, ("skills", "used", name, "text"), "", removed)
     answered = {call for messages in _paths(document) for call in _results(messages)}
     if calls := _calls(document.get("calls"), ("calls",), answered, removed):
         found["calls"] = calls

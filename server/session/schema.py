@@ -188,6 +188,7 @@ INTERRUPT = {
     "start": TEXT,
     "goal": TEXT,
     "server": TEXT,
+    "skills": TEXTS,
     "answer": field_types.as_one(
         field_types.object_of({"status": field_types.one_of("resolved", "cancelled")}, ("status",)),
         'an object with status "resolved" or "cancelled"',
@@ -264,6 +265,29 @@ WORKSPACE = {
     "changed_outside_count": COUNT,
     "restored": OBJECT,
 }
+USED_SKILL = {
+    "hash": TEXT,
+    "text": TEXT,
+    "source": TEXT,
+    "place": TEXT,
+    "here": TEXT,
+    "files": field_types.object_of(each=field_types.object_of({"chars": COUNT, "text": TEXT})),
+}
+SKILLS = {
+    "offered": field_types.list_of(
+        field_types.object_of({"name": TEXT, "description": TEXT}, ("name", "description"))
+    ),
+    "more": COUNT,
+    "used": field_types.object_of(each=field_types.object_of(USED_SKILL, ("text",))),
+    "refresh": TEXTS,
+}
+INSTRUCTIONS = {
+    "path": TEXT,
+    "text": TEXT,
+    "cut": FLAG,
+    "nested": TEXTS,
+    "nested_count": COUNT,
+}
 TOP = {
     "id": field_types.text(f"a string of 1 to {MAX_SESSION_ID} characters", 1, MAX_SESSION_ID),
     "title": TEXT_OR_NONE,
@@ -289,6 +313,8 @@ TOP = {
     "usage": field_types.object_of(USAGE),
     "run": OBJECT,
     "workspace": field_types.object_of(WORKSPACE),
+    "skills": field_types.object_of(SKILLS),
+    "instructions": field_types.object_of(INSTRUCTIONS),
     "ext": OBJECT,
 }
 SESSION = field_types.object_of(TOP)

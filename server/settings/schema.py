@@ -173,7 +173,11 @@ SHAPES: dict[str, Kind] = {
     "server.search.deny": _list(DOMAIN),
     "server.search.max_searches": NUMBER_OR_NONE,
     "server.tool_modules": _map(_closed(MODULES)),
-    "server.folders": _map(_closed({"path": TEXT, "mode": one_of("read", "write", "overlay")})),
+    "server.folders": _map(
+        _closed({"path": TEXT, "mode": one_of("read", "write", "overlay"), "trusted": FLAG})
+    ),
+    "server.skills.folders": TEXTS,
+    "server.skills.list_tokens": _whole(0, 1_000_000),
     "server.workspace.idle_s": POSITIVE,
     "server.workspace.processes": _whole(1, 10_000),
     "server.workspace.overlay_mb": _whole(1, 1_000_000),

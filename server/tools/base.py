@@ -82,6 +82,7 @@ class Tool:
     asks: their result is the person's answer.
     of_page: they are declared by the page and run there.
     stateful: their calls of one session share a process (sandbox/kept_processes.py).
+    always_asks: a person sees each call before it runs, whatever a session or an agent allows.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Tool:
     asks: ClassVar[bool] = False
     of_page: ClassVar[bool] = False
     stateful: ClassVar[bool] = False
+    always_asks: ClassVar[bool] = False
 
     @classmethod
     def of(cls, function: Callable[..., Any], /, **more: Any) -> Self:

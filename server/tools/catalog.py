@@ -37,6 +37,8 @@ from .mcp.servers import McpServers, McpTool
 from .program_tools import BaseTool, Objects, ToolSource, as_object, is_source, load_source, record
 from .runner import Job, ToolRunner
 from .session_tools import AgentSaveTool, agent_save, session_tools
+from .skill_library import SkillLibrary
+from .skill_tools import skill_tools
 from .tool_files import (
     DESCRIBE_LIMITS,
     RESTART,
@@ -79,11 +81,12 @@ class Catalog:
         agents: AgentFolders,
         client: Client | None = None,
         reachable: Collection[str] = (),
+        skills: SkillLibrary | None = None,
     ) -> None:
         """Add the built-in tools; those that need the network only with a `client`.
 
         `agents`: folders of agent definitions. `reachable`: hosts on private networks that may be
-        fetched.
+        fetched. Without `skills` there is no tool for them.
         """
         self._runner, self._client = runner, client
         # Never changed, but replaced as a whole: decisions about large sessions read it in threads.
@@ -104,6 +107,8 @@ class Catalog:
             network = {"client": client, "runner": runner, "allowed": reachable}
             self.add(FetchTool.of(fetch_url, **network))
         self.add(AgentSaveTool.of(agent_save, agents=agents))
+        for tool in skill_tools(skills) if skills else ():
+            self.add(tool)
         for tool in session_tools():
             self.add(tool)
         self.named = {

@@ -20,6 +20,7 @@ from .base import Emit, Invocation, Tool, drain, failure, hints_of, resources_of
 from .decorators import Context, ToolError
 from .policy import enforceable, reach_of
 from .runner import Job, Outcome, ToolRunner
+from .skill_library import kept_hashes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +78,7 @@ class ChildTool(Tool):
             owner=call.owner,
             folder=call.folder,
             package=self.package,
+            skills=kept_hashes(call.session),
         )
 
     async def run(self, call: Invocation, emit: Emit) -> Outcome:

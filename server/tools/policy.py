@@ -1,9 +1,9 @@
 """The policy: whether a call may run, must be approved or is denied.
 
 The order (docs/reference/tools.md, "Asking first"): the server denies → the agent denies → the
-session denies → the server's ceiling or the agent says ask → grants and `auto_approve` → the agent
-says auto → the tool's own default. A stored approval for the same fingerprint is consulted by
-agent/call_decisions.py, which can only turn an `ask` into a run. Pure.
+session denies → the server's ceiling, the tool or the agent says ask → grants and `auto_approve` →
+the agent says auto → the tool's own default. A stored approval for the same fingerprint is
+consulted by agent/call_decisions.py, which can only turn an `ask` into a run. Pure.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def _decide(
         )
     if own.get("deny") or "deny" in granted:
         return "deny", f"this session does not allow {tool.name}"
-    if ceiling == "ask":
+    if ceiling == "ask" or tool.always_asks:
         return "ask", "this server asks about it always"
     if agents == "ask":
         return (

@@ -24,13 +24,14 @@ from ..errors import Problem
 from ..json_types import Json
 from ..sandbox.kept_processes import KeptProcesses
 from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.policy import WORKSPACE, Mount, outermost_folders
+from ..sandbox.policy import SKILLS, WORKSPACE, Mount, outermost_folders
 from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
 from ..sandbox.python_packages import Package, closed_folder
 from ..sandbox.warm_pools import WarmPools
 from ..sandbox.worker_pool import WAITING, WorkerPool
+from ..skills.copies import SKILL_FILES, SkillCopies
 from ..workspace.errors import WorkspaceError
 from ..workspace.folders import Folders
 from ..workspace.places import STATES, STORE, Places, identities, make_folders
@@ -64,6 +65,7 @@ class ToolRunner:
         self._warm = WarmPools()
         self.places = Places(home, folders)
         self.workspaces = self.places.workspaces
+        self.skill_copies = SkillCopies(self.places.home / SKILL_FILES)
         self.pool = pool
         self.sandbox = make_proof(pool.policy.tier if pool else "none", "off", {})
         self.reach = NetworkPolicy(self.sandbox["network"])
@@ -79,7 +81,7 @@ class ToolRunner:
         """
         home = self.workspaces.parent
         self.workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in (STATES, STORE):
+        for name in (STATES, STORE, SKILL_FILES):
             (home / name).mkdir(exist_ok=True)
             (home / name).chmod(self.workspaces.stat().st_mode & 0o711)  # below tier A users pass
         self._remove_stale()
@@ -192,7 +194,7 @@ class ToolRunner:
             make_folders(place.for_operations(), self.run_as)
             async with (
                 share_lock(place, self.run_as),
-                aclosing(self._run(job, place.for_tools())) as items,
+                aclosing(self._run(job, (*place.for_tools(), *self._skills(job)))) as items,
             ):
                 async for item in items:
                     yield item
@@ -202,6 +204,16 @@ class ToolRunner:
             yield self._failure(error.code, error.detail)
         except OSError as error:
             yield self._failure("error", f"the tool could not be started: {error.strerror}")
+
+    def _skills(self, job: Job) -> tuple[Mount, ...]:
+        """Return the files of the session's skills, for a call that may run them.
+
+        In tier A they are one folder, elsewhere each is at its own path. Raises OSError.
+        """
+        paths = {} if job.stateful else self.skill_copies.paths(job.owner, job.skills)
+        if self.tier == "A" and (folder := self.skill_copies.together(paths)) is not None:
+            paths = {"": folder}
+        return tuple(Mount(f"{SKILLS}/{n}".rstrip("/"), str(p), False) for n, p in paths.items())
 
     def _failure(self, kind: str, message: str) -> Outcome:
         """Return the outcome of a call that was not begun."""

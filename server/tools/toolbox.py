@@ -31,6 +31,7 @@ from ..session.json_patch import copy_json
 from ..session.limits import NETWORKS, LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
+from ..skills.catalog import SkillCatalog
 from ..strict_json import Constant, ConstantList, browser_safe, pointer
 from ..workspace.folders import Folders
 from ..workspace.host import Workspaces
@@ -56,6 +57,7 @@ from .mcp.servers import McpServers
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, shown_files, text_for_model
 from .runner import Outcome, ToolRunner
+from .skill_library import SkillLibrary
 
 MOST_HINTS = 5  # unknown tool names per decision for which similar names are suggested
 MOST_OFFERS = 64  # cached lists of declarations; few sessions differ in their tool settings
@@ -148,8 +150,14 @@ class Toolbox:
         )
         self.library, self.accounts = McpLibrary(mcp, self._ceilings), mcp.accounts
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
-        agents = AgentFolders(config.agents_folder, owners)
-        self._catalog = Catalog(self._runner, agents, client, allowed)
+        agents, wanted = AgentFolders(config.agents_folder, owners), server["skills"]
+        self.skills = SkillLibrary(
+            SkillCatalog(config.home, wanted["folders"], owners),
+            self._runner,
+            self.workspaces,
+            wanted,
+        )
+        self._catalog = Catalog(self._runner, agents, client, allowed, self.skills)
         self._offers: list[tuple[Any, Offer]] = []  # by the settings, the latest first
         self.problems = self._catalog.problems  # load errors, for the owner
 

@@ -28,12 +28,16 @@ logger = log.get("workspace")
 
 @dataclass(frozen=True)
 class Folder:
-    """A real folder. `path` is resolved; `given`: as the owner wrote it."""
+    """A real folder. `path` is resolved; `given`: as the owner wrote it.
+
+    trusted  its instructions and skills are the owner's word (guidance.py)
+    """
 
     name: str
     path: Path
     mode: str
     given: str
+    trusted: bool = False
 
     def check(self, tier: str) -> None:
         """Raise Problem if it cannot be used now: folder_missing, folder_mode."""
@@ -105,6 +109,8 @@ class Folders:
         for folder in self:
             reason = self.reason(folder)
             about = {"name": folder.name, "mode": folder.mode, "available": not reason}
+            if folder.trusted:
+                about["trusted"] = True
             found.append({**about, "reason": reason} if reason else about)
         return found
 
@@ -121,7 +127,7 @@ def folder_of(name: str, about: Mapping[str, Any]) -> Folder:
     """Return the folder of an entry of `server.folders`. Raises RuntimeError: no home for `~`."""
     given = about["path"]
     path = Path(os.path.realpath(Path(given).expanduser()))
-    return Folder(name, path, about.get("mode", "overlay"), given)
+    return Folder(name, path, about.get("mode", "overlay"), given, about.get("trusted", False))
 
 
 def mistakes(

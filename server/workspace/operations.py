@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from . import guidance
 from .errors import WorkspaceError, system_errors
 from .file_access import FileAccess
 from .layer import Layer
@@ -101,6 +102,8 @@ class Operations:
             "status": self.status,
             "apply": self.apply,
             "discard": self.discard,
+            "guidance": self.guidance,
+            "skill": self.skill,
         }
 
     def close(self) -> None:
@@ -123,6 +126,16 @@ class Operations:
                 if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                     raise
                 raise WorkspaceError("invalid", f"the arguments do not fit {name}") from error
+
+    # -- what the folder says to agents
+
+    def guidance(self) -> dict[str, Any]:
+        """Return the instructions and skills of the real folder; see guidance.py."""
+        return guidance.read_guidance(self.places.folder or self.places.workspace)
+
+    def skill(self, path: str, file: str | None = None) -> dict[str, Any]:
+        """Return one skill of the real folder, or a file of it; see guidance.py."""
+        return guidance.read_skill(self.places.folder or self.places.workspace, path, file)
 
     # -- trees
 

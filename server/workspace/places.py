@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..sandbox.policy import FOLDER, OBJECTS, SESSION, STATE, WORKSPACE, Mount
+from ..skills.copies import SKILL_FILES
 from .folders import Folder, Folders
 
 WORKSPACES, STATES, STORE = "workspaces", "workspace_state", "objects"  # below the home folder
@@ -76,7 +77,7 @@ class Places:
     @property
     def roots(self) -> tuple[str, ...]:
         """Return the folders that hold everything that a call may get."""
-        own = (str(self.home / name) for name in (WORKSPACES, STATES, STORE))
+        own = (str(self.home / name) for name in (WORKSPACES, STATES, STORE, SKILL_FILES))
         return (*own, *self.folders.paths)
 
     def own(self, owner: str, session_id: str) -> Path:

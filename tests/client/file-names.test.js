@@ -87,3 +87,17 @@ test('a directory object is read; what is none of its entries is passed over', (
   assert.deepStrictEqual(readDirectory(text), { folders: [{ name: 'b', sha256: hash }], files: [{ name: 'a', sha256: hash, bytes: 3 }] })
   for (const bad of ['', '[]', '{}', '{"entries":[]}', 'x']) assert.strictEqual(readDirectory(bad), null, bad)
 })
+
+test('a text in parts: what cannot be seen is written out, what is usual stays', () => {
+  const cases = [
+    ['', []],
+    ['one\n\ttwo\r\n', [['one\n\ttwo\r\n', false]]],
+    ['👨‍👩‍👧 ❤️', [['👨‍👩‍👧 ❤️', false]]],
+    ['a\u202eb\u200b', [['a', false], ['\\u{202e}', true], ['b', false], ['\\u{200b}', true]]],
+    ['\u{e0041}x', [['\\u{e0041}', true], ['x', false]]],
+    ['\0', [['\\u{0}', true]]],
+  ]
+  for (const [text, expected] of cases) {
+    assert.deepEqual(Array.from(names.hiddenParts(text), ({ text: words, hidden }) => [words, hidden]), expected, JSON.stringify(text))
+  }
+})

@@ -12,7 +12,7 @@ from server.context.budget import EXACT, Budget, Measure, Request, measure_reque
 from server.context.compact import may_be_due, plan_compaction, too_large
 from server.context.strategies import STRATEGIES
 from server.context.view import apply_ops, ops_of, pairing_errors, reload, view
-from server.session.prompts import with_reminders
+from server.session.reminders import with_reminders
 
 from .sessions import Sessions, record, refusals
 

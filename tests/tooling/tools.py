@@ -25,6 +25,7 @@ VENV = CACHE / "venv"
 MCP_LEGACY = CACHE / "mcp-legacy"
 MCP_SILENT = CACHE / "mcp-silent"
 MCP_SERVERS = CACHE / "mcp-servers"
+SKILLS = CACHE / "skills"  # public Agent Skills
 FRAMEWORKS = CACHE / "frameworks"  # with the newest SDK of OpenAI, and
 FRAMEWORKS_OLDER = CACHE / "frameworks-older"  # with the one before it
 FRAMEWORKS_COMMON = CACHE / "frameworks-common"  # what both of them need
@@ -162,6 +163,12 @@ def project() -> Tool:
     why = f"the source of the project that is worked on is not there: {BY_COMMAND}"
     found = PROJECT if (PROJECT / "pins").exists() else None
     return Tool("project", found and found / "source", "" if found else why)
+
+
+def public_skills(place: Path) -> Tool:
+    """A folder of public Agent Skills that a package brings."""
+    why = f"the skills in {place.relative_to(CACHE)} are not there: {BY_COMMAND}"
+    return Tool(place.name, place, "") if place.is_dir() else Tool(place.name, None, why)
 
 
 def python() -> Path:

@@ -24,6 +24,26 @@ yaa.define('core/file-names', ['core/search'], ({ rank }) => {
   /** A name as it may be shown: what cannot be seen is written as `\u{…}`. @param {string} name */
   const visible = (name) => name.replace(HIDDEN, escaped).replace(SPACES, escaped)
 
+  /** Usual in a text: ends of lines, tabs, and what many emoji are made of. */
+  const USUAL = /^[\n\r\t\u200d\ufe0f]$/
+
+  /**
+   * A text in parts: what cannot be seen in it is written as `\u{…}`, each in a part of its own.
+   * @param {string} words @returns {{text: string, hidden: boolean}[]}
+   */
+  function hiddenParts(words) {
+    /** @type {{text: string, hidden: boolean}[]} */ const parts = []
+    let at = 0
+    for (const { 0: sign, index } of words.matchAll(HIDDEN)) {
+      if (USUAL.test(sign)) continue
+      if (index > at) parts.push({ text: words.slice(at, index), hidden: false })
+      parts.push({ text: escaped(sign), hidden: true })
+      at = index + sign.length
+    }
+    if (at < words.length) parts.push({ text: words.slice(at), hidden: false })
+    return parts
+  }
+
   /** @param {string} path @returns {string} its last part */
   const baseName = (path) => path.split('/').at(-1) ?? ''
 
@@ -71,5 +91,5 @@ yaa.define('core/file-names', ['core/search'], ({ rank }) => {
       .slice(0, most).map(({ path }) => path)
   }
 
-  return { visible, baseName, folderOf, kindOf, pictureType, isText, mentionAt, mentionOf, bestMatches }
+  return { visible, hiddenParts, baseName, folderOf, kindOf, pictureType, isText, mentionAt, mentionOf, bestMatches }
 })

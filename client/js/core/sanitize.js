@@ -5,10 +5,10 @@
 yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }) => {
   /** Top-level keys that stay as they are, and those that are kept in part, or go. */
   const TOP = ['id', 'title', 'start_time', 'startTime', 'version', 'rev', 'messages', 'plan', 'output', 'usage']
-  const IN_PART = ['agent', 'calls', 'character', 'config', 'context', 'environment', 'ext', 'finish_reason', 'grants', 'interrupts', 'run', 'status', 'tools', 'workspace']
+  const IN_PART = ['agent', 'calls', 'character', 'config', 'context', 'environment', 'ext', 'finish_reason', 'grants', 'instructions', 'interrupts', 'run', 'skills', 'status', 'tools', 'workspace']
   /** In `config`, keys that stay as they are, and numbers that stay up to the default. @type {Record<string, string[]>} */
   const FREE = {
-    yaa: ['stream', 'reply', 'auto_title', 'max_context', 'mode', 'require_finish_tool', 'output_schema', 'tool_mode', 'tool_detail', 'result_schema', 'progress_hint'],
+    yaa: ['stream', 'reply', 'auto_title', 'max_context', 'mode', 'require_finish_tool', 'output_schema', 'tool_mode', 'tool_detail', 'result_schema', 'progress_hint', 'skills_off'],
     llm_api: ['stream'],
     limits: ['on_limit'],
     context: [
@@ -71,6 +71,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
     instructions(facts.join('\n'), ['environment'], '', removed)
     const denied = grants(document.grants, ['grants'], removed)
     if (denied.length) found.grants = denied
+    for (const [name, entry] of Object.entries(object(object(document.skills).used))) instructions(object(entry).text, ['skills', 'used', name, 'text'], '', removed)
     const answered = new Set(paths(document).flatMap((messages) => [...results(messages)]))
     const calls = ledger(document.calls, ['calls'], answered, removed)
     if (size(calls)) found.calls = calls

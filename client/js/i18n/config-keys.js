@@ -84,6 +84,7 @@ yaa.define('i18n/config-keys', [], () => {
       '/yaa/tool_detail': ['工具简述', '每个工具一行；模型可询问更多。'],
       '/yaa/result_schema': ['说明工具返回什么', '写在每个工具的描述里。'],
       '/yaa/progress_hint': ['计步', '告诉模型还剩多少步。'],
+      '/yaa/skills_off': ['停用的技能', '技能名称；* 表示全部。'],
       '/yaa/reply': ['答复', 'full：整个会话；delta：本次运行增加的部分。'],
       '/limits/tool/wall_s': ['每次工具调用的时间', '秒。'],
       '/limits/tool/cpu_s': ['每次工具调用的计算时间', '秒。'],

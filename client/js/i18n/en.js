@@ -173,6 +173,7 @@ yaa.define('i18n/en', [], () => {
     'ask.title': 'Allow {tool}?',
     'ask.edit': 'Edit arguments',
     'ask.editDone': 'Back to list',
+    'ask.skills': 'Comes from the skill {names}',
     'ask.once': 'Allow once',
     'ask.session': 'Allow for this session',
     'ask.deny': 'Deny',

@@ -22,6 +22,8 @@ yaa.define('i18n/modes', ['ui/i18n'], ({ extend }) => {
     'warn.cut': 'The model counted {counted} tokens of the about {sent} that it was sent: what is too long for it seems to be dropped. Give it a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or set max_context to what it has.',
     'warn.agent': 'The agent “{agent}” comes with this session and is not one of the server’s, so it cannot allow more than the server does. Left out: {left_out}.',
     'warn.key': '“{key}” in the settings of this session means nothing here. “{nearest}” is nearest.',
+    'warn.skillChanged': 'The skill “{skill}” has changed since this session loaded it. The session keeps its own; see Skills.',
+    'warn.skillMissing': 'This server has no skill “{skill}”. The run goes on with the text in the session.',
     'warn.close': 'Dismiss',
   }
   const zh = {
@@ -45,6 +47,8 @@ yaa.define('i18n/modes', ['ui/i18n'], ({ extend }) => {
     'warn.cut': '约发送了 {sent} 个 token，模型只计入 {counted} 个：过长的部分似乎被丢弃了。请为模型设置更大的上下文（Ollama：OLLAMA_CONTEXT_LENGTH），或把 max_context 设为其实际大小。',
     'warn.agent': '智能体“{agent}”来自本会话，服务器上并没有它，因此它不能比服务器允许得更多。已忽略：{left_out}。',
     'warn.key': '此会话的设置“{key}”在这里没有含义。最接近的是“{nearest}”。',
+    'warn.skillChanged': '技能“{skill}”在本会话加载之后有改动。会话保留原来的版本；见“技能”。',
+    'warn.skillMissing': '此服务器没有技能“{skill}”。运行会继续使用会话中的文本。',
     'warn.close': '知道了',
   }
   extend({ en, zh })

@@ -173,6 +173,7 @@ yaa.define('i18n/zh', [], () => {
     'ask.title': '允许 {tool} 吗？',
     'ask.edit': '修改参数',
     'ask.editDone': '返回列表',
+    'ask.skills': '来自技能 {names}',
     'ask.once': '允许一次',
     'ask.session': '本会话内允许',
     'ask.deny': '拒绝',

@@ -69,7 +69,7 @@ yaa.define('ui/app', [
       else if (!standalone) idle(() => pageTools(app))
       idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/file-drop', 'ui/focus-recovery', 'ui/mode-picker', 'ui/server-warnings']) yaa.use(name).start(context) }, console.warn))
       if (!standalone) idle(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
-      idle(() => yaa.load('workspace').then(() => yaa.use('ui/files/launcher').start(context), console.warn))
+      idle(() => yaa.load('workspace').then(() => { for (const name of ['files', 'skills']) yaa.use(`ui/${name}/launcher`).start(context) }, console.warn))
       idle(() => yaa.load('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
       idle(() => Promise.all(['questions', 'search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))).then(() => {

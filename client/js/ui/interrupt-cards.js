@@ -99,7 +99,8 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
     const actions = h('div.ask-actions', null,
       button('ask.once', '.primary', () => allow('once')), button('ask.session', '', () => allow('session')),
       button('ask.deny', '.danger', () => { deny.show(); actions.hidden = true }), h('span.end', null, edit, more))
-    const el = h('div.form', null, shown, holder, actions, deny.el)
+    const names = Array.isArray(interrupt.skills) ? interrupt.skills.join(', ') : ''
+    const el = h('div.form', null, names ? h('p.hint', null, t('ask.skills', { names: escapeControls(names) })) : null, shown, holder, actions, deny.el)
 
     draw(args)
 

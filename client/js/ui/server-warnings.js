@@ -10,6 +10,8 @@ yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'
     ['prompt_cut', ['warn.cut', ['counted', 'sent']]],
     ['config_key_unknown', ['warn.key', ['key', 'nearest']]],
     ['agent_narrowed', ['warn.agent', ['agent', 'left_out']]],
+    ['skill_changed', ['warn.skillChanged', ['skill']]],
+    ['skill_missing', ['warn.skillMissing', ['skill']]],
   ])
 
   /** In the reader's language, or in the server's words: a newer one says more, and a document may hold anything. @param {Remark} remark */

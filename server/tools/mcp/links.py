@@ -410,9 +410,10 @@ class HttpLink:
             fields["MCP-Protocol-Version"] = self.version
         if self._session:
             fields["Mcp-Session-Id"] = self._session
-        wait, renewed = Timeouts(connect=10), False
+        wait, first = Timeouts(connect=10), None
         for _ in range(MAX_MOVES):
-            token = await self.access.headers() if self.access else {}
+            token = await self.access.headers(method, self._url) if self.access else {}
+            first = token.get("Authorization", "") if first is None else first
             response = await self._client.request(
                 method, self._url, {**fields, **token}, body, timeouts=wait, resendable=False
             )
@@ -422,13 +423,13 @@ class HttpLink:
             elif self.access is None or response.status not in (401, 403):
                 break
             else:
+                again = token.get("Authorization", "") != first
                 try:
-                    renewed = await self.access.renew(response, token, again=renewed)
+                    if not await self.access.renew(response, token, again=again):
+                        break
                 except LinkError:
                     await response.close()
                     raise
-                if not renewed:
-                    break
             await response.close()
         return response
 

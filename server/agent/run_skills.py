@@ -1,0 +1,103 @@
+"""Bring the skills and instructions of a session up to date when its run begins.
+
+What is offered is this server's; what was used stays as the session has it. Yields events only for
+what has changed, so that a prompt keeps its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+from ..context.budget import estimate
+from ..json_types import Change, Event, Json, RunWarning, Session, UsedSkill
+from ..session.events import drop, put, state_delta
+from ..session.guidance import skills_of
+from ..session.skills import list_offered, may_load, switched_off, used_skills
+from ..skills.folder import SkillError
+from ..tools.skill_library import FoundSkill, SkillLibrary
+
+# Codes of entries of `run.warnings`.
+CHANGED, MISSING = "skill_changed", "skill_missing"
+
+
+async def skill_events(
+    session: Session, library: SkillLibrary, owner: str
+) -> AsyncGenerator[Event, None]:
+    """Yield the changes of `skills`, `instructions` and `run.warnings`, if there are any."""
+    guidance = await library.guidance(session, owner)
+    found = await library.found(owner, guidance)
+    changes = list(_instructions(session, guidance["instructions"]))
+    offered: dict[str, FoundSkill] = {}
+    if may_load(session):
+        is_off = switched_off(session)
+        offered = {name: each for name, each in found.items() if not is_off(name)}
+    changes += _offer(session, offered, library.list_tokens)
+    warnings: list[RunWarning] = []
+    for name, entry in used_skills(session).items():
+        now = await _look_at(session, library, owner, name, entry, found.get(name))
+        changes += [put("skills", "used", name, key, value=now[key]) for key in now]
+        if now.get("here") in ("changed", "missing"):
+            warnings.append(_warning(name, now["here"]))
+    if warnings:
+        before = session["run"].get("warnings", ())
+        changes.append(put("run", "warnings", value=[*before, *warnings]))
+    if changes:
+        yield state_delta(*changes)
+
+
+def _instructions(session: Session, found: Mapping[str, Any] | None) -> list[Change]:
+    told: Json = {k: value for k, value in (found or {}).items() if value}
+    if told == session.get("instructions", {}):
+        return []
+    return [put("instructions", value=told)] if told else [drop("instructions")]
+
+
+def _offer(session: Session, skills: Mapping[str, FoundSkill], most: int) -> list[Change]:
+    """Return the changes of the list in the prompt."""
+    wanted = [(name, each.description) for name, each in skills.items()]
+    listed, more = list_offered(wanted, most, estimate) if wanted else ([], 0)
+    about = skills_of(session)
+    if listed == about.get("offered", []) and more == about.get("more", 0):
+        return []
+    if "skills" not in session:
+        return [put("skills", value={"offered": listed, **({"more": more} if more else {})})]
+    return [put("skills", "offered", value=listed), put("skills", "more", value=more)]
+
+
+async def _look_at(
+    session: Session,
+    library: SkillLibrary,
+    owner: str,
+    name: str,
+    entry: UsedSkill,
+    found: FoundSkill | None,
+) -> dict[str, str]:
+    """Return {here, place} of a used skill, as far as they are no longer what the session says."""
+    here = "missing"
+    if found is not None:
+        try:
+            here = "changed"
+            if await library.hash_of(session, owner, found) == entry.get("hash", ""):
+                here = "same"
+                await library.keep(owner, found, entry.get("hash", ""))
+        except SkillError:
+            pass
+    if entry.get("source") == "workspace":
+        place = found.path if found else ""
+    else:
+        place = library.place(owner, name, entry.get("hash", ""))
+    now = {"here": here, "place": place}
+    known: Mapping[str, Any] = entry
+    return {key: value for key, value in now.items() if known.get(key) != value}
+
+
+def _warning(name: str, here: str) -> RunWarning:
+    if here == "missing":
+        text = f"This server has no skill {name}. The run goes on with the text in the session."
+        return {"code": MISSING, "message": text, "skill": name}
+    text = (
+        f"The skill {name} has changed since this session loaded it. The session keeps its own text"
+        " until you refresh it."
+    )
+    return {"code": CHANGED, "message": text, "skill": name}

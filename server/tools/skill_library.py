@@ -1,0 +1,207 @@
+"""The skills that a session may use: the owner's, and those of the trusted folder that it works on.
+
+What is in the folder is read by the workspace process (workspace/guidance.py), all else by the
+server (skills/catalog.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import Problem
+from ..json_types import Json, Session, UsedSkill
+from ..session.skills import PLACE, used_skills
+from ..skills.catalog import Skill, SkillCatalog
+from ..skills.folder import MAX_REFERENCE, SkillError, files_of, read_file, skill_text
+from ..workspace.errors import WorkspaceError
+from ..workspace.host import Workspace, Workspaces
+from .runner import ToolRunner
+
+WORKSPACE = "workspace"  # the source of a skill of the session's folder
+NO_GUIDANCE: Json = {"instructions": None, "skills": []}
+
+
+@dataclass(frozen=True)
+class FoundSkill:
+    """A skill that can be loaded here. `path`: in the session's folder; "" for the owner's."""
+
+    name: str
+    description: str
+    source: str
+    path: str = ""
+    skill: Skill | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class LoadedSkill:
+    """A skill with its text. `place`: where tools find its files, "" if nowhere."""
+
+    name: str
+    source: str
+    hash: str
+    text: str
+    files: tuple[str, ...]
+    place: str
+
+
+class SkillLibrary:
+    """The skills of one server, for its sessions. `settings`: server.skills."""
+
+    def __init__(
+        self,
+        catalog: SkillCatalog,
+        runner: ToolRunner,
+        workspaces: Workspaces,
+        settings: Mapping[str, Any],
+    ) -> None:
+        self.catalog, self.copies = catalog, runner.skill_copies
+        self._runner, self._workspaces = runner, workspaces
+        self.list_tokens = int(settings["list_tokens"])
+
+    def info(self, owner: str = "") -> list[Json]:
+        """Return the owner's skills for `/info`: `[{name, description, source, hidden?, …}]`."""
+        found: list[Json] = []
+        for skill in self.catalog.of(owner).values():
+            about = skill.about
+            item: Json = {"name": about.name, "description": about.description}
+            item["source"] = skill.source
+            if about.hidden:
+                item["hidden"] = about.hidden
+            if about.allowed_tools:
+                item["allowed_tools"] = about.allowed_tools
+            found.append(item)
+        return found
+
+    async def guidance(self, session: Session, owner: str) -> Json:
+        """Return the instructions and skills of the session's folder, if it is trusted."""
+        if (workspace := self._workspace(session, owner)) is None:
+            return NO_GUIDANCE
+        try:
+            return await workspace.request("guidance")
+        except WorkspaceError:
+            return NO_GUIDANCE
+
+    async def found(
+        self, owner: str, guidance: Mapping[str, Any] = NO_GUIDANCE
+    ) -> dict[str, FoundSkill]:
+        """Return the skills of a key and of a folder by name; the owner's come first."""
+        skills: Mapping[str, Skill] = {}
+        if not self.catalog.is_empty(owner):
+            skills = await asyncio.to_thread(self.catalog.of, owner)
+        found = {
+            name: FoundSkill(name, skill.about.description, skill.source, skill=skill)
+            for name, skill in skills.items()
+        }
+        for each in guidance["skills"]:
+            try:
+                name = each["path"].rpartition("/")[2]
+                about = skill_text(each.get("text", "").encode("utf-8", "replace"), name)
+            except SkillError:
+                continue
+            new = FoundSkill(about.name, about.description, WORKSPACE, each["path"])
+            found.setdefault(about.name, new)
+        return dict(sorted(found.items()))
+
+    async def find(self, session: Session, owner: str, name: str) -> FoundSkill | None:
+        """Return a skill that the session can load here, None if there is none."""
+        if (own := (await self.found(owner)).get(name)) is not None:
+            return own
+        return (await self.found(owner, await self.guidance(session, owner))).get(name)
+
+    async def load(self, session: Session, owner: str, found: FoundSkill) -> LoadedSkill:
+        """Return a skill as it is now, and keep its files for tools. Raises SkillError."""
+        if found.skill is None:
+            told = await self._ask(session, owner, path=found.path)
+            files = tuple(told["files"])
+            return LoadedSkill(found.name, WORKSPACE, told["hash"], told["text"], files, found.path)
+        return await asyncio.to_thread(self._load, owner, found.skill)
+
+    def _load(self, owner: str, skill: Skill) -> LoadedSkill:
+        content = self.catalog.hash_of(skill)
+        self.copies.keep(owner, skill.folder, content)
+        files = tuple(each.path for each in files_of(skill.folder)[0])
+        place = self.place(owner, skill.name, content)
+        return LoadedSkill(skill.name, skill.source, content, skill.about.text, files, place)
+
+    def place(self, owner: str, name: str, content: str) -> str:
+        """Return where calls find the kept files of a skill here, "" if they are not kept."""
+        path = self.copies.paths(owner, [(name, content)]).get(name)
+        if path is None:
+            return ""
+        return f"{PLACE}/{name}" if self._runner.tier == "A" else str(path)
+
+    async def hash_of(self, session: Session, owner: str, found: FoundSkill) -> str:
+        """Return the hash of a skill's files as they are now. Raises SkillError."""
+        if found.skill is not None:
+            return await asyncio.to_thread(self.catalog.hash_of, found.skill)
+        return str((await self._ask(session, owner, path=found.path))["hash"])
+
+    async def keep(self, owner: str, found: FoundSkill, content: str) -> None:
+        """Keep the files of a skill for tools, if they are not kept yet. Raises SkillError."""
+        if found.skill is not None and not self.copies.has(owner, content):
+            await asyncio.to_thread(self.copies.keep, owner, found.skill.folder, content)
+
+    def kept_files(self, owner: str, name: str, used: UsedSkill) -> tuple[str, ...]:
+        """Return the files of a used skill in the version that the session has, () if none is."""
+        kept = self.copies.paths(owner, [(name, used.get("hash", ""))]).get(name)
+        return tuple(each.path for each in files_of(kept)[0]) if kept else ()
+
+    async def read(
+        self,
+        session: Session,
+        owner: str,
+        found: FoundSkill | None,
+        name: str,
+        used: UsedSkill,
+        file: str,
+    ) -> str:
+        """Return a file of a used skill, in the version that the session has. Raises SkillError."""
+        folder = self.copies.paths(owner, [(name, used.get("hash", ""))]).get(name)
+        if folder is None:
+            if found is None:
+                raise SkillError(f"it is not on this server, and {file[:80]} not in the session")
+            if await self.hash_of(session, owner, found) != used.get("hash", ""):
+                raise SkillError(
+                    f"this server has another version, and not {file[:80]} of this one"
+                )
+            if found.skill is None:
+                told = await self._ask(session, owner, path=found.path, file=file)
+                return str(told["text"])
+            folder = found.skill.folder
+        data = await asyncio.to_thread(read_file, folder, file, MAX_REFERENCE)
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise SkillError(f"{file[:80]} is no text in UTF-8") from None
+
+    async def _ask(self, session: Session, owner: str, **arguments: str) -> Json:
+        if (workspace := self._workspace(session, owner)) is None:
+            raise SkillError("its folder is not trusted here")
+        try:
+            return await workspace.request("skill", **arguments)
+        except WorkspaceError as error:
+            raise SkillError(error.detail) from None
+
+    def _workspace(self, session: Session, owner: str) -> Workspace | None:
+        """Return the workspace of a session in a trusted folder, None for all others."""
+        name = session.get("workspace", {}).get("folder")
+        if not name or self._workspaces.withheld:
+            return None
+        try:
+            workspace = self._workspaces.get(owner, session["id"], name)
+        except Problem:
+            return None
+        folder = workspace.place.folder
+        return workspace if folder is not None and folder.trusted else None
+
+
+def kept_hashes(session: Session) -> list[tuple[str, str]]:
+    """Return (name, hash) of the used skills whose files are not in the session's folder."""
+    return [
+        (name, entry.get("hash", ""))
+        for name, entry in used_skills(session).items()
+        if entry.get("source") != WORKSPACE and isinstance(entry.get("hash"), str)
+    ]

@@ -1,0 +1,116 @@
+"""What a session has of skills: the list that fits, what is recorded, where a call comes from."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from server.session import skills
+from server.session.events import state_delta
+from server.session.fold import fold
+from server.session.guidance import instructions_text, prompt_listing
+
+
+def loaded(number: int, name: str, **more: Any) -> dict[str, Any]:
+    result = {"status": "ok", "result": {"skill": name, "hash": "h"}}
+    message = {"id": f"r{number}", "role": "tool", "tool_call_id": f"c{number}", "name": "skill"}
+    return {**message, "content": "text", "result": result, **more}
+
+
+class Listed(unittest.TestCase):
+    def test_descriptions_are_cut_alike_before_any_is_left_out(self) -> None:
+        wanted = [(f"s{n}", "d" * 600) for n in range(10)]
+        for most, length, left in ((10_000, 600, 10), (6_000, 512, 10), (1_000, 64, 10)):
+            listed, more = skills.list_offered(wanted, most, len)
+            with self.subTest(most):
+                self.assertEqual((len(listed), more), (left, 10 - left))
+                self.assertEqual({len(each["description"]) for each in listed}, {length})
+        listed, more = skills.list_offered(wanted, 300, len)
+        self.assertEqual(len(listed) + more, 10)
+        self.assertGreater(more, 0)
+        self.assertLessEqual(len(prompt_listing({"skills": {"offered": listed}})), 300)
+        self.assertEqual(skills.list_offered(wanted, 0, len), ([], 10))
+
+    def test_the_prompt_says_how_many_are_missing(self) -> None:
+        session: Any = {"skills": {"offered": [{"name": "a", "description": "b"}], "more": 3}}
+        self.assertEqual(prompt_listing(session), "- a: b\n- and 3 more that had no room here")
+        self.assertEqual(prompt_listing({}), "")
+
+
+class Recorded(unittest.TestCase):
+    def test_into_any_document(self) -> None:
+        entry: Any = {"hash": "h", "text": "t"}
+        documents: list[Any] = [
+            {},
+            {"skills": {"offered": []}},
+            {"skills": {"used": {"b": entry}}},
+            {"skills": {"used": {"a": {"text": "old"}}, "refresh": ["a", "b"]}},
+        ]
+        for document in documents:
+            document["messages"] = []
+            with self.subTest(document):
+                before = dict(document.get("skills") or {})
+                fold(document, state_delta(*skills.record_used(document, "a", entry)))
+                self.assertEqual(document["skills"]["used"]["a"], entry)
+                for key in before.get("used", {}):
+                    self.assertIn(key, document["skills"]["used"])
+                if "refresh" in before:
+                    self.assertEqual(document["skills"]["refresh"], ["b"])
+
+    def test_files_are_kept_while_there_is_room(self) -> None:
+        entry: Any = {"hash": "h", "text": "t"}
+        entry = skills.with_file(entry, "a.md", "x" * (skills.KEPT_CHARS - 10))
+        entry = skills.with_file(entry, "b.md", "y" * 11)
+        entry = skills.with_file(entry, "c.md", "z" * 10)
+        self.assertEqual(entry["files"]["b.md"], {"chars": 11})
+        self.assertEqual(entry["files"]["c.md"]["text"], "z" * 10)
+        entry = skills.with_file(entry, "a.md", "small")
+        self.assertEqual(entry["files"]["a.md"], {"chars": 5, "text": "small"})
+
+
+class Origin(unittest.TestCase):
+    def test_loaded_since_the_last_user_message_or_named(self) -> None:
+        user = {"id": "u", "role": "user", "content": "go"}
+        used = {name: {"text": "t", "place": f"/x/{name}"} for name in ("pdf", "csv")}
+        failed = loaded(9, "bad", is_error=True)
+        other = {**loaded(8, "odd"), "name": "shell"}
+        cases: list[tuple[list[Any], Any, list[str]]] = [
+            ([user], {}, []),
+            ([user, loaded(1, "pdf")], {}, ["pdf"]),
+            ([user, loaded(1, "pdf"), loaded(2, "csv"), loaded(3, "pdf")], {}, ["csv", "pdf"]),
+            ([loaded(1, "pdf"), user], {}, []),
+            ([user, failed, other], {}, []),
+            ([user], {"command": "sh /skills/pdf/run.sh"}, ["pdf"]),
+            ([user], {"command": ["cat", "/x/csv/a.md"]}, ["csv"]),
+            ([user], {"command": "ls /skills/other"}, []),
+        ]
+        for messages, args, expected in cases:
+            session: Any = {"messages": messages, "skills": {"used": used}}
+            with self.subTest(args=args, messages=len(messages)):
+                self.assertEqual(skills.origin_of(session, args), expected)
+
+
+class Instructions(unittest.TestCase):
+    def test_what_the_prompt_says(self) -> None:
+        cases: list[tuple[Any, list[str]]] = [
+            ({}, []),
+            (
+                {"path": "AGENTS.md", "text": "Use tabs.\n"},
+                ["<AGENTS.md>\nUse tabs.\n</AGENTS.md>"],
+            ),
+            (
+                {"path": "CLAUDE.md", "text": "x", "cut": True},
+                ["The rest of CLAUDE.md is left out"],
+            ),
+            ({"nested": ["a/AGENTS.md"], "nested_count": 9}, ["a/AGENTS.md, and 8 more."]),
+        ]
+        for about, expected in cases:
+            text = instructions_text({"instructions": about})
+            with self.subTest(about):
+                self.assertEqual(bool(text), bool(expected))
+                for each in expected:
+                    self.assertIn(each, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,130 @@
+"""The owner's folders of skills: what is found in them, and how changes are seen."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+from server.skills import catalog as finding
+from server.skills.catalog import SkillCatalog, mistakes
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.top = Path(holder.name)
+        self.home, self.other = self.top / "home", self.top / "other"
+        self.catalog = SkillCatalog(self.home, [str(self.other)])
+        self.writes = 0
+
+    def write(self, folder: Path, name: str, about: str = "d", text: str = "x") -> Path:
+        place = folder / name
+        place.mkdir(parents=True, exist_ok=True)
+        file = place / "SKILL.md"
+        file.write_text(f"---\nname: {name}\ndescription: {about}\n---\n{text}")
+        self.writes += 1
+        os.utime(file, ns=(self.writes * 10**9, self.writes * 10**9))
+        return place
+
+    def found(self, owner: str = "") -> dict[str, str]:
+        return {name: skill.about.description for name, skill in self.catalog.of(owner).items()}
+
+
+class Folders(Case):
+    def test_none(self) -> None:
+        self.assertTrue(self.catalog.is_empty())
+        self.assertEqual((self.found(), self.catalog.problems()), ({}, []))
+        self.other.mkdir()
+        self.assertFalse(self.catalog.is_empty())
+        self.assertEqual(self.found(), {})
+
+    def test_names_in_order_and_the_first_folder_wins(self) -> None:
+        self.write(self.other, "zoo", "other zoo")
+        self.write(self.other, "pdf", "other pdf")
+        self.write(self.home / "skills", "pdf", "home pdf")
+        (self.other / "README.md").write_text("no skill")
+        (self.other / "empty").mkdir()
+        self.write(self.other, ".hidden")
+        self.assertEqual(self.found(), {"pdf": "home pdf", "zoo": "other zoo"})
+        self.assertEqual([*self.found()], ["pdf", "zoo"])
+        sources = {name: skill.source for name, skill in self.catalog.of().items()}
+        self.assertEqual(sources, {"pdf": "home", "zoo": "folder"})
+        self.assertEqual(
+            self.catalog.problems(), [f"{self.other}/pdf: not used, since skills/pdf has this name"]
+        )
+
+    def test_a_change_is_seen_and_what_did_not_change_is_not_read_again(self) -> None:
+        self.write(self.home / "skills", "pdf", "one")
+        self.write(self.home / "skills", "csv", "csv")
+        before = self.catalog.of()
+        self.write(self.home / "skills", "pdf", "two")
+        after = self.catalog.of()
+        self.assertEqual(after["pdf"].about.description, "two")
+        self.assertIs(after["csv"], before["csv"])
+        (self.home / "skills" / "csv" / "SKILL.md").unlink()
+        self.assertEqual([*self.catalog.of()], ["pdf"])
+
+    def test_a_broken_one_is_a_problem_and_the_others_stay(self) -> None:
+        self.write(self.home / "skills", "good")
+        broken = self.write(self.home / "skills", "broken") / "SKILL.md"
+        broken.write_text("---\nname: broken\n---")
+        linked = self.write(self.other, "linked")
+        (self.home / "skills" / "linked").symlink_to(linked)
+        (linked / "SKILL.md").rename(linked / "real.md")
+        (linked / "SKILL.md").symlink_to("real.md")
+        self.assertEqual([*self.found()], ["good"])
+        said = "\n".join(self.catalog.problems())
+        self.assertIn("skills/broken: SKILL.md has no description", said)
+        self.assertIn("skills/linked: it is a link, and links are not followed", said)
+        self.assertIn("other/linked: SKILL.md: Too many levels of symbolic links", said)
+
+    def test_no_more_than_so_many(self) -> None:
+        for number in range(finding.MAX_SKILLS + 1):
+            self.write(self.other, f"s{number:03}")
+        self.assertEqual(len(self.found()), finding.MAX_SKILLS)
+        self.assertIn("more than 200 skills", self.catalog.problems()[0])
+
+    def test_what_a_key_saved_is_its_own(self) -> None:
+        self.write(self.home / "skills", "all")
+        mine = self.catalog.sources("me")[0].folder
+        self.write(mine, "mine")
+        self.write(mine, "all", "my own")
+        self.assertEqual(self.found("me"), {"all": "my own", "mine": "d"})
+        self.assertEqual(self.found("you"), {"all": "d"})
+        self.assertEqual(self.found(""), {"all": "d"})
+        self.assertEqual(self.catalog.of("me")["mine"].source, "key")
+
+    def test_the_hash_is_of_the_files_as_they_are(self) -> None:
+        place = self.write(self.other, "pdf")
+        skill = self.catalog.of()["pdf"]
+        first = self.catalog.hash_of(skill)
+        self.assertEqual(self.catalog.hash_of(skill), first)
+        (place / "more.md").write_text("x")
+        self.assertNotEqual(self.catalog.hash_of(skill), first)
+        (place / "more.md").unlink()
+        self.assertEqual(self.catalog.hash_of(skill), first)
+
+
+class Mistakes(Case):
+    def test_folders_that_cannot_be(self) -> None:
+        cases = [
+            ("relative", "is no path that begins with / or ~"),
+            ("/with\0nul", "is no path that begins with / or ~"),
+            (str(self.top), "holds the home folder"),
+            (str(self.home), "holds the home folder"),
+            (str(self.other), ""),
+            (str(self.home / "more"), ""),
+            ("~/.agents/skills", ""),
+        ]
+        for given, expected in cases:
+            with self.subTest(given):
+                found = "".join(mistakes({"folders": [given]}, self.home))
+                self.assertIn(expected, found)
+                self.assertEqual(bool(found), bool(expected))
+
+
+if __name__ == "__main__":
+    unittest.main()
