@@ -62,7 +62,7 @@ type Block =
   | { type: 'html'; text: string }
   | { type: 'math'; text: string; display: true }
 type Inline =
-  | { type: 'text' | 'code'; text: string }
+  | { type: 'text' | 'code' | 'cite'; text: string }
   | { type: 'math'; text: string; display: boolean }
   | { type: 'break' }
   | { type: 'emphasis' | 'strong' | 'strike'; children: Inline[] }
@@ -70,6 +70,8 @@ type Inline =
   | { type: 'image'; src: string; title: string; alt: string }
 /** Link reference definitions by their normalized label. */
 type References = Map<string, { href: string; title: string }>
+/** What an answer cites, to be shown: `href` may be opened. */
+interface Source { id: string; href: string; host: string; title: string; text: string; date: string }
 /** A node while its block is being parsed. */
 interface InlineNode {
   type: string; text?: string; href?: string; src?: string; title?: string; display?: boolean
@@ -402,6 +404,10 @@ interface Modules {
     operator(sign: string, attrs?: Record<string, string>): MathNode; space(em: number): MathNode; over(above: MathNode, below: MathNode, choose: boolean): MathNode
   }
   'core/safe-urls': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
+  'core/sources': {
+    idOf(mark: string): string | null
+    find(session: Session, id: string, within?: string): Source | null
+  }
   'core/highlight': { spans(text: string, lang: string): [SpanKind, number, number][]; languageOf(info: string): string }
   'core/usage': {
     ofMessage(message: Message): Totals
@@ -431,7 +437,6 @@ interface Modules {
   }
   'core/csv': { parseTable(text: string, most?: number): { rows: string[][]; columns: number; more: boolean } }
   'core/zip': { zip(files: { name: string; bytes: Uint8Array }[]): Uint8Array[] }
-  'core/file-edit': { replaceText(text: string, old: string, next: string): { times: number; after: string | null } }
   'core/directory-object': {
     readDirectory(text: string): { folders: { name: string; sha256: string }[]; files: { name: string; sha256: string; bytes: number }[] } | null
     isHash(value: any): boolean

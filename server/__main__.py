@@ -45,9 +45,9 @@ YAA_* variables (YAA_PORT=80, YAA_SERVER__LIMITS__MAX_RUNS=4), then the options 
 
 `run` exits with 0 when the session is completed, 3 when it waits for an answer (or was stopped),
 1 when it failed, and 2 when the session or the configuration cannot be used. `tools check` exits
-with 0 when every tool of the file can be used, `skills` when every skill can, `doctor` when nothing
-is missing, else with 1. A server exits with 2 when its configuration cannot be used, with 1 when
-its address cannot now."""
+with 0 when every tool of the file can be used, `tools install` when all packages are installed,
+`skills` when every skill can be used, `doctor` when nothing is missing, else with 1. A server exits
+with 2 when its configuration cannot be used, with 1 when its address cannot now."""
 
 
 STORE = "keep sessions in this folder; FILE is the id of one then"
@@ -56,6 +56,7 @@ FOLDER = "work on this folder of server.folders"
 HERE = "here"  # the name of the current folder
 MODE = "how its files are used: a copy that is applied when you agree, themselves, or only read"
 KEEP = "sessions whose files are kept too"
+BUILD = "also packages without a wheel; that runs their code as you, outside of any sandbox"
 TRUST = "the session is my own: keep its approvals, settings and agent"
 NOT_NOW = 1  # starting again may help; after BAD_CONFIGURATION it does not (docs/deploy)
 PASSING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, socket.EAI_AGAIN)  # temporary errors of `bind`
@@ -158,12 +159,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     forms = run.add_mutually_exclusive_group()
     forms.add_argument("--events", action="store_true", help="write its events, one JSON a line")
     forms.add_argument("--text", action="store_true", help="write the answer, not the session")
-    tools = commands.add_parser("tools", parents=[common], help="check your own tools")
-    tools.add_argument("action", choices=["check"], help="say what a model will see, or why not")
-    tools.add_argument("file", help="a Python file of tools; it need not be in the home folder yet")
-    skills = commands.add_parser("skills", parents=[common], help="list or check your skills")
-    skills.add_argument("action", choices=["list", "check"], help="all that are used, or one")
-    skills.add_argument("folder", nargs="?", help="of the skill to check")
+    tools = commands.add_parser("tools", parents=[common], help="your own tools: check, install")
+    _add_actions(tools, common)
+    _add_skills(commands.add_parser("skills", parents=[common], help="list or check your skills"))
     one = commands.add_parser("pack", parents=[common], help="put all of yaa into one file")
     one.add_argument("file", nargs="?", default="yaa.pyz", help="the file to write (yaa.pyz)")
     commands.add_parser("doctor", parents=[common], help="say what works and what is missing")
@@ -183,7 +181,27 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     objects = commands.add_parser("objects", parents=[common], help="say what files are kept")
     objects.add_argument("--clean", action="store_true", help="remove what nothing needs")
     objects.add_argument("--keep", metavar="FILE", nargs="+", default=[], help=KEEP)
+    mcp = commands.add_parser("mcp", parents=[common], help="sign in at MCP servers")
+    mcp.add_argument("action", choices=["login", "logout", "list"])
+    mcp.add_argument("name", nargs="?", default="", help="the server's name in the configuration")
     return parser.parse_args(arguments, argparse.Namespace(home=None, config=None))
+
+
+def _add_skills(skills: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command `skills`."""
+    skills.add_argument("action", choices=["list", "check"], help="all that are used, or one")
+    skills.add_argument("folder", nargs="?", help="of the skill to check")
+
+
+def _add_actions(tools: argparse.ArgumentParser, common: argparse.ArgumentParser) -> None:
+    """Add the actions of the command `tools`."""
+    actions = tools.add_subparsers(dest="action", metavar="ACTION", required=True)
+    one = actions.add_parser("check", parents=[common], help="say what a model will see of a file")
+    one.add_argument("file", help="a Python file of tools; it need not be in the home folder yet")
+    one = actions.add_parser("install", parents=[common], help="install the packages they name")
+    one.add_argument("names", metavar="NAME", nargs="*", help="a file, or a tool (default: all)")
+    one.add_argument("--build", action="store_true", help=BUILD)
+    one.add_argument("--clean", action="store_true", help="remove environments that nothing names")
 
 
 def _current_folder(options: argparse.Namespace) -> dict[str, dict[str, str]] | None:

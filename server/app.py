@@ -19,6 +19,8 @@ from .agents.registry import AgentRegistry
 from .api.auth import Keys, RateLimiter, own_limits, owners
 from .api.files import Downloads
 from .api.info import HealthHandler, InfoHandler, MetricsHandler
+from .api.mcp import McpOffers
+from .api.mcp_sign_in import SignIns
 from .api.objects import Objects
 from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
@@ -47,6 +49,7 @@ from .tools.execution_claims import Claims, Locks
 from .tools.result import StorageFigures, Workspaces, storage_figures
 from .tools.runner import ToolRunner
 from .tools.toolbox import Toolbox
+from .tools.web_search import SearchChoice, find_search
 from .workspace.collection import limit_objects
 
 PROTOCOLS = tuple(protocols.modules("routes"))  # imported before several workers are forked
@@ -86,6 +89,7 @@ class App:
         limits = server["limits"]
         self.client = Client(env)
         self.found = DiscoveredProviders()
+        self.search = SearchChoice()
         self.models = Models(server, self.client, env)
         self.models.adopt(models or {}, preferred=True)
         self._adapter_problems: list[str] = []
@@ -161,7 +165,8 @@ class App:
 
     async def _open_tools(self) -> None:
         await self.toolbox.open(self._most, self._proof)
-        await self.toolbox.load_owner_tools()
+        self.search = await find_search(self.config.server, self.client, self._env)
+        await self.toolbox.load_owner_tools(self.search.tools)
 
     @property
     def is_open(self) -> bool:
@@ -213,6 +218,7 @@ class App:
             "model": [*self._adapter_problems, *self._model_problems()],
             "tools": self.toolbox.problems,
             "agents": self.agent_problems(),
+            "search": [*self.search.problems],
             "folders": self.toolbox.workspaces.places.folders.problems(),
             "skills": self.toolbox.skills.catalog.problems(),
             "hooks": self.hooks.problems,
@@ -260,6 +266,7 @@ class App:
             "tools": self.toolbox.info(),
             "skills": self.toolbox.skills.info(owner),
             "models": self.models.catalog(),
+            "search": self.search.info(),
             "client_providers": self.models.of_sessions,
             "sandbox": self.toolbox.sandbox(),
             "folders": self.toolbox.workspaces.places.folders.info(),
@@ -311,6 +318,8 @@ def routes(app: App, keys: Keys) -> Router:
         **WorkspaceFiles(app.toolbox.workspaces, app.ceilings).routes(),
         **Objects(app.toolbox.workspaces, app.ceilings).routes(),
         **SkillTexts(app.toolbox.skills).routes(),
+        **McpOffers(app.toolbox.library, app.ceilings).routes(),
+        **SignIns(app.toolbox.accounts).routes(),
     }
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)

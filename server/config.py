@@ -27,6 +27,7 @@ from .sandbox import network_policy
 from .sandbox.policy import code_folders, read_mistakes
 from .schema.field_types import ANY, Kind
 from .settings import schema
+from .settings.requirements import tool_mistakes
 from .skills import catalog as skills
 from .telemetry import redact
 from .workspace import folders
@@ -306,6 +307,7 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
     if (url := server["tracing"]["url"]) and not _is_address(url):
         yield f"server.tracing.url is {url}, wanted an address such as http://127.0.0.1:4318"
     yield from read_mistakes(server["sandbox"], home)
+    yield from tool_mistakes(server["tools"])
     yield from skills.mistakes(server["skills"], home)
     loaded = [agents, *map(Path, code_folders()), *skills.source_folders(server["skills"], home)]
     yield from folders.mistakes(server["folders"], home, loaded)

@@ -204,6 +204,16 @@ class Reasoning(TypedDict, total=False):
     details: JsonValue  # opaque data of the provider, sent back to it
 
 
+class Citation(TypedDict, total=False):
+    """What an answer cites that the provider searched for itself."""
+
+    url: Required[str]
+    title: Required[str]
+    text: str  # what was read of it, if the provider says so
+    start: int  # the characters of the answer that it belongs to
+    end: int
+
+
 class MessageMeta(TypedDict, total=False):
     """How an assistant message was made."""
 
@@ -215,6 +225,7 @@ class MessageMeta(TypedDict, total=False):
     first_ms: int  # from the request to the first delta
     edited_from: str  # id of the message that a person changed into this one
     edited_call: str  # id of the call whose arguments a person changed
+    citations: list[Citation]  # of the provider's own search
 
 
 class ToolResult(TypedDict, total=False):
@@ -222,9 +233,11 @@ class ToolResult(TypedDict, total=False):
 
     status: str  # ok, error, denied, skipped, …
     result: JsonValue  # if the status is ok
+    sources: dict[str, str]  # what an answer can cite: id -> JSON pointer into `result`
     error: Json  # {type, message, …}
     logs: list[str]
     attachments: list[Json]  # {path, name, media_type, bytes}
+    media: list[Json]  # {media_type, data, bytes, name, width?, height?, path?}; shown to the model
     duration_ms: int
     usage: Json  # what the tool's process used
     sandbox: Json  # {tier, network?, refused?}
@@ -284,6 +297,7 @@ class Interrupt(TypedDict, total=False):
     largest: list[Json]
     remedies: list[Json]
     code: str  # of reason model_error
+    server: str  # of reason mcp_sign_in: its name in the configuration
     differences: list[Json]  # {path, change} of reason workspace_restore
     objects: list[Json]  # {sha256, bytes, path} of reason workspace_missing
     count: int  # of all differences or objects
@@ -341,6 +355,7 @@ class Op(_Span, total=False):
     why: str
     head: int  # characters
     tail: int  # characters
+    pictures: bool  # they stay in a preview
     keep: int  # characters
     text: str
     source: str  # of a text: extract or llm
@@ -444,7 +459,7 @@ class ProviderConfig(TypedDict, total=False):
     model_name: str | None
     preset: str  # vendor
     api: str  # chat, responses or messages; "" for the preset's
-    model_type: Json  # {is_function_call, is_reasoning}
+    model_type: Json  # {is_function_call, is_reasoning, is_vision}
     model_settings: Json
     max_tokens: float | None  # of one answer
     max_context: float | None  # tokens

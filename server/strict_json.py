@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import cached_property
 from json.encoder import encode_basestring
@@ -41,19 +41,15 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _encoder = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
 )
-_canonical = json.JSONEncoder(
-    ensure_ascii=False,
-    separators=(",", ":"),
-    allow_nan=False,
-    check_circular=False,
-    sort_keys=True,
-)
 
 quote = encode_basestring  # C string escaping without ensure_ascii
 # The C encoder, which `_encoder.encode` constructs for each value: half the cost of a small event.
 # Its arguments: markers, default, encoder, indent, separators, sort_keys, skipkeys, allow_nan.
-_write = vars(json.encoder)["c_make_encoder"](
-    *(None, _encoder.default, quote, None, ":", ",", False, False, False)
+_write, _write_sorted = (
+    vars(json.encoder)["c_make_encoder"](
+        *(None, _encoder.default, quote, None, ":", ",", sort_keys, False, False)
+    )
+    for sort_keys in (False, True)
 )
 
 
@@ -199,7 +195,7 @@ def canonical(value: Any) -> str:
     """
     if isinstance(value, float):
         return _ecma_number(value)
-    text = _canonical.encode(value)
+    text = "".join(_write_sorted(value, 0))
     # Floats are rare in sessions: the common case is one C call.
     if not all(any(search(text) for search in hints) for hints in (_FRACTIONS, _FLOAT_HINTS)):
         return text
@@ -216,6 +212,35 @@ def canonical_in_browser(value: Any) -> str:
     if any(search(text) for search in _LONG_HINTS):
         text = _respell_numbers(text, _LONG)
     return text[1:-1]
+
+
+def canonical_pieces(members: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the text of `canonical_in_browser` of an object; other threads run between pieces."""
+    before = "{"
+    for name in sorted(members):
+        yield f"{before}{quote(name)}:"
+        value = members[name]
+        if isinstance(value, _CONTAINERS) and len(value) > PIECE:
+            yield from _canonical_items(value)
+        else:
+            yield canonical_in_browser(value)
+        before = ","
+    yield "}" if members else "{}"
+
+
+def _canonical_items(value: dict[str, Any] | list[Any]) -> Iterator[str]:
+    """Yield the text of an object or array that is not empty, PIECE items at a time."""
+    names = sorted(value) if isinstance(value, dict) else []
+    before, end = "{}" if isinstance(value, dict) else "[]"
+    for at in range(0, len(value), PIECE):
+        yield before
+        if isinstance(value, dict):
+            part: Any = {name: value[name] for name in names[at : at + PIECE]}
+        else:
+            part = value[at : at + PIECE]
+        yield canonical_in_browser(part)[1:-1]
+        before = ","
+    yield end
 
 
 def text_of(value: Any) -> str:

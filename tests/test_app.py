@@ -416,7 +416,8 @@ class Composition(unittest.IsolatedAsyncioTestCase):
 
     async def test_every_address_but_these_wants_a_key(self) -> None:
         """All there are, whatever comes to them; the others are files of the page."""
-        free = {("GET", "/"), ("GET", "/health")}.union(*(each.OPEN for each in samples()))
+        free = {("GET", "/"), ("GET", "/health"), ("GET", "/mcp/callback")}
+        free = free.union(*(each.OPEN for each in samples()))
         with tempfile.TemporaryDirectory() as folder:
             config = load(Path(folder) / "home", None, {}, {"server.discover": False})
             app = App(config, {})
@@ -454,6 +455,29 @@ class Composition(unittest.IsolatedAsyncioTestCase):
         self.assertIn("application/json", asked[0].headers["content-type"])
         allowed = [call.headers.get("access-control-allow-origin") for call in asked]
         self.assertEqual(allowed, [None, mine, None, mine])
+
+    async def test_who_searches_the_web(self) -> None:
+        """The page and the owner read what is used, or what is missing; the key is nowhere."""
+        search = {"provider": "brave", "api_key": "canary-of-search"}
+        cases: list[tuple[dict[str, Any], str, str]] = [
+            ({}, "", "server.discover is off"),
+            ({"server.search.url": "http://127.0.0.1:1"}, "searxng", "of server.search.url"),
+            ({f"server.search.{k}": v for k, v in search.items()}, "brave", "with its key"),
+            ({"server.search.provider": "kagi"}, "", "needs a key"),
+        ]
+        for flags, provider, reason in cases:
+            flags |= {"server.discover": False}
+            with tempfile.TemporaryDirectory() as folder, self.subTest(flags):
+                async with App(load(Path(folder), None, {}, flags), {}) as app:
+                    facts = app.facts("")
+                    names = [tool["name"] for tool in facts["tools"]]
+                    self.assertEqual("web_search" in names, provider != "")
+                    self.assertEqual(facts["search"]["provider"], provider)
+                    self.assertIn(reason, facts["search"]["reason"])
+                    wrong = flags.get("server.search.provider") == "kagi"
+                    self.assertEqual(len(app.problems()["search"]), int(wrong))
+                    self.assertEqual(app.agent_problems(), [], "the researcher names the tool")
+                    self.assertNotIn("canary", json.dumps(facts))
 
     async def test_while_it_opens_health_answers_and_the_rest_waits(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

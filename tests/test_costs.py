@@ -33,6 +33,7 @@ from server.session.accept import accept
 from server.telemetry import redact
 from server.tools.http_api import tools_in
 from server.tools.mcp import peer
+from server.tools.search_providers import clean
 
 TIMES = 8
 MOST = 16
@@ -162,6 +163,9 @@ def openapi(count: int) -> Work:
 STRINGS = {"items": {"type": "string"}}
 # what, the work for a size, the size
 CASES: list[tuple[str, Callable[[int], Work], int]] = [
+    ("blanks of a page", lambda n: lambda: clean("\u3000" * n), 50_000),
+    ("lines of a page", lambda n: lambda: clean(" \n" * n), 20_000),
+    ("citations in a page", lambda n: lambda: clean("[^s1" * n), 20_000),
     ("duplicate keys", lambda n: loads(duplicates(n)), 2_000),
     ("keys", lambda n: loads(keys(n)), 5_000),
     ("nested arrays", lambda n: loads('{"a":[' + "[]," * n + "0]}"), 20_000),

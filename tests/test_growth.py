@@ -26,8 +26,10 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
+from server.http import sse
 from server.runtime.offload import LARGE
 from server.session import schema
+from server.strict_json import canonical, dumps, dumps_in_pieces
 from server.telemetry import log
 
 from . import growing
@@ -44,8 +46,18 @@ LEAST = 6_000  # steps; fewer cannot be told from what is kept of an earlier req
 PER_ENTRY = 12  # steps on the event loop for each entry of a large body
 # Steps in all threads for one more message of a long history.
 MOST_OF_MESSAGE = {"bare": 150, "returned": 200}
+WRITERS = {each.__code__ for each in (canonical, dumps, dumps_in_pieces, sse.encode)}
+# An event at the beginning repeats a part of the body: 0.3 ms for 100 KB.
+REPEATED = (
+    *("calls that a message supersedes", "/agui/default: calls", "/agui/default: answers"),
+    *("interrupts with a denial", "/api/query: references"),
+)
 # Each entry is a call that is answered by events of its own.
-ANSWERED = ("begun calls", "values that nothing has")
+ANSWERED = (
+    *("begun calls", "values that nothing has", "calls that a message supersedes"),
+    *("interrupts with a no", "interrupts with a denial"),
+    *("/auto-ai/v1/chat/stream: calls", "/api/query: calls", "/api/submit: calls"),
+)
 
 
 class Model(ScriptedModel):
@@ -109,6 +121,23 @@ def steps(work: Callable[[], None], *, threads: bool = True) -> int:
         sys.settrace(before)
         threading.settrace(None)
     return count
+
+
+def longest_text(work: Callable[[], None]) -> int:
+    """Characters of the longest JSON that this thread writes, or puts into a frame."""
+    longest = 0
+
+    def returned(frame: FrameType, event: str, arg: Any) -> None:
+        nonlocal longest
+        if event == "return" and frame.f_code in WRITERS and arg is not None:
+            longest = max(longest, len(arg))
+
+    sys.setprofile(returned)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return longest
 
 
 def is_large(growing: Growing, n: int) -> bool:
@@ -190,6 +219,18 @@ class Growth(unittest.TestCase):
                     for call in (self.server.post(row, n) for n in (1, many))
                 )
                 self.assertLessEqual(large - least, PER_ENTRY * many + LEAST)
+
+    def test_a_large_session_is_not_written_on_the_event_loop(self) -> None:
+        """Neither where it is sent back, nor where it is kept."""
+        for row in (*growing.routed(), *growing.rows()):
+            many = min(2_000, row.most)
+            if row.name in (*REPEATED, *ANSWERED) or not is_large(row, many):
+                continue
+            with self.subTest(row.name):
+                call = self.server.post(row, many)
+                longest = longest_text(functools.partial(self.server.answer, call))
+                self.assertIn(call.status // 100, (2, 4), call.answer[:500])
+                self.assertLess(longest, LARGE)
 
     def test_what_a_message_costs(self) -> None:
         """A bare one, and one with an id and what it cost, in a history of many."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from server.strict_json import (
     COUNTED_AT_ONCE,
+    PIECE,
     Constant,
     ConstantList,
     JSONError,
@@ -18,6 +19,7 @@ from server.strict_json import (
     browser_safe,
     canonical,
     canonical_in_browser,
+    canonical_pieces,
     count_values,
     depth_exceeds,
     dumps,
@@ -269,6 +271,22 @@ class Canonical(unittest.TestCase):
                 wanted = canonical(value).replace("[9007199254740993", "[9007199254740992")
                 self.assertEqual(canonical_in_browser(value), text or wanted)
         self.assertEqual(canonical([2**53 + 1]), "[9007199254740993]", "a fingerprint's")
+
+    def test_an_object_in_pieces(self) -> None:
+        many: list[Any] = [{"b": 1.5, "a": 'é,:"[1.5'} for _ in range(3 * PIECE)]
+        named = {f"k{number * 7919 % 1000}": number / 4 for number in range(1000)}
+        cases: list[dict[str, Any]] = [
+            *({}, {"a": []}, {"b": {}, "a": None}, {'"é\\': 2**60, "\U0001f600": 1, "\uffff": [2]}),
+            *(
+                {"m": many[:count]}
+                for count in (1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE)
+            ),
+            {"named": named, "many": many, "z": [many, named]},
+        ]
+        for value in cases:
+            pieces = list(canonical_pieces(value))
+            self.assertEqual("".join(pieces), canonical_in_browser(value))
+        self.assertGreater(len(pieces), 20)
 
     def test_numbers_that_are_none(self) -> None:
         for number in (float("nan"), float("inf"), [float("-inf")]):

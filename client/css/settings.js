@@ -41,6 +41,7 @@ yaa.define('css/settings', ['ui/dom'], ({ css }) => css`
     font-size: var(--t2); color: var(--ink-3); line-height: 1.4; display: -webkit-box; -webkit-line-clamp: 2;
     -webkit-box-orient: vertical; overflow: hidden;
   }
+  .rules .why { color: var(--bad); display: block; overflow-wrap: anywhere; }
   .rules .badge { margin-inline-start: var(--s2); }
 
   /* a row of choices of which one is taken */

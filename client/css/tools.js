@@ -100,9 +100,13 @@ yaa.define('css/tools', ['ui/dom'], ({ css }) => css`
   .handed-row .path { min-inline-size: 0; overflow-wrap: anywhere; }
   .handed-row .part-note { flex: 1 1 auto; }
   .handed-row > :last-child { margin-inline-start: auto; }
-  .handed-inside { margin-block-start: var(--s2); }
+  .handed-inside, .shown-image { margin-block-start: var(--s2); }
+  .shown-image { display: block; max-inline-size: 100%; padding: 0; border: 0; background: none; cursor: zoom-in; }
+  .shown-image[aria-pressed="true"] { cursor: zoom-out; }
   .handed img {
     display: block; max-inline-size: 100%; max-block-size: 24rem; block-size: auto; border-radius: var(--r1); border: 1px solid var(--line);
   }
+  .handed .shown-image img { inline-size: auto; max-block-size: 12rem; }
+  .handed .shown-image[aria-pressed="true"] img { max-block-size: 80dvh; }
 }
 `)

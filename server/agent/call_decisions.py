@@ -33,6 +33,13 @@ from ..session.limits import MOST
 from ..session.outcome import ended_by
 from ..session.schema import ASKED
 from ..strict_json import JSONError, browser_safe, canonical, dumps, loads
+from .tool_questions import (
+    answer_sentence,
+    asked_by,
+    awaits_answer,
+    with_question,
+    without_question,
+)
 
 # A call in one of these states may have taken effect, whatever the messages say (resume rule 6).
 MAYBE_EXECUTED = ("started", "done", "failed")
@@ -41,7 +48,6 @@ WITH_CLIENT = ("proposed", "waiting", "started")
 FORGOTTEN = "It is so old that this server does not know any more whether it ran before."
 # What an interrupt shows to people. An answer counts only if the same would be shown now.
 SHOWN = ("reason", "tool", "args", "message")
-REFUSED = ("decline", "cancel")  # `refused` of a tool's question that got no answer
 
 # (call id, attempt, fingerprint) -> whether this host holds the claim of having begun that.
 Begun = Callable[[str, int, str], bool]
@@ -338,48 +344,14 @@ def with_ledger_args(call: ToolCall, entry: LedgerEntry) -> ToolCall:
     return call if entry.get("args") is None else with_args(call, entry["args"])
 
 
-def awaits_answer(entry: LedgerEntry) -> bool:
-    """Return whether the call's tool waits for an answer. `entry`: from `with_question`."""
-    return entry["state"] == "waiting" and "input" in entry
-
-
-def with_question(entry: LedgerEntry, verdict: Verdict) -> LedgerEntry:
-    """Return the entry, without an unusable `input` (a tool's question).
-
-    It is unusable if this tool cannot ask, if it belongs to other arguments, or if it neither has
-    an answer nor waits for one.
-    """
-    question = entry.get("input")
-    if isinstance(question, dict) and verdict.may_ask:
-        is_answered = "answer" in question or question.get("refused") in REFUSED
-        usable = is_answered or entry["state"] == "waiting"
-        if usable and entry.get("fingerprint") == verdict.fingerprint:
-            return entry
-    return without_question(entry)
-
-
-def without_question(entry: LedgerEntry) -> LedgerEntry:
-    """Return a copy of the entry without its `input`."""
-    found = entry.copy()
-    found.pop("input", None)
-    return found
-
-
-def answer_sentence(question: Json) -> str:
-    """Return a sentence with the answer that a tool's question has got."""
-    answer = "no answer"
-    if question.get("refused") not in REFUSED:
-        answer = f"the answer {canonical(browser_safe(question['answer']))}"
-    return f"It goes on with {answer} to its question: {question.get('message', '')}"
-
-
 def ask_for_tool(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask:
     """Return the question that a tool has asked the person during its call."""
     question = entry["input"]
-    schema = question.get("response_schema")
-    schema = schema if isinstance(schema, dict) else {"type": "object"}
+    reason, schema, members = asked_by(question)
     text = str(question.get("message", ""))
-    return interrupt_for_call(call, "input_required", "waiting", verdict, entry, text, schema)
+    asked = interrupt_for_call(call, reason, "waiting", verdict, entry, text, schema)
+    asked.interrupt.update(members)
+    return asked
 
 
 def ask_person(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Reply | Ask:

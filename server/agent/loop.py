@@ -299,7 +299,7 @@ class Run:
         self.session_key: SessionKey = (owner, opening[0]["threadId"])
         self._thread: str = opening[0]["threadId"]
         self._agent, self._model, self._opening = agent, model, opening
-        self._folder = Folder(session, shared=len(self.base.messages))
+        self._folder = Folder(session, len(self.base.messages), self.base.known_ids.messages)
         self._record = agent.records.writer(self.session_key)
         self._files = RunWorkspace.of(session, agent.workspaces, owner, opening)
         self._call_runner = CallRunner(
@@ -363,11 +363,6 @@ class Run:
             self._observer.end(self.id, self._thread, self._elapsed_ms())
             seconds = self._elapsed_ms() / 1000
             metrics.count_run_end(self.session, self._observer.results, self._used, seconds)
-
-    @property
-    def known(self) -> int:
-        """Return how many first messages are as an earlier run left them."""
-        return min(len(self.base.messages), self._folder.since)
 
     def left(self) -> KeptSession | None:
         """Return what the run has left of its session; None if it did not begin."""

@@ -200,12 +200,14 @@ class Runs:
         frame: Frame,
         cut: Callable[[], bytes] = bytes,
         go_on: NextRun | None = None,
+        size: int = 0,
     ) -> None:
         """Send each event as the SSE frames that `frame(event, alias, number)` returns.
 
         A frame b"" is not sent. If the server stops, the stream ends without a terminal event, and
         the bytes that `cut` returns are sent last, for clients that would take this as a regular
         end. `go_on` may return another run, whose events follow; then `cut` always ends the stream.
+        `size`: of the JSON of the session, if the last frames have it; large ones are made apart.
         """
         beat = {"X-Heartbeat": f"{self._heartbeat_s:g}"} if self._heartbeat_s else {}
         stream = call.stream(STREAM_HEADERS | beat)
@@ -220,9 +222,11 @@ class Runs:
                 async with aclosing(following.events()) as events:
                     async for event in events:
                         number += 1
-                        ended = event["type"] in TERMINAL
-                        name = alias(event)
-                        if data := frame(event, name, number):
+                        name, last = alias(event), event["type"] in TERMINAL
+                        told = event, name, number
+                        data = await offload(size, frame, *told) if last else frame(*told)
+                        ended = last
+                        if data:
                             stream.write(data)
                             call.sent += len(data)
                         # Back-pressure. `tool.exec` must be sent before its tool starts; the run
@@ -238,7 +242,7 @@ class Runs:
                 raise
         finally:
             pulse.stop()
-        if not ended and (data := cut()):
+        if not ended and (data := await offload(size, cut)):
             stream.write(data)
         await stream.close()
 
@@ -372,11 +376,9 @@ class Sessions:
             before = {**run.session, "messages": list(run.session.get("messages") or ())}
             session = await self._runs.collect(call, run)
             await self._runs.bases.keep(call, run)
-            delta = session["config"]["yaa"].get("reply") == "delta"
             reply: Mapping[str, Any] = session
-            if delta:
-                known = run.base.known_ids.messages
-                reply = delta_reply(session, before, run.first_message, known)
+            if session["config"]["yaa"].get("reply") == "delta":
+                reply = delta_reply(session, before, run.first_message, run.base.known_ids.messages)
             await call.json(reply, headers={"x-should-retry": "false"})
 
     async def stop(self, call: RequestContext) -> None:

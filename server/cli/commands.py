@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .. import VERSION
 from ..api.auth import owner_of
-from ..app import App
+from ..app import App, strongest
 from ..config import Config, ConfigError, expand_path, make_home
 from ..errors import Problem
 from ..json_types import Session
@@ -35,7 +35,7 @@ from ..tools.toolbox import Toolbox
 from ..workspace import collection
 from ..workspace.host import Workspace
 from ..workspace.places import STORE
-from . import doctor, session_files
+from . import doctor, mcp_login, session_files
 from .bundle import pack
 from .console import (
     BAD_INPUT,
@@ -53,6 +53,7 @@ from .console import (
     with_message,
     write_session,
 )
+from .environments import perform_clean, perform_install
 from .overlay import OverlayChanges
 from .serve import certificate, describe, hears_hangup
 from .skills import check_skill, list_skills
@@ -97,8 +98,12 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return _objects(config, options)
         case "doctor":
             return run(_doctor(config, env))
+        case "mcp":
+            return run(mcp_login.perform(config, env, options))
+        case "tools" if options.action == "install":
+            return _install(config, options)
         case "tools":
-            return _check_tools(config, options)
+            return _check_tools(config, env, options)
         case "skills":
             return _show_skills(config, options)
         case _:
@@ -220,10 +225,19 @@ def _run_kept(
         return INTERRUPTED
 
 
-def _check_tools(config: Config, options: argparse.Namespace) -> int:
+def _install(config: Config, options: argparse.Namespace) -> int:
+    if not options.clean:
+        return perform_install(config, options.names, builds=options.build)
+    if options.names or options.build:
+        raise ConfigError("--clean goes with no name and no other option")
+    return perform_clean(config)
+
+
+def _check_tools(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     log.setup("error")
     make_home(config.home)
-    lines, fine = asyncio.run(check_file(config, expand_path(options.file, "FILE")))
+    path = expand_path(options.file, "FILE")
+    lines, fine = asyncio.run(check_file(config, path, strongest(env)))
     print("\n".join(lines))
     return 0 if fine else FAILED
 
@@ -349,16 +363,27 @@ def _put_aside(file: Path) -> list[str]:
 # -- tools check ----------------------------------------------------------------------------------
 # The command `tools check FILE`: show the tools of a Python file as models see them.
 #
-# The file is loaded through a child process into a toolbox, exactly as at the start of the server.
+# The file is loaded through a sandboxed child into a toolbox, as at the start of the server.
 
 POLICIES = {"run": "runs without asking", "ask": "asks first", "deny": "is denied by this server"}
 
 
-async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
-    """Return lines for a terminal, and whether every tool of the file can be used."""
+async def check_file(config: Config, path: Path, most: str) -> tuple[list[str], bool]:
+    """Return lines for a terminal, and whether every tool of the file can be used.
+
+    `most`: the strongest tier of the sandbox to try.
+    """
     if not _is_file(path):
         return [f"there is no file {path}"], False
     toolbox = Toolbox(config)
+    await toolbox.open(most)
+    try:
+        return await _check_opened(toolbox, config, path)
+    finally:
+        await toolbox.close()
+
+
+async def _check_opened(toolbox: Toolbox, config: Config, path: Path) -> tuple[list[str], bool]:
     others = config.home / "tools"
     for other in sorted(others.glob("*.py")) if others.is_dir() else ():
         if other.name != path.name:  # their tool names are taken; skip an older copy of this file
@@ -368,6 +393,8 @@ async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
     for item in found:
         if isinstance(item, str):
             lines += [f"refused  {item}", ""]
+        elif item.missing:
+            lines += [f"unavailable  {item.name}: {item.missing}", ""]
         else:
             most = config.server["limits"]["tool"]
             lines += [*describe_tool(item, toolbox.policy(item, None), most), ""]
@@ -377,8 +404,10 @@ async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
         )
         lines = [f"no tool in this file: {how}", ""]
     refused = sum(isinstance(item, str) for item in found)
-    lines.append(f"{len(found) - refused} to use, {refused} refused")
-    return lines, bool(found) and not refused
+    missing = sum(not isinstance(item, str) and bool(item.missing) for item in found)
+    more = f", {missing} unavailable" if missing else ""
+    lines.append(f"{len(found) - refused - missing} to use, {refused} refused{more}")
+    return lines, bool(found) and not refused and not missing
 
 
 def _is_file(path: Path) -> bool:

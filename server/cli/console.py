@@ -617,6 +617,10 @@ def ask_answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
             payload = {"continue": True} if _yes(terminal, "Go on?") else None
         case "model_error":
             payload = {"retry": True} if _yes(terminal, "Try again?") else None
+        case "mcp_sign_in":
+            command = f"python3 -m server mcp login {interrupt.get('server', 'NAME')}"
+            terminal.line(f"  in another terminal: {visible(command)}", "dim")
+            payload = {"action": "retry"} if _yes(terminal, "Go on?") else None
         case "workspace_restore":
             payload = _restore(terminal, interrupt)
         case "workspace_missing":

@@ -60,6 +60,7 @@ def check_all(app: App) -> list[CheckResult]:
         *_home(app.config.home),
         *_workspaces(app.config.home / "workspaces"),
         *_models(app),
+        *_search(app),
         *_sandbox(app.toolbox.sandbox(), _setting),
         *(
             CheckResult(MISSING, part, text)
@@ -180,6 +181,14 @@ def _models(app: App) -> Iterator[CheckResult]:
             "set OPENAI_API_KEY (or another vendor's key), start Ollama or LM Studio, or name a"
             " provider in config.json",
         )
+
+
+def _search(app: App) -> Iterator[CheckResult]:
+    """Check whether there is a provider for web_search. A wrong setting is one of the problems."""
+    if app.search.endpoint is not None:
+        yield CheckResult(OK, "search", app.search.reason)
+    elif app.search.reason:
+        yield CheckResult(NOTE, "search", "web_search is not offered", app.search.reason)
 
 
 def _sandbox(told: Mapping[str, Any], setting: Callable[[str], str]) -> Iterator[CheckResult]:

@@ -18,9 +18,11 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..json_types import Calibration, Json, Message, Session, Usage
+from ..session import media
 from ..session.reminders import with_reminders
 from ..strict_json import LARGEST_COUNT
 from ..strict_json import text_of as json_of
+from .pictures import shown_media
 from .view import apply_op, changes_of, ops_of, pairing_errors, text_of, view
 
 # -- tokens ---------------------------------------------------------------------------------------
@@ -63,6 +65,7 @@ class Costs(NamedTuple):
     line             a line break
     mark             a run of ASCII marks
     wide … thai      one character: of CJK or typographic punctuation, or of a script
+    pixels, most     pixels of a picture that are one token, and the tokens of the largest picture
     """
 
     letter: float
@@ -78,19 +81,31 @@ class Costs(NamedTuple):
     arabic: float
     indic: float
     thai: float
+    pixels: int = 750
+    most: int = 1_600
 
 
 # One row a family: o200k_base, cl100k_base, Qwen 3 and 3.6, DeepSeek V3, Llama 3.1 and Gemma 3, as
 # measured on one half of tests/vectors/tokens.json. The last row is their mean, the old cl100k_base
-# left out.
+# left out. Pictures are as the vendors document them; those of any other model are as Claude's.
 FAMILIES = {
-    "o200k": Costs(0.18, 0.64, 0.45, 1.11, 0.75, 0.55, 0.84, 0.88, 0.67, 0.22, 0.29, 0.28, 0.42),
-    "cl100k": Costs(0.39, 0.67, 0.48, 0.87, 0.75, 0.59, 1.26, 1.10, 1.17, 0.44, 0.76, 1.11, 0.97),
-    "qwen": Costs(0.38, 0.81, 0.81, 0.81, 0.76, 0.68, 0.62, 0.70, 0.73, 0.28, 0.36, 1.06, 0.57),
-    "qwen35": Costs(0.19, 0.77, 0.76, 1.49, 0.86, 0.69, 0.56, 0.52, 0.53, 0.20, 0.27, 0.40, 0.26),
+    "o200k": Costs(
+        0.18, 0.64, 0.45, 1.11, 0.75, 0.55, 0.84, 0.88, 0.67, 0.22, 0.29, 0.28, 0.42, 1_028, 1_105
+    ),
+    "cl100k": Costs(
+        0.39, 0.67, 0.48, 0.87, 0.75, 0.59, 1.26, 1.10, 1.17, 0.44, 0.76, 1.11, 0.97, 1_028, 1_105
+    ),
+    "qwen": Costs(
+        0.38, 0.81, 0.81, 0.81, 0.76, 0.68, 0.62, 0.70, 0.73, 0.28, 0.36, 1.06, 0.57, 784, 1_280
+    ),
+    "qwen35": Costs(
+        0.19, 0.77, 0.76, 1.49, 0.86, 0.69, 0.56, 0.52, 0.53, 0.20, 0.27, 0.40, 0.26, 1_024, 2_560
+    ),
     "deepseek": Costs(0.31, 0.66, 0.48, 0.67, 0.92, 0.73, 0.55, 0.73, 0.75, 0.24, 0.36, 0.59, 0.38),
     "llama": Costs(0.39, 0.67, 0.50, 0.70, 0.78, 0.54, 0.85, 0.67, 0.69, 0.26, 0.38, 0.55, 0.47),
-    "gemma": Costs(0.17, 0.73, 0.73, 1.43, 1.04, 0.60, 0.69, 0.47, 0.61, 0.20, 0.32, 0.21, 0.35),
+    "gemma": Costs(
+        0.17, 0.73, 0.73, 1.43, 1.04, 0.60, 0.69, 0.47, 0.61, 0.20, 0.32, 0.21, 0.35, 2_286, 1_290
+    ),
     "": Costs(0.27, 0.71, 0.62, 1.03, 0.85, 0.63, 0.68, 0.66, 0.66, 0.23, 0.33, 0.52, 0.41),
 }
 _NAMED = re.compile(  # the first family whose name is in a model's name
@@ -123,7 +138,10 @@ SAMPLED = 8_000  # characters; of a longer text only samples are measured
 SAMPLE = 1_000
 MESSAGE = 4  # tokens around each message: role and separators
 CALL = 8  # around each tool call
-MEDIA = 1_000  # an image or a file, whatever its size: providers scale it to about this
+MEDIA = 1_000  # a picture of unknown size, or another part
+LEAST_PICTURE = 85  # tokens of the smallest picture
+DOCUMENT = 25  # bytes of a PDF that are one token, about: a page is 2,000 tokens
+SOUND = 500  # bytes of compressed sound
 
 
 def costs_of(model: str) -> Costs:
@@ -236,20 +254,20 @@ def _bytes(text: str) -> int:
 
 def of_message(message: Message, costs: Costs = ANY) -> int:
     """Return the tokens of one message of a view: its content and its calls."""
-    fixed, texts = _texts_of(message)
+    fixed, texts = _texts_of(message, costs)
     return fixed + sum(estimate(text, costs) for text in texts)
 
 
 def of_messages(messages: Iterable[Message], costs: Costs = ANY) -> list[int]:
     """Return the tokens of each message of a view; see `estimator`."""
-    found = [_texts_of(message) for message in messages]
+    found = [_texts_of(message, costs) for message in messages]
     each = estimator([text for _, texts in found for text in texts], costs)
     return [fixed + sum(map(each, texts)) for fixed, texts in found]
 
 
 def roughly(messages: Iterable[Message], costs: Costs = ANY) -> float:
     """Return the tokens of the messages of a view within FACTOR, in a fifth of the time."""
-    found = [_texts_of(message) for message in messages]
+    found = [_texts_of(message, costs) for message in messages]
     texts = [text for _, own in found for text in own]
     ends = list(accumulate(map(_bytes, texts)))
     if not ends or ends[-1] <= 2 * FEW_PLACES * WINDOW:
@@ -260,21 +278,39 @@ def roughly(messages: Iterable[Message], costs: Costs = ANY) -> float:
     return tokens + sum(fixed for fixed, _ in found)
 
 
-def _texts_of(message: Message) -> tuple[int, list[str]]:
+def media_tokens(message: Message, costs: Costs = ANY) -> int:
+    """Return the tokens of the pictures and files of a message."""
+    parts = media.parts_of(message.get("content"))
+    found = sum(_of_picture(media.size_of_part(part), costs) for part in parts)
+    for item in media.of_result(message):
+        size = len(item["data"]) * 3 // 4
+        if item["media_type"] in media.PICTURES:
+            found += _of_picture((item.get("width"), item.get("height")), costs)
+        else:
+            per_token = DOCUMENT if item["media_type"] == media.PDF else SOUND
+            found += max(size // per_token, MEDIA)
+    return found
+
+
+def _of_picture(size: tuple[Any, Any] | None, costs: Costs) -> int:
+    width, height = size or (None, None)
+    if type(width) is not int or type(height) is not int or min(width, height) < 1:
+        return MEDIA
+    return min(max(width * height // costs.pixels, LEAST_PICTURE), costs.most)
+
+
+def _texts_of(message: Message, costs: Costs = ANY) -> tuple[int, list[str]]:
     """Return the tokens of a message that are no text's, and its texts."""
     content, calls = message.get("content"), message.get("tool_calls")
-    if isinstance(content, str) and not calls:  # nearly all
+    if isinstance(content, str) and not calls and "result" not in message:  # nearly all
         return MESSAGE, [content]
-    fixed, texts = MESSAGE, []
+    fixed, texts = MESSAGE + media_tokens(message, costs), []
     if isinstance(content, str):
         texts.append(content)
     else:
         for part in content or ():
-            if isinstance(part, dict):
-                if isinstance(text := part.get("text"), str):
-                    texts.append(text)
-                else:
-                    fixed += MEDIA
+            if isinstance(part, dict) and isinstance(text := part.get("text"), str):
+                texts.append(text)
     for call in calls or ():
         function = call["function"]
         arguments = function["arguments"]
@@ -309,7 +345,8 @@ class Request:
 
     def messages(self, note: str = "") -> list[Message]:
         """Return the messages to send: the system prompt, the view, and notes to the model."""
-        messages: list[Message] = [{"role": "system", "content": self.system}, *self.view]
+        seen = shown_media(self.view)
+        messages: list[Message] = [{"role": "system", "content": self.system}, *seen]
         if errors := pairing_errors(messages):  # a bug in view()
             raise AssertionError(f"the view is not well paired: {errors}")
         return with_reminders(self.session, messages, note)
@@ -437,15 +474,11 @@ def _of_tools(tools: list[Json], costs: Costs) -> int:
 
 def _characters(message: Message) -> int:
     calls, content = message.get("tool_calls") or (), message.get("content")
-    if isinstance(content, str) and not calls:  # nearly all
+    if isinstance(content, str) and not calls and "result" not in message:  # nearly all
         return len(content) + 20
     arguments = sum(len(str(call["function"]["arguments"])) + 50 for call in calls)
-    text = (
-        len(content)
-        if isinstance(content, str)
-        else len(text_of(content)) + MEDIA * len(content or ())
-    )
-    return text + arguments + 20
+    text = len(content) if isinstance(content, str) else len(text_of(content))
+    return text + arguments + media_tokens(message) + 20
 
 
 def _cached_estimate(text: str, costs: Costs) -> int:

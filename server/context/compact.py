@@ -40,12 +40,14 @@ from .budget import (
     estimate,
     estimate_request,
     measure_request,
+    media_tokens,
     of_messages,
     ratio_of,
     refused_size,
     reported_usage,
     updated_calibration,
 )
+from .pictures import has_media
 from .strategies import CHARS, STRATEGIES, Draft, Item, Work
 from .view import (
     apply_op,
@@ -214,7 +216,9 @@ def preview_new_results(work: Work, budget: Budget) -> None:
     """
     for item in work.items:
         fresh = item.message["role"] == "tool" and item.unseen and item.message.get("id")
-        if fresh and item.tokens > budget.ingest and item.shown is item.message:
+        large = item.tokens > budget.ingest
+        large = large and item.tokens - media_tokens(item.message) > budget.ingest
+        if fresh and large and item.shown is item.message:
             text = text_of(item.message.get("content"))
             kept = max(len(text) * budget.ingest // item.tokens, 200)
             op: Op = {
@@ -223,6 +227,8 @@ def preview_new_results(work: Work, budget: Budget) -> None:
                 "head": kept * 2 // 3,
                 "tail": kept // 3,
             }
+            if has_media(item.message):
+                op["pictures"] = True
             work.shorten(op)
 
 

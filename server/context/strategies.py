@@ -20,8 +20,10 @@ from itertools import groupby, islice
 from typing import Any
 
 from ..json_types import ContextConfig, Message, Op, ToolCall
+from ..session import media
 from ..strict_json import JSONError, dumps, loads
 from .budget import Measure, of_message
+from .pictures import has_media
 from .view import RELOAD, apply_op, fold_message, text_of
 
 # -- summarize ------------------------------------------------------------------------------------
@@ -400,10 +402,11 @@ Strategy = Callable[[Work], Iterator[None]]
 
 
 def tool_invocation_compress(work: Work) -> Iterator[None]:
-    """Stub expired and repeated results, then fold or stub the calls of old turns.
+    """Put words for seen pictures, stub expired and repeated results, then those of old turns.
 
-    Long arguments of old calls are cut too.
+    Calls of old turns may be folded, and their long arguments are cut.
     """
+    yield from _pictures_in_words(work)
     again = _repeated_reads(work)
     for item in work.open_items():
         if item.message["role"] == "tool" and not work.is_exempt(item):
@@ -469,6 +472,17 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
+def _pictures_in_words(work: Work) -> Iterator[None]:
+    """Put words for the pictures of results, the oldest first; the texts stay as they are."""
+    for item in work.open_items():
+        if media.of_result(item.shown) and not work.is_exempt(item):
+            size = len(text_of(item.message.get("content")))
+            if item.shown is not item.message:  # it is a preview with its pictures
+                size = work.options["preview_chars"]
+            if work.shorten({"op": "preview", "id": item.message["id"], "head": size, "tail": 0}):
+                yield
+
+
 def _stub_results(work: Work, wanted: Callable[[Item], bool]) -> Iterator[None]:
     for item in work.open_items():
         if item.message["role"] == "tool" and wanted(item) and not work.is_exempt(item):
@@ -528,9 +542,9 @@ def _preview_messages(
     shown = work.options["preview_chars"]
     large = shown * 2 if small else work.options["large_chars"]
     for item in work.open_items():
-        content = item.shown.get("content")
-        if len(text_of(content)) > large and wanted(item) and not work.is_exempt(item):
-            if sum_up:
+        long = len(text_of(item.shown.get("content"))) > large
+        if (long or has_media(item.shown)) and wanted(item) and not work.is_exempt(item):
+            if sum_up and long:
                 if work.sum_up(item):
                     yield
                 continue

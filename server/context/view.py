@@ -5,7 +5,8 @@ themselves are never changed. Targets are message ids. A placeholder in the view
 `m12`, which is the message's index in the session; `context_reload` returns its full text.
 
     stub     {ids, why}            results → one line
-    preview  {id, head, tail}      a long text → its beginning and end, in characters
+    preview  {id, head, tail}      a long text → its beginning and end, in characters; a picture →
+                                   words, unless `pictures` is true
     args     {id, keep}            long values in a call's arguments → their beginning
     summary  {id, text}            a long text → a summary of it
     fold     {from, to, text}      several messages → one that sums them up
@@ -24,7 +25,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..json_types import Json, Message, Op, Session, ToolCall
+from ..session import media
 from ..strict_json import JSONError, dumps, loads
+from .pictures import in_words, without_media
 
 KINDS = ("stub", "preview", "args", "summary", "fold", "pin", "unpin", "expire")
 RELOAD = "context_reload"
@@ -132,15 +135,16 @@ def apply_op(message: Message, op: Op, place: int) -> Message:
     """Return the message with `op` applied, or the same object if the operation does not fit it."""
     kind = op["op"]
     if kind == "stub" and message["role"] == "tool":
-        return {**message, "content": stub_text(message, place)}
+        return {**without_media(message), "content": stub_text(message, place)}
     if kind == "preview":
         text = text_of(message.get("content"))
         short = preview_text(text, op.get("head", 0), op.get("tail", 0), place)
-        return {**message, "content": short} if len(short) < len(text) else message
+        shown = message if len(short) >= len(text) else {**message, "content": short}
+        return shown if op.get("pictures") is True else in_words(shown)
     if kind == "summary":
         text = text_of(message.get("content"))
         short = summary_text(text, op["text"], place)
-        return {**message, "content": short} if len(short) < len(text) else message
+        return {**without_media(message), "content": short} if len(short) < len(text) else message
     if kind == "args" and (calls := message.get("tool_calls")):
         short_calls = [shorten_call(call, op.get("keep", 0), place) for call in calls]
         return {**message, "tool_calls": short_calls}
@@ -153,10 +157,12 @@ def stub_text(message: Message, place: int) -> str:
         "error" if message.get("is_error") else "ok"
     )
     size = len(text_of(message.get("content")))
-    return (
+    words = (
         f"[The result of {message.get('name', 'a tool')} ({status}, {size:,} characters) is left"
         f' out here. {RELOAD}(handle="m{place}") shows it.]'
     )
+    seen = media.of_result(message)
+    return f"{words} [It had a {'; a '.join(map(media.describe, seen))}.]" if seen else words
 
 
 def preview_text(text: str, head: int, tail: int, place: int) -> str:

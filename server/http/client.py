@@ -413,6 +413,14 @@ class Client:
                 return Response(exchange, self._limits.body)
             kept = None
 
+    async def is_public(self, url: str) -> bool:
+        """Return whether the host of a URL is of the public internet, or unknown."""
+        try:
+            host = urlsplit(url).hostname or ""
+            return is_public(host) or bool(await resolve_public(host, 0, self._resolve))
+        except (OSError, ValueError):
+            return True
+
     async def close(self) -> None:
         """Close every connection. A response that is still being read ends in a ClientError."""
         self._pool.close()

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..json_types import Event, Json, Message
 from ..session.prompts import custom
-from ..session.quoted_texts import QuotedTexts
+from ..session.quoted_texts import SentTexts
 
 
 def now_ms() -> int:
@@ -48,7 +48,7 @@ class Options:
     retry_delay: float = 0
     now_ms: Callable[[], int] = now_ms
     size: int = 0  # bytes of JSON of the session, about; a large one is written in a thread
-    texts: QuotedTexts | None = None  # of what was sent before and will be again
+    texts: SentTexts | None = None  # of what was sent before and will be again
 
     @classmethod
     def of(
@@ -60,7 +60,7 @@ class Options:
         tool_choice: str | None = None,
         response_format: dict[str, Any] | None = None,
         size: int = 0,
-        texts: QuotedTexts | None = None,
+        texts: SentTexts | None = None,
     ) -> Options:
         """Return the options of a session's filled-in config.
 

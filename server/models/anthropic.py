@@ -13,7 +13,7 @@ from typing import Any
 
 from ..json_types import Event, Json, Message
 from ..strict_json import dumps
-from . import Options, chat_request
+from . import Options, chat_request, provider_search
 from .chat_request import of_answer, of_content, of_data_url
 from .decoder import Delta, StreamDecoder, reason, string
 from .failure import from_chunk
@@ -26,8 +26,8 @@ from .vendors import Provider
 #
 # `stream_reader` passes every parsed event. The API sends a message as numbered blocks, each
 # started, filled and stopped; an unstreamed answer has the same blocks, whole. Thinking blocks are
-# kept with signature and place, since the API requires them back unchanged. Events, blocks and
-# deltas of other kinds, and those of the vendor's own tools, are ignored.
+# kept with signature and place, since the API requires them back unchanged; so are the blocks of
+# its own search. Events, blocks and deltas of other kinds are ignored.
 
 FIELD = "thinking_blocks"  # reasoning.field
 
@@ -50,6 +50,9 @@ class AnthropicDecoder(StreamDecoder):
         self._inputs: dict[
             int | None, str
         ] = {}  # input in the start of a block, unless deltas come
+        self._cited: dict[int | None, Json] = {}  # our items of text blocks, empty until cited
+        self._began: dict[int | None, int] = {}  # characters of the answer before a text block
+        self._uses: dict[int | None, tuple[Json, list[str]]] = {}  # (block, pieces of its input)
 
     def feed(self, chunk: Any) -> list[Event]:
         """See StreamDecoder."""
@@ -105,7 +108,17 @@ class AnthropicDecoder(StreamDecoder):
         """Begin a block; compatible servers may send all of it at once."""
         kind = block.get("type")
         if kind == "text":
+            self._cited[index], self._began[index] = {}, self._said.tell()
+            self._keep(self._cited[index])
             self._scan(string(block.get("text")))
+            for each in _list(block.get("citations")):
+                self._cite(index, each)
+        elif kind == provider_search.USE and isinstance(block.get("input", {}), dict):
+            use = {name: block.get(name) for name in ("type", "id", "name", "input")}
+            self._uses[index] = use, []
+            self._keep(use)
+        elif kind == provider_search.RESULT:
+            self._keep({name: block.get(name) for name in ("type", "tool_use_id", "content")})
         elif kind == "thinking":
             item = {"type": "thinking", "thinking": "", "signature": ""}
             self._thoughts[index] = item
@@ -132,11 +145,29 @@ class AnthropicDecoder(StreamDecoder):
             self._think(text, FIELD)  # gateways send it also in a block that began as text
         elif kind == "signature_delta" and (item := self._thoughts.get(index)):
             item["signature"] += string(delta.get("signature"))
+        elif kind == "citations_delta":
+            self._cite(index, delta.get("citation"))
+        elif kind == "input_json_delta" and index in self._uses:
+            self._uses[index][1].append(string(delta.get("partial_json")))
         elif kind == "input_json_delta" and (call := self._made.get(index)):
             self._inputs.pop(index, None)
             self._out += self._calls.add(call, string(delta.get("partial_json")))
 
+    def _cite(self, index: int | None, citation: Any) -> None:
+        """Keep a citation of a text block, as the API wants it back."""
+        item = self._cited.get(index)
+        if item is not None and isinstance(citation, dict):
+            item.setdefault("citations", []).append(citation)
+
     def _stop(self, index: int | None) -> None:
+        use, pieces = self._uses.pop(index, ({}, []))
+        if pieces:
+            use["input"] = provider_search.input_of("".join(pieces))
+        if cited := self._cited.pop(index, None):
+            start, end = self._began[index], self._said.tell()
+            cited |= {"type": provider_search.CITED, "chars": end - start}
+            for each in cited["citations"]:
+                self._citations.add(each, start, end)
         if call := self._made.pop(index, None):
             self._out += self._calls.add(call, self._inputs.pop(index, ""))
             self._out += self._calls.close(call)
@@ -159,6 +190,10 @@ class AnthropicDecoder(StreamDecoder):
         if isinstance(raw, dict):
             known = {name: count for name, count in raw.items() if count is not None}
             self._usage = (self._usage or {}) | known
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _dict(value: dict[str, Any], key: str) -> dict[str, Any]:
@@ -208,8 +243,10 @@ def request(
         body["system"] = system
     body["messages"] = turns
     body["stream"] = options.stream
-    if offered:
-        body["tools"] = [_tool(tool, names) for tool in offered]
+    search = provider_search.search_options(provider, options)
+    searching = [] if search is None else [provider_search.messages_tool(search)]
+    if offered or searching:
+        body["tools"] = [_tool(tool, names) for tool in offered] + searching
     thinking = _thinking(provider, wanted, turns)
     if thinking:
         body["thinking"] = thinking
@@ -291,9 +328,15 @@ def _blocks(provider: Provider, message: Message, names: chat_request.ToolNameMa
 
 def _assistant(provider: Provider, message: Message, names: chat_request.ToolNameMap) -> list[Json]:
     blocks: list[Json] = []
+    cited: Json | None = None
     for kind, value in of_answer(message, provider):
-        if kind == "text" and value.strip():
-            blocks.append({"type": "text", "text": value})
+        if kind == "text":
+            blocks += provider_search.cited_blocks(value, cited)
+            cited = None
+        elif kind == "item" and value.get("type") == provider_search.CITED:
+            cited = value
+        elif kind == "item" and value.get("type") in (provider_search.USE, provider_search.RESULT):
+            blocks.append(value)
         elif kind == "item" and (thought := _thought(value)):
             blocks.append(thought)
         elif kind == "call":
@@ -308,7 +351,7 @@ def _assistant(provider: Provider, message: Message, names: chat_request.ToolNam
             )
     while blocks and blocks[-1]["type"] in ("thinking", "redacted_thinking"):
         blocks.pop()  # the text behind it was blank
-    return blocks
+    return provider_search.returned_items(blocks)
 
 
 def _thought(item: dict[str, Any]) -> Json | None:

@@ -209,6 +209,8 @@ class Decoder(StreamDecoder):
             self._read_rarer(delta)
 
     def _read_rarer(self, delta: dict[str, Any]) -> None:
+        if annotations := delta.get("annotations"):
+            self._citations.add_annotations(annotations)
         if isinstance(refusal := delta.get("refusal"), str) and refusal:
             self._content(refusal)
         calls = delta.get("tool_calls")

@@ -16,9 +16,10 @@ from typing import Any
 
 from ..json_types import Json, Message, ToolCall
 from ..schema.compile import inline
-from ..session.quoted_texts import QuotedTexts
+from ..session import media
+from ..session.quoted_texts import SentTexts
 from ..strict_json import Constant, ConstantList, quote, text_of
-from . import Options
+from . import Options, provider_search
 from .chat_decoder import DETAILS, PARTS, TAGS
 from .text_tools import history
 from .vendors import Preset, Provider
@@ -28,6 +29,7 @@ RESERVED = frozenset(
     {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "n", "functions"}
     | {"response_format", "max_tokens", "max_completion_tokens", "extra_body"}
     | {"use_custom_temp", "use_costum_temp"}  # both spellings are in use
+    | {provider_search.SETTING}
 )
 SAMPLING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
 
@@ -72,6 +74,7 @@ def request(
     )
     choice = _tool_choice(provider, wish, names)
     offered = tools if mode == "native" else []
+    search = provider_search.search_options(provider, options)
     preset = provider.preset
     stream = options.stream and (preset.stream_with_tools or not offered)
     body: dict[str, Any] = {"model": provider.model}
@@ -87,6 +90,7 @@ def request(
         body["response_format"] = wanted
     body |= _limits(provider, options)
     body |= settings(provider, options, tools=bool(offered))
+    body |= {} if search is None else provider_search.chat_members(provider, search)
     body |= {k: v for k, v in preset.extra_body.items() if k != "tool_stream" or offered}
     return body | dict(provider.extra_body)
 
@@ -101,10 +105,13 @@ def prepare_request(
 ) -> tuple[list[Message], list[Json], str | None]:
     """Return (messages, tools, tool choice) adapted to this provider, still session-shaped.
 
-    In the modes json_schema and text, calls become text. References in schemas are resolved there,
-    and where the provider does not support them. A preset with `idle_tools` gets declarations of
-    the tools called earlier when none is offered, with the choice "none".
+    Media that it does not accept become words. In the modes json_schema and text, calls become
+    text. References in schemas are resolved there, and where the provider does not support them.
+    A preset with `idle_tools` gets declarations of the tools called earlier when none is offered,
+    with the choice "none". Where the provider searches itself, the server's own search is left out.
     """
+    messages = accepted_media(provider.preset, messages)
+    tools = provider_search.without_own(tools, provider_search.search_options(provider, options))
     if mode == "native" and provider.preset.idle_tools and not tools:
         calls = [call for message in messages for call in message.get("tool_calls") or ()]
         used = dict.fromkeys(call["function"]["name"] for call in calls)
@@ -117,7 +124,7 @@ def prepare_request(
 
 
 def _messages(
-    provider: Provider, messages: list[Message], names: ToolNameMap, texts: QuotedTexts | None
+    provider: Provider, messages: list[Message], names: ToolNameMap, texts: SentTexts | None
 ) -> list[Any]:
     """Return provider-shaped messages, without other roles and without empty answers.
 
@@ -127,19 +134,25 @@ def _messages(
     preset = provider.preset
     joined = preset.single_system_message or preset.alternate or not preset.system_role
     as_text = len(messages) >= MANY and preset.images and not joined
-    quoted = quote if texts is None else texts.__getitem__
+    written = {} if texts is None else texts.messages
     sent: list[Any] = []
+    shown: list[Json] = []  # parts of results, which may only be the user's
     ids: dict[str, str] = {}  # from a call's id to the id that is sent
     for message in messages:
         role, content = message.get("role"), message.get("content") or ""  # null is refused
+        if shown and role != "tool":
+            sent.append({"role": "user", "content": shown})
+            shown = []
         if (
             as_text
             and isinstance(content, str)
             and (role == "user" or role == "assistant")
             and not ("tool_calls" in message or "open" in message or "name" in message)
         ):
-            if content or role == "user":
-                sent.append(f'{{"role":"{role}","content":{quoted(content)}}}')
+            if written and (content or role == "user"):
+                sent.append(written[role][content])
+            elif content or role == "user":
+                sent.append(f'{{"role":"{role}","content":{quote(content)}}}')
         elif role == "assistant":
             if message.get("open"):
                 continue
@@ -154,16 +167,66 @@ def _messages(
             result = {"role": "tool", "tool_call_id": ids.get(call_id, call_id)}
             if preset.result_name and message.get("name"):
                 result["name"] = names.safe(message["name"])
-            sent.append({**result, "content": content})
+            text, pictures = split_result(message)
+            shown += pictures
+            sent.append({**result, "content": text})
         elif role == "user" and preset.message_name and message.get("name"):
             sent.append({"role": "user", "name": message["name"], "content": content})
         elif role in ("user", "system"):
             sent.append({"role": role, "content": content})
-    if not preset.images:
+    if shown:
+        sent.append({"role": "user", "content": shown})
+    if not preset.images:  # it may take texts only
         sent = [{**each, "content": _in_words(each["content"])} for each in sent]
     if preset.single_system_message or not preset.system_role:
         sent = _few_systems(sent, one=preset.system_role)
     return _in_turns(sent) if preset.alternate else sent
+
+
+def accepted_media(preset: Preset, messages: list[Message]) -> list[Message]:
+    """Return the messages with words in place of parts that the provider does not accept."""
+    refused = {"image_url": not preset.images, "video_url": not preset.images}
+    refused |= {"file": not preset.documents, "input_audio": not preset.audio}
+    return [
+        {**message, "content": [_told(part) if _is(part, refused) else part for part in content]}
+        if isinstance(content := message.get("content"), list)
+        and any(_is(part, refused) for part in content)
+        else message
+        for message in messages
+    ]
+
+
+def _is(part: Any, refused: Mapping[str, bool]) -> bool:
+    return isinstance(part, dict) and refused.get(str(part.get("type")), False)
+
+
+def _told(part: Json) -> Json:
+    """Return a part that this model cannot be given, in words: what it is, and how to read it."""
+    kind = str(part.get("type")).removesuffix("_url").removeprefix("input_")
+    size, file = media.size_of_part(part), part.get("file")
+    facts = [f"{size[0]} x {size[1]} pixels"] if size else []
+    if isinstance(file, dict):
+        facts.append(str(file.get("filename") or "without a name"))
+    how = {"file": "Read it as text, for instance with pdftotext."}
+    advice = f". {how[kind]}" if kind in how else ""
+    text = f"[{' '.join((kind, *facts))}: this model cannot be given it{advice}]"
+    return {"type": "text", "text": text}
+
+
+def split_result(message: Message) -> tuple[str, list[Json]]:
+    """Return (text, parts for the user) of a result: Chat Completions takes texts in results only.
+
+    The parts begin with a text that says whose they are.
+    """
+    content = message.get("content")
+    parts = (
+        [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
+    )
+    pictures = list(media.parts_of(parts))
+    if not pictures:
+        return plain_text(content), []
+    whose = f"[From the result of {message.get('name') or 'a tool'}:]"
+    return plain_text(content), [{"type": "text", "text": whose}, *pictures]
 
 
 def _few_systems(messages: list[dict[str, Any]], *, one: bool) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ from ..session.outcome import Ending, ending_of
 from ..strict_json import LARGEST_COUNT, browser_safe
 from . import Options
 from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_error
+from .provider_search import Citations
 from .tool_call_assembler import PartialCall, SurrogateJoiner, ToolCallAssembler, opaque
 from .vendors import Provider
 
@@ -209,6 +210,7 @@ class StreamDecoder(ABC):
         self._halves = {"text": SurrogateJoiner(), "think": SurrogateJoiner()}
         self._received = 0  # bytes of reasoning and text, about
         self._said = StringIO()
+        self._citations = Citations()
         self._usage: dict[str, Any] | None = None
         self._finish: str | None = None
         self.ended = False  # True: later data is ignored
@@ -272,6 +274,8 @@ class StreamDecoder(ABC):
             "ms": max(now - self._began_ms, 0),
             "first_ms": max(self._first_ms - self._began_ms, 0),
         }
+        if self._citations.all:
+            meta["citations"] = self._citations.all
         details = [opaque(each) for each in self._details if each.get("item") != {}] or None
         self._out.append(text_end(self._options.message_id, meta, now, details))
         return self._out

@@ -18,8 +18,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import count
-from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message
@@ -28,9 +27,10 @@ from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
+from .quirks import STATUS, learn_flags, names_media
 from .request_text import body_text
 from .text_tools.parser import JsonReply, TagScanner, may_end_in_call, properties, rescue
-from .vendors import Preset, Provider
+from .vendors import Provider
 
 # -- retry ----------------------------------------------------------------------------------------
 # Repeat failed attempts: when another attempt may help, how long to wait, and the loop.
@@ -150,102 +150,6 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     return max(when.timestamp() - now, 0.0)
 
 
-# -- quirks ---------------------------------------------------------------------------------------
-# Learn flags from refused requests: how an endpoint differs from its preset.
-#
-# Used by `http_model` after a refusal, before it repeats the request. Gateways, templates and
-# single models have rules that no preset has; most name the broken one. A lesson sets flags of the
-# preset, each once per model; a second refusal of the same kind becomes the error of the call.
-
-STATUS = frozenset({400, 404, 422, 500})  # a template that raises is a 500 at llama.cpp
-
-
-class Quirk(NamedTuple):
-    """Flags to set when an error text matches `words`."""
-
-    words: re.Pattern[str]
-    flags: Mapping[str, Any]
-
-
-def _quirk(words: str, **flags: Any) -> Quirk:
-    return Quirk(re.compile(words, re.IGNORECASE | re.DOTALL), MappingProxyType(flags))
-
-
-# Signature for calls of other models: https://ai.google.dev/gemini-api/docs/thought-signatures
-UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
-
-QUIRKS = (
-    # Templates of Qwen 3.5 and later: opencode issue 24761, Qwen3.8 issue 244.
-    _quirk("system message must be at the beginning", single_system_message=True),
-    # Templates of Mistral and Gemma (vllm issue 6862), Perplexity, Bedrock (semantic-kernel issue
-    # 10277).
-    _quirk(
-        "roles must alternate|must alternate between|should (?:alternate with|be alternating)"
-        "|multiple .{1,3}(?:user|assistant).{1,3} roles in a row",
-        alternate=True,
-        single_system_message=True,
-    ),
-    # o1-mini (new-api issue 847), Gemma's template and Gemma at Gemini's address.
-    _quirk(
-        "does not support .{0,3}(?:system|developer).{0,3} with this"
-        "|system role (?:is )?not supported|developer instruction is not enabled",
-        system_role=False,
-        alternate=True,
-    ),
-    # DeepSeek and Kimi behind gateways, in a session that another model began: QwenPaw issue 433.
-    _quirk(
-        "reasoning_content.{0,60}(?:must be passed back|is missing)",
-        reasoning_required_on_tool_turns=True,
-        reasoning_field="reasoning_content",
-    ),
-    # Mistral and models with its tokenizer: opencode issue 1680, omlx issue 1997.
-    _quirk("a-z, 0-9, with a length of 9", short_ids=True),
-    # Models that accept the new name only (opencode issue 37964).
-    _quirk(
-        "max_tokens.{0,80}use .{0,3}max_completion_tokens",
-        max_tokens_field="max_completion_tokens",
-    ),
-    # Servers that accept the old name only.
-    _quirk(
-        "(?:unrecognized|unsupported|unknown|extra).{0,80}max_completion_tokens"
-        "|max_completion_tokens.{0,80}(?:not permitted|not supported|unknown)",
-        max_tokens_field="max_tokens",
-    ),
-    # DeepSeek (next-ai-draw-io issue 42), Ollama (issue 17301), OpenRouter, llama.cpp, LM Studio,
-    # vLLM; and servers that accept text content only.
-    _quirk(
-        "unknown variant .{0,3}image_url|support images?\\b(?! format| type| size)"
-        "|image(?: input|_url|s)? (?:is |are )?not supported (?:by|for|with|-)"
-        "|is not a multimodal model|at most 0 image|content.{0,60}(?:must be a|be a valid) string",
-        images=False,
-    ),
-    # Anthropic (sdk-python issue 494), Bedrock (bedrock-access-gateway issue 239), LiteLLM.
-    _quirk(
-        "must define tools|toolconfig.{0,20}must be defined|expects the .{0,3}tools=.{0,3} param",
-        idle_tools=True,
-    ),
-    # Gemini 3, in a session that another model began.
-    _quirk("missing a .{0,3}thought_signature", foreign_extra=UNSIGNED),
-)
-
-
-def learn_flags(said: bytes, preset: Preset, known: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the new flags that a refusal implies, {} if it implies none.
-
-    `said`: the error body; `known`: the flags learnt before.
-    """
-    text = said.decode("utf-8", "replace")
-    for words, flags in QUIRKS:
-        fresh = {
-            name: value
-            for name, value in flags.items()
-            if name not in known and getattr(preset, name) != value
-        }
-        if fresh and words.search(text):
-            return fresh
-    return {}
-
-
 # -- http model -----------------------------------------------------------------------------------
 
 _FAILURES = {
@@ -333,12 +237,15 @@ class RemoteAPI(BaseAPI):
         self._given = provider
         self._client, self._peer = client, peer or EndpointState(clock)
         self._clock, self._sleep = clock, sleep
+        self._blind = False  # in this run, since media were refused
 
     @property
     def provider(self) -> Provider:
         """Return the provider, its preset changed by the flags learnt for the model."""
         given = self._given
         flags = self._peer.learnt.get(given.model)
+        if self._blind:
+            flags = {**(flags or {}), "images": False, "documents": False, "audio": False}
         return replace(given, preset=replace(given.preset, **flags)) if flags else given
 
     @staticmethod
@@ -445,7 +352,7 @@ class RemoteAPI(BaseAPI):
         that implies other flags. Raises _NoTools when the model refuses tools, Failure for any
         other refusal.
         """
-        plain = False
+        plain = told = False
         taught: dict[str, Any] = {}
         without: set[tuple[str, str]] = set()
         while True:
@@ -477,7 +384,14 @@ class RemoteAPI(BaseAPI):
                 taught |= fresh
                 if call.body(plain) != whole:
                     continue
+            if not (refused or self._blind) and response.status in (*STATUS, 413, 415):
+                if names_media(said):
+                    self._blind = told = True
+                    if call.body(plain) != whole:
+                        logger.info("%s refuses media: they go as words", self.provider.name)
+                        continue
             if response.status not in STATUS or not refused:
+                self._blind = self._blind and not told
                 self._forget(taught, without)
                 raise self._rejection(response, said)
             logger.info("%s refuses %s", self.provider.name, ", ".join(sorted(refused)))

@@ -29,6 +29,7 @@ from .anthropic import AnthropicAPI
 from .chat import OpenAIAPI
 from .demo import DemoAPI
 from .http_model import CallPacer, EndpointState, RemoteAPI
+from .public_models import public_facts
 from .responses import ResponsesAPI
 from .vendors import (
     PRESETS,
@@ -178,7 +179,7 @@ class Models:
             preset = _preset(entry)
             model = entry.get("model_name") or preset.model_name
             models = _listed_models(entry) or ([model] if model else [])
-            facts = _facts(_overlay(entry, model), preset)
+            facts = _facts(_overlay(entry, preset, model), preset)
             origin = "discovered" if name in self._found else "configured"
             listed.append(
                 {"name": name, "model": model, "models": models, "origin": origin} | facts
@@ -239,7 +240,7 @@ class Models:
             raise _unknown(f"The provider {name!r} does not offer {model!r}.", model, offered)
         if not model:
             raise _unknown(f"The provider {name!r} needs a model_name.", "", offered)
-        entry = _overlay(entry, model)
+        entry = _overlay(entry, preset, model)
         theirs = _mapping(wanted, "model_settings")
         theirs.pop("extra_body", None)  # it could undo what the owner has set
         settings = _mapping(entry, "model_settings") | theirs
@@ -302,6 +303,7 @@ class Models:
         if not model:
             raise _invalid("model_name", "A provider of your own needs a model_name.")
         settings = _mapping(wanted, "model_settings")
+        wanted = _with_public(wanted, preset, model)
         provider = _provider(
             *(host, wanted, {}, preset, model, settings),
             key=key,
@@ -381,6 +383,8 @@ def _provider(
     unit = entry.get("cost_unit") or _text(wanted, "cost_unit") if costs else ""
     given = str(entry.get("api_url") or "").strip()
     api = choose_api(str(entry.get("api") or ""), given, preset)
+    if type(kind.get("is_vision")) is bool:
+        preset = replace(preset, images=kind["is_vision"])
     return Provider(
         name,
         request_url(api, given, preset),
@@ -449,13 +453,22 @@ def _listed_models(entry: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([*own, *(str(name) for name in names if name)]))
 
 
-def _overlay(entry: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """Return the entry, changed by its settings for one model."""
+def _overlay(entry: Mapping[str, Any], preset: Preset, model: str) -> dict[str, Any]:
+    """Return the entry, changed by its settings for one model, on top of its public facts."""
     special = [
         m for m in entry.get("models") or () if isinstance(m, dict) and m.get("name") == model
     ]
     secret = ("name", "api_url", "api_key", "headers", "preset")
-    return {**entry, **{k: v for m in special for k, v in m.items() if k not in secret}}
+    own = {**entry, **{k: v for m in special for k, v in m.items() if k not in secret}}
+    return _with_public(own, preset, model)
+
+
+def _with_public(entry: dict[str, Any], preset: Preset, model: str) -> dict[str, Any]:
+    """Return the entry with what is publicly known of the model where it says nothing itself."""
+    known = public_facts(entry.get("api_url") or preset.base_url, model)
+    if _costs(entry):
+        known = {"max_context": known["max_context"]} if known else {}
+    return known | {key: value for key, value in entry.items() if value is not None}
 
 
 def _facts(entry: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
@@ -463,6 +476,7 @@ def _facts(entry: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
     facts: dict[str, Any] = {"preset": preset.name}
     facts["is_function_call"] = kind.get("is_function_call") is not False
     facts["is_reasoning"] = kind.get("is_reasoning") is True
+    facts["is_vision"] = kind.get("is_vision", preset.images) is not False
     facts["tool_mode"] = entry.get("tool_mode") or "auto"
     for key in ("max_context", "max_tokens", "cost_unit"):
         if entry.get(key):

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..json_types import Json
-from ..session.quoted_texts import QuotedTexts
+from ..session.quoted_texts import SentTexts
 from ..strict_json import ConstantList, dumps, dumps_in_pieces
 
 LISTS = ("messages", "input")  # of messages: they and the tools stand behind all else
 
 
-def body_text(body: Mapping[str, Any], texts: QuotedTexts | None = None) -> str:
+def body_text(body: Mapping[str, Any], texts: SentTexts | None = None) -> str:
     """Return the JSON text of a request body. Messages that are strings are JSON already.
 
     Messages are written in pieces, between which other threads run. `texts` has the JSON of what
@@ -23,17 +23,17 @@ def body_text(body: Mapping[str, Any], texts: QuotedTexts | None = None) -> str:
     the largest part of a short request.
     """
     rest = {name: each for name, each in body.items() if name not in (*LISTS, "tools")}
-    text = dumps(rest)
+    members = [dumps(rest)[1:-1]]
     for name in LISTS:
         if listed := body.get(name):
-            text = f'{text[:-1]},"{name}":[{",".join(_message_texts(listed, texts))}]}}'
+            members.append(f'"{name}":[{",".join(_message_texts(listed, texts))}]')
     if tools := body.get("tools"):
         whole = tools if isinstance(tools, ConstantList) else ConstantList(tools)
-        text = f'{text[:-1]},"tools":{whole.text}}}'
-    return text
+        members.append(f'"tools":{whole.text}')
+    return f"{{{','.join(filter(None, members))}}}"
 
 
-def _message_texts(messages: list[Json | str], texts: QuotedTexts | None) -> list[str]:
+def _message_texts(messages: list[Json | str], texts: SentTexts | None) -> list[str]:
     if texts is None and not [message for message in messages if isinstance(message, str)]:
         return [dumps_in_pieces(messages)[1:-1]]
     return [
@@ -42,9 +42,9 @@ def _message_texts(messages: list[Json | str], texts: QuotedTexts | None) -> lis
     ]
 
 
-def _message_text(message: Json, texts: QuotedTexts | None) -> str:
+def _message_text(message: Json, texts: SentTexts | None) -> str:
     """Return the JSON of a message; a text at its end, such as a result, may have been written."""
     content = message.get("content")
     if texts is None or type(content) is not str or next(reversed(message)) != "content":
         return dumps(message)
-    return f"{dumps({**message, 'content': 0})[:-2]}{texts[content]}}}"
+    return f"{dumps({**message, 'content': 0})[:-2]}{texts.quoted[content]}}}"

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..json_types import Event, Json, Message
-from . import Options, chat_request
+from . import Options, chat_request, provider_search
 from .chat_request import of_answer, of_content
 from .decoder import StreamDecoder, reason, string
 from .failure import Failure, from_chunk
 from .http_model import RemoteAPI
+from .provider_search import CALL
 from .tool_call_assembler import PartialCall
 from .vendors import Provider
 
@@ -51,6 +52,7 @@ _WHOLE = {
 _KEPT = {
     "message": ("type", "phase"),
     "reasoning": ("type", "id", "summary", "content", "encrypted_content"),
+    CALL: ("type", "id", "status", "action"),
 }
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "response.done")
 
@@ -66,6 +68,7 @@ class OutputItem:
     kept: dict[str, Any] = field(default_factory=dict)
     parts: set[tuple[str, int]] = field(default_factory=set)
     whole: bool = False
+    start: int = 0  # characters of the answer before it
 
 
 class ResponsesDecoder(StreamDecoder):
@@ -125,11 +128,12 @@ class ResponsesDecoder(StreamDecoder):
         if known.begun:
             return known
         known.begun = True
+        known.start = self._said.tell()
         self._latest = place
         kind = item.get("type")
         if kind == "function_call":
             known.call = self._begin_call(string(item.get("name")), string(item.get("call_id")))
-        elif kind in ("message", "reasoning"):
+        elif kind in _KEPT:
             self._keep(known.kept)
         return known
 
@@ -169,6 +173,10 @@ class ResponsesDecoder(StreamDecoder):
                 self._put(known, kind, text)
         if known.call is not None:
             self._out += self._calls.close(known.call, cut=item.get("status") == "incomplete")
+        start = known.start
+        for text, cited in _cited_parts(item):
+            self._citations.add_annotations(cited, start)
+            start += len(text)
         names = _KEPT.get(string(item.get("type")), ())
         if all(item.get(name) for name in names[:2]):
             known.kept |= {name: item[name] for name in names if item.get(name) is not None}
@@ -215,6 +223,13 @@ def _parts(item: dict[str, Any]) -> list[tuple[str, int, str]]:
                 text = part.get("refusal" if kind == "refusal" else "text")
                 found.append((kinds[kind], number, string(text)))
     return found
+
+
+def _cited_parts(item: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return (text, annotations) of each text of a message item."""
+    parts = item.get("content") if item.get("type") == "message" else None
+    found = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return [(string(part.get("text")), part.get("annotations")) for part in found]
 
 
 def _place(chunk: dict[str, Any], item: dict[str, Any]) -> Place:
@@ -264,8 +279,11 @@ def request(
     body["store"] = False
     if provider.is_reasoning:
         body["include"] = ["reasoning.encrypted_content"]
+    search = provider_search.search_options(provider, options)
+    searching = [] if search is None else [provider_search.responses_tool(search)]
+    if offered or searching:
+        body["tools"] = [_tool(tool, provider.preset.strict, names) for tool in offered] + searching
     if offered:
-        body["tools"] = [_tool(tool, provider.preset.strict, names) for tool in offered]
         if wish not in (None, "", "auto"):
             named = {"type": "function", "name": names.safe(str(wish))}
             body["tool_choice"] = wish if wish in ("none", "required") else named
@@ -317,6 +335,8 @@ def _assistant(provider: Provider, message: Message, names: chat_request.ToolNam
             items.append({"role": "assistant", "content": value} | phase)
         elif kind == "item" and value.get("type") == "message":
             phase = {"phase": value["phase"]} if value.get("phase") in _PHASES else {}
+        elif kind == "item" and value.get("type") == CALL:
+            items.append(value)
         elif kind == "item" and (thought := _thought(value)):
             items.append(thought)
         elif kind == "call":

@@ -46,7 +46,8 @@ class Preset:
     single_system_message          accepts one system message, at the start
     system_role                    accepts system messages at all
     alternate                      requires alternating turns of user and assistant
-    images                         accepts images and files in messages
+    images, documents, audio       accepts pictures, PDFs and sounds in messages; what is not
+                                   accepted is told in words
     short_ids                      requires ids of calls to be nine letters and digits
     idle_tools                     requires the tools of earlier calls to be declared
     foreign_extra                  `extra_content` required on a call of another model
@@ -78,6 +79,8 @@ class Preset:
     system_role: bool = True
     alternate: bool = False
     images: bool = True
+    documents: bool = True
+    audio: bool = True
     short_ids: bool = False
     idle_tools: bool = False
     foreign_extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
@@ -173,6 +176,7 @@ PRESETS: dict[str, Preset] = {
             max_tokens_field="max_tokens",
             reasoning_required_on_tool_turns=True,  # 400 without it, even for empty reasoning
             tool_choice_modes=NOT_FORCED,  # forced choices are refused while thinking
+            documents=False,
             think_tags=False,
             urls=MappingProxyType({"messages": "https://api.deepseek.com/anthropic"}),
         ),
@@ -200,12 +204,14 @@ PRESETS: dict[str, Preset] = {
             "http://127.0.0.1:11434/v1",
             max_tokens_field="max_tokens",
             reasoning_field="reasoning",
+            documents=False,
             timeout_first_byte=300,  # the model is loaded while the first request waits
         ),
         Preset(
             "lmstudio",
             "http://127.0.0.1:1234/v1",
             max_tokens_field="max_tokens",
+            documents=False,
             timeout_first_byte=300,
         ),
         Preset(
@@ -213,9 +219,10 @@ PRESETS: dict[str, Preset] = {
             "http://127.0.0.1:8080/v1",
             max_tokens_field="max_tokens",
             references=True,  # measured with b11549, recursive ones too
+            documents=False,
             timeout_first_byte=300,
         ),
-        Preset("vllm", "http://127.0.0.1:8000/v1", reasoning_field="reasoning"),
+        Preset("vllm", "http://127.0.0.1:8000/v1", reasoning_field="reasoning", documents=False),
         # Gemini's endpoint refuses a result without the name of its tool.
         Preset("custom", key_env=(), model_name="", result_name=True),
     )
@@ -451,7 +458,7 @@ async def _ask(name: str, base: str, client: Client) -> dict[str, Any] | None:
 
 
 async def _capabilities(base: str, client: Client) -> dict[str, Any]:
-    """Return what llama.cpp reports of the model: {tool_mode?, max_context?}.
+    """Return what llama.cpp reports of the model: {tool_mode?, model_type?, max_context?}.
 
     A template without tool support drops tools silently, so such a model gets the mode json_schema
     (20 instead of 0 of 20 calls were valid).
@@ -459,9 +466,12 @@ async def _capabilities(base: str, client: Client) -> dict[str, Any]:
     props = await _get(f"{base.removesuffix('/v1')}/props", client)
     caps = props.get("chat_template_caps") if isinstance(props, dict) else None
     known = isinstance(caps, dict) and caps.get("supports_tools") is False
+    senses = props.get("modalities") if isinstance(props, dict) else None
+    blind = isinstance(senses, dict) and senses.get("vision") is False
     settings = props.get("default_generation_settings") if isinstance(props, dict) else None
     window = settings.get("n_ctx") if isinstance(settings, dict) else None
     entry: dict[str, Any] = {"tool_mode": "json_schema"} if known else {}
+    entry |= {"model_type": {"is_vision": False}} if blind else {}
     return entry | ({"max_context": window} if isinstance(window, int) and window > 0 else {})
 
 

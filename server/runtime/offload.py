@@ -20,7 +20,7 @@ from typing import ParamSpec, TypeVar
 # grows: most of the time to parse one. After a pause, the new objects are moved to the oldest
 # generation without a visit.
 
-LARGE = 100_000  # bytes of JSON; below it a pause saves nothing
+LARGE = 64_000  # bytes of JSON; below it a pause saves nothing
 
 _lock = threading.Lock()
 _pauses = 0

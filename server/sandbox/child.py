@@ -149,13 +149,18 @@ def answer_call(
 ) -> bytes:
     """Run one call and return its answer, a line of JSON. Exceptions become messages."""
     attached: dict[str, dict[str, Any]] = {}
+    shown: dict[str, dict[str, Any]] = {}
 
     def write(message: dict[str, Any]) -> None:
-        """Send a message of the tool's context; attachments are collected for the answer."""
+        """Send a message of the tool's context; files for people and the model are collected."""
         if "attach" in message:
             folder = importlib.import_module("..tools.workspace", __package__)
             found = folder.attachment(**message["attach"])
             attached[found["path"]] = found
+        elif "show" in message:
+            folder = importlib.import_module("..tools.workspace", __package__)
+            found = folder.shown_file(shown, **message["show"])
+            shown[found["path"]] = found
         else:
             send(results, message)
 
@@ -170,7 +175,8 @@ def answer_call(
         message = {"error": {"type": "SystemExit", "message": f"the tool exited with {error.code}"}}
     except BaseException as error:
         message = failure_message(error, request["where"][1])
-    return encode(message | {"attachments": list(attached.values()), "keep": context.keep})
+    answer = message | {"attachments": list(attached.values()), "keep": context.keep}
+    return encode(answer | ({"media": list(shown.values())} if shown else {}))
 
 
 def encode(message: dict[str, Any]) -> bytes:
@@ -215,6 +221,9 @@ def call_function(request: dict[str, Any], context: Context) -> Any:
     """
     kind, place, name = request["where"]
     source = request.get("source")
+    if folder := request.get("environment"):
+        entrance = importlib.import_module("..tools.package_tools", __package__)
+        entrance.enter_environment(folder, tuple(request["paths"]))
     if kind == "module":
         return getattr(importlib.import_module(place), name)(context, **request["args"])
     if kind in ("import", "survey"):

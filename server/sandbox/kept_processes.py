@@ -265,13 +265,14 @@ def last_process(session: Session, of: str) -> dict[str, Any] | None:
 
 
 def _identity(job: Job, code: str) -> str:
-    """Return what must be unchanged for a process to be reused: its code, network and limits.
+    """Return what must be unchanged for a process to be reused: code, packages, network, limits.
 
     Limits that are enforced for each call are left out.
     """
     own = ("wall_s", "cpu_s", "output_kb")  # enforced for each call
     limits = {name: value for name, value in job.limits.items() if name not in own}
-    return json.dumps([code, job.reach, limits])
+    packages = job.package.environment if job.package else ""
+    return json.dumps([code, packages, job.reach, limits])
 
 
 def _overlap(data: bytes, mark: bytes) -> int:

@@ -55,7 +55,7 @@ class Job:
     reach: NetworkPolicy | None = None  # None: the server's own
     owner: str = ""
     folder: str = ""
-    package: Package | None = None  # of the code, unless it is a file or part of the server
+    package: Package | None = None  # of the code, or the environment that the code uses
     stateful: str = ""  # the toolkit with one process for each session; "": one for each call
     before: dict[str, Any] | None = None  # the last known state of that process
     watches: bool = False  # it may use inotify, which tells what happens in its folders
@@ -69,6 +69,7 @@ class Job:
             "limits": self.limits,
             "state": self.state,
             "paths": self.package.paths if self.package else None,
+            "environment": self.package.environment if self.package else "",
             "stateful": bool(self.stateful),
         }
 
@@ -78,14 +79,17 @@ class Outcome:
     """How a call ended.
 
     `status`: ok, error, timeout, limit, sandbox_unavailable, or broken if the child died. `text`:
-    shown to the model in place of the result. `refused`: the hosts that the sandbox's network
-    refused. `process`: state of a stateful toolkit's process, see kept_processes.py.
+    shown to the model in place of the result. `media`: {data, name, path?} of files to show to the
+    model, as a program sent them. `refused`: the hosts that the sandbox's network refused.
+    `process`: state of a stateful toolkit's process, see kept_processes.py. `sources`: see
+    tools/sources.py.
     """
 
     status: str
     result: Any = None
     error: dict[str, Any] = field(default_factory=dict)
     attachments: tuple[dict[str, Any], ...] = ()
+    media: tuple[dict[str, Any], ...] = ()
     keep: int | None = None
     logs: tuple[str, ...] = ()
     usage: dict[str, Any] = field(default_factory=dict)
@@ -94,6 +98,7 @@ class Outcome:
     network: str = ""
     refused: tuple[str, ...] = ()
     process: dict[str, Any] | None = None
+    sources: dict[str, str] = field(default_factory=dict)
 
 
 def parse_message(line: bytes | bytearray) -> dict[str, Any]:
@@ -108,12 +113,15 @@ def parse_message(line: bytes | bytearray) -> dict[str, Any]:
     if not isinstance(message, dict) or not isinstance(message.get("log", ""), str):
         return {}
     error, attachments = message.get("error", {}), message.get("attachments", [])
-    if not isinstance(error, dict) or not isinstance(attachments, list):
+    files = message.get("media", [])
+    if not all(isinstance(each, list) for each in (attachments, files)):
+        return {}
+    if not isinstance(error, dict):
         return {}
     texts = {name: error[name] for name in ("type", "message", "limit") if name in error}
     if not all(isinstance(text, str) for text in texts.values()):
         return {}
-    if not all(isinstance(item, dict) for item in attachments):
+    if not all(isinstance(item, dict) for item in (*attachments, *files)):
         return {}
     if "error" in message:
         message["error"] = {name: text[:MAX_ERROR] for name, text in texts.items()}

@@ -192,7 +192,10 @@ class ProcessCall:
     def _answered(self, ended: Outcome, answer: dict[str, Any]) -> Outcome:
         """Return the outcome of a call that sent its result or error."""
         ended = replace(
-            ended, attachments=tuple(answer.get("attachments", ())), keep=answer.get("keep")
+            ended,
+            attachments=tuple(answer.get("attachments", ())),
+            media=tuple(answer.get("media", ())),
+            keep=answer.get("keep"),
         )
         if "error" not in answer:
             return replace(ended, result=answer["result"])
@@ -206,4 +209,4 @@ class ProcessCall:
 
     def _at_limit(self, ended: Outcome, breach: dict[str, Any]) -> Outcome:
         status, _, error = limit_error(breach, self._shown)
-        return replace(ended, status=status, error=error, attachments=(), keep=None)
+        return replace(ended, status=status, error=error, attachments=(), media=(), keep=None)

@@ -1,4 +1,6 @@
-"""The owner's own packages (`server.tool_modules`): their folders, variables and tools' pools.
+"""Packages that tools use: their folders, variables and pools.
+
+They are the owner's own (`server.tool_modules`), or an environment (environments.py).
 
 tools/catalog.py lists their tools, tools/runner.py runs calls in `pool`. The server imports none of
 their code: a sandboxed child of the configured interpreter does, with these folders to read and
@@ -32,7 +34,7 @@ MOST_FOLDERS = 100
 
 @dataclass(eq=False)
 class Package:
-    """One entry of `server.tool_modules`.
+    """One entry of `server.tool_modules`, or an environment.
 
     modules      `name`, `name.*` with all below it, or `name:Class`
     functions    {function: "module:name" or "module:Class.name", and settings of @tool}
@@ -41,6 +43,7 @@ class Package:
     env          variables of a call, secrets included
     secrets      values masked in every result
     stateful     whether a session keeps one process
+    environment  the folder of an environment, which calls enter; "" for an entry
     roots        everything that a call may read besides the system
     pool         where calls run; None without a sandbox
     version      differs after the files have changed
@@ -55,6 +58,7 @@ class Package:
     secrets: tuple[str, ...] = ()
     stateful: bool = False
     roots: tuple[str, ...] = ()
+    environment: str = ""
     pool: WorkerPool | None = None
     version: int = 0
     files: dict[str, tuple[int, ...]] = field(default_factory=dict)  # file → its stamp
@@ -63,7 +67,7 @@ class Package:
     def watch(self, files: Iterable[Any]) -> None:
         """Store the stamps of those files that lie in `paths` or `roots`."""
         known = [f for f in files if isinstance(f, str) and self._is_own_file(f)]
-        self.files = {file: _stamp(file) for file in known}
+        self.files = {file: stamp_of(file) for file in known}
 
     def candidates(self) -> list[str]:
         """Return the possible files of the modules, also of those that could not be imported."""
@@ -75,7 +79,7 @@ class Package:
 
     def has_changed(self) -> bool:
         """Return whether a watched file has changed."""
-        return any(_stamp(file) != stamp for file, stamp in self.files.items())
+        return any(stamp_of(file) != stamp for file, stamp in self.files.items())
 
     def _is_own_file(self, file: str) -> bool:
         path = Path(file)
@@ -223,7 +227,8 @@ def _environment(interpreter: str, home: Path) -> list[Path]:
     return places
 
 
-def _stamp(file: str) -> tuple[int, ...]:
+def stamp_of(file: str) -> tuple[int, ...]:
+    """Return what differs after a file has changed; () if it is not there."""
     try:
         about = os.stat(file)  # noqa: PTH116
     except OSError:

@@ -26,6 +26,7 @@ class Context:
 
     log(text)        send a line to the user at once
     attach(path)     offer a file of the session's folder as part of the result
+    show(path)       let the model see a picture or read a PDF of the session's folder
     keep             how many model calls the result stays in the model's view; None: the default
     state            the session's `ext`, read-only
     cancelled        whether the call is being ended; the tool has 2 s to clean up
@@ -48,9 +49,18 @@ class Context:
         """Send a line to the user; the model does not see it."""
         self._write({"log": " ".join(map(str, values))})
 
-    def attach(self, path: str, name: str | None = None) -> None:
+    def attach(self, path: str, name: str | None = None, *, show: bool = False) -> None:
         """Offer a file of the session's folder to the user as a download.
 
-        Raises ToolError if there is no such file.
+        `show`: let the model see it too. Raises ToolError if there is no such file.
         """
         self._write({"attach": {"path": str(path), "name": name or str(path).rpartition("/")[2]}})
+        if show:
+            self.show(path)
+
+    def show(self, path: str) -> None:
+        """Let the model see a picture (PNG, JPEG, GIF, WebP), or take a PDF, WAV or MP3.
+
+        Raises ToolError if the file is none of them, broken or too large.
+        """
+        self._write({"show": {"path": str(path)}})

@@ -12,14 +12,18 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..strict_json import LARGEST_COUNT, pointer
 
 Test = Callable[[Any], bool]
+ListTest = Callable[[list[Any]], bool]
 Place = tuple[str | int, ...]
 NOTHING: Any = object()
 MAX_SHOWN = 40  # characters of a value that a message repeats
+PIECE = 256  # values that are tested together; other threads run between two pieces
+MANY = 64  # members; objects with more are tested one by one, as no other thread runs meanwhile
 
 
 class Misfit(NamedTuple):
@@ -70,6 +74,7 @@ class Kind:
     closed    whether members without a field are misfits
     most      how many members or items there may be, 0 for any number
     more      further check: (value, place, misfits to append to)
+    all_hold  `holds` for all values of a list, in half of the time; None: one after another
     """
 
     fits: Test
@@ -83,6 +88,7 @@ class Kind:
     closed: bool = False
     more: More | None = None
     most: int = 0
+    all_hold: ListTest | None = None
 
 
 # -- check ----------------------------------------------------------------------------------------
@@ -194,11 +200,19 @@ def text(words: str = "a string", least: int = 0, most: int = 0, *, none: bool =
     if least or most:
         schema |= {"minLength": least} | ({"maxLength": most} if most else {})
         most = most or sys.maxsize
-        return leaf(
+        kind = leaf(
             lambda value: isinstance(value, str) and least <= len(value) <= most, words, schema
         )
+
+        def lengths_fit(values: list[str]) -> bool:
+            """Return whether all of these strings are of a length that fits."""
+            sizes = set(map(len, values))
+            return least <= min(sizes) and max(sizes) <= most
+
+        return with_list_test(kind, str, lengths_fit)
     kinds = (str, type(None)) if none else str
-    return leaf(lambda value: isinstance(value, kinds), words, schema)
+    kind = leaf(lambda value: isinstance(value, kinds), words, schema)
+    return with_list_test(kind, str, lambda values: True)
 
 
 def number(
@@ -218,7 +232,8 @@ def number(
 
     schema = _typed("integer" if whole else "number", none) | {"minimum": least}
     schema |= {} if most == math.inf else {"maximum": most}
-    return leaf(_optional(fits, none), words, schema)
+    kind = leaf(_optional(fits, none), words, schema)
+    return with_list_test(kind, int, lambda values: least <= min(values) and max(values) <= most)
 
 
 def text_like(form: str, words: str) -> Kind:
@@ -239,7 +254,8 @@ def one_of(*names: str, aliases: Iterable[str] = (), none: bool = False) -> Kind
         return isinstance(value, str) and value in every
 
     schema = _typed("string", none) | {"enum": [*names, *aliases, *([None] if none else ())]}
-    return leaf(_optional(fits, none), f"one of {', '.join(names)}", schema)
+    kind = leaf(_optional(fits, none), f"one of {', '.join(names)}", schema)
+    return with_list_test(kind, str, every.issuperset)
 
 
 def object_of(
@@ -272,17 +288,21 @@ def object_of(
 
     schema = _typed("object", none)
     fits: Test = lambda value: isinstance(value, kinds)  # noqa: E731
-    return Kind(fits, words, holds, schema, {}, fields or {}, required, each, closed, more)
+    kind = Kind(fits, words, holds, schema, {}, fields or {}, required, each, closed, more)
+    if closed or each or more:
+        return kind
+    return with_list_test(kind, dict, partial(_members_hold, kind))
 
 
 def list_of(each: Kind | None = None, words: str = "an array", *, none: bool = False) -> Kind:
     """Return arrays whose items are of one kind, None for any."""
     kinds = (list, type(None)) if none else list
-    test = each.holds if each else ANY.holds
 
     def holds(value: Any) -> bool:
         """Return whether it is such an array with all its items."""
-        return all(map(test, value)) if isinstance(value, list) else none and value is None
+        if not isinstance(value, list):
+            return none and value is None
+        return each is None or _all_hold(each, value)
 
     fits: Test = lambda value: isinstance(value, kinds)  # noqa: E731
     return Kind(fits, words, holds, _typed("array", none), each=each)
@@ -318,12 +338,45 @@ def with_limit(kind: Kind, most: int) -> Kind:
         small = not isinstance(value, dict | list) or len(value) <= most
         return small and kind.holds(value)
 
-    return replace(kind, holds=holds, most=most)
+    return replace(kind, holds=holds, most=most, all_hold=None)
+
+
+def with_list_test(kind: Kind, exact: type, test: ListTest) -> Kind:
+    """Return the kind with a test for lists whose values are all exactly of one type."""
+
+    def all_hold(values: list[Any]) -> bool:
+        """Return whether the kind holds for all values."""
+        same = set(map(type, values)) == {exact}
+        return test(values) if same else all(map(kind.holds, values))
+
+    return replace(kind, all_hold=all_hold)
 
 
 def with_title(kind: Kind, title: str, description: str, **more: Any) -> Kind:
     """Return the kind with texts for people, and further keywords for forms."""
     return replace(kind, form={"title": title, "description": description, **more})
+
+
+def _all_hold(kind: Kind, values: list[Any]) -> bool:
+    """Return whether the kind holds for all values, tested piece by piece."""
+    if (test := kind.all_hold) is None:
+        return all(map(kind.holds, values))
+    pieces = (values[at : at + PIECE] for at in range(0, len(values), PIECE))
+    return all(map(test, pieces))
+
+
+def _members_hold(kind: Kind, objects: list[dict[str, Any]]) -> bool:
+    """Return whether the kind holds for all objects, tested member by member."""
+    if max(map(len, objects)) > MANY:
+        return all(map(kind.holds, objects))
+    names = set[str]().union(*objects)
+    for name in names & kind.fields.keys():
+        values = [each[name] for each in objects if name in each]
+        if name in kind.required and len(values) < len(objects):
+            return False
+        if not _all_hold(kind.fields[name], values):
+            return False
+    return names.issuperset(kind.required)
 
 
 def _holds_too(more: More, value: Any) -> bool:

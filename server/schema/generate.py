@@ -433,6 +433,14 @@ def response_schema(returns: dict[str, Any] | None) -> dict[str, Any]:
         },
         "required": ["path", "name", "media_type", "bytes"],
     }
+    shown = {
+        "type": "object",
+        "properties": {
+            **dict.fromkeys(("media_type", "data", "name", "path"), text),
+            **dict.fromkeys(("bytes", "width", "height"), {"type": "integer"}),
+        },
+        "required": ["media_type", "data", "name", "bytes"],
+    }
     error = {
         "type": "object",
         "properties": {"type": text, "message": text, "details": {}},
@@ -446,6 +454,7 @@ def response_schema(returns: dict[str, Any] | None) -> dict[str, Any]:
             envelope["$defs"] = returns["$defs"]
     properties["logs"] = {"type": "array", "items": text}
     properties["attachments"] = {"type": "array", "items": attachment}
+    properties["media"] = {"type": "array", "items": shown}
     properties["error"] = error
     properties |= {
         name: {"type": "object"} for name in ("usage", "sandbox", "modified_args", "process")
@@ -453,6 +462,7 @@ def response_schema(returns: dict[str, Any] | None) -> dict[str, Any]:
     properties |= {name: {"type": "integer"} for name in ("duration_ms", "keep")}
     properties["repairs"] = properties["logs"]
     properties |= dict.fromkeys(("hint", "feedback"), text)
+    properties["sources"] = {"type": "object", "additionalProperties": text}
     return envelope
 
 

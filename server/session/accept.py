@@ -39,7 +39,7 @@ from .schema import MAX_ERRORS, NO_IDS, ROLE_ALIASES, VERSION, role_of, shape_mi
 # -- accept ---------------------------------------------------------------------------------------
 
 
-_FILE = re.compile(r'<file name="([^"\n]*)">\n')  # a text file as the web page sends it
+_FILE = re.compile(r'<(?:file|resource) name="([^"\n]*)"[^>\n]*>\n')  # as the web page sends it
 TITLE_LENGTH = 30  # characters
 RUN_LEVEL = ("limit", "model_error", *OF_FILES)  # interrupts of the run, not of one call
 COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven")

@@ -62,6 +62,11 @@ ANSWERS: dict[str, Json] = {
         "properties": {"retry": {"type": "boolean"}},
         "required": ["retry"],
     },
+    "mcp_sign_in": {
+        "type": "object",
+        "properties": {"action": {"enum": ["retry"]}},
+        "required": ["action"],
+    },
     "workspace_restore": {
         "type": "object",
         "properties": {"action": {"enum": ["restore", "keep"]}},

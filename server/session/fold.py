@@ -10,7 +10,7 @@ Laws, held by property tests and by vectors shared with client/js/core/fold.js:
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from ..json_types import (
@@ -23,7 +23,7 @@ from ..json_types import (
     ToolCall,
     ToolFunction,
 )
-from ..strict_json import canonical_in_browser
+from ..strict_json import canonical_pieces
 from .events import FILLED, IDS, SNAPSHOT, id_at
 from .json_patch import array_index, copy_json, parse_pointer, patch
 from .result_places import Places, calls_of, is_object
@@ -60,13 +60,13 @@ class Folder:
             the log entries of their calls
 
     `shared`: so many first messages, and the log entries of all calls, belong to others too. They
-    are copied before they change.
+    are copied before they change. `known`: the ids of these messages.
     """
 
-    def __init__(self, session: Session, shared: int = 0) -> None:
+    def __init__(self, session: Session, shared: int = 0, known: Container[str] = ()) -> None:
         self.session = session
         self.since = len(session["messages"]) if has_messages(session) else 0
-        self.shared = shared
+        self.shared, self.known = shared, known
         self._target: Any = None  # the message, reasoning or function of the deltas
         self._field = ""
         self._pieces: list[str] = []
@@ -148,7 +148,10 @@ def digest(session: Session, since: int = 0) -> str:
     ids = {call_id for m in touched for c in calls_of(m) if isinstance(call_id := c.get("id"), str)}
     calls = {call_id: entries[call_id] for call_id in ids if call_id in entries}
     part = {"messages": touched, "calls": calls, "interrupts": session.get("interrupts")}
-    return f"{zlib.crc32(canonical_in_browser(part).encode()):08x}"
+    found = 0
+    for text in canonical_pieces(part):
+        found = zlib.crc32(text.encode(), found)
+    return f"{found:08x}"
 
 
 # -- run ------------------------------------------------------------------------------------------
@@ -401,14 +404,13 @@ def find_message(session: Session, message_id: Any) -> Message | None:
     return None if index is None else session["messages"][index]
 
 
-def message_index(session: Session, message_id: Any) -> int | None:
-    """Return the index of the last message with this id, None if there is none."""
+def message_index(session: Session, message_id: Any, first: int = 0) -> int | None:
+    """Return the index of the last message with this id, None if there is none from `first` on."""
     if not isinstance(message_id, str):
         return None
-    index = len(session["messages"])
-    for message in reversed(session["messages"]):
-        index -= 1
-        # In place: a new message is looked for among all.
+    messages = session["messages"]
+    for index in range(len(messages) - 1, first - 1, -1):
+        message = messages[index]
         if isinstance(message, dict) and message.get("id") == message_id:
             return index
     return None
@@ -416,7 +418,9 @@ def message_index(session: Session, message_id: Any) -> int | None:
 
 def changed_message(folder: Folder, message_id: Any) -> Message | None:
     """Return the last message with this id, to be changed; None if there is none."""
-    return folder.message(message_index(folder.session, message_id))
+    known = isinstance(message_id, str) and message_id in folder.known
+    first = 0 if known else min(folder.since, folder.shared)
+    return folder.message(message_index(folder.session, message_id, first))
 
 
 def changed_call(folder: Folder, call_id: Any) -> ToolCall | None:

@@ -19,7 +19,7 @@ from ..errors import Problem, refuse
 from ..json_types import Json, LedgerEntry, Message, Session
 from ..schema import field_types
 from ..strict_json import LARGEST_COUNT, PER_VALUE, canonical, count_values, dumps, dumps_in_pieces
-from .quoted_texts import QuotedTexts
+from .quoted_texts import SentTexts
 from .schema import NO_IDS, KnownIds
 
 BASE = "base"  # member of a POST
@@ -58,7 +58,7 @@ class KeptSession:
     calls: dict[str, LedgerEntry]
     size: int = 0
     digests: list[str] = field(default_factory=list)
-    texts: QuotedTexts = field(default_factory=QuotedTexts)
+    texts: SentTexts = field(default_factory=SentTexts)
     values: int = 0
 
     @cached_property
@@ -105,8 +105,7 @@ class KeptSession:
             *(self.owner, self.session_id, self.messages[:count], {}, size),
             *(self.digests[:count], self.texts, values),
         )
-        if count == len(self.messages):
-            found.known_ids = self.known_ids
+        found.known_ids = self.known_ids.minus(gone, found.messages) if gone else self.known_ids
         own = found.known_ids.calls
         found.calls = {call_id: each for call_id, each in self.calls.items() if call_id in own}
         return found
@@ -141,12 +140,12 @@ class KeptSession:
             left.known_ids = self.known_ids.plus(messages[known:count])
         return left
 
-    def _texts_of(self, messages: list[Message], size: int) -> QuotedTexts:
+    def _texts_of(self, messages: list[Message], size: int) -> SentTexts:
         """Return the texts without those of no message, if these are many or long.
 
         `size`: of the JSON of the messages. Of no message is, for instance, a system prompt.
         """
-        if len(self.texts) <= 2 * len(messages) and self.texts.size <= size:
+        if self.texts.count <= 2 * len(messages) and self.texts.size <= size:
             return self.texts
         contents = (message.get("content") for message in messages)
         return self.texts.only({content for content in contents if isinstance(content, str)})

@@ -31,7 +31,10 @@ Ending = Literal["", "length", "filter", "broken"]
 
 # Values of Chat Completions, Anthropic, Mistral, Z.ai, Gemini, DeepSeek and vLLM.
 _WORDS: dict[Ending, tuple[str, ...]] = {
-    "length": ("length", "max_tokens", "model_length", "model_context_window_exceeded"),
+    "length": (
+        *("length", "max_tokens", "model_length", "model_context_window_exceeded"),
+        "pause_turn",  # Anthropic's own tools have run for long; asked again, it goes on
+    ),
     "filter": ("content_filter", "sensitive", "refusal", "safety", "recitation"),
     "broken": ("error", "network_error", "insufficient_system_resource", "abort", "incomplete"),
 }

@@ -23,11 +23,12 @@ SUM_UP = (
 def with_reminders(session: Session, messages: list[Message], note: str = "") -> list[Message]:
     """Return the messages with a note between consecutive answers, and `note` at the end."""
     seen: list[Message] = []
+    before = ""
     for message in messages:
-        last = seen[-1] if seen else None
-        if last and last["role"] == message["role"] == "assistant" and not last.get("tool_calls"):
-            seen.append(_note(_behind(session, last)))
+        if message["role"] == before == "assistant" and not seen[-1].get("tool_calls"):
+            seen.append(_note(_behind(session, seen[-1])))
         seen.append(message)
+        before = message["role"]
     if note:
         seen.append(_note(note))
     elif seen and seen[-1]["role"] == "assistant":

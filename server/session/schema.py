@@ -49,7 +49,7 @@ STATES = (
 )
 REASONS = (
     *("tool_call", "client_tool", "input_required", "indeterminate", "limit", "model_error"),
-    *("workspace_restore", "workspace_missing"),
+    *("mcp_sign_in", "workspace_restore", "workspace_missing"),
 )
 WORKSPACE_MODES = ("read", "write", "overlay")
 MAX_FOLDER = 100  # characters of a folder's name
@@ -139,8 +139,9 @@ MESSAGE = {
     "id": _ID,
     "role": field_types.one_of(*ROLES, aliases=ROLE_ALIASES),
     # Nearly always a string, and looked at for each message.
-    "content": replace(
-        _CONTENT, holds=lambda value: isinstance(value, str) or _CONTENT.holds(value)
+    "content": field_types.with_list_test(
+        replace(_CONTENT, holds=lambda value: isinstance(value, str) or _CONTENT.holds(value)),
+        *(str, lambda values: True),
     ),
     "tool_calls": with_limit(
         field_types.list_of(_TOOL_CALL, none=True), MOST["messages/*/tool_calls"]
@@ -187,6 +188,7 @@ INTERRUPT = {
     "start": TEXT,
     "goal": TEXT,
     "skills": TEXTS,
+    "server": TEXT,
     "answer": field_types.as_one(
         field_types.object_of({"status": field_types.one_of("resolved", "cancelled")}, ("status",)),
         'an object with status "resolved" or "cancelled"',
@@ -215,7 +217,9 @@ CLIENT_TOOL = {
 # Of `context.ops`, by `op`. Those of unknown kinds are kept and have no effect.
 OPS = {
     "stub": _op(ids=TEXTS),
-    "preview": _op(id=TEXT, head=COUNT, tail=COUNT),
+    "preview": field_types.object_of(
+        {"id": TEXT, "head": COUNT, "tail": COUNT, "pictures": FLAG}, ("id", "head", "tail")
+    ),
     "args": _op(id=TEXT, keep=COUNT),
     "summary": _op(id=TEXT, text=TEXT),
     "fold": _op(**{"from": TEXT, "to": TEXT, "text": TEXT}),
@@ -340,6 +344,15 @@ class KnownIds(NamedTuple):
             self.calls.union(calls),
             self.answered.union(answered),
         )
+
+    def minus(
+        self, gone: Sequence[Mapping[str, Any]], left: Sequence[Mapping[str, Any]]
+    ) -> KnownIds:
+        """Return them without those of messages that are gone. `left`: the others."""
+        lost = NO_IDS.plus(gone)
+        if lost.answered:  # a call may have a second result among those that are left
+            return NO_IDS.plus(left)
+        return KnownIds(self.messages - lost.messages, self.calls - lost.calls, self.answered)
 
 
 NO_IDS = KnownIds()

@@ -71,7 +71,7 @@ MODEL: dict[str, Kind] = {
     "api_url": TEXT,
     "api_key": TEXT,
     "model_name": TEXT,
-    "model_type": _closed({"is_function_call": FLAG, "is_reasoning": FLAG}),
+    "model_type": _closed(dict.fromkeys(("is_function_call", "is_reasoning", "is_vision"), FLAG)),
     "model_settings": OPEN,
     "cost_per_ktoken": NUMBER,
     "cost_unit": TEXT,
@@ -142,6 +142,13 @@ KEY = {
     ),
 }
 
+# Providers of the tool web_search: the rows of tools/search_providers.py.
+SEARCH_PROVIDERS = ("searxng", "brave", "tavily", "exa", "serper", "kagi", "ollama")
+SEARCH_URL = "an address such as http://127.0.0.1:8888, without user, query and fragment"
+DOMAIN = text_like(
+    r"(\*\.)?[^\s/:?#@*\[\]]{1,253}", "a domain such as example.org, without scheme and path"
+)
+
 # A session's default provider. It travels to clients, so it contains no secret.
 PROVIDER_CHOICE = _closed(
     {"name": TEXT} | {k: kind for k, kind in PROVIDER.items() if k not in ("api_key", "headers")}
@@ -155,9 +162,16 @@ SHAPES: dict[str, Kind] = {
     "server.cors_origins": _list(ORIGIN),
     "server.providers": _map(_closed(PROVIDER)),
     "server.client_providers.hosts": TEXTS,
-    "server.tools": _map(_closed({"ceiling": one_of("deny", "ask", "auto"), "allow": TEXTS})),
+    "server.tools": _map(
+        _closed({"ceiling": one_of("deny", "ask", "auto"), "allow": TEXTS, "requirements": TEXTS})
+    ),
     "server.mcpServers": _map(OPEN),
     "server.rest": _map(_closed(REST)),
+    "server.search.provider": one_of("", "off", *SEARCH_PROVIDERS),
+    "server.search.url": text_like(r"|https?://[^/?#@\s]+(/[^?#\s]*)?", SEARCH_URL),
+    "server.search.allow": _list(DOMAIN),
+    "server.search.deny": _list(DOMAIN),
+    "server.search.max_searches": NUMBER_OR_NONE,
     "server.tool_modules": _map(_closed(MODULES)),
     "server.folders": _map(
         _closed({"path": TEXT, "mode": one_of("read", "write", "overlay"), "trusted": FLAG})

@@ -45,6 +45,7 @@ class Invocation:
     limits: the limits of the call, as in server.limits.tool.
     owner: whose call it is (`owner` of api/auth.py Key).
     find: returns the session's tool of a name, or the reason why there is none.
+    call_id: the id of the call, which messages and log name.
     """
 
     session: Session
@@ -53,6 +54,7 @@ class Invocation:
     limits: dict[str, float]
     owner: str
     find: Callable[[str], Tool | str]
+    call_id: str = ""
 
     @property
     def folder(self) -> str:
@@ -68,6 +70,7 @@ class Tool:
     parameters, returns: JSON Schemas, with `$ref` for types that are used twice or recursive.
     `returns` is None if nothing is returned and {} if the type is unknown.
     toolkit: (name of its class, description shared by the tools of the class).
+    missing: what the owner must do before any call can run; "" for nothing.
     like: name of an equivalent tool; policy and grants of that tool apply to this one too.
 
     A subclass says what its tools have in common:
@@ -92,6 +95,7 @@ class Tool:
     returns: dict[str, Any] | None = field(default_factory=dict)
     toolkit: tuple[str, str] = ("", "")
     like: str = ""
+    missing: str = ""
 
     sandboxed: ClassVar[bool] = False
     remote: ClassVar[bool] = False

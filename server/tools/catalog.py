@@ -1,9 +1,9 @@
 """The catalog of tools: built-in, from the owner's files and packages, REST APIs and MCP servers.
 
 Filled when the server starts and refreshed later; the toolbox reads `entries`. The owner's files
-and packages are described by child processes (user_tools.py, package_tools.py), so that the server
-runs none of their code; tool sources (program_tools.py) are the exception. A broken tool is left
-out and reported in `problems`; the others are loaded.
+(tool_files.py) and packages are described by child processes (user_tools.py, package_tools.py), so
+that the server runs none of their code; tool sources (program_tools.py) are the exception. A broken
+tool is left out and reported in `problems`; the others are loaded.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import copy
 import functools
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..agents.registry import AgentFolders
 from ..http.client import Client
+from ..sandbox.environments import Environment
 from ..sandbox.python_packages import Package, package_of
 from ..schema.compile import member
 from ..schema.validate import Mismatch, SchemaError, Schemas, Validator
@@ -27,7 +28,7 @@ from ..session.json_patch import parse_pointer
 from ..strict_json import JSONError, loads
 from ..telemetry import log
 from . import builtin
-from .base import Tool, drain
+from .base import Tool
 from .decorators import ToolError
 from .fetch import FetchTool, fetch_url
 from .function_tools import ChildTool, builtin_tool, owner_tool
@@ -38,18 +39,20 @@ from .runner import Job, ToolRunner
 from .session_tools import AgentSaveTool, agent_save, session_tools
 from .skill_library import SkillLibrary
 from .skill_tools import skill_tools
+from .tool_files import (
+    DESCRIBE_LIMITS,
+    RESTART,
+    NoSandboxError,
+    ToolFiles,
+    is_of_file,
+    result_of_own_call,
+    source_problem,
+    with_environment,
+)
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # accepted by every provider; OpenAI's rule
-DESCRIBE_LIMITS: dict[str, float] = {
-    "wall_s": 20,
-    "cpu_s": 20,
-    "memory_mb": 1024,
-    "file_mb": 1,
-    "output_kb": 256,
-    "processes": 64,
-    "open_files": 256,
-}
-
+FILES = "tools/"  # the task that looks at files; no name of a package
+SOMEWHERE = ("web_search",)  # tools that are there only where something for them is found
 EMPTY = "it has no @tool"  # beginning of the error that package_tools.py raises
 MAX_API_COST = 2_000_000  # of the schemas of one API, in units of about 1 µs
 MAX_PROBLEMS = 500  # an MCP server could cause an unlimited number
@@ -94,6 +97,8 @@ class Catalog:
         self._by_server: dict[str, list[McpTool]] = {}
         self.packages: dict[str, Package] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
+        self._files = ToolFiles(runner)
+        self._given: dict[str, tuple[Environment, str]] = {}  # of built-in tools; and its folder
         self._sources: list[ToolSource] = []
         self._objects = Objects()
         for function in builtin.PYTHON:
@@ -121,6 +126,12 @@ class Catalog:
         self._add_to(entries, tool, schemas or Schemas())
         self._publish(entries)
 
+    def add_found(self, tools: Iterable[Tool]) -> None:
+        """Add tools that this server found, except those whose names the owner's have."""
+        for tool in tools:
+            if tool.name not in self.entries:
+                self.add(tool)
+
     def _add_to(self, entries: dict[str, Entry], tool: Tool, schemas: Schemas) -> None:
         """Put a tool into entries that are not published yet. Raises as `add`."""
         if not NAME.fullmatch(tool.name):
@@ -140,14 +151,17 @@ class Catalog:
     async def add_files(self, folder: Path, *, sandboxed: bool = True) -> None:
         """Add the owner's tools in `<folder>/*.py`: marked functions, and the tools of sources.
 
-        Without `sandboxed` only sources are loaded.
+        Without `sandboxed` only sources are loaded, else other files are watched from then on.
         """
         for path in sorted(folder.glob("*.py")) if folder.is_dir() else ():
-            if not sandboxed and not is_source(path):
-                continue
-            for item in await self.add_file(path):
-                if isinstance(item, str):
-                    self._problem(f"tools/{path.name}: {item}")
+            if sandboxed or is_source(path):
+                self._report(path.name, await self.add_file(path))
+        self._files.folder = folder if sandboxed else None
+
+    def _report(self, name: str, found: list[Tool | str]) -> None:
+        for item in found:
+            if wrong := item if isinstance(item, str) else item.missing:
+                self._problem(f"tools/{name}: {wrong}")
 
     async def add_file(self, path: Path) -> list[Tool | str]:
         """Add the tools of one file. Return each tool, or the reason why it is refused.
@@ -155,22 +169,59 @@ class Catalog:
         A file with a `tools()` of its own is a source; any other is run in a child only.
         """
         if await asyncio.to_thread(is_source, path):
+            if wrong := source_problem(path):
+                return [wrong]
             source = load_source(path)
             return [source] if isinstance(source, str) else await self._add_source(source)
-        found: list[Tool | str] = []
+        return self._exchange((), await self._files.tools(path))
+
+    async def _refresh_files(self) -> None:
+        """Read the files again that have changed, or whose environment has; sources are not."""
+        for path in await asyncio.to_thread(self._files.changes):
+            logger.info("tools/%s has changed", path.name)
+            begins = f"tools/{path.name}: "
+            self.problems[:] = [each for each in self.problems if not each.startswith(begins)]
+            theirs = [n for n, e in self.entries.items() if is_of_file(e.tool, path)]
+            if not await asyncio.to_thread(path.exists):
+                del self._files.states[path]
+                self._exchange(theirs, [])
+            elif await asyncio.to_thread(is_source, path):
+                self._files.note(path)
+                self._report(path.name, self._exchange(theirs, [RESTART] if theirs else []))
+            else:
+                self._report(path.name, self._exchange(theirs, await self._files.tools(path)))
+        for name, (environment, folder) in [*self._given.items()]:
+            if await asyncio.to_thread(environment.folder) != folder:
+                await self._equip(name, environment)
+
+    async def add_environments(self, configured: Mapping[str, Any]) -> None:
+        """Give built-in tools the packages of `server.tools.<name>.requirements`."""
+        for name, own in configured.items():
+            if own.get("requirements"):
+                await self._equip(name, self._files.environment(own["requirements"]))
+
+    async def _equip(self, name: str, environment: Environment) -> None:
+        """Let a built-in tool, and those like it, run in an environment, or say what is missing."""
+        place, package, missing = f"server.tools.{name}.requirements", None, ""
+        self.problems[:] = [each for each in self.problems if not each.startswith(place)]
+        self._given[name] = environment, environment.folder()
         try:
-            described = await self._describe(path)
+            package = await self._files.package(environment)
+        except NoSandboxError as error:
+            missing = f"the sandbox for the packages of {name} could not be made"
+            self._problem(f"{place}: {error}")
         except ToolError as error:
-            return [str(error)]
-        for about in described:
-            try:
-                where = ("file", str(path), about["name"])
-                tool = owner_tool(path.name, where, about, self._runner)
-                self.add(tool)
-                found.append(tool)
-            except (ToolError, SchemaError) as error:
-                found.append(f"{about['name']}: {error}")
-        return found
+            missing = f"{name} {error}"
+            self._problem(f"{place}: {missing}")
+        entries, named = dict(self.entries), dict(self.named)
+        for those in (entries, named):
+            for known, entry in those.items():
+                tool = entry.tool
+                if isinstance(tool, ChildTool) and name in (known, tool.like):
+                    tool = with_environment(tool, environment, package, missing)
+                    those[known] = Entry(tool, entry.validator)
+        self.named = named
+        self._publish(entries)
 
     def add_objects(self, things: Iterable[Any], origin: str) -> None:
         """Add tools that run in this process: BaseTools (program_tools.py) or functions.
@@ -179,10 +230,6 @@ class Catalog:
         """
         for each in things:
             self.add(record(as_object(each), origin, self._objects))
-
-    async def _describe(self, path: Path) -> list[dict[str, Any]]:
-        job = Job(("describe", str(path), ""), {}, None, DESCRIBE_LIMITS)
-        return list(await _result_of_own_call(job, self._runner))
 
     async def _add_source(self, source: ToolSource) -> list[Tool | str]:
         self._sources.append(source)
@@ -194,27 +241,39 @@ class Catalog:
     def _replace_source_tools(
         self, source: ToolSource, things: list[BaseTool | str]
     ) -> list[Tool | str]:
-        """Replace all tools of a source. Return each tool, or the reason why it is refused.
+        """Replace all tools of a source. Return each tool, or the reason why it is refused."""
+        made = list[Tool | str]()
+        for thing in things:
+            if isinstance(thing, str):
+                made.append(thing)
+                continue
+            try:
+                made.append(record(thing, source.name, self._objects))
+            except ToolError as error:
+                made.append(f"{thing.name or type(thing).__name__}: {error}")
+        theirs = [name for name, e in self.entries.items() if e.tool.origin == source.name]
+        return self._exchange(theirs, made)
+
+    def _exchange(self, theirs: Collection[str], made: list[Tool | str]) -> list[Tool | str]:
+        """Replace entries by other tools. Return each tool, or the reason why it is refused.
 
         Other tools keep their order: providers cache a prompt up to its first difference.
         """
         before = self.entries
-        theirs = [name for name, e in before.items() if e.tool.origin == source.name]
         rest = {name: entry for name, entry in before.items() if name not in theirs}
         entries, found, schemas = dict(rest), list[Tool | str](), Schemas()
-        for thing in things:
-            if isinstance(thing, str):
-                found.append(thing)
+        for tool in made:
+            if isinstance(tool, str):
+                found.append(tool)
                 continue
             try:
-                made = record(thing, source.name, self._objects)
-                self._add_to(entries, made, schemas)
-                found.append(made)
+                self._add_to(entries, tool, schemas)
+                found.append(tool)
             except (ToolError, SchemaError) as error:
-                found.append(f"{thing.name or type(thing).__name__}: {error}")
+                found.append(f"{tool.name}: {error}")
         new = {name: entry for name, entry in entries.items() if name not in rest}
         order = [*before]
-        at = order.index(theirs[0]) if theirs else len(order)
+        at = min(map(order.index, theirs), default=len(order))
         first = {name: rest[name] for name in order[:at] if name in rest}
         last = {name: entry for name, entry in rest.items() if name not in first}
         after = {**first, **new, **last}
@@ -270,17 +329,19 @@ class Catalog:
                 source.running = asyncio.create_task(self._ask_again(source))
         if self._servers is not None:
             self._servers.refresh()
+        if self._files.folder is not None or self._given:
+            self._begin_look(FILES, self._refresh_files)
         for name, package in self.packages.items():
-            if package.files and name not in self._looking:
-                task = asyncio.create_task(self._refresh(package))
-                self._looking[name] = task
-                task.add_done_callback(functools.partial(self._log_refresh, name))
+            if package.files:
+                self._begin_look(name, functools.partial(self._refresh, package))
 
-    def _log_refresh(self, name: str, _task: asyncio.Task[None]) -> None:
-        del self._looking[name]
+    def _begin_look(self, name: str, look: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if name not in self._looking:
+            self._looking[name] = asyncio.create_task(look())
+            self._looking[name].add_done_callback(lambda _: self._looking.pop(name))
 
     async def wait_until_loaded(self) -> None:
-        """Wait until the packages that `refresh` found changed are loaded."""
+        """Wait until the files and packages that `refresh` found changed are loaded."""
         await asyncio.gather(*self._looking.values())
 
     async def close(self) -> None:
@@ -399,7 +460,7 @@ async def survey(package: Package, runner: ToolRunner) -> tuple[list[dict[str, A
     async def ask(kind: str, args: dict[str, Any]) -> Any:
         """Run one survey call in a child. Raises ToolError."""
         job = Job(("survey", kind, ""), args, None, DESCRIBE_LIMITS, package=package)
-        return await _result_of_own_call(job, runner)
+        return await result_of_own_call(job, runner)
 
     async def add(args: dict[str, Any]) -> None:
         """Add the tools and files of these modules and functions. Raises ToolError."""
@@ -432,11 +493,3 @@ async def survey(package: Package, runner: ToolRunner) -> tuple[list[dict[str, A
                 problems.append(f"{name}: {broken}")
     package.watch([*files, *package.candidates(), *package.files])
     return found, problems
-
-
-async def _result_of_own_call(job: Job, runner: ToolRunner) -> Any:
-    """Return the result of one of the server's own calls. Raises ToolError."""
-    outcome = await drain(runner.run(job))
-    if outcome.status != "ok":
-        raise ToolError(f"{outcome.error.get('type')}: {outcome.error.get('message')}")
-    return outcome.result

@@ -18,6 +18,8 @@ from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure
 from .decorators import Context, ToolError, tool
 from .runner import Job, Outcome, ToolRunner
+from .search_providers import without_citations, without_unseen
+from .sources import ABOUT, source_id
 
 READER = ("module", f"{builtin.__name__}.html", "readable")  # reads the page in the child
 MAX_CHARS = 20_000
@@ -78,20 +80,31 @@ class FetchTool(Tool):
         }
         state = call.session.get("ext", {})
         job = Job(READER, args, call.session["id"], call.limits, state, owner=call.owner)
-        return _page_outcome(found, await drain(self.runner.run(job)))
+        name = source_id(call.session, call.call_id, 1)
+        return _page_outcome(found, await drain(self.runner.run(job)), name)
 
 
-def _page_outcome(found: FetchResponse, outcome: Outcome) -> Outcome:
-    """Return the child's text with the page's URL and status; an error for statuses from 400."""
+def _page_outcome(found: FetchResponse, outcome: Outcome, name: str) -> Outcome:
+    """Return the child's text with the page's URL and status; an error for statuses from 400.
+
+    `name`: the id by which an answer cites the page.
+    """
     if outcome.status != "ok":
         return outcome
-    result = {"url": found.url, "status": found.status, **outcome.result}
+    told = {"about": ABOUT.format(name), "id": name, "url": found.url, "status": found.status}
+    said = {key: _harmless(value) for key, value in outcome.result.items()}
+    result = {**told, **said}
     if not found.whole:
         result["cut_after_bytes"] = MAX_BYTES
     if found.status < 400:
-        return replace(outcome, result=result)
+        return replace(outcome, result=result, sources={name: ""})
     text = f"{found.url[:200]} answered {found.status}: {outcome.result['text'][:500]}"
     return replace(outcome, status="error", error={"type": "error", "message": text})
+
+
+def _harmless(value: Any) -> Any:
+    """Return a text of the page without unseen characters and marks of citations."""
+    return without_citations(without_unseen(value)) if isinstance(value, str) else value
 
 
 async def fetch(client: Client, url: str, allowed: Iterable[str], seconds: float) -> FetchResponse:

@@ -47,6 +47,7 @@ class ChildTool(Tool):
     where: tuple[str, str, str]
     runner: ToolRunner = field(compare=False)
     package: Package | None = field(default=None, compare=False)
+    brief: Callable[[Any], str] | None = field(default=None, compare=False)  # builtin.BRIEF
 
     sandboxed = True
 
@@ -88,7 +89,10 @@ class ChildTool(Tool):
             return failure(f"not run: {reach}", "policy_exceeded")
         if beyond := enforceable(reach, self.runner.sandbox["tier"]):
             return failure(f"not run: {beyond}", "policy_exceeded")
-        return await drain(self.runner.run(self.job(call, reach)), emit)
+        found = await drain(self.runner.run(self.job(call, reach)), emit)
+        if self.brief and found.status == "ok":
+            return replace(found, text=self.brief(found.result))
+        return found
 
 
 class StatefulTool(ChildTool):
@@ -108,7 +112,8 @@ def builtin_tool(function: Callable[..., Any], runner: ToolRunner) -> Tool:
     if function in builtin.INLINE:
         return InlineTool.of(function, like=like, function=function)
     where = ("module", function.__module__, function.__name__)
-    return ChildTool.of(function, like=like, where=where, runner=runner)
+    brief = builtin.BRIEF.get(function)
+    return ChildTool.of(function, like=like, where=where, runner=runner, brief=brief)
 
 
 def owner_tool(

@@ -606,12 +606,13 @@ def meaning(status: int) -> str:
 
 def error_message(value: Any) -> str:
     """Return the error message of a response body, from the fields where APIs usually put it."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        value = value[0]
     if isinstance(value, dict):
         for name in ("message", "error_description", "detail", "error", "msg", "title"):
             if found := value.get(name):
-                return (
-                    error_message(found) if isinstance(found, dict) else f": {plain(found)[:300]}"
-                )
+                inner = isinstance(found, dict | list)
+                return error_message(found) if inner else f": {plain(found)[:300]}"
         value = dumps(value)
     text = " ".join(plain(value).split())
     return f": {text[:100]}" if text else ""

@@ -44,6 +44,23 @@ def enter(paths: tuple[str, ...]) -> None:
     offer_names()
 
 
+@functools.cache
+def enter_environment(folder: str, paths: tuple[str, ...]) -> None:
+    """Make this process one of an environment (sandbox/environments.py), as its `python` would be.
+
+    Its packages come behind the standard library, so that an old copy of a module in that cannot
+    take its place. Its programs come first. `paths`: the folders of its packages.
+    """
+    root = str(Path(__file__).resolve().parents[2])
+    sys.path[:] = [path for path in sys.path if path != root]
+    for path in paths:
+        site.addsitedir(path)
+    sys.prefix = sys.exec_prefix = folder
+    sys.executable = f"{folder}/bin/python"
+    others = os.environ.get("PATH", os.defpath)
+    os.environ.update({"VIRTUAL_ENV": folder, "PATH": f"{folder}/bin{os.pathsep}{others}"})
+
+
 def call(target: str, name: str, args: dict[str, Any], context: Context) -> Any:
     """Return the result of a tool as JSON.
 

@@ -1,8 +1,8 @@
 """The result of a tool call: the envelope for clients, and the text for the model.
 
-envelope  {status, result?, error?, logs, attachments, duration_ms, usage, sandbox, keep?,
-           process?, repairs?, modified_args?, modified_by?, hint?, tree?, changed?, changed_count?,
-           changed_outside?, changed_outside_count?, left_out?, unrecorded?}
+envelope  {status, result?, sources?, error?, logs, attachments, media?, duration_ms, usage,
+           sandbox, keep?, process?, repairs?, modified_args?, modified_by?, hint?, tree?, changed?,
+           changed_count?, changed_outside?, changed_outside_count?, left_out?, unrecorded?}
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..json_types import Event, Json, ToolResult
+from ..json_types import Event, Json, Session, ToolResult
+from ..runtime.offload import offload
 from ..sandbox.process import Outcome
+from ..session import media
 from ..strict_json import browser_safe, depth_exceeds, dumps
 from ..telemetry import log
 from ..workspace.places import STATES
@@ -40,16 +42,22 @@ _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,80}",
 
 
 def envelope(
-    outcome: Outcome, repairs: list[str], modified: Json | None, modified_by: str = ""
+    outcome: Outcome,
+    repairs: list[str],
+    modified: Json | None,
+    modified_by: str = "",
+    shown: Sequence[Json] = (),
 ) -> ToolResult:
     """Return the result envelope for the session, as JSON that browsers read unchanged.
 
     `modified`: arguments that replaced the model's; None if unchanged. `modified_by`: BY_HOOK, or
-    "" for a person.
+    "" for a person. `shown`: files that the model sees, as media.check_items returns them.
     """
     found: ToolResult = {"status": outcome.status}
     if outcome.status == "ok":
         found["result"] = limit_result(outcome.result)
+        if outcome.sources:
+            found["sources"] = outcome.sources
     else:
         found["error"] = browser_safe(outcome.error)
     logs = [line[:2_000] for line in outcome.logs[:MAX_LOGS]]
@@ -57,6 +65,8 @@ def envelope(
         logs.append(f"… {len(outcome.logs) - MAX_LOGS} more lines")
     found["logs"] = browser_safe(logs)
     found["attachments"] = browser_safe(attachments(outcome.attachments))
+    if shown:
+        found["media"] = browser_safe(list(shown))
     found["duration_ms"] = outcome.usage.get("wall_ms", 0)
     found["usage"] = outcome.usage
     found["sandbox"] = {"tier": outcome.tier}
@@ -75,6 +85,15 @@ def envelope(
         if modified_by == BY_HOOK:
             found["modified_by"] = BY_HOOK
     return found
+
+
+async def shown_files(outcome: Outcome, session: Session) -> tuple[list[Json], list[str]]:
+    """Return the files that the model is shown, and why others are not."""
+    if not outcome.media:
+        return [], []
+    size = sum(len(str(item.get("data"))) for item in outcome.media)
+    room = media.room_left(session["messages"])
+    return await offload(size, media.check_items, outcome.media, room)
 
 
 def text_for_model(found: ToolResult, instead: str = "") -> str:
@@ -97,6 +116,8 @@ def text_for_model(found: ToolResult, instead: str = "") -> str:
         text = f"{who} changed the arguments to {dumps(found['modified_args'])}.\n{text}"
     for attached in found["attachments"]:
         text += f"\n[attached: {attached.get('name', '')}]"
+    for item in found.get("media", ()):
+        text += f"\n[{media.describe(item)}]"
     hint = f"\n{found['hint']}" if "hint" in found else ""
     if refused := found.get("sandbox", {}).get("refused"):
         hint = f"\n[the sandbox's network refused: {', '.join(refused)}]{hint}"

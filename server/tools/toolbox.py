@@ -48,13 +48,14 @@ from .base import (
     result_schema,
     toolkit,
 )
-from .catalog import Catalog, Entry
+from .catalog import SOMEWHERE, Catalog, Entry
 from .decorators import ToolError
 from .file_download import Piece, read_piece
 from .function_tools import ChildTool
+from .mcp.library import McpLibrary
 from .mcp.servers import McpServers
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
-from .result import envelope, text_for_model
+from .result import envelope, shown_files, text_for_model
 from .runner import Outcome, ToolRunner
 from .skill_library import SkillLibrary
 
@@ -134,18 +135,20 @@ class Toolbox:
         self._rest: dict[str, Any] = server["rest"]
         self._sandbox: dict[str, Any] = server["sandbox"]
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven the tier
-        stays = server["limits"]
         self._runner = ToolRunner(
             config.home,
-            most=stays["stateful_processes"],
-            idle_s=stays["stateful_idle_s"],
+            most=server["limits"]["stateful_processes"],
+            idle_s=server["limits"]["stateful_idle_s"],
             folders=Folders(server["folders"]),
         )
         self.workspaces = Workspaces(self._runner.places, server["workspace"], self._runner)
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
-        self._mcp = McpServers(server["mcpServers"], client or Client(), self._most["wall_s"])
+        mcp = McpServers(
+            server["mcpServers"], client or Client(), self._most["wall_s"], home=config.home
+        )
+        self.library, self.accounts = McpLibrary(mcp, self._ceilings), mcp.accounts
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents, wanted = AgentFolders(config.agents_folder, owners), server["skills"]
         self.skills = SkillLibrary(
@@ -183,19 +186,21 @@ class Toolbox:
         await self._catalog.close()
         self.workspaces.close()
         self._runner.close()
-        await self._mcp.close()
+        await self.library.close()
 
-    async def load_owner_tools(self) -> None:
-        """Add the owner's tools: files, packages, REST operations, MCP servers.
+    async def load_owner_tools(self, found: Iterable[Tool] = ()) -> None:
+        """Add the owner's tools: files, packages, REST operations, MCP servers; and those `found`.
 
         Load errors are added to `problems`.
         """
         await self._catalog.add_files(self._home / "tools", sandboxed=not self._withheld)
         if not self._withheld:
+            await self._catalog.add_environments(self._ceilings)
             for name, about in self._modules.items():
                 await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
-        await self._catalog.add_mcp(self._mcp)
+        self._catalog.add_found(found)
+        await self._catalog.add_mcp(self.library.servers)
         for text in agent_definition.unmatched_names(self._ceilings, self.nameable(), exact=True):
             self.problems.append(f"server.tools: {text}")
 
@@ -362,7 +367,7 @@ class Toolbox:
 
     def nameable(self) -> frozenset[str]:
         """Return all tool names that an agent definition may contain."""
-        return frozenset((*self._tools, *self._catalog.named))
+        return frozenset((*self._tools, *self._catalog.named, *SOMEWHERE))
 
     def _only_named(self) -> dict[str, Entry]:
         """Return tools that an agent has only if it names them; the owner's come first."""
@@ -415,8 +420,8 @@ class Toolbox:
 
         The reason begins with `sandbox_unavailable` or `policy_exceeded`.
         """
-        if self._lacks_proof(tool):
-            return f"sandbox_unavailable: {self._tier_problem()}"
+        if reason := self._tier_problem() if self._lacks_proof(tool) else tool.missing:
+            return f"sandbox_unavailable: {reason}"
         network = "proxy" if self._runner.addable else "off"
         network = max(network, self._runner.reach.network, key=NETWORKS.index)
         if excess := unmet_requirements(tool.required_resources, self._most, network):
@@ -459,7 +464,8 @@ class Toolbox:
         if error and self._ceiling(tool) == "deny":
             return Verdict("deny", f"this server does not allow {name}")
         if error:
-            return Verdict("error", _join_sentences(error, reading.failures.failure_note(call)))
+            note = reading.failures.failure_note(call)
+            return Verdict("error", f"{error}\n{note}" if note else error)
         digest = fingerprint(name, args)
         action, reason = decide(tool, args, self._ceiling(tool), session, reading.grants)
         action, reason = tool.verdict(action, reason)
@@ -485,6 +491,9 @@ class Toolbox:
         entry = self._tools.get(name)
         if entry is None and name in self._catalog.named:
             entry = self._named(session).get(name)
+        tool = self.library.servers.stand_in(name) if entry is None else None
+        if tool and all(each["name"] != name for each in session.get("tools", ())):
+            return Entry(tool, cached_validator(tool.parameters))
         return _as_declared(entry, session) if entry else None
 
     async def execute(
@@ -522,8 +531,10 @@ class Toolbox:
             emit(events.state_delta(events.put("calls", call_id, value=waiting)))
         else:
             by = ledger.get("args_by", "")
-            said = envelope(result, list(repairs), ledger.get("args"), by)
-            emit(self._result(session, call, result, said))
+            shown, wrong = await shown_files(result, session)
+            said = envelope(result, list(repairs), ledger.get("args"), by, shown)
+            event = self._result(session, call, result, said)
+            emit({**event, "content": "\n".join((event["content"], *wrong))})
 
     async def _run(
         self,
@@ -552,7 +563,8 @@ class Toolbox:
             return found or self._unknown(name, reading)
 
         try:
-            return await tool.run(Invocation(session, args, ledger, limits, owner, find), emit)
+            made = Invocation(session, args, ledger, limits, owner, find, call["id"])
+            return await tool.run(made, emit)
         except ToolError as error:
             return failure(str(error))
 
@@ -609,7 +621,3 @@ def _edits(session: Session) -> Iterator[tuple[str, str, Json]]:
         if payload["approved"] and "edited_args" in payload:
             place = pointer("interrupts", index, "answer", "payload", "edited_args")
             yield place, interrupt["call_id"], payload["edited_args"]
-
-
-def _join_sentences(text: str, more: str) -> str:
-    return f"{text}\n{more}" if more else text

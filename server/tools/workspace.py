@@ -11,12 +11,13 @@ import base64
 import mimetypes
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from ..session import media
 from .decorators import Context, ToolError
 
 PIECE = 1536 * 1024  # bytes per call, 2 MiB as base64; each costs a process and 10 ms of parsing
@@ -83,6 +84,33 @@ def attachment(path: str, name: str) -> dict[str, Any]:
         raise ToolError(f"{path} is not a file")
     place = target.relative_to(Path.cwd().resolve()).as_posix()
     return {"path": place, "name": name, "media_type": media_type(name), "bytes": about.st_size}
+
+
+def shown_file(others: Collection[dict[str, Any]], path: str) -> dict[str, Any]:
+    """Return {path, name, data} of a picture or another file for the model, in base64.
+
+    `others`: those that the call has shown before. Raises ToolError.
+    """
+    target = inside(path)
+    place = target.relative_to(Path.cwd().resolve()).as_posix()
+    if len(others) >= media.MAX_ITEMS:
+        raise ToolError(f"{path} is not shown: a result shows at most {media.MAX_ITEMS} files")
+    with open_for_reading(target, path) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ToolError(f"{path} is not a file")
+        try:
+            data = file.read(media.MAX_BYTES + 1)
+        except OSError as error:
+            raise ToolError(f"{path}: {error.strerror}") from None
+        size = os.fstat(file.fileno()).st_size
+    if len(data) > media.MAX_BYTES:
+        most = f"{media.MAX_BYTES / 1e6:g} MB can be shown: make a smaller one of it"
+        raise ToolError(f"{path} has {size / 1e6:.1f} MB, and {most}")
+    try:
+        found = media.recognise(data)
+    except media.MediaError as error:
+        raise ToolError(f"{path} cannot be shown: {error}") from None
+    return {"path": place, "name": target.name, "data": base64.b64encode(found.data).decode()}
 
 
 def piece(ctx: Context, path: str, offset: int, stamp: str) -> dict[str, Any]:

@@ -195,7 +195,7 @@ async def tool_turns(peer: Peer, size: Size) -> Figures:
 
 async def histories(peer: Peer, size: Size) -> Figures:
     """One short turn with ever more of a past: bare messages, such as the server returned, and
-    such as it has kept."""
+    such as it has kept. The first turn on kept ones stands apart: their digests are made once."""
     figures: Figures = {}
     kinds = ("bare", "returned", "kept") if peer.name == "yaa" else ("bare",)
     order = "bench tokens=1 delay_us=0"
@@ -203,6 +203,11 @@ async def histories(peer: Peer, size: Size) -> Figures:
         if kind == "kept":
             whole, request = peer.with_base(order, count)
             await ask(peer, whole, 1)
+            assert peer.pid is not None
+            before = cpu_ms(peer.pid)
+            await ask(peer, request, 1)
+            first = f"CPU of the first turn, {count} kept messages, ms"
+            figures[first] = cpu_ms(peer.pid) - before
         else:
             request = peer.request(order, count, returned=kind == "returned")
         rounds = max(2, min(size.turns, 20_000 // count))

@@ -133,15 +133,29 @@ def _delta(text: str) -> bytes:
 
 def _wanted(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """(name, arguments) of each call that the last user's message orders."""
-    order = [str(message["content"]) for message in messages if message["role"] == "user"][-1]
+    order = [_words(message) for message in messages if _is_spoken(message)][-1]
     parts = [part.partition("{") for part in order.split(" tool=")[1:]]
     return [(name.strip(), f"{{{rest}".strip() if rest else "{}") for name, _, rest in parts]
 
 
 def _called(messages: list[dict[str, Any]]) -> int:
     """How often it has called since the user spoke last."""
-    roles = [str(message["role"]) for message in messages]
-    return roles[::-1].index("user") // 2
+    spoken = [_is_spoken(message) for message in messages if not _is_shown(message)]
+    return spoken[::-1].index(True) // 2
+
+
+def _is_spoken(message: dict[str, Any]) -> bool:
+    return message["role"] == "user" and not _is_shown(message)
+
+
+def _is_shown(message: dict[str, Any]) -> bool:
+    """Whether these are pictures of results, which Chat Completions has only as the user's."""
+    return message["role"] == "user" and _words(message).startswith("[From the result of")
+
+
+def _words(message: dict[str, Any]) -> str:
+    content = message["content"]
+    return content if isinstance(content, str) else str(content[0].get("text"))
 
 
 def _tool_calls(wanted: list[tuple[str, str]]) -> bytes:

@@ -353,6 +353,7 @@ await main(async (walk, job) => {
     const stand = () => page.evaluate(() => yaa.use("core/workspace-stand").standOf(yaa.use("ui/commands").context().app.current.session));
     await page.$eval(".files-tabs button", (one) => one.click());
     await openSession(page, first);
+    await walk.sees(".file-tree", "README.md"); // its first row is a folder, which nobody has chosen
     const before = await stand();
     await page.evaluate(() => {
       const { fetch } = globalThis;

@@ -7,6 +7,8 @@ import { main } from "./driver.mjs";
 const COMPOSER = "form.composer textarea";
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
+const GREY = "iVBORw0KGgoAAAANSUhEUgAAAEAAAAAwCAAAAACEICPDAAAAJUlEQVR4nO3MQREAAAwCIKMb3RD77SAA6VEEAoFAIBAIBALB12AwvgBbmDKUOwAAAABJRU5ErkJggg=="; // 64 by 48
+
 await main(async (walk, job) => {
   const { page } = walk;
   await page.evaluateOnNewDocument(() => {
@@ -48,6 +50,69 @@ await main(async (walk, job) => {
     await page.evaluate(() => { globalThis.saved.length = 0; });
     await walk.press("Save big.bin", ".handed button");
     await page.waitForFunction((wanted) => globalThis.saved.some(([, length, text]) => length === wanted && /^\0+$/.test(text)), {}, 300_000);
+  });
+
+  await walk.step("what the model looks at is shown, and grows at a press", async () => {
+    await order(walk, "shell", { command: `echo ${GREY} | base64 -d > .grey.png` }); // hidden, so that it is not attached
+    await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
+    await order(walk, "read_file", { path: ".grey.png" });
+    const shown = ".shown .shown-image";
+    await page.waitForFunction((one) => document.querySelector(`${one} img`)?.naturalWidth === 64, {}, shown);
+    await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
+    await walk.sees(".shown .handed-row", "64 × 48 pixels");
+    await page.focus(shown);
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(`${shown}[aria-pressed=true]`);
+    await walk.clean();
+    await walk.shot("1-shown");
+  });
+
+  await walk.step("what is attached is a file of the workspace, and of a long text the message has the beginning", async () => {
+    await page.evaluate(async (grey) => {
+      const bytes = Uint8Array.from(atob(grey), (one) => one.charCodeAt(0));
+      const rows = Array.from({ length: 9_000 }, (_, n) => `${n},ä`).join("\n");
+      await yaa.use("ui/commands").context().app.views.composer.attach([
+        new File([rows], "long table.csv", { type: "text/csv" }), new File([bytes], "grey.png", { type: "image/png" }), new File([bytes.slice(0, 9)], "some.zip", { type: "application/zip" }),
+      ]);
+    }, GREY);
+    await page.waitForFunction(() => document.querySelectorAll(".tray .attached").length === 3);
+    await walk.shot("1-tray");
+    await order(walk, "list_files", { path: "attachments" });
+    await page.waitForFunction(() => [...document.querySelectorAll(".card.tool[data-state=done] .tool-name")].at(-1)?.textContent === "list_files" && !document.querySelector(".feed[aria-busy=true]"));
+    const { content, tree, listed } = await page.evaluate(() => {
+      const { messages } = yaa.use("ui/commands").context().app.current.session;
+      const said = messages.filter(({ role }) => role === "user").at(-1);
+      return { content: said.content, tree: said.tree, listed: messages.filter(({ role }) => role === "tool").at(-1).content };
+    });
+    const texts = content.filter(({ type }) => type === "text").map(({ text }) => text);
+    if (!texts[1].startsWith('<file name="long table.csv" path="attachments/long table.csv">\n0,ä\n1,ä') || texts[1].length > 4_300 || !texts[1].includes("read_file shows")) throw new Error(texts[1].slice(0, 200) + texts[1].length);
+    if (texts[2] !== '<file name="grey.png" path="attachments/grey.png">\n\n</file>' || !texts[3].includes("application/zip, 9 bytes")) throw new Error(texts.slice(2).join());
+    if (!tree) throw new Error("the message does not say in which state the files are");
+    for (const name of ["long table.csv", "grey.png", "some.zip"]) if (!listed.includes(name)) throw new Error(listed);
+    await walk.sees(".sent-file", "attachments/long table.csv");
+    await order(walk, "read_file", { path: "attachments/grey.png" });
+    await page.waitForFunction(() => document.querySelector(".shown img[alt='grey.png']") && !document.querySelector(".feed[aria-busy=true]"));
+    await walk.clean();
+    await walk.shot("1-sent");
+  });
+
+  await walk.step("a hostile document shows no more than a picture", async () => {
+    const { drawn, said } = await page.evaluate(async () => {
+      await yaa.load("tools");
+      const { resultMediaView } = yaa.use("ui/tools/result-media");
+      const view = resultMediaView();
+      const svg = btoa("<svg xmlns='http://www.w3.org/2000/svg' onload='globalThis.ran = 1'><script>globalThis.ran = 1</script></svg>");
+      view.update([{ media_type: "image/svg+xml", data: svg, name: "a.svg" }, { media_type: "text/html", data: svg, name: "<img src=x onerror=ran=1>" },
+        { media_type: "image/png\" onerror=\"ran=1", data: svg }, { media_type: "image/png", data: "\" onerror=ran=1" }, { media_type: "image/png" },
+        { media_type: {}, data: 5, width: "9", bytes: null }, null, 5, ...Array(50).fill({ media_type: "image/gif", data: "AAAA", name: "x" })]);
+      document.body.append(view.el);
+      await new Promise((resolve) => setTimeout(resolve));
+      const found = { drawn: view.el.querySelectorAll("img, script, iframe, [onload], [onerror]").length, said: view.el.textContent };
+      view.el.remove();
+      return found;
+    });
+    if (await page.evaluate(() => globalThis.ran)) throw new Error("it ran");
+    if (drawn !== 2 || !said.includes("Not in this document")) throw new Error(`${drawn}: ${said}`);
   });
 
   for (const [words, said] of [["Decline", "answer decline"], ["Don’t answer", "answer cancel"], ["Answer", "answer accept"]]) {

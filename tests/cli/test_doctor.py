@@ -47,6 +47,8 @@ class Here(Case):
             r"→ set OPENAI_API_KEY",
             rf"missing +address +127\.0\.0\.1, port {port}: Address already in use",
             r"→ another port",
+            r"note +search +web_search is not offered",
+            r"→ server.discover is off: set server.search.url, or its provider and api_key",
             r"ok +disk +\d+(\.\d GB| MB) free",
             r"ok +disk +0 MB taken by the workspaces of sessions",
             r"(ok|note|missing) +sandbox",
@@ -60,12 +62,14 @@ class Here(Case):
         self.home.mkdir(mode=0o755)
         env = {"YAA_PROVIDER_API_URL": "http://127.0.0.1:9/v1", "YAA_PROVIDER_MODEL_NAME": "m"}
         env |= {"YAA_PORT": "0", "YAA_HOST": "0.0.0.0", "YAA_SERVER__SANDBOX__REQUIRE": "none"}
-        env |= {"YAA_PROVIDER_API_KEY": "canary-of-doctor"}
+        env |= {"YAA_PROVIDER_API_KEY": "canary-of-doctor", "YAA_SERVER__SEARCH__PROVIDER": "brave"}
+        env |= {"YAA_SERVER__SEARCH__API_KEY": "canary-of-doctor-2"}
         done = self.yaa("doctor", env=env)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"ok +model +main: m, the default")
         self.assertRegex(done.stdout, rf"note +home +{self.home} is open to other users")
         self.assertRegex(done.stdout, r"note +https +off")
+        self.assertRegex(done.stdout, r"ok +search +Brave, with its key")
         self.assertIn("Everything works; the notes", done.stdout)
         self.assertNotIn("canary-of-doctor", done.stdout)
 

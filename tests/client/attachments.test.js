@@ -26,6 +26,16 @@ test('a file goes there and back, whatever its name and its text', () => {
   for (const part of [null, 'x', { type: 'text', text: 'plain' }, { type: 'text', text: '<file name="a">\nopen' }, { type: 'image_url' }]) assert.strictEqual(attach.fileOf(part), null)
 })
 
+test('one that is in the workspace says where; a picture that is shown is not named as well', () => {
+  const part = attach.filePart('a.csv', 'x', 'attachments/a.csv')
+  assert.strictEqual(part.text, '<file name="a.csv" path="attachments/a.csv">\nx\n</file>')
+  assert.deepStrictEqual(attach.fileOf(part), { name: 'a.csv', text: 'x', path: 'attachments/a.csv' })
+  const image = attach.imagePart('data:image/png;base64,AA')
+  assert.deepStrictEqual(attach.split([image, attach.filePart('p.png', '', 'attachments/p.png'), part]), {
+    words: '', images: ['data:image/png;base64,AA'], files: [{ name: 'a.csv', text: 'x', path: 'attachments/a.csv' }],
+  })
+})
+
 test('content: plain where nothing goes along, parts with the words first otherwise', () => {
   const part = attach.filePart('a', 'b')
   assert.strictEqual(attach.content('hi', []), 'hi')

@@ -3,24 +3,77 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use } = require('./load-modules.js')
+const fs = require('node:fs')
+const path = require('node:path')
+const { execFileSync } = require('node:child_process')
+const { use, cpu, ROOT } = require('./load-modules.js')
 
-const { replaceText } = use('core/file-edit')
+const { editFile } = use('core/file-edit')
+const { applyPatch } = use('core/apply-patch')
 
-test('a text is replaced as edit_file replaces it', () => {
-  const rows = [
-    ['a place', 'a b c', 'b', '$&', { times: 1, after: 'a $& c' }],
-    ['two places', 'aa', 'a', 'bb', { times: 2, after: 'bbbb' }],
-    ['places do not overlap', 'aaa', 'aa', 'b', { times: 1, after: 'ba' }],
-    ['none', 'a', 'b', 'c', { times: 0, after: 'a' }],
-    ['nothing to look for', 'a', '', 'c', { times: 0, after: 'a' }],
-    ['CRLF in the file alone', 'a\r\nb\r\nc\r\n', 'a\nb\n', 'x\ny\n', { times: 1, after: 'x\r\ny\r\nc\r\n' }],
-    ['CRLF in all of them', 'a\r\nb\r\n', 'a\r\nb', 'x\r\ny', { times: 1, after: 'x\r\ny\r\n' }],
-    ['line ends of both kinds', 'a\r\nb\nc', 'a\nb', 'x', { times: 0, after: 'a\r\nb\nc' }],
-    ['line feeds alone', 'a\nb\n', 'a\nb', 'x\r\ny', { times: 1, after: 'x\r\ny\n' }],
-    ['a mark at the start', '\ufeffa', '\ufeffa', 'b', { times: 1, after: 'b' }],
-    ['as long as it may be', 'a'.repeat(1000), 'a', 'b'.repeat(1000), { times: 1000, after: 'b'.repeat(1_000_000) }],
-    ['longer', 'a'.repeat(500_000), 'a', 'b'.repeat(100_000), { times: 500_000, after: null }],
-  ]
-  for (const [name, text, old, next, expected] of rows) assert.deepStrictEqual(replaceText(text, old, next), expected, name)
+const { cases } = JSON.parse(fs.readFileSync(path.join(ROOT, 'tests/vectors/edits.json'), 'utf8'))
+
+test('a file is edited as edit_file edits it', () => {
+  for (const { name, text, args, after, problem } of cases) {
+    const found = editFile(text, { path: 'f.py', ...args })
+    assert.strictEqual(found.problem?.why, problem?.why, name)
+    assert.strictEqual(found.problem?.part, problem?.part, name)
+    assert.strictEqual(found.after, problem ? text : after, name)
+  }
+})
+
+test('a patch that a model wrote wrong does what it does on the server, or is refused as there', (context) => {
+  const script = `import json
+from server.tools.builtin.patch import apply_patch
+from server.tools.decorators import ToolError
+from tests.tools.builtin.mangled_patches import samples
+found = []
+for sample in samples(21, 1500):
+    try:
+        after = apply_patch(sample.before, sample.patch, "f").text
+    except ToolError as error:
+        after = ["refused", "fits at lines" in str(error)]
+    found.append([sample.before, sample.patch, after])
+print(json.dumps(found))`
+  let found
+  try {
+    found = JSON.parse(execFileSync('python3', ['-c', script], { cwd: ROOT, maxBuffer: 1e8 }))
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+    return context.skip('there is no python3')
+  }
+  for (const [before, patch, expected] of found) {
+    const { after, problem } = applyPatch(before, patch, 'f')
+    assert.deepStrictEqual(problem ? ['refused', problem.why === 'often'] : after, expected, JSON.stringify([before, patch]))
+  }
+})
+
+test('places that fit are named by their lines', () => {
+  assert.deepStrictEqual(applyPatch('a\nb\na\n', '@@\n-a\n+c\n', 'f').problem, { why: 'often', part: 1, lines: [1, 3] })
+})
+
+test('what is none of its arguments', () => {
+  for (const args of [{}, { old: 'a' }, { old: '', new: 'b' }, { new: 'b' }, { edits: 'a' }, { edits: [null] }, { edits: [{ old: 'a' }] }, { patch: 5 }, { patch: '@@', old: 'a', new: 'b' }]) {
+    assert.strictEqual(editFile('a', { path: 'f', ...args }), null, JSON.stringify(args))
+  }
+})
+
+test('a text in many places is not made as long as it likes', () => {
+  const long = 'a'.repeat(1000)
+  assert.strictEqual(editFile(long, { path: 'f', old: 'a', new: 'b'.repeat(1000), replace_all: true }).after, 'b'.repeat(1_000_000))
+  const found = editFile('a'.repeat(500_000), { path: 'f', old: 'a', new: 'b'.repeat(100_000), replace_all: true })
+  assert.strictEqual(found.problem.why, 'large')
+})
+
+test('lines that are all alike, and lines of spaces, take no time', () => {
+  const started = cpu()
+  const same = 'x\n'.repeat(200_000)
+  const many = Array.from({ length: 300 }, (_, n) => `@@ -${n * 3 + 1},3 +${n * 3 + 1},3 @@\n x\n-x\n+y\n x\n`).join('')
+  for (const patch of [many, `${'@@ x\n'.repeat(50)}-x\n+y\n`, `@@\n${' x\n'.repeat(3000)}-x\n+y\n`]) {
+    for (const form of [patch, `*** Update File: f\n${patch}`]) assert.match(applyPatch(same, form, 'f').problem.why, /often|large/)
+  }
+  const spaces = `${' '.repeat(400_000)}x\n`
+  assert.strictEqual(editFile(spaces, { path: 'f', old: `a${' '.repeat(100_000)}\nb`, new: '' }).problem.why, 'missing')
+  assert.strictEqual(applyPatch(spaces, `@@\n-y\n+${spaces}`, 'f').problem.why, 'missing')
+  assert.ok(cpu() - started < 30_000, `${cpu() - started} ms`)
 })

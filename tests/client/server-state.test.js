@@ -7,7 +7,7 @@ const path = require('node:path')
 const { use, JS } = require('./load-modules.js')
 
 require(path.join(JS, 'ui', 'server-state.js'))
-const { agentsOf } = use('ui/server-state')
+const { agentsOf, toolsOf } = use('ui/server-state')
 
 const INFO = { agents: [{ name: 'default', description: 'all', default: true }, { name: 'coder', description: 'code' }] }
 const names = (found) => found.agents.map((one) => one.name)
@@ -31,4 +31,13 @@ test('an agent that the server has not is still offered to the session that has 
   assert.equal(found.agent, 'from afar')
   assert.deepEqual(names(agentsOf(INFO, 'coder', 'gone')), ['default', 'coder'])
   assert.deepEqual(names(agentsOf(null, 'coder', undefined)), [])
+})
+
+test('a tool that cannot be called says why, without the code of the reason', () => {
+  const tools = [{ name: 'a', policy: 'run', hints: { read_only: true } }, { name: 'b', policy: 'ask', unavailable: 'sandbox_unavailable: b needs numpy: run it' }]
+  assert.deepEqual(toolsOf({ tools }), [
+    { name: 'a', description: '', policy: 'run', readOnly: true, unavailable: '' },
+    { name: 'b', description: '', policy: 'ask', readOnly: false, unavailable: 'b needs numpy: run it' },
+  ])
+  assert.deepEqual(toolsOf(null), [])
 })

@@ -12,6 +12,7 @@ test('the picture follows from name, arguments and result', () => {
     ['shell', { command: 'ls' }, { exit_code: 0, output: 'a' }, 'shell'], ['shell', { command: 'ls' }, undefined, 'shell'],
     ['python', { code: '1' }, { exit_code: 1, output: '' }, 'shell'], ['theirs', {}, { exit_code: 0, stdout: '', stderr: 'x' }, 'shell'],
     ['edit_file', { path: 'a', old: 'x', new: 'y' }, { path: 'a', replaced: 1, diff: '@@ -1 +1 @@\n-x\n+y' }, 'diff'],
+    ['edit_file', { path: 'a', edits: [{ old: 'x', new: 'y' }] }, undefined, 'diff'], ['edit_file', { path: 'a', patch: '@@' }, undefined, 'diff'], ['edit_file', { path: 'a', edits: [{}] }, undefined, 'generic'],
     ['edit_file', { path: 'a', old: 'x', new: 'y' }, undefined, 'diff'], ['write_file', { path: 'a', content: 'x' }, { path: 'a', bytes: 1, replaced: false }, 'diff'],
     ['search_files', { query: 'x' }, { matches: 1, lines: 'a:1: x', files_searched: 1, complete: true }, 'search'],
     ['list_files', {}, { files: [{ path: 'a/', type: 'folder' }], complete: true }, 'tree'], ['list_files', {}, { files: [], complete: true }, 'tree'],
@@ -61,6 +62,10 @@ test('changes: from the result, from the arguments, of a new file', () => {
   assert.strictEqual(kinds(shape.changeOf({ old: 'no', new: 'no' }, { diff: '--- a\n+++ a\n@@ -3 +3 @@\n-x\n+y' })), 'rx ay')
   assert.strictEqual(kinds(shape.changeOf({ old: 'k\nx', new: 'k\ny' }, undefined)), 'sk rx ay')
   assert.strictEqual(kinds(shape.changeOf({ content: 'a\nb\n' }, { bytes: 4 })), 'aa ab')
+  assert.strictEqual(kinds(shape.changeOf({ edits: [{ old: 'x', new: 'y' }, { old: 'a', new: '' }] }, undefined)), 'rx ay g ra')
+  const patch = '--- a/f\n+++ b/f\n@@ -9 +9 @@ def f():\n k\n-x\n--- y\n+z\n+++ y\n\n@@\n-a\n\\ No newline at end of file\n'
+  assert.strictEqual(kinds(shape.changeOf({ patch }, undefined)), 'sk rx r-- y az a++ y s g ra')
+  assert.strictEqual(kinds(shape.changeOf({ patch: '*** Begin Patch\n*** Update File: f\n@@ def f():\n-x\n+y\n*** End Patch' }, undefined)), 'rx ay')
   assert.deepStrictEqual(shape.changeOf(null, null), [])
 })
 

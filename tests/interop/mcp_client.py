@@ -1,5 +1,6 @@
 """This server's MCP client as a program, for the official conformance tests: it lists the tools of
 the server at the address given and calls each of them once, answering every question it is asked.
+Where a sign-in is wanted it follows the link as a browser would.
 
     python -m tests.interop.mcp_client <url>
 """
@@ -10,6 +11,8 @@ import asyncio
 import json
 import os
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from server.http.client import Client
@@ -29,20 +32,56 @@ SAMPLES: dict[str, Any] = {
 }
 
 
+REDIRECT = "http://127.0.0.1:33418/callback"  # nobody listens: the address alone is read
+DOCUMENT = "https://conformance-test.local/client-metadata.json"
+MOST_SIGN_INS = 3
+
+
 async def main(url: str) -> int:
     client = Client()
-    servers = McpServers({"peer": {"url": url}}, client)
+    home = Path(tempfile.mkdtemp())
+    entry = {"url": url, "oauth": settings()}
+    servers = McpServers({"peer": entry}, client, home=home)
     try:
         tools: list[McpTool] = []
         await servers.load(lambda _, listed: tools.extend(listed))
+        for _ in range(MOST_SIGN_INS):
+            if servers.accounts.info()[0]["state"] != "needed":
+                break
+            await sign_in(servers, client)
+            await servers.load(lambda _, listed: tools.extend(listed))
         print("problems", servers.problems)
         for tool in tools:
             for args in wanted(tool, tools):
-                print(tool.name, args, await settle(servers, tool, args))
+                print(tool.name, args, await settle(servers, client, tool, args))
     finally:
         await servers.close()
         await client.close()
     return 0
+
+
+def context() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    return found
+
+
+def settings() -> dict[str, Any]:
+    """The client that the scenario has registered, or none."""
+    told = context()
+    if "client_id" not in told:
+        return {"clientMetadataUrl": DOCUMENT}
+    found = {"clientId": told["client_id"], "clientSecret": told.get("client_secret", "")}
+    machine = "client-credentials" in os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+    return {**found, "grant": "client_credentials"} if machine else found
+
+
+async def sign_in(servers: McpServers, client: Client) -> None:
+    begun = await servers.accounts.begin("peer", REDIRECT)
+    print("link", begun.url)
+    async with await client.request("GET", begun.url) as response:
+        answer = response.headers.get("location", "")
+    print("answer", response.status, answer)
+    await servers.accounts.finish(answer)
 
 
 def wanted(tool: McpTool, tools: list[McpTool]) -> list[dict[str, Any]]:
@@ -50,8 +89,7 @@ def wanted(tool: McpTool, tools: list[McpTool]) -> list[dict[str, Any]]:
     scenario gets the schema of the other tool, as we have it."""
     if tool.listed_name == "json_schema_echo":
         return [{"schema": other.parameters} for other in tools if other is not tool]
-    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-    calls = context.get("toolCalls") or []
+    calls = context().get("toolCalls") or []
     told = [call.get("arguments", {}) for call in calls if call["name"] == tool.listed_name]
     properties = tool.parameters.get("properties") or {}
     return told or [{name: sample(part) for name, part in properties.items()}]
@@ -66,12 +104,18 @@ def sample(schema: Any) -> Any:
     return SAMPLES.get(kind if isinstance(kind, str) else "", "text")
 
 
-async def settle(servers: McpServers, tool: McpTool, args: dict[str, Any]) -> Outcome | None:
+async def settle(
+    servers: McpServers, client: Client, tool: McpTool, args: dict[str, Any]
+) -> Outcome | None:
     question: dict[str, Any] | None = None
     for _ in range(5):
         found = await servers.call(tool, args, question, LIMITS, lambda _: None)
         if not isinstance(found, ToolQuestion):
             return found if isinstance(found, Outcome) else None
+        if "sign_in" in found.input:
+            await sign_in(servers, client)
+            question = {**found.input, "answer": {"action": "retry"}}
+            continue
         properties = found.input["response_schema"].get("properties", {})
         answer = {name: sample(part) for name, part in properties.items()}
         question = {**found.input, "answer": answer}

@@ -5,42 +5,66 @@ the official conformance tests of clients."""
 from __future__ import annotations
 
 import asyncio
+import base64
+import logging
 import os
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from server.http.client import Client
 from server.tools.base import ToolQuestion
+from server.tools.mcp.library import McpLibrary
 from server.tools.mcp.servers import McpServers, McpTool
 from server.tools.runner import Outcome
 
 from ..fakes import call_server
 from ..tooling import tools
 
+SIGN_IN_PEER = str(Path(__file__).with_name("mcp_sign_in_peer.py"))
+REDIRECT = "http://127.0.0.1:33418/callback"  # nobody listens: the address alone is read
 SCRIPT = str(Path(__file__).with_name("mcp_peer.py"))
 START_S = 30.0
 LIMITS = {"wall_s": 30.0, "output_kb": 64.0}
 CLIENT = "tests.interop.mcp_client"
 LEGACY = {"PYTHONPATH": str(tools.MCP_LEGACY)}
+SERVERS = {"PYTHONPATH": str(tools.MCP_SERVERS)}
 SILENT = {"PYTHONPATH": f"{tools.MCP_SILENT}:{tools.MCP_LEGACY}"}
 CONFORMANCE = tools.package("@modelcontextprotocol/conformance")
 EVERYTHING = tools.package("@modelcontextprotocol/server-everything")
 FILESYSTEM = tools.package("@modelcontextprotocol/server-filesystem")
+MEMORY = tools.package("@modelcontextprotocol/server-memory")
+PAGE = (
+    b"<html><head><title>Fjords</title></head><body><article><h1>Fjords</h1>"
+    b"<p>Fjords are deep, and the water in them is salt; ships go far inland.</p></article></body>"
+)
 NODE = str(tools.program_node().path)
 
-# All that need no OAuth, but one: elicitation-sep1034-client-defaults wants a legacy server's
-# question answered in the middle of a call, where nobody waits who could.
 SCENARIOS = (
     *("initialize", "tools_call", "sse-retry", "request-metadata"),
+    "elicitation-sep1034-client-defaults",
     *("sep-2322-client-request-state", "http-standard-headers", "http-custom-headers"),
     *("http-invalid-tool-headers", "json-schema-ref-no-deref"),
     "json-schema-2020-12-preservation",
+)
+# Those of every revision, and client-credentials-basic of the extensions. The other extensions
+# (DPoP, signed JWTs, enterprise and workload identities) are not built.
+SIGN_IN = (
+    *("metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "basic-cimd"),
+    *("scope-from-www-authenticate", "scope-from-scopes-supported", "scope-omitted-when-undefined"),
+    *("scope-step-up", "scope-retry-limit", "pre-registration", "resource-mismatch"),
+    *("token-endpoint-auth-basic", "token-endpoint-auth-post", "token-endpoint-auth-none"),
+    *("2025-03-26-oauth-metadata-backcompat", "2025-03-26-oauth-endpoint-fallback"),
+    *("offline-access-scope", "offline-access-not-supported", "authorization-server-migration"),
+    *("iss-supported", "iss-not-advertised", "iss-supported-missing", "iss-wrong-issuer"),
+    *("iss-unexpected", "iss-normalized", "metadata-issuer-mismatch", "client-credentials-basic"),
 )
 
 
@@ -50,11 +74,12 @@ class Case(unittest.IsolatedAsyncioTestCase):
         client = Client()
         self.addAsyncCleanup(client.close)
         self.servers = McpServers({"p": {**entry, "timeout": 30}}, client)
-        self.addAsyncCleanup(self.servers.close)
+        self.library = McpLibrary(self.servers)
+        self.addAsyncCleanup(self.library.close)
         found: list[McpTool] = []
         await self.servers.load(lambda _, listed: found.extend(listed))
         self.assertEqual(self.servers.problems, [])
-        return {tool.listed_name: tool for tool in found}
+        return {tool.listed_name or "read_resource": tool for tool in found}
 
     async def call(self, tool: McpTool, args: Any = None, question: Any = None) -> list[Any]:
         return await call_server(self.servers, tool, args or {}, question, LIMITS)
@@ -75,9 +100,7 @@ def free_port() -> int:
 
 
 class Python(Case):
-    async def check(
-        self, entry: dict[str, Any], *, modern: bool, steps: tuple[str, ...] = ("1/2", "2/2")
-    ) -> None:
+    async def check(self, entry: dict[str, Any], *, modern: bool, in_order: bool = True) -> None:
         listed = await self.start(entry)
         self.assertEqual(set(listed), {"add", "boom", "steps"} | ({"greet"} if modern else set()))
         [added] = await self.call(listed["add"], {"point": {"x": 1}})
@@ -86,7 +109,8 @@ class Python(Case):
         self.assertEqual(failed.status, "error")
         self.assertIn("boom", failed.error["message"])
         live = (await self.call(listed["steps"]))[:-1]
-        self.assertEqual(tuple(line.split()[0] for line in live), steps)
+        told = [line.split()[0] for line in live]
+        self.assertIn(told, [["1/2", "2/2"]] + ([] if in_order else [["1/2"], []]))
         if modern:
             await self.check_question(listed["greet"])
 
@@ -137,12 +161,58 @@ class Python(Case):
 
     @unittest.skipUnless((tools.MCP_SILENT / "mcp").is_dir(), tools.BY_COMMAND)
     async def test_silent_over_http(self) -> None:
-        # It tells steps in a stream of its own, which nobody listens to: it may never end.
-        await self.over_http(SILENT, modern=False, steps=())
+        # It tells steps in another stream than its answer, which may overtake them.
+        await self.over_http(SILENT, modern=False, in_order=False)
+
+
+class SignIn(Case):
+    """The official package as a server with a sign-in, which is its own authorization server."""
+
+    async def listed(self) -> dict[str, McpTool]:
+        found: list[McpTool] = []
+        await self.servers.load(lambda _, listed: found.extend(listed))
+        return {tool.listed_name: tool for tool in found}
+
+    async def sign_in(self) -> None:
+        begun = await self.servers.accounts.begin("p", REDIRECT)
+        async with await self.client.request("GET", begun.url) as response:
+            answer = response.headers["location"]
+        await self.servers.accounts.finish(answer)
+
+    @tools.needs(tools.module("mcp"))
+    async def test_tokens_end_and_a_person_signs_in_again(self) -> None:
+        port = free_port()
+        await self.listen([sys.executable, SIGN_IN_PEER, str(port)], {})
+        await asyncio.to_thread(listening, port)
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        self.client = Client()
+        self.addAsyncCleanup(self.client.close)
+        home = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        entry = {"p": {"url": f"http://127.0.0.1:{port}/mcp", "timeout": 30}}
+        self.servers = McpServers(entry, self.client, home=home)
+        self.addAsyncCleanup(self.servers.close)
+        self.assertEqual(await self.listed(), {})
+        await self.sign_in()
+        listed = await self.listed()
+        self.assertEqual(self.servers.problems, [])
+        [noted] = await self.call(listed["note"], {"text": "one"})
+        self.assertEqual(noted.text, "noted one")
+        await self.call(listed["expire"])
+        [renewed] = await self.call(listed["note"], {"text": "two"})
+        self.assertEqual(renewed.text, "noted two")
+        await self.call(listed["revoke"])
+        [asked] = await self.call(listed["note"], {"text": "three"})
+        self.assertIsInstance(asked, ToolQuestion)
+        self.assertEqual(asked.input["sign_in"], "p")
+        await self.sign_in()
+        answered = {**asked.input, "answer": {"action": "retry"}}
+        [done] = await self.call(listed["note"], {"text": "three"}, answered)
+        self.assertEqual(done.text, "noted three")
 
 
 class TypeScript(Case):
-    async def check_everything(self, entry: dict[str, Any]) -> None:
+    async def check_everything(self, entry: dict[str, Any]) -> dict[str, McpTool]:
         listed = await self.start(entry)
         self.assertGreater(len(listed), 8)
         [said] = await self.call(listed["echo"], {"message": "Grüße"})
@@ -159,10 +229,64 @@ class TypeScript(Case):
         *live, done = await self.call(listed["trigger-long-running-operation"], steps)
         self.assertEqual([line.split()[0] for line in live], ["1/2", "2/2"])
         self.assertEqual(done.status, "ok")
+        return listed
+
+    async def check_library(self) -> None:
+        """Resources, prompts and a question of the server that has everything."""
+        [about] = await self.library.lists("resources", "templates")
+        uris = {each["uri"] for each in about["resources"]}
+        self.assertIn("demo://resource/static/document/features.md", uris)
+        templates = {each["uriTemplate"] for each in about["templates"]}
+        text = "demo://resource/dynamic/text/{resourceId}"
+        self.assertIn(text, templates)
+        [read] = await self.library.read("p", "demo://resource/dynamic/text/7")
+        self.assertIn("Resource 7", read["text"])
+        [read] = await self.library.read("p", "demo://resource/dynamic/blob/7")
+        self.assertIn(b"Resource 7", base64.b64decode(read["blob"]))
+        [about] = await self.library.lists("prompts")
+        by_name = {each["name"]: each for each in about["prompts"]}
+        self.assertEqual(by_name["args-prompt"]["arguments"][0]["name"], "city")
+        found = await self.library.prompt("p", "args-prompt", {"city": "Oslo"})
+        self.assertIn("Oslo", found["messages"][0]["text"])
+        ref = {"type": "ref/prompt", "name": "completable-prompt"}
+        argument = {"name": "department", "value": "Eng"}
+        found = await self.library.complete("p", ref, argument, {})
+        self.assertEqual(found["values"], ["Engineering"])
+
+    async def check_question(self, listed: dict[str, McpTool]) -> None:
+        """Its question comes in the middle of the call, which waits for the answer."""
+        tool = listed["trigger-elicitation-request"]
+        [asked] = await self.call(tool)
+        self.assertIsInstance(asked, ToolQuestion)
+        properties = asked.input["response_schema"]["properties"]
+        self.assertIn("name", properties)
+        [done] = await self.call(tool, {}, {**asked.input, "answer": {"name": "Ann"}})
+        self.assertEqual(done.status, "ok", done)
+        self.assertIn("Ann", done.text)
+        [asked] = await self.call(tool)
+        [done] = await self.call(tool, {}, {**asked.input, "refused": "decline"})
+        self.assertIn("declined", done.text)
+
+    async def check_updates(self, listed: dict[str, McpTool]) -> None:
+        """A resource that was read is subscribed to, and the list says when it changed."""
+        uri = "demo://resource/static/document/features.md"
+        await self.library.read("p", uri)
+        await self.call(listed["toggle-subscriber-updates"])
+        async with asyncio.timeout(START_S):
+            while True:
+                [about] = await self.library.lists("resources")
+                [entry] = [each for each in about["resources"] if each["uri"] == uri]
+                if "updated" in entry:
+                    return
+                await asyncio.sleep(0.05)
 
     @tools.needs(EVERYTHING)
     async def test_everything(self) -> None:
-        await self.check_everything({"command": NODE, "args": [self.program(EVERYTHING), "stdio"]})
+        entry = {"command": NODE, "args": [self.program(EVERYTHING), "stdio"]}
+        listed = await self.check_everything(entry)
+        await self.check_library()
+        await self.check_question(listed)
+        await self.check_updates(listed)
 
     @tools.needs(EVERYTHING)
     async def test_everything_over_http(self) -> None:
@@ -170,7 +294,11 @@ class TypeScript(Case):
         command = [NODE, self.program(EVERYTHING), "streamableHttp"]
         await self.listen(command, {"PORT": str(port)})
         await asyncio.to_thread(listening, port)
-        await self.check_everything({"type": "http", "url": f"http://127.0.0.1:{port}/mcp"})
+        entry = {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}
+        listed = await self.check_everything(entry)
+        await self.check_library()
+        await self.check_question(listed)
+        await self.check_updates(listed)
 
     @tools.needs(FILESYSTEM)
     async def test_filesystem(self) -> None:
@@ -187,8 +315,92 @@ class TypeScript(Case):
         [outside] = await self.call(listed["read_text_file"], {"path": "/etc/passwd"})
         self.assertEqual(outside.status, "error")
 
+    @tools.needs(MEMORY)
+    async def test_memory(self) -> None:
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        env = {"MEMORY_FILE_PATH": f"{folder}/memory.jsonl"}
+        listed = await self.start({"command": NODE, "args": [self.program(MEMORY)], "env": env})
+        entity = {"name": "Ann", "entityType": "person", "observations": ["likes Oslo"]}
+        [made] = await self.call(listed["create_entities"], {"entities": [entity]})
+        self.assertEqual(made.status, "ok", made)
+        [found] = await self.call(listed["search_nodes"], {"query": "oslo"})
+        self.assertIn("likes Oslo", found.text)
+        graph = "memory://knowledge-graph"
+        outcome = await self.library.outcome("p", {"uri": graph}, LIMITS)
+        self.assertIn("likes Oslo", outcome.text)
+        [made] = await self.call(listed["create_entities"], {"entities": [{**entity, "name": "B"}]})
+        async with asyncio.timeout(START_S):
+            while not (await self.library.lists("resources"))[0]["resources"][0].get("updated"):
+                await asyncio.sleep(0.05)
+
     def program(self, package: tools.Tool) -> str:
         return str((package.path or Path()) / "dist" / "index.js")
+
+
+@unittest.skipUnless((tools.MCP_SERVERS / "mcp_server_git").is_dir(), tools.BY_COMMAND)
+class PythonServers(Case):
+    """Servers of the protocol's makers, in Python."""
+
+    def entry(self, module: str, *args: str) -> dict[str, Any]:
+        return {"command": sys.executable, "args": ["-m", module, *args], "env": SERVERS}
+
+    async def test_time(self) -> None:
+        listed = await self.start(self.entry("mcp_server_time", "--local-timezone=Asia/Tokyo"))
+        self.assertEqual(set(listed), {"get_current_time", "convert_time"}, "it has no resources")
+        times = {"source_timezone": "UTC", "time": "12:30", "target_timezone": "Asia/Kolkata"}
+        [told] = await self.call(listed["convert_time"], times)
+        self.assertIn("18:00", told.text)
+        [wrong] = await self.call(listed["get_current_time"], {"timezone": "Nowhere/None"})
+        self.assertEqual(wrong.status, "error")
+
+    async def test_git(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory())).resolve()
+        (folder / "größe.txt").write_text("eins\n")
+        git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b"]
+        for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "the first"]):
+            subprocess.run([*git, *command], check=True)
+        listed = await self.start(self.entry("mcp_server_git", "--repository", str(folder)))
+        (folder / "größe.txt").write_text("zwei\n")
+        place = {"repo_path": str(folder)}
+        [status] = await self.call(listed["git_status"], place)
+        self.assertIn("modified", status.text)
+        [diff] = await self.call(listed["git_diff_unstaged"], place)
+        self.assertIn("+zwei", diff.text)
+        [log] = await self.call(listed["git_log"], place)
+        self.assertIn("the first", log.text)
+        [wrong] = await self.call(listed["git_status"], {"repo_path": "/"})
+        self.assertEqual(wrong.status, "error")
+
+    async def test_fetch(self) -> None:
+        class Page(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                robots = self.path == "/robots.txt"
+                body = b"User-agent: *\nDisallow: /no\n" if robots else PAGE
+                self.send_response(200)
+                self.send_header("Content-Type", "text/plain" if robots else "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                """Say nothing."""
+
+        pages = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+        thread = threading.Thread(target=pages.serve_forever, name="pages")
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(pages.server_close)
+        self.addCleanup(pages.shutdown)
+        url = f"http://127.0.0.1:{pages.server_address[1]}"
+        listed = await self.start(self.entry("mcp_server_fetch", "--allow-private-ips"))
+        [read] = await self.call(listed["fetch"], {"url": f"{url}/page"})
+        self.assertIn("Fjords are deep", read.text)
+        [denied] = await self.call(listed["fetch"], {"url": f"{url}/no"})
+        self.assertEqual(denied.status, "error")
+        [about] = await self.library.lists("prompts")
+        self.assertEqual([each["name"] for each in about["prompts"]], ["fetch"])
+        found = await self.library.prompt("p", "fetch", {"url": f"{url}/page"})
+        self.assertIn("Fjords are deep", found["messages"][0]["text"])
 
 
 class Conformance(unittest.TestCase):
@@ -196,7 +408,7 @@ class Conformance(unittest.TestCase):
     def test_scenarios(self) -> None:
         older = Path(__file__).with_name("older_node.mjs").as_uri()
         suite = str((CONFORMANCE.path or Path()) / "dist" / "index.js")
-        for scenario in SCENARIOS:
+        for scenario in (*SCENARIOS, *(f"auth/{name}" for name in SIGN_IN)):
             with self.subTest(scenario), tempfile.TemporaryDirectory() as folder:
                 said = Path(folder, "said")
                 with said.open("wb") as out:

@@ -17,6 +17,7 @@ from server.cli.bundle import STARTER
 from ..tooling import tools
 from ..tooling.api import Api
 from ..tooling.child import Yaa
+from ..wheels import make_environment
 
 # What editors, systems and people leave in a checkout.
 LEFT = (
@@ -77,6 +78,21 @@ class Pyz(unittest.TestCase):
         names = [Path(name) for name in zipfile.ZipFile(packed).namelist()]
         self.assertEqual({name.suffix for name in names}, {".py", ".json", ".js", ".html", ".css"})
         self.assertNotIn(Path("yaa/client/jsconfig.json"), names)
+
+    def test_tools_that_name_packages(self) -> None:
+        home = self.folder / "home with tools"
+        (home / "tools").mkdir(parents=True)
+        file = home / "tools" / "units.py"
+        head = '# /// script\n# dependencies = ["units"]\n# ///\n'
+        text = "import units\nfrom yaa import tool\n@tool\ndef double() -> None: ..."
+        file.write_text(head + text)
+        check = [*self.command(), "tools", "--home", str(home), "check", str(file)]
+        said = subprocess.run(check, cwd=self.folder, capture_output=True, text=True)
+        self.assertIn("unavailable  double: needs units: run yaa tools install\n", said.stdout)
+        make_environment(home, ("units",), {"units.py": ""})
+        self.assertIn("1 to use, 0 refused\n", run(check, self.folder))
+        command = [*self.command(), "tools", "--home", str(home), "install"]
+        self.assertIn("tools/units.py: units\n  is installed\n", run(command, self.folder))
 
     def test_what_is_no_file_is_left_alone(self) -> None:
         pipe = self.folder / "pipe"

@@ -11,7 +11,8 @@ from typing import Any
 from server.http.client import Client
 from server.json_types import Event
 from server.models.chat import OpenAIAPI
-from server.models.http_model import QUIRKS, UNSIGNED, EndpointState, learn_flags
+from server.models.http_model import EndpointState
+from server.models.quirks import QUIRKS, UNSIGNED, learn_flags
 from server.models.registry import APIS
 from server.models.vendors import PRESETS
 from server.session.limits import API_PATHS

@@ -9,13 +9,14 @@ from typing import Any
 
 from server.json_types import Event
 from server.models.anthropic import AnthropicDecoder
+from server.models.chat_decoder import Decoder
 from server.models.decoder import StreamReader
 from server.models.responses import ResponsesDecoder
 
 from .fakes import check_brackets, message, options, provider
 from .speakers import Part, Speaker
 
-DECODERS = {"messages": AnthropicDecoder, "responses": ResponsesDecoder}
+DECODERS = {"chat": Decoder, "messages": AnthropicDecoder, "responses": ResponsesDecoder}
 PARTS: list[Part] = [
     ("think", ["First ", "I think. ☃"], "c2lnMQ=="),
     ("text", ["Then ", "I say 🙂."]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import unittest
 from typing import Any
 
@@ -34,7 +35,18 @@ KINDS: dict[str, Kind] = {
     "either": field_types.either(TEXT, POINT),
     "as one": field_types.as_one(field_types.list_of(COUNT), ""),
     "limited": field_types.with_limit(ANY, 2),
+    "limited text": field_types.with_limit(TEXT, 2),
+    "open": field_types.object_of({"x": COUNT, "y": FLAG, "z": TEXT}, ("x",)),
+    "inner": field_types.object_of({"a": field_types.list_of(TEXT), "x": COUNT}),
 }
+
+
+class FineText(str):
+    """A string of a class of its own."""
+
+
+class FineObject(dict[str, Any]):
+    """An object of a class of its own."""
 
 
 def pointers(value: Any, kind: Kind, most: float = math.inf) -> list[str]:
@@ -50,6 +62,26 @@ class Kinds(unittest.TestCase):
                     wrong = bool(misfits(value, kind))
                     self.assertEqual(wrong, not kind.holds(value))
                     self.assertEqual(wrong, bool(validator.errors(value)))
+
+    def test_a_list_holds_what_each_of_its_values_does(self) -> None:
+        """They are tested together: as members of one kind, piece by piece."""
+        chance = random.Random(1)
+        wide = {f"k{number}": number for number in range(2 * field_types.MANY)}
+        own = (*VALUES, FineText("a"), FineObject(x=1), {"x": 2, **wide}, {"x": "2", **wide})
+        fitting = {name: [value for value in own if KINDS[name].holds(value)] for name in KINDS}
+        refused = 0
+        for name, kind in KINDS.items():
+            lists = field_types.list_of(kind)
+            for count in (0, 1, 2, 3, field_types.PIECE + 1, 3 * field_types.PIECE):
+                for _ in range(40):
+                    few = chance.sample(fitting[name], min(3, len(fitting[name])))
+                    values = [chance.choice(few) for _ in range(count)]
+                    if values and chance.random() < 0.6:
+                        values[chance.randrange(count)] = chance.choice(own)
+                    expected = all(map(kind.holds, values))
+                    self.assertEqual(lists.holds(values), expected, (name, values))
+                    refused += not expected
+        self.assertGreater(refused, 500)
 
     def test_places(self) -> None:
         wrong = {"a/b": [{"x": 1}, {"x": 1, "z": 1}, {"y": "2"}]}

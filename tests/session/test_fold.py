@@ -230,7 +230,9 @@ class Touched(unittest.TestCase):
                 continue
             before, plain = copy.deepcopy(held), Folder(copy.deepcopy(held))
             shares: Any = {**copy.deepcopy(held), "messages": messages[:], "calls": calls.copy()}
-            folder = Folder(shares, shared=len(messages))
+            ids = {each.get("id") for each in messages if isinstance(each, dict)}
+            known = {each for each in ids if isinstance(each, str)}
+            folder = Folder(shares, shared=len(messages), known=known)
             for event in found:
                 plain.apply(event)
                 folder.apply(event)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from server.session.kept_sessions import MEGABYTE, PER_MESSAGE, KeptSession, KeptSessions
+from server.session.schema import NO_IDS
 from server.strict_json import dumps, loads
 
 VECTORS = loads((Path(__file__).parent.parent / "vectors" / "base.json").read_bytes())
@@ -84,6 +85,17 @@ class Parts(unittest.TestCase):
         self.assertIs(first.messages[0], messages[0])
         self.assertEqual(sorted(whole.first(3).calls), ["c0", "c1"])
 
+    def test_the_ids_of_the_first_messages(self) -> None:
+        answers: list[Any] = [
+            {"id": f"r{number}", "role": "tool", "tool_call_id": call}
+            for number, call in enumerate(("c0", "c1", "c0"))  # c0 has two results
+        ]
+        made = [message(0, "c0", "c1"), *answers[:2], message(1, "c2"), answers[2], message(2)]
+        for count in range(1, len(made) + 1):
+            with self.subTest(count):
+                found = KeptSession("", "s", made, {}).first(count).known_ids
+                self.assertEqual(found, NO_IDS.plus(made[:count]))
+
     def test_what_a_run_leaves(self) -> None:
         base = KeptSession("ann", "s", [message(0), message(1)], {}, 50)
         base.digest(2)
@@ -123,10 +135,13 @@ class Parts(unittest.TestCase):
     def test_long_texts_of_no_message_are_dropped(self) -> None:
         base = KeptSession("", "s", [message(n, content=str(n)) for n in range(100)], {}, 5_000)
         session: Any = {"messages": base.messages, "calls": {}}
-        self.assertEqual(base.texts["0"], '"0"')
+        self.assertEqual(base.texts.quoted["0"], '"0"')
+        self.assertEqual(base.texts.messages["user"]["0"], '{"role":"user","content":"0"}')
         self.assertIs(base.after(session, 100, 100, 0).texts, base.texts)
-        self.assertEqual(len(base.texts["a system prompt" * 1_000]), 15_002)
-        self.assertEqual(base.after(session, 100, 100, 0).texts, {"0": '"0"'})
+        self.assertEqual(len(base.texts.quoted["a system prompt" * 1_000]), 15_002)
+        left = base.after(session, 100, 100, 0).texts
+        self.assertEqual((left.count, left.quoted), (2, {"0": '"0"'}))
+        self.assertEqual(left.messages["user"], base.texts.messages["user"])
 
     def test_texts_of_messages_that_are_gone_are_dropped(self) -> None:
         base = KeptSession("", "s", [message(0)], {})
@@ -134,10 +149,11 @@ class Parts(unittest.TestCase):
         said += [message(5, content=None), message(6, content=[{"type": "text"}])]
         session: Any = {"messages": said, "calls": {}}
         for number in range(15):
-            self.assertEqual(base.texts[f"\u201c{number}\u201d\n"], f'"\u201c{number}\u201d\\n"')
+            text = f"\u201c{number}\u201d\n"
+            self.assertEqual(base.texts.quoted[text], f'"\u201c{number}\u201d\\n"')
             left = base.after(session, 1, 1, 10)
-            self.assertLessEqual(len(left.texts), 2 * len(said))
-        self.assertEqual(set(left.texts), {each["content"] for each in said[:5]})
+            self.assertLessEqual(left.texts.count, 2 * len(said))
+        self.assertEqual(set(left.texts.quoted), {each["content"] for each in said[:5]})
 
     def test_without_messages_whose_calls_are_not_in_the_log(self) -> None:
         for made, count in (

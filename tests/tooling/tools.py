@@ -25,6 +25,7 @@ VENV = CACHE / "venv"
 MCP_LEGACY = CACHE / "mcp-legacy"
 MCP_SILENT = CACHE / "mcp-silent"
 SKILLS = CACHE / "skills"  # public Agent Skills
+MCP_SERVERS = CACHE / "mcp-servers"
 FRAMEWORKS = CACHE / "frameworks"  # with the newest SDK of OpenAI, and
 FRAMEWORKS_OLDER = CACHE / "frameworks-older"  # with the one before it
 FRAMEWORKS_COMMON = CACHE / "frameworks-common"  # what both of them need

@@ -57,6 +57,9 @@ def call(request: Any) -> Any:
     if "traceparent" in params.get("_meta", {}):
         note(f"trace {params['_meta']['traceparent']}")
     match params["name"]:
+        case "echo" if str(args.get("text")).startswith("png:"):
+            picture = {"type": "image", "mimeType": "image/png", "data": args["text"][4:]}
+            return {"content": [{"type": "text", "text": "see"}, picture]}
         case "echo" | "odd.name":
             return text(args.get("text", "") + f" by {os.getpid()}")
         case "grow":

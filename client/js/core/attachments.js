@@ -2,9 +2,10 @@
 // between tags that say its name: any model reads that, and any other program shows it.
 
 yaa.define('core/attachments', [], () => {
-  const LIMITS = { files: 10, text: 256 * 1024, image: 5 * 1024 * 1024, side: 1568 }
+  /** `inline`, `beginning`: of a text that is in the workspace too, the longest that goes whole, and what goes of others */
+  const LIMITS = { files: 10, text: 256 * 1024, image: 5 * 1024 * 1024, side: 1568, inline: 16 * 1024, beginning: 4000, upload: 100 * 1024 * 1024 }
   const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
-  const FILE = /^<file name="([^"\n]*)">\n([^]*)\n<\/file>$/
+  const FILE = /^<(file|resource) name="([^"\n]*)"([^>\n]*)>\n([^]*)\n<\/\1>$/
 
   /**
    * A text out of bytes; null where they are something else.
@@ -20,20 +21,31 @@ yaa.define('core/attachments', [], () => {
     }
   }
 
-  /** @param {string} name @param {string} text */
-  function filePart(name, text) {
-    const plain = name.replace(/[\p{Cc}"<>]+/gu, ' ').trim().slice(0, 120) || 'file'
+  /** @param {string} name @param {string} text @param {string} [path] in the workspace */
+  function filePart(name, text, path) {
     // a text cannot end its own tag
-    return { type: 'text', text: `<file name="${plain}">\n${text.replaceAll('</file>', '<\\/file>')}\n</file>` }
+    return { type: 'text', text: `<file name="${plain(name) || 'file'}"${path ? ` path="${path}"` : ''}>\n${text.replaceAll('</file>', '<\\/file>')}\n</file>` }
+  }
+
+  /** @param {string} value @param {number} [most] */
+  const plain = (value, most = 120) => value.replace(/[\p{Cc}"<>]+/gu, ' ').trim().slice(0, most)
+
+  /** A resource of an MCP server. @param {{name: string, server: string, uri: string, type: string}} about @param {string} text */
+  function resourcePart({ name, server, uri, type }, text) {
+    const told = ` server="${plain(server)}" uri="${plain(uri, 2048)}"${type ? ` type="${plain(type)}"` : ''}`
+    return { type: 'text', text: `<resource name="${plain(name) || 'resource'}"${told}>\n${text.replaceAll('</resource>', '<\\/resource>')}\n</resource>` }
   }
 
   /** @param {string} url data: */
   const imagePart = (url) => ({ type: 'image_url', image_url: { url } })
 
-  /** The file in a part, or null. @param {any} part @returns {{name: string, text: string} | null} */
+  /** The file or resource in a part, or null. @param {any} part @returns {{name: string, text: string, from?: string, path?: string} | null} */
   function fileOf(part) {
-    const [, name, text] = (part?.type === 'text' && FILE.exec(part.text)) || []
-    return name === undefined ? null : { name, text: text.replaceAll('<\\/file>', '</file>') }
+    const [, tag, name, about, text] = (part?.type === 'text' && FILE.exec(part.text)) || []
+    if (name === undefined) return null
+    const from = [...about.matchAll(/="([^"]*)"/g)].map(([, value]) => value).filter(Boolean).join(' · ')
+    const where = from && (tag === 'file' ? { path: from } : { from })
+    return { name, text: text.replaceAll(`<\\/${tag}>`, `</${tag}>`), ...where }
   }
 
   /** @param {any} part @returns {string | null} */
@@ -51,7 +63,7 @@ yaa.define('core/attachments', [], () => {
 
   /**
    * A content taken apart again, for showing.
-   * @param {any} content @returns {{words: string, files: {name: string, text: string}[], images: string[]}}
+   * @param {any} content @returns {{words: string, files: {name: string, text: string, from?: string, path?: string}[], images: string[]}}
    */
   function split(content) {
     const parts = Array.isArray(content) ? content : [content]
@@ -61,7 +73,7 @@ yaa.define('core/attachments', [], () => {
     for (const part of parts) {
       const file = fileOf(part)
       const image = imageOf(part)
-      if (file) files.push(file)
+      if (file) files.push(...(file.path && !file.text ? [] : [file])) // where a picture is, which is shown itself
       else if (image) images.push(image)
       else if (typeof part === 'string' || typeof part?.text === 'string') words.push(part?.text ?? part)
     }
@@ -80,5 +92,5 @@ yaa.define('core/attachments', [], () => {
   /** A type that goes as it is, without being drawn anew. @param {string} type */
   const isPlainImage = (type) => IMAGES.has(type)
 
-  return { LIMITS, decode, filePart, imagePart, fileOf, imageOf, content, split, fit, isImage, isPlainImage }
+  return { LIMITS, decode, filePart, resourcePart, imagePart, fileOf, imageOf, content, split, fit, isImage, isPlainImage }
 })

@@ -8,7 +8,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   const KNOWN = new Set(['stub', 'preview', 'args', 'summary', 'fold', 'pin', 'unpin', 'expire'])
   /** What a placeholder in place of a result costs. */
   const STUB = 20
-  /** An image or a file, whatever its size, as the server reckons: providers scale it to about this. */
+  /** A file, or a picture of unknown size; others by their pixels, about as the server reckons. */
   const MEDIA = 1000
 
   /** About how many tokens: four letters are one, a Chinese character is one. @param {any} value */
@@ -80,7 +80,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   /** @param {Message} message */
   function measured(message) {
     const calls = objectsOf(message.tool_calls).map((call) => call.function)
-    return contentTokens(message.content) + calls.reduce((sum, one) => sum + estimate(one?.name) + estimate(one?.arguments), 0) + 4
+    return contentTokens(message.content) + mediaTokens(message.result) + calls.reduce((sum, one) => sum + estimate(one?.name) + estimate(one?.arguments), 0) + 4
   }
 
   /** A picture's bytes are no words. @param {any} content @returns {number} */
@@ -88,6 +88,11 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     if (!Array.isArray(content)) return estimate(content)
     return objectsOf(content).reduce((sum, part) => sum + (typeof part.text === 'string' ? estimate(part.text) : MEDIA), 0)
   }
+
+  /** What the model was shown with a result. @param {any} result the envelope @returns {number} */
+  const mediaTokens = (result) => objectsOf(result?.media).reduce((sum, { width, height }) => (
+    sum + (width > 0 && height > 0 ? Math.round(Math.min(Math.max(width * height / 750, 85), 1600)) : MEDIA)
+  ), 0)
 
   /** Of several operations the last counts, but nothing is less than one line. @param {MessageView | undefined} row @param {any} op */
   function shrink(row, op) {

@@ -173,6 +173,22 @@ yaa.define('core/diff', [], () => {
     return refine(found)
   }
 
+  /** Rows of a patch as models write it: whatever its headers say. @param {string} text @returns {DiffRow[]} */
+  function parseLoose(text) {
+    /** @type {DiffRow[]} */
+    const found = []
+    const lines = linesOf(text).map(bare)
+    lines.forEach((line, i) => {
+      const names = /^(?:--- |\+\+\+ )/.test(line) && (line[0] === '-' ? lines[i + 1]?.startsWith('+++ ') : lines[i - 1]?.startsWith('--- '))
+      if (names || /^(?:\*\*\*|diff --git |index |```|\\)/.test(line)) return
+      if (line.startsWith('@@')) found.push({ kind: 'gap', text: '' })
+      else if (line.startsWith('+')) found.push({ kind: 'added', text: line.slice(1) })
+      else if (line.startsWith('-')) found.push({ kind: 'removed', text: line.slice(1) })
+      else found.push({ kind: 'same', text: line.replace(/^ /, '') })
+    })
+    return refine(found[0]?.kind === 'gap' ? found.slice(1) : found)
+  }
+
   /**
    * Where a run of removed lines is followed by one of added lines, those that belong together say what changed in them.
    * @param {DiffRow[]} all
@@ -232,5 +248,5 @@ yaa.define('core/diff', [], () => {
     removed: all.filter((row) => row.kind === 'removed').length,
   })
 
-  return { align, rows, parse, words, count }
+  return { align, rows, parse, parseLoose, words, count }
 })

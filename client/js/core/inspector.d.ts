@@ -79,6 +79,7 @@ declare global {
       align<A>(before: readonly A[], after: readonly A[], same?: (a: A, b: A) => boolean): DiffStep[]
       rows(before: string, after: string, context?: number): DiffRow[]
       parse(text: string): DiffRow[]
+      parseLoose(text: string): DiffRow[]
       words(before: string, after: string): { before: DiffPart[]; after: DiffPart[]; alike: number }
       count(rows: DiffRow[]): { added: number; removed: number }
     }

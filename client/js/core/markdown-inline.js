@@ -11,6 +11,8 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
   const TAG = /<(?:\/[A-Za-z][A-Za-z0-9-]*\s*|[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*\s*\/?)>/y
   const AUTOLINK = /<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*)>/y
   const AUTOMAIL = /<([\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+)>/y
+  /** A citation of a source of the session. A footnote of any other name is text. */
+  const CITE = /\[\^(?:s\d+\.|p)\d+\]/y
   const MAIL_HOST = /@[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})+/y
   /** No name of a mail address and no scheme is longer. */
   const LOOK_BACK = 64
@@ -270,6 +272,11 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
 
     /** @param {boolean} image */
     openBracket(image) {
+      const cite = image ? '' : match(CITE, this.text, this.at)
+      if (cite) {
+        this.at += cite.length
+        return this.push(leaf('cite', cite))
+      }
       const node = leaf('text', image ? '![' : '[')
       this.push(node)
       this.at += image ? 2 : 1

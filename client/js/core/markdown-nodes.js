@@ -47,7 +47,8 @@ yaa.define('core/markdown-nodes', [], () => {
         continue
       }
       frame.node = node.next
-      if (node.type === 'text') addText(into, node.text ?? '')
+      if (node.type === 'cite' && !inLink) into.push({ type: 'cite', text: node.text })
+      else if (node.type === 'text' || node.type === 'cite') addText(into, node.text ?? '')
       else if (node.type === 'code') into.push({ type: 'code', text: node.text })
       else if (node.type === 'math') into.push({ type: 'math', text: node.text, display: node.display })
       else if (node.type === 'break') into.push({ type: 'break' })

@@ -75,14 +75,15 @@ interface Modules {
     merge(old: { name: string; text: string }[], added: { name: string; text: string }[]): { name: string; text: string }[]
   }
   'core/attachments': {
-    LIMITS: { files: number; text: number; image: number; side: number }
+    LIMITS: { files: number; text: number; image: number; side: number; inline: number; beginning: number; upload: number }
     decode(bytes: Uint8Array): string | null
-    filePart(name: string, text: string): any
+    resourcePart(about: { name: string; server: string; uri: string; type: string }, text: string): any
+    filePart(name: string, text: string, path?: string): any
     imagePart(url: string): any
-    fileOf(part: any): { name: string; text: string } | null
+    fileOf(part: any): { name: string; text: string; from?: string; path?: string } | null
     imageOf(part: any): string | null
     content(words: string, parts: any[]): any
-    split(content: any): { words: string; files: { name: string; text: string }[]; images: string[] }
+    split(content: any): { words: string; files: { name: string; text: string; from?: string; path?: string }[]; images: string[] }
     fit(width: number, height: number): { width: number; height: number; whole: boolean }
     isImage(file: { type: string }): boolean
     isPlainImage(type: string): boolean

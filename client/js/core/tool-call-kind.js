@@ -8,6 +8,8 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
   /** What the server writes where it left something out of the middle (server/tools/result.py, builtin/shell.py). */
   const LEFT_OUT = /\n?… (\d+) (bytes|characters) left out …\n?/
   const MAX_COLUMNS = 12
+  /** @type {DiffRow} */
+  const GAP = { kind: 'gap', text: '' }
 
   /**
    * @param {{name?: string, args?: any, result?: any}} call
@@ -30,7 +32,7 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
   /** What is known before there is a result. @param {string} name @param {any} args @returns {ToolKind | null} */
   function kindOfArgs(name, args) {
     if (!isObject(args)) return null
-    if (isText(args.path) && (isText(args.content) || (isText(args.old) && isText(args.new)))) return 'diff'
+    if (isText(args.path) && (isText(args.content) || isText(args.patch) || editsOf(args).length)) return 'diff'
     if (/^(?:shell|bash|sh|python|exec)$/.test(name) && (isText(args.command) || isText(args.code))) return 'shell'
     return null
   }
@@ -106,8 +108,16 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
   /** A file as it was and as it is, as far as the call says. @param {any} args @param {any} result @returns {DiffRow[]} */
   function changeOf(args, result) {
     if (isText(result?.diff) && result.diff) return diff.parse(result.diff)
-    if (isText(args?.old) && isText(args?.new)) return diff.rows(args.old, args.new)
+    if (isText(args?.patch)) return diff.parseLoose(args.patch)
+    const edits = editsOf(args)
+    if (edits.length) return edits.flatMap((one, i) => [...(i ? [GAP] : []), ...diff.rows(one.old, one.new)])
     return diff.rows('', isText(args?.content) ? args.content : '')
+  }
+
+  /** The replacements that a call asks for, in one of the two ways to write them. @param {any} args @returns {{old: string, new: string}[]} */
+  function editsOf(args) {
+    const edits = Array.isArray(args?.edits) && args.edits.length ? args.edits : [args]
+    return edits.every((/** @type {any} */ one) => isText(one?.old) && isText(one?.new)) ? edits : []
   }
 
   /** An output with a hole in it. @param {string} text @returns {{head: string, left: number, unit: string, tail: string}} */

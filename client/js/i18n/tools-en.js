@@ -48,6 +48,10 @@ yaa.define('i18n/tools-en', [], () => {
     'page.chars': '{n, plural, one {# character} other {# characters}}',
     'page.more': 'The page goes on at character {n}.',
 
+    'shown.title': 'What the model saw',
+    'shown.pixels': '{width} × {height} pixels',
+    'shown.enlarge': 'Show {name} larger or smaller',
+    'shown.missing': 'Not in this document',
     'attached.title': 'Attachments',
     'attached.save': 'Save',
     'attached.unnamed': 'Attachment',

@@ -48,6 +48,10 @@ yaa.define('i18n/tools-zh', [], () => {
     'page.chars': '{n} 个字符',
     'page.more': '网页从第 {n} 个字符处继续。',
 
+    'shown.title': '模型看到的内容',
+    'shown.pixels': '{width} × {height} 像素',
+    'shown.enlarge': '放大或缩小 {name}',
+    'shown.missing': '不在此文档中',
     'attached.title': '附件',
     'attached.save': '保存',
     'attached.unnamed': '附件',

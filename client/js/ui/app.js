@@ -241,6 +241,7 @@ yaa.define('ui/app', [
 
     /** @type {import('./types').Actions} */
     const actions = {
+      cite: (marks) => void yaa.load('citations').then(() => yaa.use('ui/citations').draw(marks, () => app.past ?? app.current.session), () => {}),
       set, open, remove, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path),
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
@@ -248,7 +249,7 @@ yaa.define('ui/app', [
         picture: async (tool, args, of) => yaa.load('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args, app, of), () => null),
         largest: async (found) => yaa.load('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, found), () => null),
         limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'),
-        costUnit: () => app.current.session.usage?.cost_unit ?? '',
+        api: () => server.api(), costUnit: () => app.current.session.usage?.cost_unit ?? '',
       },
       setTemporary(on) {
         if (on && app.current.session.messages.length) return

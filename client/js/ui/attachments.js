@@ -1,21 +1,22 @@
 // Files beside a message: the tray over the composer while it is written, and how they look in the thread.
 
 yaa.define('ui/attachments', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'core/attachments', 'core/safe-urls', 'io/draft-files', 'css/attachments', 'i18n/attachments',
-], (dom, { t, count }, { toast, say }, attachments, safeUrls, draftFiles) => {
+  'ui/dom', 'ui/i18n', 'ui/popup', 'core/attachments', 'core/safe-urls', 'io/draft-files', 'ui/files/attached-files', 'css/attachments', 'i18n/attachments',
+], (dom, { t, count }, { toast, say }, attachments, safeUrls, draftFiles, placing) => {
   const { h, icon, iconButton, list } = dom
   const { LIMITS } = attachments
   /** So many refusals are said, of the others their number. */
   const SAID = 3
   let serial = 0
 
-  /** @typedef {{key: string, name: string, part: any, image: string | null, size: number}} Attached */
+  /** A long text, and what is none, has no `part`: it goes into the workspace alone. @typedef {{key: string, name: string, part: any, image: string | null, size: number, file?: Blob, text?: string, whole?: number}} Attached */
 
   /**
    * With what it had before the page was loaded.
-   * @param {'' | '~'} mark of a page that leaves no traces @param {string} draft @param {() => void} onchange @returns {Promise<any>}
+   * @param {any} app @param {string} draft @param {() => void} onchange @returns {Promise<any>}
    */
-  async function tray(mark, draft, onchange) {
+  async function tray(app, draft, onchange) {
+    const mark = app.standalone ? '~' : '' // a page that leaves no traces
     /** @type {Attached[]} */ let all = (await draftFiles.load(mark + draft)).map((/** @type {Attached} */ one) => ({ ...one, key: `file ${++serial}`, image: attachments.imageOf(one.part) }))
     const el = h('ul.tray', { 'aria-label': t('attach.label'), hidden: true })
 
@@ -25,7 +26,7 @@ yaa.define('ui/attachments', [
       for (const file of files) {
         const full = all.length >= LIMITS.files
         // a folder, or a file that has gone meanwhile
-        const made = full ? t('attach.many', { n: LIMITS.files }) : await attachedOf(file).catch(() => t('attach.unread', { name: file.name }))
+        const made = full ? t('attach.many', { n: LIMITS.files }) : await attachedOf(app, file).catch(() => t('attach.unread', { name: file.name }))
         if (typeof made === 'string') refused.add(made)
         else all = [...all, made]
         changed()
@@ -43,7 +44,7 @@ yaa.define('ui/attachments', [
     }
 
     function changed() {
-      draftFiles.save(mark + draft, all.map(({ name, part, size }) => ({ name, part, size })))
+      draftFiles.save(mark + draft, all.map(({ key, image, ...one }) => one))
       draw()
     }
 
@@ -72,8 +73,18 @@ yaa.define('ui/attachments', [
       changed()
     }
 
+    /** The parts to send; null where some cannot go, which is said. @returns {Promise<any[] | null>} */
+    async function placed() {
+      try {
+        return await placing.place(app, all)
+      } catch (error) {
+        toast(t('attach.unplaced', { detail: /** @type {any} */ (error).message }), { bad: true })
+        return null
+      }
+    }
+
     draw()
-    return { el, add, clear, rename, parts: () => all.map((one) => one.part) }
+    return { el, add, clear, rename, placed, isEmpty: () => !all.length }
   }
 
   /** In one notice, however many it are. @param {string[]} all */
@@ -87,19 +98,33 @@ yaa.define('ui/attachments', [
     bytes < 1024 ? t('attach.bytes', { n: count(bytes) }) : t('attach.kilobytes', { n: count(Math.round(bytes / 1024)) })
   )
 
-  /** @param {File} file @returns {Promise<Attached | string>} or why not */
-  async function attachedOf(file) {
-    const { name, size } = file
-    const base = { key: `file ${++serial}`, name: name || t('attach.pasted'), size }
+  /** @param {any} app @param {File} file @returns {Promise<Attached | string>} or why not */
+  async function attachedOf(app, file) {
+    const { name, size, attached } = /** @type {File & {attached?: Attached}} */ (file)
+    if (attached) return { ...attached, key: `file ${++serial}` }
+    const base = { key: `file ${++serial}`, name: name || t('attach.pasted'), size, file }
     if (attachments.isImage(file)) {
       const url = await imageUrl(file)
       if (!url) return t('attach.broken', { name })
       if (url.length > LIMITS.image * 1.4) return t('attach.large', { name, max: sizeOf(LIMITS.image) })
       return { ...base, size: Math.round(url.length * 0.75), part: attachments.imagePart(url), image: url }
     }
-    if (size > LIMITS.text) return t('attach.large', { name, max: sizeOf(LIMITS.text) })
-    const text = attachments.decode(new Uint8Array(await file.arrayBuffer()))
-    return text === null ? t('attach.binary', { name }) : { ...base, part: attachments.filePart(base.name, text), image: null }
+    const most = await placing.isOffered(app).catch(() => false) ? LIMITS.upload : LIMITS.text
+    if (size > most) return t('attach.large', { name, max: sizeOf(most) })
+    const alone = size > LIMITS.inline && most === LIMITS.upload
+    const text = alone ? beginning(new Uint8Array(await file.slice(0, LIMITS.inline).arrayBuffer())) : attachments.decode(new Uint8Array(await file.arrayBuffer()))
+    if (text === null && most === LIMITS.text) return t('attach.binary', { name })
+    if (alone || text === null) return { ...base, part: null, image: null, ...(text === null ? {} : { text, whole: size }) }
+    return { ...base, part: attachments.filePart(base.name, text), image: null, text, whole: 0 }
+  }
+
+  /** The text that begins with these bytes, of which the last character may be cut; null where they are none. @param {Uint8Array} bytes */
+  function beginning(bytes) {
+    for (let cut = 0; cut < 4; cut += 1) {
+      const text = attachments.decode(bytes.subarray(0, bytes.length - cut))
+      if (text !== null) return text
+    }
+    return null
   }
 
   /** A picture as a data: address, no larger than models look at it. @param {File} file */
@@ -158,9 +183,9 @@ yaa.define('ui/attachments', [
     return el
   }
 
-  /** @param {{name: string, text: string}} file */
-  function fileView({ name, text }) {
-    const line = h('summary', null, icon('page'), h('b', null, name), h('small', null, sizeOf(text.length)))
+  /** @param {{name: string, text: string, from?: string, path?: string}} file */
+  function fileView({ name, text, from = '', path }) {
+    const line = h('summary', { title: from }, icon(from ? 'link' : 'page'), h('b', null, name), h('small', null, path ?? sizeOf(text.length)))
     return h('details.sent-file', null, line, h('pre', { tabIndex: 0 }, text))
   }
 

@@ -76,7 +76,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
     },
     { id: 'prompts.insert', ...never, run: by('dialogs', 'ui/prompt-library', 'insert') },
     { id: 'slash', ...never, run: by('dialogs', 'ui/slash-menu', 'open') },
-    { id: 'attach.tray', ...never, run: ({ app }, ...rest) => by('attachments', 'ui/attachments', 'tray')(/** @type {any} */ (app.standalone ? '~' : ''), ...rest) },
+    { id: 'attach.tray', ...never, run: ({ app }, ...rest) => by('attachments', 'ui/attachments', 'tray')(/** @type {any} */ (app), ...rest) },
     { id: 'attach', title: 'attach.title', icon: 'clip', keys: 'f', slash: 'attach', run: attach },
     { id: 'sessions.select', ...never, run: by('dialogs', 'ui/manage-sessions', 'select') },
     {

@@ -3,7 +3,7 @@
 
 yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'core/session'], (dom, { t }, { toast }, { isActive }, sessions) => {
   const { h, icon, iconButton, list, text, attr } = dom
-  const FILE = /^<file name="([^"]*)/
+  const FILE = /^<(?:file|resource) name="([^"]*)/
 
   /** @param {import('./types').Actions} actions @returns {import('./types').View<import('./types').State>} */
   function noticesView(actions) {

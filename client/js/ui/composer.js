@@ -97,8 +97,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       else attach([])
     }
 
-    const parts = () => trays.get(current)?.parts() ?? []
-    const isEmpty = () => !area.value.trim() && !parts().length
+    const isEmpty = () => !area.value.trim() && (trays.get(current)?.isEmpty() ?? true)
 
     function draw() {
       const stop = busy
@@ -151,12 +150,15 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       const id = current
       await coming // what was dropped here goes along
       const words = area.value.trim()
-      if (isEmpty() || id !== current) return // while a run is on it waits its turn
+      if (isEmpty() || id !== current || area.readOnly) return // while a run is on it waits its turn
       if (words.startsWith('/')) {
         await slashMenu()
-        if (slash?.submit(words)) return
+        if (await slash?.submit(words) || area.value.trim() !== words) return
       }
-      const files = parts()
+      area.readOnly = true
+      const files = await (trays.get(id)?.placed() ?? [])
+      area.readOnly = false
+      if (!files || id !== current) return
       clear()
       trays.get(current)?.clear()
       history.reset()

@@ -6,7 +6,8 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
 ) => {
   const { h, attr, fill, fromRight, grow, icon, list } = dom
 
-  function markdownView() {
+  /** @param {(marks: any[]) => void} [cite] makes links of citations; without it they are text */
+  function markdownView(cite) {
     const el = h('div.prose')
     const stream = markdown.stream()
     let shown = ''
@@ -19,6 +20,8 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
       shown = text
       grows = live
       list(el, stream.update(text, { live }), keyOf, blockView)
+      if (cited.length) cite?.(cited)
+      cited = []
     }
 
     return { el, update }
@@ -53,12 +56,16 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
   /** Blocks of code inside a block grow in place, like those that are none. @type {WeakMap<Element, any>} */
   const codes = new WeakMap()
 
+  /** Citations that were drawn and not yet passed on. @type {any[]} */
+  let cited = []
+
   /** A piece as a node of the page; given the node that shows another one of its kind, it may make it of that. @param {any} node @param {any} [shown] @returns {any} */
   function draw(node, shown) {
     switch (node.type) {
       case 'text': return node.text
       case 'code': return node.lang === undefined ? h('code', { translate: false }, node.text) : codeOf(node, shown)
       case 'math': return formulaOf(node)
+      case 'cite': return cited[cited.push(h('span', null, node.text)) - 1]
       case 'break': return h('br')
       case 'image': return imageOf(node)
       case 'box': return h('input', { type: 'checkbox', checked: node.checked, disabled: true, 'aria-label': t(node.checked ? 'task.done' : 'task.open') })

@@ -99,7 +99,7 @@ yaa.define('ui/message', [
   /** @param {import('./types').Actions} actions */
   function assistantView(actions) {
     const el = h('div.turn')
-    const part = partsOf(el, { think: thinkView, prose: markdownView, calls: () => callsView(actions), cut: cutView, foot: () => footView(actions) })
+    const part = partsOf(el, { think: thinkView, prose: () => markdownView(actions.cite), calls: () => callsView(actions), cut: cutView, foot: () => footView(actions) })
 
     /** @param {Shown} next */
     function update(next) {
@@ -107,7 +107,7 @@ yaa.define('ui/message', [
       const writing = live && Boolean(message.open)
       const words = plainText(message.content)
       part('think', message.reasoning?.text)?.update({ message, thinking: writing && !words && !calls.length })
-      part('prose', words)?.update(words, writing && !calls.length)
+      part('prose', words)?.update(marked(words, message.meta?.citations), writing && !calls.length)
       part('calls', calls.length)?.update({ ...next, writing })
       const why = next.cut ? 'cut' : endedBy(message)
       part('cut', why)?.update(why)
@@ -115,6 +115,15 @@ yaa.define('ui/message', [
     }
 
     return { el, update, destroy: part.destroy }
+  }
+
+  /** The words with a mark behind each place for which the provider's own search has a source. @param {string} words @param {any} cited */
+  function marked(words, cited) {
+    if (!Array.isArray(cited)) return words
+    const chars = [...words] // places count characters, not their halves
+    const ends = cited.map((one, i) => ({ at: one?.end > 0 ? one.end : chars.length, mark: `[^p${i + 1}]` }))
+    for (const { at, mark } of ends.reverse().sort((a, b) => b.at - a.at)) chars.splice(at, 0, mark)
+    return chars.join('')
   }
 
   /**

@@ -2,7 +2,7 @@
 // page, a limit, a model that does not answer. They come with the first of them (ui/interrupt-cards).
 
 yaa.define('ui/question-cards', [
-  'ui/dom', 'ui/i18n', 'ui/form', 'ui/composer', 'ui/interrupt-cards', 'core/usage', 'i18n/questions',
+  'ui/dom', 'ui/i18n', 'ui/form', 'ui/composer', 'ui/interrupt-cards', 'core/usage', 'i18n/questions', 'ui/mcp-sign-in-card',
 ], ({ h, attr }, { t, count, language }, { jsonField, schemaForm, isFlat }, { isSendKey }, cards, { money }) => {
   const { parseArgs, declineForm, callArgs, button } = cards
   /** @typedef {(payload: any, status?: 'resolved' | 'cancelled') => void} Give */

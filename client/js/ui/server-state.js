@@ -80,8 +80,8 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
 
   /** What each tool is and does without being asked. @param {any} info @returns {import('./types').ToolRule[]} */
   function toolsOf(info) {
-    return (info?.tools ?? []).map((/** @type {any} */ { name, description = '', hints, policy }) => (
-      { name, description, policy, readOnly: hints?.read_only === true }
+    return (info?.tools ?? []).map((/** @type {any} */ { name, description = '', hints, policy, unavailable = '' }) => (
+      { name, description, policy, readOnly: hints?.read_only === true, unavailable: unavailable.replace(/^\w+: /, '') }
     ))
   }
 

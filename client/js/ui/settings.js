@@ -96,6 +96,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
   /** @param {import('./types').Actions} actions */
   function serverPanel(actions) {
     const servers = laterView('storage', 'ui/storage-notices', 'serversPart', actions)
+    const signIns = laterView('questions', 'ui/mcp-sign-in', 'signInsPart', actions)
     const url = textField('settings.url', 'settings.urlHint', saveUrl, { inputmode: 'url', type: 'url' })
     const key = textField('settings.key', '', (value) => actions.set({ key: value.trim() }), { type: 'password' })
     const show = h('button.button.small', { type: 'button', 'aria-pressed': 'false', onclick: toggle }, t('settings.keyShow'))
@@ -110,7 +111,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     const wrong = h('p.problem', { hidden: true, role: 'alert' }, t('settings.urlBad'))
     url.el.append(wrong)
     const el = h('div.group', null, url.el, h('div.stack', null, key.el, kept, rememberRow),
-      h('div.status-box', null, dot, words), h('div', null, test), servers.el)
+      h('div.status-box', null, dot, words), h('div', null, test), servers.el, signIns.el)
 
     /** @param {string} value */
     function saveUrl(value) {
@@ -130,6 +131,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     function update(state) {
       const { settings, server, onDisk } = state
       servers.update(state)
+      signIns.update(state)
       url.write(settings.url)
       key.write(settings.key)
       text(kept, `${t('settings.keyHint')} ${t(onDisk && !settings.remember ? 'settings.keyMemory' : 'settings.keyStored')}`)
@@ -217,8 +219,13 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     const select = h('select.select', { 'aria-label': label, disabled: off, onchange: () => actions.setTool(tool.name, select.value) },
       RULES.map(([value, key]) => h('option', { value }, t(key, { policy: tool.policy }))))
     const name = h('div', null, h('code', null, tool.name), note ? h('span.badge', null, t(note)) : null)
-    const el = h('li', null, h('div', null, name, h('p', { title: tool.description }, tool.description.split('\n')[0])), select)
-    return { el, update: (/** @type {any} */ next) => { select.value = next.rule } }
+    const why = h('p.why')
+    const el = h('li', null, h('div', null, name, h('p', { title: tool.description }, tool.description.split('\n')[0]), why), select)
+    return { el, update: (/** @type {any} */ { rule, unavailable }) => {
+      select.value = rule
+      why.hidden = !unavailable
+      text(why, unavailable ? t('settings.toolUnavailable', { reason: unavailable }) : '')
+    } }
   }
 
   /** @param {import('./types').Actions} actions */

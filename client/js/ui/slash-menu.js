@@ -1,5 +1,5 @@
-// The menu of a slash at the beginning of a message: commands with a word, and the prompts of the library. The focus stays
-// in the field (aria-activedescendant).
+// The menu of a slash at the beginning of a message: commands with a word, the prompts of the library, and those of MCP
+// servers. The focus stays in the field (aria-activedescendant).
 
 yaa.define('ui/slash-menu', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'ui/prompt-library', 'core/search', 'css/dialogs',
@@ -12,8 +12,8 @@ yaa.define('ui/slash-menu', [
 
   /** @typedef {{word: string, name: string, icon: string, run: (rest: string) => any}} Entry */
 
-  /** @param {CommandContext} context @returns {Entry[]} */
-  function entriesOf(context) {
+  /** @param {CommandContext} context @param {any[]} offered prompts of servers @returns {Entry[]} */
+  function entriesOf(context, offered) {
     const own = commands.list().filter((one) => one.slash).map((/** @type {import('./types').Command} */ one) => (
       {
         word: String(one.slash), name: commands.titleOf(one), icon: one.icon ?? 'chevron',
@@ -26,7 +26,13 @@ yaa.define('ui/slash-menu', [
         run: (/** @type {string} */ rest) => prompts.insert(context, one, rest),
       }
     ))
-    return [...texts.filter((/** @type {Entry} */ one) => one.word), ...own]
+    const others = offered.map((one) => (
+      {
+        word: one.word, name: one.title, icon: 'link',
+        run: (/** @type {string} */ rest) => yaa.use('ui/mcp-offers').insert(context, one, rest),
+      }
+    ))
+    return [...texts.filter((/** @type {Entry} */ one) => one.word), ...own, ...others]
   }
 
   /** @param {CommandContext} context @param {any} area the field @param {() => void} clear @returns {any} */
@@ -35,13 +41,26 @@ yaa.define('ui/slash-menu', [
     const el = h('ul.slash', { id, role: 'listbox', 'aria-label': t('slash.label'), hidden: true })
     /** @type {Entry[]} */ let shown = []
     let at = 0
+    /** @type {any[]} */ let offered = []
     area.after(el)
     attr(area, 'aria-autocomplete', 'list')
 
+    async function fetchOffered() {
+      await yaa.load('mcp')
+      const before = offered
+      offered = await yaa.use('ui/mcp-offers').prompts(context)
+      if (offered !== before) draw()
+    }
+
     function update() {
+      if (area.value.startsWith('/')) fetchOffered().catch(console.warn)
+      draw()
+    }
+
+    function draw() {
       const typed = TYPED.exec(area.value)?.[1]
       const before = shown.length
-      shown = typed === undefined ? [] : entriesOf(context)
+      shown = typed === undefined ? [] : entriesOf(context, offered)
         .map((one) => ({ one, score: Math.max(search.rank(one.word, typed) * 1.5, search.rank(one.name, typed)) }))
         .filter(({ score }) => score > 0).sort((a, b) => b.score - a.score).slice(0, SHOWN).map(({ one }) => one)
       at = 0
@@ -95,9 +114,10 @@ yaa.define('ui/slash-menu', [
     }
 
     /** A whole line such as `/find words`; false where it means nothing and is a message. @param {string} words */
-    function submit(words) {
+    async function submit(words) {
       const [, word, rest = ''] = WHOLE.exec(words) ?? []
-      const entry = word && entriesOf(context).find((one) => one.word === word)
+      if (word?.includes(':')) await fetchOffered().catch(console.warn)
+      const entry = word && area.value.trim() === words && entriesOf(context, offered).find((one) => one.word === word)
       if (entry) choose(entry, rest.trim())
       return Boolean(entry)
     }

@@ -34,7 +34,8 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
     const details = h('details', { ontoggle: () => draw() }, line, body)
     const el = h('section.card.tool', { role: 'group' }, details)
     const parts = bodyOf(body)
-    const drawFiles = filesUnder(details, actions)
+    const drawFiles = filesUnder(details, 'result-files', (module) => module.resultFilesView(actions.file))
+    const drawMedia = filesUnder(details, 'result-media', (module) => module.resultMediaView())
     const edits = callEdits(actions)
     const edited = h('span.edited', { hidden: true }, icon('pencil'), t('branch.edited'))
     state.before(edited)
@@ -61,6 +62,7 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
       if (!touched) details.open = (now === 'started' || now === 'unheard') && Boolean(next.output)
       draw()
       drawFiles(next.result?.result?.attachments)
+      drawMedia(next.result?.result?.media)
       drawAsk(next)
     }
 
@@ -183,18 +185,18 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
   }
 
   /**
-   * The files a call made, under its line whether that is opened or not.
-   * @param {any} details @param {import('./types').Actions} actions @returns {(all: any) => Promise<void>}
+   * The files a call made or showed, under its line whether that is opened or not.
+   * @param {any} details @param {string} part @param {(module: any) => any} make @returns {(all: any) => Promise<void>}
    */
-  function filesUnder(details, actions) {
+  function filesUnder(details, part, make) {
     /** @type {any} */ let drawn = null
     /** @type {any} */ let view = null
     return async (all) => {
       if (all === drawn || !Array.isArray(all) || (!all.length && !view)) return
       drawn = all
-      const module = await toolBodies('result-files')
+      const module = await toolBodies(part)
       if (!module || drawn !== all) return
-      if (!view) details.after((view = module.resultFilesView(actions.file)).el)
+      if (!view) details.after((view = make(module)).el)
       view.update(all)
     }
   }

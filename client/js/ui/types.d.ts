@@ -40,7 +40,7 @@ export interface Entry {
 export interface AgentOffer { name: string; label: string; title: string; first: boolean }
 /** A provider a session can name. `first`: what the server takes when none is named. */
 export interface Offer { name: string; label: string; models: string[]; demo: boolean; first: boolean }
-export interface ToolRule { name: string; description: string; policy: 'run' | 'ask' | 'deny'; readOnly: boolean }
+export interface ToolRule { name: string; description: string; policy: 'run' | 'ask' | 'deny'; readOnly: boolean; unavailable: string }
 
 /** A row of a menu. `label`: words or an element; `checked`: of rows of which one is chosen. */
 export interface MenuEntry { label: any; icon: string; danger?: boolean; checked?: boolean; action: () => void }
@@ -100,6 +100,8 @@ export interface Actions {
   setLimit(name: string, value: string): void
   openSettings(tab?: string): Promise<void>
   draw(): void
+  /** makes links of the citations that name a source of the open session */
+  cite(marks: any[]): void
   toggleSide(): void
   /** a file that a tool of the open session made, from the server that has it; `asked`: a person has pressed for it */
   file(path: string, asked?: boolean): Promise<Blob>
@@ -122,6 +124,7 @@ export interface Asking {
   limits(): void
   chooseModel(): void
   costUnit(): string
+  api(): Api
 }
 
 /** A page that holds one session: which, what stands at its foot until there is a server, what has to wait for one. */
@@ -258,7 +261,8 @@ declare global {
       isFlat(schema: any): boolean
     }
     'ui/code-block': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
-    'ui/markdown-view': { markdownView(): View<string> }
+    'ui/markdown-view': { markdownView(cite?: (marks: any[]) => void): View<string> }
+    'ui/citations': { draw(marks: any[], sessionOf: () => Session): void }
     'ui/interrupt-cards': {
       interruptCard(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any
@@ -275,6 +279,12 @@ declare global {
       button(key: string, classes: string, onclick: () => void): any
     }
     'ui/question-cards': Record<never, never>
+    'ui/mcp-sign-in-card': Record<never, never>
+    'ui/mcp-sign-in': {
+      signInButton(api: () => Api, server: string, style: string, back: () => void): { start: any; note: any; end(): void }
+      signInsPart(actions: Actions): View
+      listed(api: Api): Promise<{ server: string; host: string; state: string; interactive: boolean; issuer?: string; scopes?: string[] }[]>
+    }
     'ui/tool-card': { toolCard(actions: Actions): View }
     'ui/message': { messageView(item: any, actions: Actions): View; plainText(content: any): string }
     'ui/connection-checks': {

@@ -54,7 +54,7 @@ yaa.define('widget/dom', ['core/markdown', 'core/markdown-reconcile', 'core/safe
     /** @param {any} node @param {any} [now] the element of another one of its type @returns {any} */
     function draw(node, now) {
       switch (node.type) {
-        case 'text': return node.text
+        case 'text': case 'cite': return node.text
         case 'break': return h('br')
         case 'box': return node.checked ? '☑ ' : '☐ '
         case 'image': return t('image', { alt: node.alt || node.src })

@@ -19,6 +19,8 @@ yaa.define('widget/interrupt-cards', ['widget/dom'], ({ h }) => {
       case 'model_error': return box(t('failed', { detail: interrupt.message ?? '' }), [h('div.row', null, button(t('again'), () => reply('resolved', { retry: true }), '.primary'))])
       case 'indeterminate': return box(t('unclear', { tool }), [h('div.row', null,
         button(t('again'), () => reply('resolved', { action: 'retry' })), button(t('skipCall'), () => reply('resolved', { action: 'skip' })))])
+      case 'mcp_sign_in': return box(interrupt.message ?? tool, [h('div.row', null,
+        button(t('again'), () => reply('resolved', { action: 'retry' }), '.primary'), button(t('skip'), () => reply('cancelled')))])
       default: return box(interrupt.message ?? interrupt.reason, [h('div.row', null, button(t('skip'), () => reply('cancelled')))])
     }
   }

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...json_types import Json, Message, RunWarning
+from ...session.media import parts_of
 from ...session.prompts import PROTOCOL, UNREADABLE_CALL
 from ...strict_json import dumps
 from .parser import TagScanner
@@ -80,7 +81,10 @@ def transcript(
             name = message.get("name") or names.get(message["tool_call_id"], "tool")
             section = "error" if message.get("is_error") else "result"
             facts = {"name": name, "result": _text(content)}
+            pictures = [*parts_of(content)]
             role, content = "user", _fill_section(section, own, facts)
+            if pictures:
+                content = [{"type": "text", "text": content}, *pictures]
         turn: Message = {**message, "role": role, "content": content}
         turn.pop("tool_calls", None)
         turn.pop("tool_call_id", None)

@@ -24,7 +24,7 @@ from ...runtime.offload import offload
 from ...schema.generate import NOTHING, example
 from ...schema.validate import SchemaError, validate
 from ...session.fold import yaa_metadata
-from ...strict_json import dumps, pointer
+from ...strict_json import dumps, dumps_in_pieces, pointer
 from ..openai import chat, common
 from ..openai.common import shown_value
 from ..openai.routes import OpenAI
@@ -430,7 +430,8 @@ class AutoAi:
                 live = self._live[run.id] = LiveStream(self._runs, call, run, asked, wait_s)
                 try:
                     frame = live.frames(self._clock)
-                    await self._runs.stream(call, run, frame, live.last, live.next_run)
+                    frames = frame, live.last, live.next_run
+                    await self._runs.stream(call, run, *frames, size=call.size)
                     if any(m["role"] == "assistant" for m in live.run.session["messages"]):
                         self._known.add(call, body, opened)
                 finally:
@@ -555,10 +556,10 @@ class LiveStream(WaitingStream):
 
     def last(self) -> bytes:
         """Return the end of the stream, in every case the session and `[DONE]`."""
-        told = [session_event(self.run.session)]
+        told = sse.encode(dumps_in_pieces(session_event(self.run.session)))
         if self._aborted or not self._ended:
-            told.append(error(ABORTED if self._aborted else STOPPING))
-        return b"".join(map(_data, told)) + DONE
+            told += _data(error(ABORTED if self._aborted else STOPPING))
+        return told + DONE
 
     def abort(self) -> None:
         """End the stream."""

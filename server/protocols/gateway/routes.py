@@ -22,7 +22,7 @@ from ...runtime.offload import offload
 from ...session import agent_definition
 from ...session.accept import accept
 from ...session.modes import mode_named
-from ...strict_json import JSONError, dumps, loads, pointer
+from ...strict_json import JSONError, dumps, dumps_in_pieces, loads, pointer
 from ..services import Services
 from .events import QueryTranslator, chat, reply
 
@@ -490,7 +490,8 @@ class Gateway:
                     live = LiveQuery(self._runs, call, run, asked, self._clock)
                     self._open.add(live)
                     try:
-                        await self._runs.stream(call, run, live.frame, live.last, live.next_run)
+                        frames = live.frame, live.last, live.next_run
+                        await self._runs.stream(call, run, *frames, size=call.size)
                     finally:
                         self._open.discard(live)
                     return
@@ -567,7 +568,8 @@ def _usable(tools: list[Json]) -> list[str]:
 
 
 def _frames(told: list[Json]) -> bytes:
-    return b"".join(sse.encode(dumps(each), each["type"]) for each in told)
+    texts = [dumps_in_pieces(each) if "session" in each else dumps(each) for each in told]
+    return b"".join(sse.encode(text, e["type"]) for text, e in zip(texts, told, strict=True))
 
 
 def _parameter(call: RequestContext, name: str) -> str:

@@ -29,7 +29,7 @@ from ...json_types import Event, Json, Session
 from ...runtime.offload import offload
 from ...session import events
 from ...session.events import EXEC, alias
-from ...strict_json import JSONError, dumps, loads
+from ...strict_json import JSONError, dumps_in_pieces, loads
 from ...tools.execution_claims import Claims
 from ..services import Services
 from . import chat, common, responses
@@ -74,7 +74,9 @@ class ResponseStore:
 
     def store(self, owner: str, name: str, value: dict[str, Any]) -> None:
         """Store a value atomically. It is dropped if it is too large or writing fails."""
-        if not self.keeps or len(data := dumps(value).encode()) * FILE_SHARE > self.max_bytes:
+        if not self.keeps:
+            return
+        if len(data := dumps_in_pieces(value).encode()) * FILE_SHARE > self.max_bytes:
             return
         place = self._place(owner)
         path = place / _hash_name(name)
@@ -366,18 +368,25 @@ class OpenAI:
                     self._note(call, run, event, reply, turn)
                 return data
 
-            await self._runs.stream(call, run, frame, reply.cut_frames)
+            await self._runs.stream(call, run, frame, reply.cut_frames, size=call.size)
             return
 
+        ends = list[Event]()
+
         def see(event: Event) -> None:
-            """Handle an event, and note the run."""
+            """Handle an event, and note the run, unless it has ended."""
             reply.see(event)
             if event["type"] in KEPT_EVENTS:
                 for each in turn.replay_after(event):
                     reply.see(each)
-                self._note(call, run, event, reply, turn)
+                if event["type"] in TERMINAL:
+                    ends.append(event)
+                else:
+                    self._note(call, run, event, reply, turn)
 
         await self._runs.collect(call, run, see)
+        for end in ends:  # what is kept of it may be as long as the request
+            await offload(call.size, self._note, call, run, end, reply, turn)
         status, body = reply.answer()
         await call.json(body, status=status, headers={"x-should-retry": "false"})
         if turn.has_no_key and await confirm_delivery(call.exchange):

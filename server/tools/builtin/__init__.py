@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import aliases, calculator, clock, files, shell
+from . import aliases, calculator, clock, edits, files, shell
 
 PYTHON: tuple[Callable[..., Any], ...] = (
     calculator.calculator,
@@ -17,7 +17,7 @@ PYTHON: tuple[Callable[..., Any], ...] = (
     shell.python,
     files.read_file,
     files.write_file,
-    files.edit_file,
+    edits.edit_file,
     files.list_files,
     files.search_files,
 )
@@ -26,6 +26,7 @@ NAMED: tuple[Callable[..., Any], ...] = (  # only for agents that name them
     aliases.city_datetime,
     aliases.mock_city_weather,
 )
+BRIEF = {edits.edit_file: edits.brief}  # tool -> what the model reads of its result
 LIKE = {"bash": "shell"}  # alias -> the tool whose policy it shares
 INLINE = frozenset(  # bounded and harmless: they run in the server
     (calculator.calculator, clock.datetime, aliases.city_datetime, aliases.mock_city_weather)

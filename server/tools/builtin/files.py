@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import fcntl
 import fnmatch
 import json
 import os
-import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 from ...schema.regex import MAX_STEPS, Pattern, PatternError
 from ..decorators import Context, ToolError, tool
 from ..workspace import files_below, inside, media_type, open_for_reading, prefix_of
+from .documents import read_other
 
 MAX_READ = 10 * 1024 * 1024
 MAX_LINES = 2_000
 MAX_LINE = 2_000  # characters shown of one line
 MAX_SHOWN = 18_000  # characters of one part, as JSON; result.MAX_TEXT is 20,000
 MAX_LISTED = 1_000
-MAX_DIFF = 200  # lines
-MOST_STEPS = 2_000_000  # replacements times lines; a diff then takes a second or two
 MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}  # byte order marks, as on Windows
-COMPARED = 80  # characters of a line that are compared
 
 _Path = Annotated[str, "Path in the session's folder"]
 
@@ -41,9 +36,12 @@ def read_file(
     path: _Path,
     offset: Annotated[int, "First line, counted from 1", {"minimum": 1}] = 1,
     limit: Annotated[int, "How many lines", {"minimum": 1, "maximum": MAX_LINES}] = 500,
+    pages: Annotated[str, "Pages of a PDF, such as 1-5"] = "",
 ) -> dict[str, Any]:
-    """Read a text file, or a part of it, with line numbers. A long part ends early: `next_offset`
-    says where to go on."""
+    """Read a text file, or a part of it, with line numbers; look at a picture; read a PDF. A long
+    part ends early: `next_offset` says where to go on."""
+    if (other := read_other(ctx, inside(path), path, pages)) is not None:
+        return other
     text, encoding = read_text(inside(path), path)
     lines = lines_of(text)
     shown: list[str] = []
@@ -72,33 +70,6 @@ def write_file(
     return {"path": path, "bytes": len(content.encode()), "replaced": replaced}
 
 
-@tool(destructive=True)
-def edit_file(
-    ctx: Context,
-    path: _Path,
-    old: Annotated[str, "Text to replace, exactly as it is in the file", {"minLength": 1}],
-    new: Annotated[str, "Text to put in its place"],
-    replace_all: Annotated[bool, "Replace every occurrence"] = False,
-) -> dict[str, Any]:
-    """Replace a text that occurs exactly once in a file (or everywhere with replace_all)."""
-    target = inside(path)
-    with folder_lock(target.parent):
-        errors = "surrogateescape"  # bytes that are not text stay unchanged
-        text, encoding = read_text(target, path, errors)
-        changed, count = replace_text(text, old, new, path)
-        if count > 1 and not replace_all:
-            often = f"the text occurs {count} times in {path}"
-            raise ToolError(f"{often}; give more of it, or replace_all")
-        write_text(target, changed, path, encoding, errors)
-    ctx.attach(path)
-    found = {"path": path, "replaced": count}
-    lines = lines_of(text)
-    if count * len(lines) <= MOST_STEPS:
-        diff = difflib.unified_diff(lines, lines_of(changed), path, path, lineterm="", n=2)
-        found["diff"] = "\n".join(map(shorten_line, islice(diff, MAX_DIFF)))
-    return found
-
-
 @tool(read_only=True, parallel_safe=True)
 def list_files(
     ctx: Context,
@@ -119,18 +90,6 @@ def list_files(
             if len(found) == MAX_LISTED:
                 break
     return {"files": found, "complete": len(found) < MAX_LISTED and not closed}
-
-
-def replace_text(text: str, old: str, new: str, path: str) -> tuple[str, int]:
-    """Return (the text with `old` replaced by `new`, number of occurrences).
-
-    Raises ToolError if there is none.
-    """
-    if "\r\n" in text and text.count("\r\n") == text.count("\n"):  # read_file hides "\r"
-        old, new = (re.sub(r"(?<!\r)\n", "\r\n", part) for part in (old, new))
-    if old not in text:
-        raise ToolError(f"the text was not found in {path}{nearest(text, old)}")
-    return text.replace(old, new), text.count(old)
 
 
 @contextmanager
@@ -258,24 +217,6 @@ def lines_of(text: str) -> list[str]:
 def shorten_line(line: str, most: int = MAX_LINE) -> str:
     """Return a line, cut after `most` characters."""
     return line if len(line) <= most else line[:most] + " …"
-
-
-def nearest(text: str, old: str) -> str:
-    """Return an error hint: the file's line that is most similar to the first line of `old`.
-
-    "" if there is none.
-    """
-    if old.replace("\r\n", "\n") in text.replace("\r\n", "\n"):
-        return "; it is there with other line ends (CRLF)"
-    wanted = old.strip()[:COMPARED].split("\n")[0].strip()
-    lines = lines_of(text)[:5_000]
-    like: dict[str, int] = {}
-    for number, line in enumerate(lines):
-        like.setdefault(line[: 2 * COMPARED].strip()[:COMPARED], number)
-    if not (close := difflib.get_close_matches(wanted, like, 1) if wanted else []):
-        return ""
-    number = like[close[0]]
-    return f"; the nearest line is {number + 1}: {shorten_line(lines[number], COMPARED)!r}"
 
 
 # -- search ---------------------------------------------------------------------------------------

@@ -18,17 +18,15 @@ from ...http.sse import Decoder, EventTooLarge
 from ...json_types import Json
 from ...sandbox.process import open_pipe
 from ...telemetry import log, redact
+from .inbox import Inbox
+from .oauth.access import Access
 from .peer import (
-    LIST_CHANGED,
     MAX_MESSAGE,
-    Hear,
     LinkError,
     answered_id,
     cancel_notification,
     header_value,
-    is_progress,
     parse_messages,
-    reply_to,
 )
 
 # -- stdio ----------------------------------------------------------------------------------------
@@ -66,13 +64,12 @@ class StdioLink:
     def __init__(self, name: str, launch: Launch) -> None:
         self.name, self.launch = name, launch
         self.modern, self.version = True, ""
-        self.changed = False  # the server announced a changed list of tools
+        self.inbox = Inbox(name)
         self._process: asyncio.subprocess.Process | None = None
         self._pipes = contextlib.ExitStack()
         self._readers: list[asyncio.Task[None]] = []
         self._stopping: asyncio.Task[None] | None = None
         self._waiting: dict[int, asyncio.Future[Json]] = {}
-        self._hearing: dict[int, Hear] = {}
         self._end = "it is not running"  # why there is no process
         self._last_words = ""
 
@@ -115,15 +112,14 @@ class StdioLink:
             asyncio.create_task(self._read_stderr(words)),
         ]
 
-    async def request(
-        self, message: Json, hear: Hear | None = None, headers: Mapping[str, str] | None = None
-    ) -> Json:
+    def listen(self) -> None:
+        """Do nothing: the output of the process is read anyway."""
+
+    async def request(self, message: Json, headers: Mapping[str, str] | None = None) -> Json:
         """Return the answer to a request. Cancelling it notifies the server. Raises LinkError."""
         request_id = message["id"]
         answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
-        if hear is not None:
-            self._hearing[request_id] = hear
         try:
             await self.send(message)
             return await answer
@@ -132,7 +128,6 @@ class StdioLink:
             raise
         finally:
             self._waiting.pop(request_id, None)
-            self._hearing.pop(request_id, None)
 
     async def send(self, message: Json) -> None:
         """Send a message that has no answer. Raises LinkError."""
@@ -233,14 +228,8 @@ class StdioLink:
                 return False
             answer.set_result(message)
             return True
-        if "id" in message:
-            self._write(reply_to(message))
-        elif message["method"] == LIST_CHANGED:
-            self.changed = True
-        else:
-            for request_id, hear in tuple(self._hearing.items()):
-                if is_progress(message, request_id):
-                    hear(message["params"])
+        if reply := self.inbox.take(message, self._write):
+            self._write(reply)
         return False
 
     async def _read_stderr(self, words: asyncio.StreamReader) -> None:
@@ -302,24 +291,33 @@ WHY = {
     405: "this address does not speak Streamable HTTP",
     429: "it is asked too often",
 }
-NAMED = {"tools/call": "name"}
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+REST_S = (1.0, 5.0, 30.0, 60.0)  # before listening again, by streams in a row that brought nothing
 
 
 class HttpLink:
-    """A connection over HTTP. Its peer sets `modern` and `version`, which decide the headers."""
+    """A connection over HTTP. Its peer sets `modern` and `version`, which decide the headers.
 
-    def __init__(self, client: Client, url: str, headers: Mapping[str, str]) -> None:
+    `access`: the tokens of a server with a sign-in; None if `headers` has all credentials.
+    """
+
+    def __init__(
+        self, client: Client, url: str, headers: Mapping[str, str], access: Access | None = None
+    ) -> None:
         self._client, self._url, self._own = client, url, dict(headers)
+        self.access = access
         self.host = urlsplit(url).netloc.rpartition("@")[2]
         self.modern, self.version = True, ""
-        self.changed = False  # the server announced a changed list of tools
+        self.inbox = Inbox(self.host)
         self._session = ""
         self._leaving: set[asyncio.Task[None]] = set()
+        self._listening: asyncio.Task[None] | None = None
         self.last_words = ""
         self.alive = True
 
     async def restart(self) -> None:
         """Forget the legacy session; there is no process to start."""
+        self._stop_listening()
         self._session, self.version, self.alive = "", "", True
 
     def abort(self) -> None:
@@ -327,16 +325,27 @@ class HttpLink:
 
     async def close(self) -> None:
         """End the legacy session on the server, if there is one."""
+        self._stop_listening()
         await asyncio.gather(*self._leaving)
         if self._session and not self.modern:
-            with contextlib.suppress(ClientError, TimeoutError):
+            with contextlib.suppress(ClientError, LinkError, TimeoutError):
                 async with asyncio.timeout(BYE_S):
                     await (await self._ask("DELETE", {})).close()
+        if self.access is not None:
+            await self.access.close()
         self._session, self.alive = "", False
 
-    async def request(
-        self, message: Json, hear: Hear | None = None, headers: Mapping[str, str] | None = None
-    ) -> Json:
+    def listen(self) -> None:
+        """Begin to read the stream of a legacy server for what belongs to no request of ours."""
+        self._stop_listening()
+        self._listening = asyncio.create_task(self._listen())
+
+    def _stop_listening(self) -> None:
+        if self._listening is not None:
+            self._listening.cancel()
+            self._listening = None
+
+    async def request(self, message: Json, headers: Mapping[str, str] | None = None) -> Json:
         """Return the answer to a request. Raises LinkError."""
         try:
             response = await self._post(message, headers or {})
@@ -344,15 +353,13 @@ class HttpLink:
                 if answer := await self._refusal(response):
                     return answer
                 if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-                    return await self._read_stream(response, message["id"], hear)
+                    return await self._read_stream(response, message["id"])
                 return self._whole(await response.read(MAX_MESSAGE), message["id"])
         except (ClientError, EventTooLarge) as error:
             raise LinkError(str(error)) from None
         except asyncio.CancelledError:
             if not self.modern and self.version:  # in the modern era closing the stream suffices
-                task = asyncio.create_task(self._leave(message["id"]))
-                self._leaving.add(task)
-                task.add_done_callback(self._leaving.discard)
+                self._send_aside(cancel_notification(message["id"]))
             raise
 
     async def send(self, message: Json) -> None:
@@ -363,10 +370,18 @@ class HttpLink:
         except ClientError as error:
             raise LinkError(str(error)) from None
 
-    async def _leave(self, request_id: Any) -> None:
-        with contextlib.suppress(LinkError, TimeoutError):
-            async with asyncio.timeout(BYE_S):
-                await self.send(cancel_notification(request_id))
+    def _send_aside(self, message: Json) -> None:
+        """Send a message that nobody waits for."""
+
+        async def attempt() -> None:
+            """Send it, within a time limit."""
+            with contextlib.suppress(LinkError, TimeoutError):
+                async with asyncio.timeout(BYE_S):
+                    await self.send(message)
+
+        task = asyncio.create_task(attempt())
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
 
     async def _post(self, message: Json, more: Mapping[str, str]) -> Response:
         fields = {"Content-Type": "application/json", "Accept": ACCEPT, **more}
@@ -385,13 +400,25 @@ class HttpLink:
             fields["MCP-Protocol-Version"] = self.version
         if self._session:
             fields["Mcp-Session-Id"] = self._session
-        wait = Timeouts(connect=10)
+        wait, renewed = Timeouts(connect=10), False
         for _ in range(MAX_MOVES):
+            token = await self.access.headers() if self.access else {}
             response = await self._client.request(
-                method, self._url, fields, body, timeouts=wait, resendable=False
+                method, self._url, {**fields, **token}, body, timeouts=wait, resendable=False
             )
-            if response.status not in (307, 308) or not self._follow_redirect(response):
+            if response.status in (307, 308):
+                if not self._follow_redirect(response):
+                    break
+            elif self.access is None or response.status not in (401, 403):
                 break
+            else:
+                try:
+                    renewed = await self.access.renew(response, token, again=renewed)
+                except LinkError:
+                    await response.close()
+                    raise
+                if not renewed:
+                    break
             await response.close()
         return response
 
@@ -404,6 +431,7 @@ class HttpLink:
         try:
             url = urljoin(self._url, response.headers.get("location", "")).partition("#")[0]
             same = urlsplit(url)[:2] == urlsplit(self._url)[:2] and url != self._url
+            same = same and (self.access is None or self.access.covers(url))
         except ValueError:
             return False
         self._url = url if same else self._url
@@ -426,7 +454,7 @@ class HttpLink:
             text += f" ({why})"
         raise LinkError(text, expired=expired)
 
-    async def _read_stream(self, response: Response, request_id: Any, hear: Hear | None) -> Json:
+    async def _read_stream(self, response: Response, request_id: Any) -> Json:
         """Return the answer from a stream of events, resumed if a legacy server allows it.
 
         Raises LinkError.
@@ -439,7 +467,7 @@ class HttpLink:
                     async for data in chunks:
                         for event in decoder.feed(data):
                             last_id = event.id or last_id
-                            if answer := await self._handle_event(event.data, request_id, hear):
+                            if answer := await self._handle_event(event.data, request_id):
                                 response.release()
                                 return answer
             retry = retry if decoder.retry is None else min(decoder.retry, MAX_RETRY_MS)
@@ -454,18 +482,37 @@ class HttpLink:
                 break
         raise LinkError(f"{self.host} ended its stream without an answer")
 
-    async def _handle_event(self, data: str, request_id: Any, hear: Hear | None) -> Json | None:
+    async def _listen(self) -> None:
+        """Read the stream of a legacy server as long as it offers one."""
+        last_id, empty = "", 0
+        while True:
+            fields = {"Accept": "text/event-stream"} | (
+                {"Last-Event-ID": last_id} if last_id else {}
+            )
+            decoder, retry = Decoder(MAX_MESSAGE), REST_S[min(empty, len(REST_S) - 1)]
+            empty += 1
+            with contextlib.suppress(ClientError, EventTooLarge, LinkError):
+                async with await self._ask("GET", fields) as response:
+                    kind = response.headers.get("content-type", "").lower()
+                    if response.status != 200 or not kind.startswith("text/event-stream"):
+                        return
+                    async with aclosing(response.chunks()) as chunks:
+                        async for data in chunks:
+                            for event in decoder.feed(data):
+                                last_id, empty = event.id or last_id, 0
+                                await self._handle_event(event.data, None)
+            if decoder.retry is not None:
+                retry = max(retry, min(decoder.retry, MAX_RETRY_MS) / 1000)
+            await asyncio.sleep(retry)
+
+    async def _handle_event(self, data: str, request_id: Any) -> Json | None:
         """Handle the messages of one event and return the answer, if it is among them."""
         answer = None
         for message in parse_messages(data):
             if "method" not in message:
                 answer = message if answered_id(message) == request_id else answer
-            elif "id" in message:
-                await self.send(reply_to(message))
-            elif message["method"] == LIST_CHANGED:
-                self.changed = True
-            elif hear is not None and is_progress(message, request_id):
-                hear(message["params"])
+            elif reply := self.inbox.take(message, self._send_aside, request_id):
+                await self.send(reply)
         return answer
 
     def _whole(self, body: bytes, request_id: Any) -> Json:

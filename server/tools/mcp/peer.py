@@ -24,6 +24,7 @@ from ...json_types import Json
 from ...runtime.offload import collector_paused
 from ...strict_json import count_values, depth_exceeds
 from ...telemetry import tracing
+from .inbox import LISTS, Caller, Inbox
 
 # -- messages -------------------------------------------------------------------------------------
 # Messages of the Model Context Protocol: JSON-RPC 2.0, the modern and the legacy era, errors.
@@ -32,13 +33,9 @@ from ...telemetry import tracing
 # `method` is a request or notification of the server, any other an answer: both sides count their
 # own ids, so the id alone does not tell. Pure.
 
-Hear = Callable[[Json], None]  # called with the params of a progress notification
-
 MODERN = "2026-07-28"
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 CLIENT = {"name": "yaa", "version": "1"}  # version of this MCP client, not of yaa
-LIST_CHANGED = "notifications/tools/list_changed"
-METHOD_NOT_FOUND = -32601
 UNSUPPORTED_VERSION = -32022
 MAX_MESSAGE = 8 * 1024 * 1024  # bytes
 MAX_VALUES = 500_000  # JSON values in one message
@@ -69,6 +66,10 @@ class LinkError(Exception):
     def __init__(self, text: str, *, expired: bool = False) -> None:
         super().__init__(text)
         self.expired = expired
+
+
+class SignInNeeded(LinkError):
+    """The server wants a sign-in, and has not executed the request."""
 
 
 def parse_messages(text: str | bytes) -> list[Json]:
@@ -122,28 +123,10 @@ def result_of(message: Json) -> Json:
     return result
 
 
-def reply_to(message: Json) -> Json:
-    """Return our answer to a request of the server; only `ping` is supported."""
-    if message["method"] == "ping":
-        return {"jsonrpc": "2.0", "id": message["id"], "result": {}}
-    error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
-    return {"jsonrpc": "2.0", "id": message["id"], "error": error}
-
-
 def cancel_notification(request_id: Any) -> Json:
     """Return the notification that we no longer wait for an answer."""
     params = {"requestId": request_id, "reason": "the client does not wait any longer"}
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
-
-
-def is_progress(message: Json, request_id: Any) -> bool:
-    """Return whether a message is a progress notification for a request; its id is the token."""
-    params = message.get("params")
-    return (
-        message.get("method") == "notifications/progress"
-        and isinstance(params, dict)
-        and params.get("progressToken") == request_id
-    )
 
 
 def meta() -> Json:
@@ -217,10 +200,16 @@ def header_params(places: Mapping[tuple[str, ...], str], args: Json) -> dict[str
 # -- peer -----------------------------------------------------------------------------------------
 
 MAX_PAGES = 100
-MAX_TOOLS = 1_000
+MAX_LISTED = 1_000  # entries of a list that are taken
 MAX_LIST = 16 * 1024 * 1024  # characters of all its pages
 BACKOFF_S = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)  # by consecutive failures
-FRESH_S = 60.0  # least time for which a list of tools is kept, whatever its TTL
+FRESH_S = 60.0  # least time for which a list is kept, whatever its TTL
+PAGED = {  # kind of list → (method, its member, the list that it belongs to)
+    "tools": ("tools/list", "tools", "tools"),
+    "resources": ("resources/list", "resources", "resources"),
+    "templates": ("resources/templates/list", "resourceTemplates", "resources"),
+    "prompts": ("prompts/list", "prompts", "prompts"),
+}
 
 
 class Link(Protocol):
@@ -228,7 +217,9 @@ class Link(Protocol):
 
     last_words   latest text of the server that is not a message, for error messages
     alive        whether requests can be sent
+    inbox        what the server sends unasked
     restart      connect anew, or start a new process; raises LinkError
+    listen       begin to take what a legacy server sends outside of its answers
     abort        end the connection at once
     close        end the connection in an orderly way
     send         send a message that has no answer; raises LinkError
@@ -237,19 +228,18 @@ class Link(Protocol):
 
     modern: bool
     version: str
-    changed: bool  # the server announced a changed list of tools
+    inbox: Inbox
 
     @property
     def last_words(self) -> str: ...
     @property
     def alive(self) -> bool: ...
     async def restart(self) -> None: ...
+    def listen(self) -> None: ...
     def abort(self) -> None: ...
     async def close(self) -> None: ...
     async def send(self, message: Json) -> None: ...
-    async def request(
-        self, message: Json, hear: Hear | None = None, headers: Mapping[str, str] | None = None
-    ) -> Json: ...
+    async def request(self, message: Json, headers: Mapping[str, str] | None = None) -> Json: ...
 
 
 class Peer:
@@ -266,6 +256,7 @@ class Peer:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.link, self.era = link, era
+        self.connection = 0  # how often it was opened
         self._probe_s, self._clock = probe_s, clock
         self._ids = itertools.count(1)
         self._opening = asyncio.Lock()
@@ -273,42 +264,61 @@ class Peer:
         self._mute = False  # the last probe got no answer; the next start skips it
         self._failures = 0  # since the last answer
         self._again_at = 0.0
-        self._stale_at = 0.0
+        self._stale_at: dict[str, float] = {}  # by kind of list
+        self._capabilities: Json | None = None  # as the server has told them
 
-    @property
-    def is_due(self) -> bool:
-        """Return whether the list of tools should be fetched: missing, changed, or too old."""
+    def is_due(self, kind: str = "tools") -> bool:
+        """Return whether a list of PAGED should be fetched: missing, changed, or too old."""
         now = self._clock()
-        return now >= self._again_at and (self.link.changed or now >= self._stale_at)
+        stale = now >= self._stale_at.get(kind, 0.0) or PAGED[kind][2] in self.link.inbox.changed
+        return now >= self._again_at and stale
 
-    async def tools(self) -> list[Json]:
-        """Return all tools, from all pages; at most one more than MAX_TOOLS.
+    def has_changed(self, kind: str) -> bool:
+        """Return whether the server said that a list has changed since it was read."""
+        changed = kind in self._stale_at and PAGED[kind][2] in self.link.inbox.changed
+        return changed and self._clock() >= self._again_at
+
+    async def capabilities(self) -> Json:
+        """Return what the server says that it offers, such as {"resources": {}}.
 
         Raises RpcError, LinkError.
         """
-        self.link.changed = False
-        self._stale_at = self._clock() + FRESH_S
+        if self._capabilities is None:
+            found = await self.ask("server/discover", {})
+            self._capabilities = self._capabilities or _object(found.get("capabilities"))
+        return self._capabilities
+
+    async def entries(self, kind: str) -> list[Json]:
+        """Return all entries of a list of PAGED, from all pages; at most one more than MAX_LISTED.
+
+        Raises RpcError, LinkError.
+        """
+        method, member, group = PAGED[kind]
+        if group in self.link.inbox.changed:
+            self.link.inbox.changed.discard(group)
+            self._stale_at = {k: t for k, t in self._stale_at.items() if PAGED[k][2] != group}
+        self._stale_at[kind] = self._clock() + FRESH_S
         found: list[Json] = []
         params: Json = {}
         seen: set[str] = set()
         size = 0
         for _ in range(MAX_PAGES):
-            page = await self._ask("tools/list", params)
-            listed = page.get("tools")
+            page = await self._ask(method, params)
+            listed = page.get(member)
             if not isinstance(listed, list):
-                raise LinkError("its list of tools is no list")
+                raise LinkError(f"its list of {kind} is no list")
             if (size := size + len(json.dumps(listed))) > MAX_LIST:
-                raise LinkError(f"its list of tools has more than {MAX_LIST} characters")
-            found += [tool for tool in listed if isinstance(tool, dict)]
+                raise LinkError(f"its list of {kind} has more than {MAX_LIST} characters")
+            found += [entry for entry in listed if isinstance(entry, dict)]
             cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or not cursor or len(found) > MAX_TOOLS:
+            if not isinstance(cursor, str) or not cursor or len(found) > MAX_LISTED:
                 break
             if cursor in seen:
-                raise LinkError("its list of tools goes in a circle")
+                raise LinkError(f"its list of {kind} goes in a circle")
             seen.add(cursor)
             params = {"cursor": cursor}
-        self._stale_at = self._clock() + self._fresh_seconds(page.get("ttlMs"))
-        return found[: MAX_TOOLS + 1]
+        self._stale_at[kind] = self._clock() + self._fresh_seconds(page.get("ttlMs"))
+        return found[: MAX_LISTED + 1]
 
     def _fresh_seconds(self, ttl_ms: Any) -> float:
         """Return the seconds until the list is fetched again.
@@ -321,19 +331,32 @@ class Peer:
         return max(FRESH_S, ttl_ms / 1000) if told else FRESH_S
 
     async def call(
-        self, params: Json, hear: Hear | None = None, headers: Mapping[str, str] | None = None
+        self, params: Json, caller: Caller | None = None, headers: Mapping[str, str] | None = None
     ) -> Json:
         """Return the result of `tools/call`. Cancelling it notifies the server.
 
-        A call is repeated only if the server reports an unknown session, and so has not executed
-        it. Raises RpcError, LinkError.
+        `caller` takes progress and questions. Raises RpcError, LinkError.
+        """
+        return await self.ask("tools/call", params, caller, headers)
+
+    async def ask(
+        self,
+        method: str,
+        params: Json,
+        caller: Caller | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Json:
+        """Return the result of a request.
+
+        It is repeated only if the server reports an unknown session, and so has not executed it.
+        Raises RpcError, LinkError.
         """
         try:
-            return await self._ask("tools/call", params, hear, headers)
+            return await self._ask(method, params, caller, headers)
         except LinkError as error:
             if not error.expired:
                 raise
-        return await self._ask("tools/call", params, hear, headers)
+        return await self._ask(method, params, caller, headers)
 
     async def close(self) -> None:
         """Close the connection."""
@@ -344,23 +367,29 @@ class Peer:
         self,
         method: str,
         params: Json,
-        hear: Hear | None = None,
+        caller: Caller | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Json:
+        inbox = self.link.inbox
         async with self._opening:
             if not (self._opened and self.link.alive):
                 await self._open_with_backoff()
-                if method != "tools/list":  # after a restart its tools may differ
-                    self.link.changed = True
-        message = self._message(method, params, progress=hear is not None)
+                inbox.changed.update(LISTS)  # after a restart they may differ
+                if method == "tools/list":
+                    inbox.changed.discard("tools")
+        message = self._message(method, params, progress=bool(caller and caller.hear))
+        if caller is not None:
+            inbox.callers[message["id"]] = caller
         try:
-            answer = await self.link.request(message, hear, headers)
+            answer = await self.link.request(message, headers)
         except LinkError as error:
             if error.expired:
                 self._opened = False
             elif self._opened and not self.link.alive:  # count a failure once, not per request
                 self._note_failure()
             raise
+        finally:
+            inbox.callers.pop(message["id"], None)
         self._failures = 0
         return result_of(answer)
 
@@ -371,6 +400,8 @@ class Peer:
             raise LinkError(f"it failed {times} and is tried again in {math.ceil(left)} s")
         try:
             await self._open()
+        except SignInNeeded:
+            raise
         except (LinkError, RpcError, asyncio.CancelledError):
             self._note_failure()
             raise
@@ -384,6 +415,7 @@ class Peer:
     async def _open(self) -> None:
         """Connect and agree on an era. Raises LinkError, RpcError."""
         self._opened = False
+        self.connection += 1
         await self.link.restart()
         asks, self._mute = self.era != "legacy" and not self._mute, False
         if asks:
@@ -421,7 +453,7 @@ class Peer:
         self.link.modern, self.link.version = False, ""
         params = {
             "protocolVersion": LEGACY[0],
-            "capabilities": {},  # legacy elicitation would keep the call waiting for a person
+            "capabilities": {"elicitation": {"form": {}}},
             "clientInfo": CLIENT,
         }
         result = result_of(await self.link.request(self._message("initialize", params)))
@@ -430,6 +462,8 @@ class Peer:
             raise LinkError(f"it speaks the protocol of {str(version)[:40]!r}, which is unknown")
         self.link.version = version
         await self.link.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.link.listen()
+        self._capabilities = _object(result.get("capabilities"))
         self.era, self._opened = "legacy", True
         return True
 
@@ -442,9 +476,14 @@ class Peer:
             told = error.data if isinstance(error.data, dict) else {}
             supported = told.get("supported")
             return error.code == UNSUPPORTED_VERSION and MODERN in _list(supported)
+        except SignInNeeded:
+            raise
         except LinkError:
             return False
-        return MODERN in _list(found.get("supportedVersions"))
+        if MODERN not in _list(found.get("supportedVersions")):
+            return False
+        self._capabilities = _object(found.get("capabilities"))
+        return True
 
     def _message(self, method: str, params: Json, *, progress: bool = False) -> Json:
         request_id = next(self._ids)
@@ -460,3 +499,7 @@ class Peer:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _object(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}

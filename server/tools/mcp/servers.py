@@ -15,26 +15,41 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ...http.client import Client
 from ...json_types import Json
 from ...sandbox.process import limit_error
-from ...schema.field_types import ANY, FLAG, TEXT, list_of, object_of, one_of
 from ...schema.validate import check_schema
-from ...settings.schema import POSITIVE, problems
-from ...strict_json import canonical
+from ...session.media import PDF
 from ...telemetry import log, redact
 from ..base import Emit, Invocation, Tool, ToolQuestion, failure, hints_of
 from ..decorators import ToolError
 from ..result import shorten_text
 from ..runner import Outcome
+from .entry import identity, is_allowed, normalize_entry, oauth_of
+from .held_calls import HOLD_S, HeldCalls, OpenCall, ServerQuestion
+from .inbox import METHOD_NOT_FOUND, Hear
 from .links import HttpLink, Launch, StdioLink
-from .peer import MAX_TOOLS, Link, LinkError, Peer, RpcError, header_params, header_places
+from .oauth.access import Access
+from .oauth.accounts import Accounts
+from .oauth.questions import earlier_question, is_refused, sign_in_question
+from .oauth.store import FOLDER, TokenStore
+from .peer import (
+    MAX_LISTED,
+    Link,
+    LinkError,
+    Peer,
+    RpcError,
+    SignInNeeded,
+    header_params,
+    header_places,
+)
 
 # -- result ---------------------------------------------------------------------------------------
 # Conversion from MCP: results, and questions to a person.
@@ -66,10 +81,29 @@ def outcome_of(result: Json) -> Outcome:
     if result.get("isError") is True:
         told = text or (json.dumps(structured, ensure_ascii=False) if structured else "")
         message = shorten_text(told or "the tool failed and did not say why", MAX_TEXT)
-        return Outcome("error", error={"type": "error", "message": message})
+        error = {"type": "error", "message": message}
+        return Outcome("error", error=error, media=media_of(blocks))
     if not text and structured is not None:
         return Outcome("ok", structured)
-    return Outcome("ok", raw, text=text or "done")
+    return Outcome("ok", raw, text=text or "done", media=media_of(blocks))
+
+
+def media_of(blocks: list[Json]) -> tuple[Json, ...]:
+    """Return {data, name} of the pictures, sounds and embedded files that a model may be shown."""
+    found: list[Json] = []
+    for number, block in enumerate(blocks, 1):
+        kind, inner = block.get("type"), block.get("resource")
+        if kind in ("image", "audio"):
+            found.append({"data": block.get("data"), "name": f"{kind} {number}"})
+        elif kind == "resource" and isinstance(inner, dict) and _is_shown(inner):
+            found.append({"data": inner["blob"], "name": str(inner.get("uri") or "resource")})
+    return tuple(found)
+
+
+def _is_shown(resource: Json) -> bool:
+    kind = str(resource.get("mimeType", "")).lower()
+    shown = kind == PDF or kind.startswith(("image/", "audio/"))
+    return shown and isinstance(resource.get("blob"), str)
 
 
 def block_text(block: Json) -> str:
@@ -78,14 +112,14 @@ def block_text(block: Json) -> str:
     if kind == "text":
         return str(block.get("text", ""))
     if kind in ("image", "audio"):
-        return f"[{kind} {block.get('mimeType', '')}: {_size(block.get('data'))}, not shown]"
+        return f"[{kind} {block.get('mimeType', '')}: {_size(block.get('data'))}]"
     if kind == "resource_link":
         return f"[{block.get('name') or block.get('uri', '')}]({block.get('uri', '')})"
     if kind == "resource" and isinstance(inner := block.get("resource"), dict):
         if isinstance(inner.get("text"), str):
             return str(inner["text"])
-        size = _size(inner.get("blob"))
-        return f"[{inner.get('uri', '')} {inner.get('mimeType', '')}: {size}, not shown]"
+        size = _size(inner.get("blob")) + ("" if _is_shown(inner) else ", not shown")
+        return f"[{inner.get('uri', '')} {inner.get('mimeType', '')}: {size}]"
     return f"[a part of the kind {str(kind)[:40]!r}, not shown]"
 
 
@@ -171,112 +205,26 @@ def answer_params(question: Json) -> Json:
     return params
 
 
-# -- servers --------------------------------------------------------------------------------------
+def answer_result(question: Json) -> Json:
+    """Return the answer to a server that waits for it: {action, content?}.
 
-# -- entry ----------------------------------------------------------------------------------------
-# Reader of one entry of `server.mcpServers`, in the spelling of yaa or of other programs.
-#
-# mcp/servers.py passes every entry through `normalize_entry` before it starts anything. Keys of
-# other programs with the same meaning are translated. Keys without effect on security or function
-# are ignored. Any other key is an error that says what to write instead. Pure.
-
-KINDS = {
-    **dict.fromkeys(("stdio", "local"), "command"),
-    **dict.fromkeys(("http", "remote", "streamable-http", "streamableHttp"), "url"),
-    "streamable_http": "url",
-}
-SSE = (
-    "the type 'sse' is the transport of 2024, which is not spoken here; most servers have"
-    " Streamable HTTP at another address, often /mcp in place of /sse: ask for that one"
-)
-_TEXTS = list_of(TEXT, "a list")
-_TABLE = object_of(each=TEXT)
-ENTRY = object_of(
-    {
-        **dict.fromkeys(("command", "url", "cwd"), TEXT),
-        **dict.fromkeys(("args", "allowedTools", "disabledTools"), _TEXTS),
-        **dict.fromkeys(("env", "headers"), _TABLE),
-        **dict.fromkeys(("trust", "disabled"), FLAG),
-        "type": ANY,  # see _check_kind
-        "era": one_of("modern", "legacy"),
-        **dict.fromkeys(("timeout", "probe_timeout", "start_timeout"), POSITIVE),
+    Members that were left out get their defaults. The question comes from a session, so any of its
+    values may be malformed.
+    """
+    if (refused := question.get("refused")) in ("decline", "cancel"):
+        return {"action": refused}
+    answer, schema = question.get("answer"), question.get("response_schema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    known = properties if isinstance(properties, dict) else {}
+    usual = {
+        key: part["default"]
+        for key, part in known.items()
+        if isinstance(part, dict) and "default" in part
     }
-)
-ALIASES = {
-    "transport": "type",
-    "transportType": "type",
-    "serverUrl": "url",
-    "httpUrl": "url",
-    "tools": "allowedTools",
-    "includeTools": "allowedTools",
-    "excludeTools": "disabledTools",
-}
-# Other programs use these keys to skip approvals or to describe servers; here only `trust` decides
-# what may run without asking.
-PASSED_OVER = frozenset("autoApprove alwaysAllow description name icon version gallery".split())
-INSTEAD = {
-    "envFile": "name its variables in `env`",
-    "oauth": "OAuth is not offered; put a token into `headers`",
-    "headersHelper": "put the header into `headers`, with ${NAME} for its secret",
-}
-FOREIGN = re.compile(r"\$\{(?:(?:input|command|config):[^}]*|workspaceFolder[^}]*|userHome)\}")
-
-
-def normalize_entry(written: Json) -> Json:
-    """Return the entry with yaa's own keys. Raises ToolError if it cannot be used."""
-    entry: Json = {}
-    for key, value in written.items():
-        own = ALIASES.get(key, key)
-        if own in entry:
-            raise ToolError(f"{key} says what another key says already: keep one of them")
-        if own in ENTRY.fields:
-            entry[own] = value
-        elif key not in PASSED_OVER:
-            more = INSTEAD.get(key) or f"known are {', '.join(sorted(ENTRY.fields))}"
-            raise ToolError(f"unknown key {key[:60]}; {more}")
-    for line in problems(entry, ENTRY):
-        raise ToolError(line)
-    _check_kind(entry)
-    for text in _texts(entry):
-        if found := FOREIGN.search(text):
-            raise ToolError(f"{found[0]} is an editor's; write ${{NAME}} and set that variable")
-    return entry
-
-
-def is_allowed(name: str, entry: Json) -> bool:
-    """Return whether the entry allows a tool, by shell patterns; `disabledTools` wins."""
-    wanted, unwanted = entry.get("allowedTools"), entry.get("disabledTools", ())
-    if any(fnmatchcase(name, pattern) for pattern in unwanted):
-        return False
-    return wanted is None or any(fnmatchcase(name, pattern) for pattern in wanted)
-
-
-def identity(entry: Json) -> str:
-    """Return a key that is equal for entries that can share a process or connection."""
-    keys = ("command", "args", "env", "cwd", "url", "headers", "era")
-    return canonical({key: entry[key] for key in keys if key in entry})
-
-
-def _check_kind(entry: Json) -> None:
-    kind = entry.get("type")
-    if kind == "sse":
-        raise ToolError(SSE)
-    if ("command" in entry) == ("url" in entry):
-        raise ToolError("wanted either a `command` (a process) or a `url` (HTTP)")
-    if kind is not None and (not isinstance(kind, str) or KINDS.get(kind) not in entry):
-        raise ToolError(f"the type {str(kind)[:40]!r} does not fit; known are {', '.join(KINDS)}")
-    if not entry.get("command", entry.get("url")):
-        raise ToolError("its command or url is empty")
-    try:
-        urlsplit(entry.get("url", ""))
-    except ValueError as error:
-        raise ToolError(f"its url cannot be read: {error}") from None
-
-
-def _texts(entry: Json) -> Iterator[str]:
-    yield from (entry.get(key, "") for key in ("command", "url", "cwd"))
-    yield from entry.get("args", ())
-    yield from (*entry.get("env", {}).values(), *entry.get("headers", {}).values())
+    return {
+        "action": "accept",
+        "content": {**usual, **(answer if isinstance(answer, dict) else {})},
+    }
 
 
 # -- tools ----------------------------------------------------------------------------------------
@@ -302,7 +250,7 @@ class McpTool(Tool):
     async def run(self, call: Invocation, emit: Emit) -> Outcome | ToolQuestion:
         """Send the call, or the answer to the question that it asked."""
         question = call.ledger.get("input")
-        return await self.servers.call(self, call.args, question, call.limits, emit)
+        return await self.servers.call(self, call.args, question, call.limits, emit, call.owner)
 
 
 def legal_name(server: str, tool: str) -> str:
@@ -364,6 +312,12 @@ def tool_of(
 # -- servers --------------------------------------------------------------------------------------
 
 Found = Callable[[str, list[McpTool]], None]  # a server's name and all of its tools
+MoreTools = Callable[["McpServer"], Awaitable[list[McpTool]]]
+
+CUT = (
+    "The call was cut while it waited, and may have done some of its work; it is not repeated by"
+    " itself. Look at what it did before you call the tool again"
+)
 
 START_S = 30.0  # time limit for start and list of tools
 FETCH_S = 300.0  # for a process, as npx and uvx may download it first (obot issue 6185)
@@ -377,6 +331,11 @@ MAX_SCHEMAS = 2 * 1024 * 1024  # characters per server; 64 kB take 15 ms to comp
 logger = log.get("mcp")
 
 
+async def no_tools(_server: McpServer) -> list[McpTool]:
+    """Return no tools: nothing but tools is used of the servers."""
+    return []
+
+
 @dataclass
 class McpServer:
     """One entry of the configuration with the state of its server."""
@@ -388,8 +347,11 @@ class McpServer:
     problems: list[str] = field(default_factory=list)
     listing: asyncio.Task[None] | None = None
 
+    access: Access | None = None
+    listed: dict[str, McpTool] | None = None  # by name; None before the first list
+
     def credentials(self) -> list[str]:
-        """Return the credentials in the server's entry, longest first.
+        """Return the credentials in the server's entry and its tokens, longest first.
 
         They are searched in headers, environment, URL and arguments.
         """
@@ -404,6 +366,7 @@ class McpServer:
         told += zip(args, args[1:], strict=False)
         long = (each for each in redact.credentials(told) if len(each) >= redact.LONG)
         found.update(each for each in long if not each.startswith(("/", ".", "-")))
+        found.update(self.access.secrets() if self.access else ())
         return sorted(found, key=len, reverse=True)
 
     def problem(self, text: str) -> None:
@@ -418,7 +381,9 @@ class McpServers:
     """All configured MCP servers: create, `load` the tools, `call` them, `close`.
 
     `configured`: server.mcpServers. `most_s`: longest time of a call. `patience_s`: how long `load`
-    waits.
+    waits. `hold_s`: how long a call waits for the answer to its question. `more_tools`: returns
+    tools for a server that it does not list. `home`: the home folder, which keeps
+    tokens; without it nobody can sign in at a server.
     """
 
     def __init__(
@@ -427,11 +392,17 @@ class McpServers:
         client: Client,
         most_s: float = math.inf,
         patience_s: float = START_S,
+        hold_s: float = HOLD_S,
+        home: Path | None = None,
     ) -> None:
         self._client, self._most_s, self._patience_s = client, most_s, patience_s
+        self._store = TokenStore(home / FOLDER) if home else None
+        self.accounts = Accounts(self.refresh)
         self._peers: dict[str, Peer] = {}  # by entry.identity
         self._servers: dict[str, McpServer] = {}
         self._unusable: list[str] = []
+        self._held = HeldCalls(hold_s)
+        self.more_tools: MoreTools = no_tools
         self._found: Found = lambda name, tools: None
         for name, written in configured.items():
             self._add(name, written)
@@ -440,6 +411,15 @@ class McpServers:
     def names(self) -> tuple[str, ...]:
         """Return the names of usable, enabled servers, in the order of the configuration."""
         return tuple(self._servers)
+
+    def all(self) -> tuple[McpServer, ...]:
+        """Return the usable, enabled servers."""
+        return tuple(self._servers.values())
+
+    def timeout_of(self, server: McpServer) -> float:
+        """Return the longest time of one call, in seconds."""
+        timeout_s: float = server.entry.get("timeout", TIMEOUT_S)
+        return min(timeout_s, self._most_s)
 
     @property
     def problems(self) -> list[str]:
@@ -466,8 +446,41 @@ class McpServers:
     def refresh(self) -> None:
         """Begin to list the tools of servers that are due, without waiting."""
         for server in self._servers.values():
-            if server.peer.is_due and (server.listing is None or server.listing.done()):
+            is_due = server.peer.is_due() or server.peer.has_changed("resources")
+            is_due = is_due or bool(server.access and server.access.has_news())
+            if is_due and (server.listing is None or server.listing.done()):
                 server.listing = asyncio.create_task(self._list(server))
+
+    def stand_in(self, name: str) -> McpTool | None:
+        """Return a tool for a call that was made elsewhere, of a server not signed in at here.
+
+        Its tools cannot be listed before a sign-in, which the tool asks for. None for other names.
+        """
+        for server in self._servers.values():
+            prefix = re.sub(r"[^a-zA-Z0-9_-]", "_", f"mcp__{server.name}__")
+            if server.access and server.listed is None and name.startswith(prefix):
+                return McpTool(
+                    *(name, "", {"type": "object"}),
+                    origin=f"mcp {server.name}",
+                    required_resources={"wall_s": min(TIMEOUT_S, self._most_s)},
+                    servers=self,
+                    server=server.name,
+                    listed_name="",
+                )
+        return None
+
+    async def _listed_tool(self, tool: McpTool) -> McpTool:
+        """Return the tool that a stand-in is for. Raises SignInNeeded, ToolError."""
+        server = self._servers[tool.server]
+        if server.listed is None:
+            if server.listing is None or server.listing.done():
+                server.listing = asyncio.create_task(self._list(server))
+            await asyncio.shield(server.listing)
+        if found := (server.listed or {}).get(tool.name):
+            return found
+        if server.access and server.access.wants_sign_in:
+            raise SignInNeeded("it wants a sign-in")
+        raise ToolError(server.problems[-1] if server.problems else "it has no such tool")
 
     async def call(
         self,
@@ -476,27 +489,28 @@ class McpServers:
         question: Json | None,
         limits: Mapping[str, float],
         emit: Emit,
+        owner: str = "",
     ) -> Outcome | ToolQuestion:
         """Pass progress lines to `emit`, and return an Outcome or a ToolQuestion.
 
-        `question`: the one that a person has answered since the last request. Cancelling it cancels
-        the call.
+        `question`: the one that a person has answered since the last request. `owner`: whose call
+        it is. Cancelling it cancels the call.
         """
         started, wall_s = time.monotonic(), limits["wall_s"]
-        secrets = self._servers[tool.server].credentials()
+        credentials = self._servers[tool.server].credentials  # tokens may change in the call
         budget = limits["output_kb"] * 1024
 
         def hear(params: Json) -> None:
             """Emit a progress line, within the call's budget for output."""
             nonlocal budget
-            line = redact.remove_texts(progress_line(params), secrets)
+            line = redact.remove_texts(progress_line(params), credentials())
             budget -= len(line)
             if budget > 0:
                 emit(line)
 
         try:
             async with asyncio.timeout(wall_s) as patience:
-                found = await self._call_until_done(tool, args, question, hear)
+                found = await self._call_until_done(tool, args, question, hear, owner)
         except TimeoutError:
             if not patience.expired():
                 raise
@@ -504,11 +518,12 @@ class McpServers:
             breach = {"limit": "wall_s", "allowed": wall_s, "observed": spent}
             return Outcome(*limit_error(breach), usage=_usage(started))
         if isinstance(found, ToolQuestion):
-            return _clean_question(found, secrets)
-        return _clean_outcome(found, secrets, started)
+            return _clean_question(found, credentials())
+        return _clean_outcome(found, credentials(), started)
 
     async def close(self) -> None:
         """End every process and connection."""
+        self._held.close()
         listings = [server.listing for server in self._servers.values() if server.listing]
         for listing in listings:
             listing.cancel()
@@ -528,7 +543,10 @@ class McpServers:
             key = identity(entry)
             peer = self._peers.get(key) or self._peer(name, entry)
             self._peers[key] = peer
-            self._servers[name] = McpServer(name, entry, peer)
+            access = peer.link.access if isinstance(peer.link, HttpLink) else None
+            self._servers[name] = McpServer(name, entry, peer, access=access)
+            if access is not None:
+                self.accounts.add(name, access)
 
     def _peer(self, name: str, entry: Json) -> Peer:
         link: Link
@@ -537,34 +555,49 @@ class McpServers:
             launch = Launch(command, args, entry.get("env", {}), entry.get("cwd"))
             link = StdioLink(name, launch)
         else:
-            link = HttpLink(self._client, entry["url"], entry.get("headers", {}))
+            link = HttpLink(
+                self._client, entry["url"], entry.get("headers", {}), self._access(entry)
+            )
         return Peer(link, entry.get("era", ""), entry.get("probe_timeout", PROBE_S))
+
+    def _access(self, entry: Json) -> Access | None:
+        settings = oauth_of(entry)
+        if settings is None or self._store is None:
+            return None
+        return Access(entry["url"], settings, self._client, self._store)
 
     async def _list(self, server: McpServer) -> None:
         server.problems.clear()
         try:
             usual = FETCH_S if "command" in server.entry else START_S
             async with asyncio.timeout(server.entry.get("start_timeout", usual)):
-                listed = await server.peer.tools()
+                listed = await _listed_tools(server.peer)
+                more = await self.more_tools(server)
+        except SignInNeeded as error:
+            server.problem(f"{error}: python3 -m server mcp login {server.name}, or in the page")
         except (LinkError, RpcError) as error:
             server.problem(str(error))
         except TimeoutError:
             words = server.peer.link.last_words
-            more = f"; the last it said: {words}" if words else ""
-            server.problem(f"it did not list its tools in time{more}")
+            told = f"; the last it said: {words}" if words else ""
+            server.problem(f"it did not list its tools in time{told}")
         else:
             server.problems.clear()
-            self._found(server.name, self._usable(server, listed))
+            usable = self._usable(server, listed)
+            taken = {tool.name for tool in usable}
+            usable += [tool for tool in more if tool.name not in taken]  # its own go first
+            server.listed = {tool.name: tool for tool in usable}
+            self._found(server.name, sorted(usable, key=lambda tool: tool.name))
 
     def _usable(self, server: McpServer, listed: list[Json]) -> list[McpTool]:
-        """Return the allowed and usable tools, sorted by name; problems of others are reported."""
+        """Return the allowed and usable tools; problems of others are reported."""
         entry = server.entry
-        timeout_s = min(entry.get("timeout", TIMEOUT_S), self._most_s)
+        timeout_s = self.timeout_of(server)
         tools: dict[str, McpTool] = {}
         server.headers, size = {}, 0
-        if len(listed) > MAX_TOOLS:
-            server.problem(f"it lists more than {MAX_TOOLS} tools; the first of them are taken")
-        for about in listed[:MAX_TOOLS]:
+        if len(listed) > MAX_LISTED:
+            server.problem(f"it lists more than {MAX_LISTED} tools; the first of them are taken")
+        for about in listed[:MAX_LISTED]:
             if not is_allowed(str(about.get("name")), entry):
                 continue
             try:
@@ -581,32 +614,27 @@ class McpServers:
             else:
                 tools[tool.name] = tool
                 server.headers[tool.name] = places
-        return sorted(tools.values(), key=lambda tool: tool.name)
+        return list(tools.values())
 
     # -- one call ---------------------------------------------------------------------------------
 
     async def _call_until_done(
-        self, tool: McpTool, args: Json, question: Json | None, hear: Any
+        self, tool: McpTool, args: Json, question: Json | None, hear: Hear, owner: str
     ) -> Outcome | ToolQuestion:
-        """Send the call, repeat it as the server asks, and return its Outcome or a ToolQuestion."""
+        """Send the call, or go on with it, until there is an Outcome or a ToolQuestion."""
         name = tool.server
-        server = self._servers[name]
-        headers = header_params(server.headers.get(tool.name, {}), args)
-        params: Json = {"name": tool.listed_name, "arguments": args}
-        more = answer_params(question) if question else {}
+        if is_refused(question):
+            return failure(f"the MCP server {name} wants a sign-in, and nobody signed in")
+        question = earlier_question(question)
+        held = question is not None and "held" in question
         try:
-            for _ in range(MAX_ROUNDS):
-                result = await server.peer.call({**params, **more}, hear, headers)
-                kind = result.get("resultType", "complete")
-                if kind == "complete":
-                    return outcome_of(result)
-                if kind != "input_required":
-                    return failure(f"the MCP server {name} sent a result of an unknown kind")
-                asked = question_of(result)
-                if asked["keys"]:
-                    return ToolQuestion(asked)
-                more = answer_params(asked)
-            return failure(f"the MCP server {name} asked for the same call {MAX_ROUNDS} times")
+            if not tool.listed_name:
+                tool = await self._listed_tool(tool)
+            if question is not None and held:
+                return await self._go_on(tool, question, hear, owner)
+            return await self._send(tool, args, question, hear, owner)
+        except SignInNeeded as error:
+            return ToolQuestion(sign_in_question(name, str(error), question))
         except RpcError as error:
             if question and question.get("state") is not None:
                 return failure(
@@ -615,7 +643,82 @@ class McpServers:
                 )
             return failure(f"the MCP server {name} refused the call: {error}")
         except (LinkError, ToolError) as error:
-            return failure(f"the MCP server {name}: {error}")
+            cut = f". {CUT}" if held else ""
+            return failure(f"the MCP server {name}: {error}{cut}")
+
+    async def _send(
+        self, tool: McpTool, args: Json, question: Json | None, hear: Hear, owner: str
+    ) -> Outcome | ToolQuestion:
+        """Send the call, and repeat it as the server asks.
+
+        Raises RpcError, LinkError, ToolError.
+        """
+        name = tool.server
+        server = self._servers[name]
+        headers = header_params(server.headers.get(tool.name, {}), args)
+        params: Json = {"name": tool.listed_name, "arguments": args}
+        more = answer_params(question) if question else {}
+        for _ in range(MAX_ROUNDS):
+            begin = partial(server.peer.call, {**params, **more}, headers=headers)
+            result = await self._result_of(OpenCall(begin, hear), tool, owner)
+            if isinstance(result, ToolQuestion):
+                return result
+            if result.get("resultType", "complete") != "input_required":
+                return self._outcome(name, result)
+            asked = question_of(result)
+            if asked["keys"]:
+                return ToolQuestion(asked)
+            more = answer_params(asked)
+        return failure(f"the MCP server {name} asked for the same call {MAX_ROUNDS} times")
+
+    async def _go_on(
+        self, tool: McpTool, question: Json, hear: Hear, owner: str
+    ) -> Outcome | ToolQuestion:
+        """Answer the question of a held call, and wait for it. Raises RpcError, LinkError."""
+        whose = (owner, tool.name)
+        if (found := self._held.release(whose, question["held"])) is None:
+            return failure(f"the MCP server {tool.server} waits for this answer no longer. {CUT}")
+        call, asked = found
+        call.hear = hear
+        asked.reply(answer_result(question))
+        result = await self._result_of(call, tool, owner)
+        return result if isinstance(result, ToolQuestion) else self._outcome(tool.server, result)
+
+    async def _result_of(self, call: OpenCall, tool: McpTool, owner: str) -> Json | ToolQuestion:
+        """Return the result of a call, or a question for whose answer it is held from now on.
+
+        Raises RpcError, LinkError.
+        """
+        while isinstance(found := await call.next(), ServerQuestion):
+            try:
+                question = question_of({"inputRequests": {"answer": found.request}})
+            except ToolError as error:
+                found.refuse(str(error))
+                continue
+            if token := self._held.hold((owner, tool.name), call, found):
+                return ToolQuestion({**question, "held": token})
+            found.reply({"action": "cancel"})
+        return found
+
+    def _outcome(self, name: str, result: Json) -> Outcome:
+        if result.get("resultType", "complete") == "complete":
+            return outcome_of(result)
+        return failure(f"the MCP server {name} sent a result of an unknown kind")
+
+
+async def _listed_tools(peer: Peer) -> list[Json]:
+    """Return the list of tools; empty for a server that offers other things only.
+
+    Raises RpcError, LinkError.
+    """
+    try:
+        return await peer.entries("tools")
+    except RpcError as error:
+        if error.code != METHOD_NOT_FOUND or "tools" in await peer.capabilities():
+            raise
+        if not await peer.capabilities():
+            raise
+        return []
 
 
 def progress_line(params: Json) -> str:
@@ -651,4 +754,6 @@ def _clean_question(found: ToolQuestion, secrets: list[str]) -> ToolQuestion:
 def _clean_outcome(found: Outcome, secrets: list[str], started: float) -> Outcome:
     said = (found.result, found.error, found.text)
     result, error, text = (redact.remove_texts(each, secrets) for each in said)
-    return Outcome(found.status, result, error, text=text, usage=_usage(started))
+    media = [{**each, "name": redact.remove_texts(each["name"], secrets)} for each in found.media]
+    usage = _usage(started)
+    return Outcome(found.status, result, error, media=tuple(media), text=text, usage=usage)

@@ -91,7 +91,8 @@ class Transcript(unittest.TestCase):
         self.assertEqual(turns[0]["content"], parts)
         result: Any = {"role": "tool", "tool_call_id": "c", "name": "f", "content": parts}
         (turn,) = history.transcript([result], [], "text")
-        self.assertEqual(turn["content"], "Result of f:\nx")
+        text = {"type": "text", "text": "Result of f:\nx"}
+        self.assertEqual(turn["content"], [text, image])
 
     def test_broken_arguments(self) -> None:
         self.assertEqual(history.call_text("f", '{"a', "text"), '<f>\n{"a\n</f>')

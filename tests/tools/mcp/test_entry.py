@@ -10,7 +10,7 @@ from typing import Any
 
 from server.config import ConfigError, load
 from server.tools.decorators import ToolError
-from server.tools.mcp.servers import identity, is_allowed, normalize_entry
+from server.tools.mcp.entry import identity, is_allowed, normalize_entry
 
 Json = dict[str, Any]
 
@@ -55,7 +55,13 @@ REFUSED: list[tuple[Json, str]] = [
     ({"type": ["stdio"], "command": "x"}, "does not fit"),
     ({"url": "http://x", "httpUrl": "http://y"}, "httpUrl says what another key says"),
     ({"command": "x", "envFile": "${workspaceFolder}/.env"}, "name its variables in `env`"),
-    ({"url": "http://x", "oauth": {"clientId": "a"}}, "OAuth is not offered"),
+    ({"url": "http://x", "oauth": {"clientSecret": "a"}}, "clientSecret wants oauth.clientId"),
+    ({"url": "http://x", "oauth": {"tokenUrl": "a"}}, "oauth.tokenUrl is not needed"),
+    ({"url": "http://x", "oauth": {"grant": "implicit"}}, "oauth.grant"),
+    ({"url": "http://x", "oauth": {"clientID": "a"}}, "clientID"),
+    ({"url": "http://x", "oauth": "yes"}, "oauth is neither true, false nor an object"),
+    ({"url": "http://x", "oauth": {"issuer": "http://as.example"}}, "a sign-in wants https"),
+    ({"command": "x", "oauth": {}}, "oauth is for servers with a `url`"),
     ({"command": "x", "env": {"K": "${input:api-key}"}}, "${input:api-key} is an editor's"),
     ({"url": "https://x", "headers": {"A": "Bearer ${input:t}"}}, "is an editor's"),
     ({"command": "x", "args": ["${workspaceFolder}/a"]}, "${workspaceFolder} is an editor's"),

@@ -13,9 +13,7 @@ from server.tools.mcp.peer import (
     header_params,
     header_places,
     header_value,
-    is_progress,
     parse_messages,
-    reply_to,
     result_of,
 )
 
@@ -60,23 +58,6 @@ class Messages(unittest.TestCase):
         for error in errors:
             with self.subTest(error), self.assertRaises(RpcError):
                 result_of({"error": error})
-
-    def test_replies(self) -> None:
-        self.assertEqual(reply_to({"id": "a", "method": "ping"})["result"], {})
-        for method in ("roots/list", "sampling/createMessage", "elicitation/create", 5):
-            self.assertEqual(reply_to({"id": 1, "method": method})["error"]["code"], -32601)
-
-    def test_progress_is_known_by_its_token(self) -> None:
-        cases: list[tuple[Any, bool]] = [
-            ({"progressToken": 3}, True),
-            ({"progressToken": "3"}, False),
-            ({}, False),
-            ([], False),
-            (None, False),
-        ]
-        for params, mine in cases:
-            message = {"method": "notifications/progress", "params": params}
-            self.assertEqual(is_progress(message, 3), mine, params)
 
 
 class Headers(unittest.TestCase):

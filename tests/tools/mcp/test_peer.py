@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from server.json_types import Json
+from server.tools.mcp.inbox import Inbox
 from server.tools.mcp.peer import (
     BACKOFF_S,
     FRESH_S,
     MAX_PAGES,
-    Hear,
     LinkError,
     Peer,
     RpcError,
@@ -24,7 +24,7 @@ class Link:
     """Answers at once, as `answers` says by method."""
 
     def __init__(self, **answers: Any) -> None:
-        self.modern, self.version, self.changed = True, "", False
+        self.modern, self.version, self.inbox = True, "", Inbox("a")
         self.alive, self.last_words = False, ""
         self.starts = self.aborts = 0
         self.asked: list[str] = []
@@ -49,9 +49,10 @@ class Link:
     async def send(self, message: Json) -> None:
         self.asked.append(message["method"])
 
-    async def request(
-        self, message: Json, hear: Hear | None = None, headers: Mapping[str, str] | None = None
-    ) -> Json:
+    def listen(self) -> None:
+        self.asked.append("listen")
+
+    async def request(self, message: Json, headers: Mapping[str, str] | None = None) -> Json:
         self.asked.append(message["method"])
         answer = self.answers[message["method"]]
         if callable(answer):
@@ -102,44 +103,46 @@ class Opened(Case):
         link = Link(initialize={"protocolVersion": "1999-01-01"})
         peer = self.peer(link, "legacy")
         with self.assertRaisesRegex(LinkError, "1999-01-01"):
-            await peer.tools()
+            await peer.entries("tools")
         self.assertEqual(link.aborts, 1)
 
     async def test_one_that_stays_silent_is_not_asked_what_it_is_each_time(self) -> None:
         """It may be the question that it cannot bear."""
 
         class Silent(Link):
-            async def request(self, message: Json, hear: Any = None, headers: Any = None) -> Json:
+            async def request(self, message: Json, headers: Any = None) -> Json:
                 if self.starts < 2:
                     self.asked.append(message["method"])
                     await asyncio.get_running_loop().create_future()
-                return await super().request(message, hear, headers)
+                return await super().request(message, headers)
 
         link = Silent()
         peer = Peer(link, "", 0.01)
         with self.assertRaises(TimeoutError):
             async with asyncio.timeout(0.1):
-                await peer.tools()
+                await peer.entries("tools")
         self.assertEqual(link.asked, ["server/discover", "initialize"])
         link.asked.clear()
-        await peer.tools()
-        self.assertEqual(link.asked, ["initialize", "notifications/initialized", "tools/list"])
+        await peer.entries("tools")
+        self.assertEqual(
+            link.asked, ["initialize", "notifications/initialized", "listen", "tools/list"]
+        )
         self.assertEqual((peer.era, link.starts), ("legacy", 2))
 
     async def test_a_modern_one_that_was_slow_once_stays_a_modern_one(self) -> None:
         class Slow(Link):
-            async def request(self, message: Json, hear: Any = None, headers: Any = None) -> Json:
+            async def request(self, message: Json, headers: Any = None) -> Json:
                 if message["method"] == "server/discover":
                     while "initialize" not in self.asked:
                         await asyncio.sleep(0)
                 elif message["method"] == "initialize" and self.starts < 2:
                     self.asked.append("initialize")
                     await asyncio.get_running_loop().create_future()
-                return await super().request(message, hear, headers)
+                return await super().request(message, headers)
 
         link = Slow()
         peer = Peer(link, "", 0.01)
-        await peer.tools()
+        await peer.entries("tools")
         self.assertEqual((peer.era, link.modern), ("modern", True))
         link.alive = False
         link.asked.clear()
@@ -163,40 +166,40 @@ class Listed(Case):
             with self.subTest(era=era, ttl_ms=ttl_ms):
                 link = Link(tools_list={"tools": [], "ttlMs": ttl_ms})
                 peer = self.peer(link, era)
-                self.assertTrue(peer.is_due, "never listed")
-                await peer.tools()
-                self.assertFalse(peer.is_due)
-                link.changed = True
-                self.assertTrue(peer.is_due, "it said so")
-                await peer.tools()
+                self.assertTrue(peer.is_due(), "never listed")
+                await peer.entries("tools")
+                self.assertFalse(peer.is_due())
+                link.inbox.changed.add("tools")
+                self.assertTrue(peer.is_due(), "it said so")
+                await peer.entries("tools")
                 self.now += (seconds or 1e9) - 1
-                self.assertFalse(peer.is_due)
+                self.assertFalse(peer.is_due())
                 self.now += 1
-                self.assertEqual(peer.is_due, seconds is not None)
+                self.assertEqual(peer.is_due(), seconds is not None)
 
     async def test_not_while_it_is_left_alone(self) -> None:
         link = Link(tools_list=LinkError("no"))
         peer = self.peer(link)
         for _ in range(3):
             with self.assertRaisesRegex(LinkError, "no"):
-                await peer.tools()
+                await peer.entries("tools")
             self.now += FRESH_S
-        link.changed = True
-        self.assertTrue(peer.is_due)
+        link.inbox.changed.add("tools")
+        self.assertTrue(peer.is_due())
         with self.assertRaises(LinkError):
-            await peer.tools()
-        link.changed = True
-        self.assertFalse(peer.is_due)
+            await peer.entries("tools")
+        link.inbox.changed.add("tools")
+        self.assertFalse(peer.is_due())
 
     async def test_pages(self) -> None:
         def page(params: Json) -> Json:
             number = int(params.get("cursor", "0"))
             return {"tools": [{"name": f"t{number}"}], "nextCursor": str(number + 1)}
 
-        self.assertEqual(len(await self.peer(Link(tools_list=page)).tools()), MAX_PAGES)
+        self.assertEqual(len(await self.peer(Link(tools_list=page)).entries("tools")), MAX_PAGES)
         circle = Link(tools_list={"tools": [], "nextCursor": "x"})
         with self.assertRaisesRegex(LinkError, "circle"):
-            await self.peer(circle).tools()
+            await self.peer(circle).entries("tools")
         large = Link(
             tools_list=lambda params: {
                 "tools": [{"name": "x" * 6_000_000}],
@@ -204,20 +207,20 @@ class Listed(Case):
             }
         )
         with self.assertRaisesRegex(LinkError, "more than 16777216 characters"):
-            await self.peer(large).tools()
+            await self.peer(large).entries("tools")
         odd: list[Any] = [{}, {"tools": None}, {"tools": {}}, {"tools": "x"}]
         for answer in odd:
             with self.subTest(answer), self.assertRaisesRegex(LinkError, "no list"):
-                await self.peer(Link(tools_list=answer)).tools()
+                await self.peer(Link(tools_list=answer)).entries("tools")
 
     async def test_a_server_without_tools_says_so(self) -> None:
         link = Link()
         link.request = _refuses  # type: ignore[method-assign]
         with self.assertRaisesRegex(RpcError, "Method not found"):
-            await self.peer(link).tools()
+            await self.peer(link).entries("tools")
 
 
-async def _refuses(message: Json, hear: Any = None, headers: Any = None) -> Json:
+async def _refuses(message: Json, headers: Any = None) -> Json:
     return {"id": message["id"], "error": {"code": -32601, "message": "Method not found"}}
 
 

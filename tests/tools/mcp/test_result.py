@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import unittest
 from typing import Any
 
 from server.http.client import Client
 from server.schema.validate import check_schema
+from server.session.media import MAX_SESSION, check_items
 from server.tools.decorators import ToolError
 from server.tools.mcp.servers import (
     McpServers,
@@ -17,6 +19,8 @@ from server.tools.mcp.servers import (
     question_of,
     tool_of,
 )
+
+from ...tooling import pictures
 
 OBJECT: dict[str, Any] = {"type": "object"}
 SERVERS = McpServers({}, Client())
@@ -113,6 +117,32 @@ class Results(unittest.TestCase):
         raw = outcome_of({"content": [block, inner]}).result["content"]
         self.assertEqual((raw[0]["omitted"], "data" in raw[0]), ("30 kB", False))
         self.assertEqual(raw[1]["resource"], {"uri": "u", "omitted": "30 kB"})
+
+    def test_what_a_model_may_be_shown(self) -> None:
+        png = base64.b64encode(pictures.png()).decode()
+        pdf = {"uri": "a.pdf", "mimeType": "application/pdf", "blob": "AAAA"}
+        blocks: list[Any] = [
+            {"type": "text", "text": "see"},
+            {"type": "image", "mimeType": "text/html", "data": png},
+            {"type": "audio", "mimeType": "audio/wav", "data": 5},
+            {"type": "resource", "resource": pdf},
+            {"type": "resource", "resource": {**pdf, "mimeType": "application/zip"}},
+            {"type": "resource", "resource": {**pdf, "blob": None}},
+        ]
+        for failed in (False, True):
+            found = outcome_of({"content": blocks, "isError": failed})
+            self.assertEqual(
+                found.media,
+                (
+                    {"data": png, "name": "image 2"},
+                    {"data": 5, "name": "audio 3"},
+                    {"data": "AAAA", "name": "a.pdf"},
+                ),
+            )
+        (item,), wrong = check_items(found.media, MAX_SESSION)
+        self.assertEqual(item["media_type"], "image/png", "by its bytes")
+        self.assertIn("audio 3 is not shown", wrong[0])
+        self.assertIn("a.pdf is not shown", wrong[1])
 
     def test_structured(self) -> None:
         text = [{"type": "text", "text": "one"}]

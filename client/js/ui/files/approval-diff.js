@@ -1,8 +1,8 @@
 // What a call of write_file or edit_file would do to the file as it is now: the diff, with its line numbers. The arguments
 // can be seen as they are.
 
-yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'ui/files/diff-part', 'ui/interrupt-cards', 'ui/tools/parts', 'core/diff', 'core/file-edit', 'core/file-names'], (
-  { h, attr, text }, { t, count }, files, { rowsPart }, cards, parts, diff, { replaceText }, names,
+yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'ui/files/diff-part', 'ui/interrupt-cards', 'ui/tools/parts', 'core/diff', 'core/file-edit', 'core/tool-call-kind', 'core/file-names'], (
+  { h, attr, text }, { t, count }, files, { rowsPart }, cards, parts, diff, { editFile }, toolCalls, names,
 ) => {
   /** Tools of the server itself: those of others may mean other files. */
   const OWN = new Set(['write_file', 'edit_file'])
@@ -31,12 +31,21 @@ yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/sessi
       const words = !blob ? t('approve.new') : before === args.content ? t('approve.same') : t('approve.replaces')
       return shown(args, diff.rows(before, args.content), [words], null)
     }
-    if (typeof args.old !== 'string' || typeof args.new !== 'string') return null
-    const { times, after } = replaceText(before, args.old, args.new)
-    if (!blob || !times) return shown(args, diff.rows(args.old, args.new), [t(blob ? 'approve.notFound' : 'approve.noFile')], 'bad')
-    if (after === null) return tooLarge()
-    if (times > 1 && !args.replace_all) return shown(args, diff.rows(before, after), [t('approve.often', { n: times })], 'bad')
-    return shown(args, diff.rows(before, after), times > 1 ? [t('approve.places', { n: times })] : [], null)
+    const found = editFile(blob ? before : null, args)
+    if (!found) return null
+    const { after, problem, places = 0 } = found
+    if (problem?.why === 'large') return tooLarge()
+    if (problem) return shown(args, toolCalls.changeOf(args, undefined), [problemWords(problem)], 'bad')
+    if (after === null) return shown(args, diff.rows(before, ''), [t('approve.deletes')], 'ask')
+    const words = !blob ? t('approve.new') : places > 1 ? t('approve.places', { n: places }) : ''
+    return shown(args, diff.rows(before, after), [words], null)
+  }
+
+  /** @param {EditProblem} problem */
+  function problemWords({ why, part, lines, times = 0 }) {
+    const words = why === 'often' && lines.length ? t('approve.fits', { lines: lines.slice(0, 8).map(count).join(', ') + (lines.length > 8 ? ', …' : '') })
+      : t({ missing: 'approve.notFound', often: 'approve.often', noFile: 'approve.noFile', there: 'approve.there', nothing: 'approve.nothing', unfit: 'approve.unfit', large: 'approve.large' }[why], { n: times })
+    return part ? `${t('approve.part', { n: part })} ${words}` : words
   }
 
   /** As the routes take it: below the workspace. @param {any} path @returns {string | null} */

@@ -22,8 +22,10 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
     /** @type {Set<string>} */ const opened = new Set([''])
     /** @type {Set<string>} */ const picked = new Set()
     let choosing = false
-    /** The path that Tab goes to. */
+    /** The path of the row that the person was on, '' for none yet. */
     let current = ''
+    /** The path that Tab goes to: the same, or the first row's. */
+    let tabbed = ''
     let asked = ''
     let turn = 0
     /** Why nothing came. */
@@ -103,7 +105,8 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
       const changed = new Map(changesOf(shared.session()).files.map((file) => [file.path, file.change]))
       const above = new Set([...changed.keys()].flatMap((path) => path.split('/').map((_, i, parts) => parts.slice(0, i).join('/'))))
       const shown = flat()
-      if (!shown.some(({ entry }) => entry?.path === current)) current = shown[0]?.entry?.path ?? ''
+      if (!shown.some(({ entry }) => entry?.path === current)) current = ''
+      tabbed = current || (shown[0]?.entry?.path ?? '')
       const focused = rows.contains(document.activeElement)
       fill(rows, shown.map((row) => (row.entry ? rowOf(row.entry, row.level, changed, above) : moreRow(row.of, row.level))))
       none.hidden = shown.length > 0 && !trouble
@@ -123,7 +126,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
       const change = changed.get(path)
       const el = h('li.node', {
         role: 'treeitem', 'aria-level': level, 'aria-expanded': inside ? opened.has(path) : null, 'aria-selected': choosing ? picked.has(path) : null,
-        'data-path': path, tabIndex: path === current ? 0 : -1, onclick: () => act(entry),
+        'data-path': path, tabIndex: path === tabbed ? 0 : -1, onclick: () => act(entry),
       }, choosing ? h('span.pick', { 'aria-hidden': 'true' }, picked.has(path) ? icon('check') : null) : null,
         inside ? icon('chevron', 'chevron') : null, icon(inside ? 'folder' : entry.kind === 'l' || entry.kind === 'link' ? 'link' : 'file'),
         h('bdi.name', null, names.visible(names.baseName(path))),
@@ -225,7 +228,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
       opened.clear()
       opened.add('')
       picked.clear()
-      asked = ''
+      asked = current = ''
       say(t('tree.loading'))
     }
 

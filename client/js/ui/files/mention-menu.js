@@ -1,20 +1,24 @@
-// `@` in the composer: the names of files that fit what is typed, in a list over the field. The focus stays in the field
-// (aria-activedescendant), and the path takes the place of what was typed.
+// `@` in the composer: the names of files and of MCP servers' resources that fit what is typed, in a list over the field. The
+// focus stays in the field (aria-activedescendant). A path takes the place of what was typed; a resource goes along.
 
 yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files/session-files', 'core/file-names', 'core/workspace-stand', 'css/dialogs', 'css/workspace'], (
   { h, icon, fill, attr, uid }, { t }, { say }, files, names, { standOf },
 ) => {
   const SHOWN = 8
+  /** So many places are for files where there are resources too. */
+  const FILES = 5
   /** Names of so many files are fetched, in pages of so many. */
   const [MOST, PAGE] = [20_000, 5000]
   /** A list is used for so long: tools of other programs change files too. */
   const FRESH_MS = 20_000
 
   /** @param {import('../types').CommandContext} context */
-  function start({ app }) {
+  function start(context) {
+    const { app } = context
     const id = uid('mention')
     const el = h('ul.slash.mention', { id, role: 'listbox', 'aria-label': t('mention.label'), hidden: true })
-    /** @type {string[]} */ let shown = []
+    /** @type {string[]} paths, and labels of resources */ let shown = []
+    /** @type {Map<string, any>} resources by their label */ let resources = new Map()
     let at = 0
     /** @type {any} the field */ let area = null
     /** @type {{key: string, until: number, paths: Promise<string[]>} | null} */ let cached = null
@@ -48,15 +52,35 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
     /** @param {any} field */
     async function look(field) {
       area = field
-      const found = files.isOffered(app) && field.selectionStart === field.selectionEnd ? names.mentionAt(field.value, field.selectionStart) : null
+      const found = field.selectionStart === field.selectionEnd ? names.mentionAt(field.value, field.selectionStart) : null
       if (!found || found.from === dismissed) {
         if (!found) dismissed = -1
         return close()
       }
       dismissed = -1
-      const all = await paths()
-      const now = names.mentionAt(field.value, field.selectionStart)
-      if (now?.from === found.from && document.activeElement === field) draw(names.bestMatches(all, now.typed, SHOWN))
+      const more = listResources().catch(console.warn) // a slow server holds up no list of files
+      const all = files.isOffered(app) ? await paths() : []
+      const show = () => {
+        const now = names.mentionAt(field.value, field.selectionStart)
+        if (now?.from === found.from && document.activeElement === field) draw(fitting(all, now.typed))
+      }
+      show()
+      if (await more) show()
+    }
+
+    /** @returns {Promise<boolean>} is there any? */
+    async function listResources() {
+      await yaa.load('mcp')
+      const list = await yaa.use('ui/mcp-offers').resources(context)
+      resources = new Map(list.map((/** @type {any} */ one) => [`${one.server}: ${one.name} ${one.uri ?? one.template}`, one]))
+      return list.length > 0
+    }
+
+    /** @param {string[]} all paths @param {string} typed */
+    function fitting(all, typed) {
+      const others = names.bestMatches([...resources.keys()], typed, SHOWN)
+      const found = names.bestMatches(all, typed, Math.max(FILES, SHOWN - others.length))
+      return [...found, ...others].slice(0, SHOWN)
     }
 
     /** @param {string[]} next */
@@ -75,6 +99,11 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
     /** @param {string} path */
     function option(path) {
       const stay = (/** @type {Event} */ event) => event.preventDefault()
+      const one = resources.get(path)
+      if (one) {
+        return h('li', { role: 'option', id: uid('option'), onpointerdown: stay, onclick: () => choose(path), title: one.uri ?? one.template },
+          icon('link'), h('bdi', null, names.visible(one.name)), h('span', null, h('bdi', null, names.visible(`${one.server} · ${one.uri ?? one.template}`))))
+      }
       const bare = path.replace(/\/$/, '')
       return h('li', { role: 'option', id: uid('option'), onpointerdown: stay, onclick: () => choose(path) },
         icon(bare === path ? 'file' : 'folder'), h('bdi', null, names.visible(names.baseName(bare))), h('span', null, h('bdi', null, names.visible(names.folderOf(bare)))))
@@ -101,6 +130,13 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
       const found = names.mentionAt(area.value, area.selectionStart)
       close()
       if (!found) return
+      const one = resources.get(path)
+      if (one) {
+        area.setRangeText('', found.from, area.selectionStart, 'end')
+        area.dispatchEvent(new Event('input', { bubbles: true }))
+        yaa.use('ui/mcp-offers').attach(context, one)
+        return
+      }
       area.setRangeText(`${names.mentionOf(path)} `, found.from, area.selectionStart, 'end')
       area.dispatchEvent(new Event('input', { bubbles: true }))
     }

@@ -179,7 +179,7 @@ yaa.define('ui/tools/card-body', [
     if (refined) return refined
     const view = diffView()
     view.update({ name, args, result: undefined, done: false })
-    const { path, content, old, new: next, ...rest } = args
+    const { path, content, old, new: next, edits, patch, ...rest } = args
     return h('div.picture', null, view.el, Object.keys(rest).length ? cards.argsList(rest) : null)
   }
 

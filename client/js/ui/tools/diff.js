@@ -43,7 +43,8 @@ yaa.define('ui/tools/diff', [
       const bytes = Number.isInteger(result.bytes) ? size(result.bytes) : ''
       return [t(result.replaced ? 'diff.replaced' : 'diff.created'), bytes].filter(Boolean).join(' · ')
     }
-    return result.replaced > 1 ? t('diff.places', { n: result.replaced }) : ''
+    const repairs = Array.isArray(result.notes) ? result.notes.map(String) : []
+    return [result.created ? t('diff.created') : result.replaced > 1 ? t('diff.places', { n: result.replaced }) : '', ...repairs].filter(Boolean).join(' · ')
   }
 
   /** @param {any} table @param {DiffRow[]} rows */

@@ -1,0 +1,108 @@
+"""The handlers of `/mcp/…`: sign in at MCP servers, from the page.
+
+Only the owner's keys may see and change the sign-ins, since all keys use them. The answer of an
+authorization server comes without a key; what it says is signed (tools/mcp/oauth/sign_in.py).
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..errors import Problem
+from ..tools.mcp.oauth.accounts import Accounts
+from ..tools.mcp.oauth.metadata import OAuthError
+from .body import BodyLimits, check_fields, read_object
+from .router import RequestContext, Route
+
+CALLBACK = "/mcp/callback"
+MAX_QUERY = 16_384  # characters of the answer of an authorization server
+MAX_BODY = BodyLimits(16_384, 100)
+HEADERS = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",  # the address of this page has the code
+    "X-Content-Type-Options": "nosniff",
+}
+
+_NAME = {"type": "string", "minLength": 1, "maxLength": 200}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [*properties]}
+
+
+_BEGIN = _object(server=_NAME, callback={"type": "string", "maxLength": 2_000})
+_FORGET = _object(server=_NAME)
+
+
+class SignIns:
+    """The sign-ins at MCP servers."""
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+
+    def routes(self) -> dict[tuple[str, str], Route]:
+        """Return (method, path) -> route."""
+        return {
+            ("GET", "/mcp/sign-ins"): Route(self.listing),
+            ("POST", "/mcp/sign-in"): Route(self.begin),
+            ("POST", "/mcp/sign-out"): Route(self.end),
+            ("GET", "/mcp/callback"): Route(self.callback, open=True),
+        }
+
+    async def listing(self, call: RequestContext) -> None:
+        """Send the servers that this key may sign in at, with their state."""
+        await call.json({"servers": self._accounts.info() if call.key.is_owner else []})
+
+    async def begin(self, call: RequestContext) -> None:
+        """Send the link at which the owner signs in. Raises Problem.
+
+        `callback` is the address of the page's server with CALLBACK, as the browser reaches it.
+        """
+        _check_owner(call)
+        body = await read_object(call, MAX_BODY, "request_invalid")
+        check_fields(body, _BEGIN)
+        if not urlsplit(body["callback"]).path.endswith(CALLBACK):
+            raise Problem("request_invalid", f"callback: an address that ends in {CALLBACK}")
+        try:
+            begun = await self._accounts.begin(body["server"], body["callback"])
+        except OAuthError as error:
+            raise Problem("sign_in_failed", str(error)) from None
+        await call.json({"url": begun.url, "issuer": begun.issuer})
+
+    async def end(self, call: RequestContext) -> None:
+        """Delete the tokens of a server."""
+        _check_owner(call)
+        body = await read_object(call, MAX_BODY, "request_invalid")
+        check_fields(body, _FORGET)
+        try:
+            known = await self._accounts.forget(body["server"])
+        except OAuthError as error:
+            raise Problem("sign_in_failed", str(error)) from None
+        await call.json({"signed_out": known})
+
+    async def callback(self, call: RequestContext) -> None:
+        """Take the answer of an authorization server and send a page that says what came of it."""
+        try:
+            name = await self._accounts.finish(f"?{call.request.query[:MAX_QUERY]}")
+        except OAuthError as error:
+            await call.reply(400, result_page(f"The sign-in failed: {error}"), HEADERS)
+        else:
+            text = f"Signed in at the MCP server {name}. You can close this page."
+            await call.reply(200, result_page(text), HEADERS)
+
+
+def result_page(text: str) -> bytes:
+    """Return a small page that says how a sign-in ended."""
+    head = '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+    view = '<meta name="viewport" content="width=device-width">'
+    return f"{head}{view}<title>yaa</title><p>{escape(text)}</p>\n".encode()
+
+
+def _check_owner(call: RequestContext) -> None:
+    if not call.key.is_owner:
+        text = "Only the owner of this server signs it in at MCP servers: ask for it there"
+        raise Problem("forbidden", text)

@@ -1,0 +1,164 @@
+"""The search of a provider itself: how it is asked for, and what its answers cite. Pure.
+
+`model_settings.web_search` asks for it: true, or an object of the API's own options. The three APIs
+have it as `web_search_options` or a plugin (Chat Completions), as the tool `web_search` (Responses)
+and as the server tool `web_search_20250305` (Messages). What an answer cites is kept in `meta` of
+its message, `{url, title, text?, start?, end?}` each, and what the API wants back beside its other
+items (StreamDecoder._keep).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..json_types import Citation, Json
+from ..strict_json import browser_safe
+from . import Options
+from .vendors import Provider
+
+SETTING = "web_search"  # in model_settings
+OWN_TOOL = "web_search"  # the server's tool, which two searches of one name would confuse
+MOST = 100  # citations of one answer that are kept
+MAX_URL, MAX_TITLE, MAX_TEXT = 2_048, 300, 2_000
+
+PLUGINS = ("openrouter",)  # presets whose search is a plugin
+# https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool
+USE, RESULT = "server_tool_use", "web_search_tool_result"
+CITED = "cited_text"  # our item for a text block of Messages: {type, chars, citations}
+CALL = "web_search_call"  # item of Responses
+
+
+def search_options(provider: Provider, options: Options) -> Json | None:
+    """Return the options of the provider's search, None if it is not asked for.
+
+    The session's setting is used instead of the provider's.
+    """
+    setting = {**provider.settings, **options.settings}.get(SETTING)
+    if setting is True:
+        return {}
+    return dict(setting) if isinstance(setting, dict) else None
+
+
+def without_own(tools: list[Json], search: Json | None) -> list[Json]:
+    """Return the tools without the server's own search, if the provider searches."""
+    if search is None or not any(_name(tool) == OWN_TOOL for tool in tools):
+        return tools
+    return [tool for tool in tools if _name(tool) != OWN_TOOL]
+
+
+def _name(tool: Json) -> Any:
+    return tool["function"]["name"]
+
+
+def chat_members(provider: Provider, search: Json) -> Json:
+    """Return the members of a Chat Completions request that ask for a search."""
+    if provider.preset.name in PLUGINS:
+        return {"plugins": [{"id": "web", **search}]}
+    return {"web_search_options": search}
+
+
+def responses_tool(search: Json) -> Json:
+    """Return the tool of a Responses request."""
+    return {**search, "type": "web_search"}
+
+
+def messages_tool(search: Json) -> Json:
+    """Return the tool of a Messages request."""
+    return {"type": "web_search_20250305", **search, "name": OWN_TOOL}
+
+
+# -- what goes back -------------------------------------------------------------------------------
+
+
+def returned_items(items: Iterable[Json]) -> list[Json]:
+    """Return the blocks of Messages without uses that have no result, and results without a use.
+
+    The API refuses both; an answer that broke off may have them.
+    """
+    items = list(items)
+    uses = {str(each.get("id")) for each in items if each["type"] == USE}
+    results = {str(each.get("tool_use_id")) for each in items if each["type"] == RESULT}
+    names, whole = {USE: "id", RESULT: "tool_use_id"}, uses & results
+    return [
+        each
+        for each in items
+        if (name := names.get(each["type"])) is None or each.get(name) in whole
+    ]
+
+
+def input_of(text: str) -> Json:
+    """Return the input of a use from its streamed JSON, {} if that is no object."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def cited_blocks(text: str, cited: Json | None) -> Iterator[Json]:
+    """Yield the blocks of a text. Its beginning is the block of `cited`, None for none."""
+    chars, citations = (cited or {}).get("chars"), (cited or {}).get("citations")
+    if type(chars) is int and isinstance(citations, list) and text[:chars].strip():
+        yield {"type": "text", "text": text[:chars], "citations": citations}
+        text = text[chars:]
+    if text.strip():
+        yield {"type": "text", "text": text}
+
+
+# -- what is cited --------------------------------------------------------------------------------
+
+
+class Citations:
+    """The citations of one answer, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._all: list[Citation] = []
+
+    def add(self, raw: Any, start: int | None = None, end: int | None = None) -> None:
+        """Add a citation of any of the APIs; one without a web address is left out.
+
+        `start`, `end`: the characters of the answer that it belongs to, None if that is not known.
+        """
+        if not isinstance(raw, Mapping) or len(self._all) >= MOST:
+            return
+        inner = raw.get("url_citation")
+        about: Mapping[str, Any] = inner if isinstance(inner, Mapping) else raw
+        url = about.get("url")
+        if not isinstance(url, str) or len(url) > MAX_URL:
+            return
+        if not url.lower().startswith(("https://", "http://")):
+            return
+        found: Citation = {"url": url, "title": _text(about.get("title"), MAX_TITLE)}
+        if text := _text(about.get("cited_text") or about.get("content"), MAX_TEXT):
+            found["text"] = text
+        if start is not None and end is not None and 0 <= start < end:
+            found["start"], found["end"] = start, end
+        found = browser_safe(found)
+        if found not in self._all:
+            self._all.append(found)
+
+    def add_annotations(self, annotations: Any, base: int = 0) -> None:
+        """Add `url_citation` annotations. `base`: characters of the answer before their text."""
+        for each in annotations if isinstance(annotations, list) else ():
+            inner = each.get("url_citation", each) if isinstance(each, dict) else None
+            start, end = _place(inner, "start_index"), _place(inner, "end_index")
+            if start is None or end is None:
+                self.add(each)
+            else:
+                self.add(each, base + start, base + end)
+
+    @property
+    def all(self) -> list[Citation]:
+        """Return them as `meta.citations` of a message."""
+        return self._all
+
+
+def _text(value: Any, most: int) -> str:
+    return value[:most] if isinstance(value, str) else ""
+
+
+def _place(about: Any, name: str) -> int | None:
+    value = about.get(name) if isinstance(about, dict) else None
+    return value if type(value) is int else None

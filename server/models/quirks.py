@@ -1,0 +1,116 @@
+"""Learn flags from refused requests: how an endpoint differs from its preset.
+
+Used by `http_model` after a refusal, before it repeats the request. Gateways, templates and single
+models have rules that no preset has; most name the broken one. A lesson sets flags of the preset,
+each once per model; a second refusal of the same kind becomes the error of the call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from .vendors import Preset
+
+STATUS = frozenset({400, 404, 422, 500})  # a template that raises is a 500 at llama.cpp
+
+
+class Quirk(NamedTuple):
+    """Flags to set when an error text matches `words`."""
+
+    words: re.Pattern[str]
+    flags: Mapping[str, Any]
+
+
+def _quirk(words: str, **flags: Any) -> Quirk:
+    return Quirk(re.compile(words, re.IGNORECASE | re.DOTALL), MappingProxyType(flags))
+
+
+# Signature for calls of other models: https://ai.google.dev/gemini-api/docs/thought-signatures
+UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+
+QUIRKS = (
+    # Templates of Qwen 3.5 and later: opencode issue 24761, Qwen3.8 issue 244.
+    _quirk("system message must be at the beginning", single_system_message=True),
+    # Templates of Mistral and Gemma (vllm issue 6862), Perplexity, Bedrock (semantic-kernel issue
+    # 10277).
+    _quirk(
+        "roles must alternate|must alternate between|should (?:alternate with|be alternating)"
+        "|multiple .{1,3}(?:user|assistant).{1,3} roles in a row",
+        alternate=True,
+        single_system_message=True,
+    ),
+    # o1-mini (new-api issue 847), Gemma's template and Gemma at Gemini's address.
+    _quirk(
+        "does not support .{0,3}(?:system|developer).{0,3} with this"
+        "|system role (?:is )?not supported|developer instruction is not enabled",
+        system_role=False,
+        alternate=True,
+    ),
+    # DeepSeek and Kimi behind gateways, in a session that another model began: QwenPaw issue 433.
+    _quirk(
+        "reasoning_content.{0,60}(?:must be passed back|is missing)",
+        reasoning_required_on_tool_turns=True,
+        reasoning_field="reasoning_content",
+    ),
+    # Mistral and models with its tokenizer: opencode issue 1680, omlx issue 1997.
+    _quirk("a-z, 0-9, with a length of 9", short_ids=True),
+    # Models that accept the new name only (opencode issue 37964).
+    _quirk(
+        "max_tokens.{0,80}use .{0,3}max_completion_tokens",
+        max_tokens_field="max_completion_tokens",
+    ),
+    # Servers that accept the old name only.
+    _quirk(
+        "(?:unrecognized|unsupported|unknown|extra).{0,80}max_completion_tokens"
+        "|max_completion_tokens.{0,80}(?:not permitted|not supported|unknown)",
+        max_tokens_field="max_tokens",
+    ),
+    # DeepSeek (next-ai-draw-io issue 42), Ollama (issue 17301), OpenRouter, llama.cpp, LM Studio,
+    # vLLM; and servers that accept text content only.
+    _quirk(
+        "unknown variant .{0,3}image_url|support images?\\b(?! format| type| size)"
+        "|image(?: input|_url|s)? (?:is |are )?not supported (?:by|for|with|-)"
+        "|is not a multimodal model|at most 0 image|content.{0,60}(?:must be a|be a valid) string",
+        images=False,
+    ),
+    # Anthropic (sdk-python issue 494), Bedrock (bedrock-access-gateway issue 239), LiteLLM.
+    _quirk(
+        "must define tools|toolconfig.{0,20}must be defined|expects the .{0,3}tools=.{0,3} param",
+        idle_tools=True,
+    ),
+    # Gemini 3, in a session that another model began.
+    _quirk("missing a .{0,3}thought_signature", foreign_extra=UNSIGNED),
+)
+
+
+# Refusals of a picture or file in the request: broken, too large, too many, of an unknown kind.
+_MEDIA = re.compile(
+    rb"image|picture|vision|multi-?modal|modalit|audio|\bfiles?\b|document|\bpdf\b|media|base64"
+    rb"|content (?:part|block|type)",
+    re.IGNORECASE,
+)
+
+
+def learn_flags(said: bytes, preset: Preset, known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the new flags that a refusal implies, {} if it implies none.
+
+    `said`: the error body; `known`: the flags learnt before.
+    """
+    text = said.decode("utf-8", "replace")
+    for words, flags in QUIRKS:
+        fresh = {
+            name: value
+            for name, value in flags.items()
+            if name not in known and getattr(preset, name) != value
+        }
+        if fresh and words.search(text):
+            return fresh
+    return {}
+
+
+def names_media(said: bytes) -> bool:
+    """Return whether a refusal speaks of a picture or a file."""
+    return _MEDIA.search(said) is not None

@@ -1,0 +1,133 @@
+"""Calls of MCP servers that wait for a person's answer while their request stays open.
+
+A server of the legacy era asks in the middle of a call, and waits. The run of the session ends with
+an interrupt meanwhile, so the request is held here until the next POST brings the answer. A held
+call exists in this process only: after a restart, or at another server, it is gone, and since it
+may have done some of its work it is reported as cut and never sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from ...json_types import Json
+from .inbox import Answer, Caller, Hear, result_reply
+
+HOLD_S = 600.0  # for the answer
+MAX_HELD = 64  # calls
+MAX_QUEUED = 8  # questions of one call that wait
+
+
+@dataclass(frozen=True)
+class ServerQuestion:
+    """A question of a server: its request, and how to answer it."""
+
+    request: Json
+    send: Answer
+
+    def reply(self, result: Json) -> None:
+        """Send the server its answer: {action, content?}."""
+        self.send(result_reply(self.request["id"], result))
+
+    def refuse(self, text: str) -> None:
+        """Send the server an error: the question cannot be shown."""
+        error = {"code": -32602, "message": text[:500]}
+        self.send({"jsonrpc": "2.0", "id": self.request["id"], "error": error})
+
+
+class OpenCall:
+    """A call that is under way. `begin` makes its request from the Caller it is given.
+
+    `hear` takes its progress; it is replaced when a later run goes on with the call.
+    """
+
+    def __init__(self, begin: Callable[[Caller], Coroutine[Any, Any, Json]], hear: Hear) -> None:
+        self.hear = hear
+        self._questions: deque[ServerQuestion] = deque()
+        self._changed = asyncio.Event()
+        caller = Caller(lambda params: self.hear(params), self._take)
+        self._task = asyncio.create_task(begin(caller))
+        self._task.add_done_callback(lambda _: self._changed.set())
+
+    def _take(self, request: Json, send: Answer) -> None:
+        asked = ServerQuestion(request, send)
+        if len(self._questions) >= MAX_QUEUED:
+            asked.reply({"action": "cancel"})
+        else:
+            self._questions.append(asked)
+            self._changed.set()
+
+    async def next(self) -> Json | ServerQuestion:
+        """Return the next question, or the result of the call. Cancelling this cancels the call.
+
+        Raises what the request raises.
+        """
+        try:
+            while not self._questions and not self._task.done():
+                self._changed.clear()
+                await self._changed.wait()
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+        return self._task.result() if self._task.done() else self._questions.popleft()
+
+    def cancel(self) -> None:
+        """End the call; the server is told."""
+        self._task.cancel()
+        self._task.add_done_callback(_ignore)
+
+
+def _ignore(task: asyncio.Task[Json]) -> None:
+    if not task.cancelled():
+        task.exception()  # else the event loop reports it as never retrieved
+
+
+@dataclass
+class _Held:
+    whose: tuple[str, ...]
+    call: OpenCall
+    asked: ServerQuestion
+    expiry: asyncio.TimerHandle
+
+
+class HeldCalls:
+    """The held calls of one process. `hold_s`: how long each waits for its answer, in seconds."""
+
+    def __init__(self, hold_s: float = HOLD_S) -> None:
+        self._hold_s = hold_s
+        self._held: dict[str, _Held] = {}
+
+    def hold(self, whose: tuple[str, ...], call: OpenCall, asked: ServerQuestion) -> str:
+        """Hold a call that asked. Return the token to go on with it, "" if too many are held."""
+        if len(self._held) >= MAX_HELD:
+            return ""
+        token = secrets.token_urlsafe(16)
+        expiry = asyncio.get_running_loop().call_later(self._hold_s, self._expire, token)
+        self._held[token] = _Held(whose, call, asked, expiry)
+        return token
+
+    def release(self, whose: tuple[str, ...], token: Any) -> tuple[OpenCall, ServerQuestion] | None:
+        """Return the held call and its question, and hold it no longer; None if there is none."""
+        held = self._held.get(token) if isinstance(token, str) else None
+        if held is None or held.whose != whose:
+            return None
+        held.expiry.cancel()
+        del self._held[token]
+        return held.call, held.asked
+
+    def _expire(self, token: str) -> None:
+        held = self._held.pop(token)
+        held.asked.reply({"action": "cancel"})
+        held.call.cancel()
+
+    def close(self) -> None:
+        """End all held calls."""
+        for held in self._held.values():
+            held.expiry.cancel()
+            held.call.cancel()
+        self._held.clear()

@@ -1,0 +1,140 @@
+"""Keep the tokens of MCP servers in files of the home folder, one for each server.
+
+A file is named by a hash of the server's address and of the configured client, so that a token is
+never found for another address. Files are readable by their owner only, and replaced atomically.
+Several processes share the folder (workers, the command line): whoever changes a file holds its
+lock, which ends with the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from ....json_types import Json
+from ....strict_json import canonical
+from .metadata import OAuthError
+
+FOLDER = "oauth"  # in the home folder
+KEY_FILE = "state.key"
+MAX_FILE = 1 << 20  # bytes
+POLL_S = 0.05  # between attempts to take a lock
+KEY_BYTES = 32
+
+
+class TokenStore:
+    """The folder of all token files. `folder` is made when something is written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def record(self, url: str, client_id: str) -> TokenFile:
+        """Return the file for the server at `url`. `client_id`: the configured one, or ""."""
+        digest = hashlib.sha256(canonical([url, client_id]).encode()).hexdigest()
+        return TokenFile(self.folder / f"{digest[:32]}.json")
+
+    def signing_key(self) -> bytes:
+        """Return the key that signs the state of sign-ins, made once. Raises OAuthError."""
+        file = self.folder / KEY_FILE
+        for _ in range(2):
+            with contextlib.suppress(FileNotFoundError, OSError):
+                if len(key := file.read_bytes()) == KEY_BYTES:
+                    return key
+            _write(file, secrets.token_bytes(KEY_BYTES), replace=False)
+        raise OAuthError("the file oauth/state.key of the home folder is unusable: delete it")
+
+
+class TokenFile:
+    """The record of one server: what `Record` in sign_in.py says, {} if there is none."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> Json:
+        """Return the record; {} if it is missing or unusable."""
+        try:
+            with self._path.open("rb") as file:
+                if os.fstat(file.fileno()).st_mode & 0o077:
+                    os.fchmod(file.fileno(), 0o600)
+                found = json.loads(file.read(MAX_FILE))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def write(self, record: Json) -> None:
+        """Replace the record. Raises OAuthError, for instance if the disk is full."""
+        _write(self._path, json.dumps(record).encode())
+
+    def remove(self) -> None:
+        """Delete the record, if there is one. Raises OAuthError."""
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            raise OAuthError(f"the tokens cannot be deleted: {error.strerror}") from None
+
+    def stamp(self) -> tuple[int, int]:
+        """Return a value that changes with every write; (0, 0) if there is no record."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return (0, 0)
+        return (found.st_ino, found.st_mtime_ns)
+
+    @contextlib.asynccontextmanager
+    async def lock(self) -> AsyncIterator[None]:
+        """Hold the record: no other task or process changes it meanwhile. Raises OAuthError."""
+        try:
+            _make_folder(self._path.parent)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(self._path.with_suffix(".lock"), flags, 0o600)
+        except OSError as error:
+            raise _unwritable(error) from None
+        try:
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    await asyncio.sleep(POLL_S)
+                except OSError as error:
+                    raise _unwritable(error) from None
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _make_folder(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _write(file: Path, data: bytes, *, replace: bool = True) -> None:
+    """Write a file atomically, readable by its owner only. Raises OAuthError.
+
+    Without `replace` a file that another process has just written stays.
+    """
+    draft = file.with_name(f"{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        _make_folder(file.parent)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as target:
+                target.write(data)
+                target.flush()
+                os.fsync(target.fileno())
+            if replace or not file.exists():
+                draft.replace(file)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(error) from None
+
+
+def _unwritable(error: OSError) -> OAuthError:
+    return OAuthError(f"the folder oauth of the home folder cannot be written: {error.strerror}")

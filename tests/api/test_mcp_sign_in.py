@@ -1,0 +1,119 @@
+"""Signing in from the page: whose keys may, what the callback takes, what nobody is told."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from server.api.auth import Keys
+from server.app import App, routes
+from server.config import load
+
+from ..tools.mcp_sign_in_server import World
+from . import fakes
+
+CALLBACK = "http://127.0.0.1:12345/mcp/callback"
+TYPE = {"Content-Type": "application/json"}
+ENTRIES: list[dict[str, Any]] = [
+    {"name": "ann", "key": "a" * 20, "owner": True},
+    {"name": "bob", "key": "b" * 20},
+]
+
+
+class SignIns(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self) -> None:
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        self.world = World()
+        await self.world.start()
+        self.addAsyncCleanup(self.world.close)
+        home = Path(self.enterContext(tempfile.TemporaryDirectory()), "home")
+        flags = {
+            "server.discover": False,
+            "server.sandbox.require": "none",
+            "server.mcpServers": {"notes": {"url": self.world.url}},
+        }
+        self.app = await self.enterAsyncContext(App(load(home, None, {}, flags), {}))
+        self.router = routes(self.app, Keys(ENTRIES))
+
+    async def ask(self, method: str, path: str, body: Any = None, key: str = "a") -> fakes.Call:
+        data = b"" if body is None else json.dumps(body).encode()
+        fields = {**TYPE, "Authorization": f"Bearer {key * 20}"} if key else {}
+        call = fakes.Call(method, path, fields, data)
+        await self.router(call.exchange)
+        return call
+
+    async def begin(self, **more: Any) -> fakes.Call:
+        body = {"server": "notes", "callback": CALLBACK, **more}
+        return await self.ask("POST", "/mcp/sign-in", body)
+
+    async def states(self) -> list[str]:
+        listed = (await self.ask("GET", "/mcp/sign-ins")).json["servers"]
+        return [each["state"] for each in listed]
+
+    async def test_a_sign_in_from_the_page(self) -> None:
+        self.assertEqual(await self.states(), ["needed"])
+        begun = (await self.begin()).json
+        self.assertEqual(begun["issuer"], self.world.issuer)
+        answer = urlsplit(await self.world.browse(begun["url"]))
+        self.assertEqual(f"http://{answer.netloc}{answer.path}", CALLBACK)
+        done = await self.ask("GET", f"/mcp/callback?{answer.query}", key="")
+        self.assertEqual(done.status, 200)
+        self.assertIn(b"Signed in at the MCP server notes", done.answer)
+        self.assertEqual(done.headers["content-security-policy"][:18], "default-src 'none'")
+        self.assertEqual(done.headers["referrer-policy"], "no-referrer")
+        self.assertEqual(await self.states(), ["signed_in"])
+        for path in ("/mcp/sign-ins", "/info"):
+            told = (await self.ask("GET", path)).answer.decode()
+            for token in (*self.world.valid, *self.world.refreshable):
+                self.assertNotIn(token, told)
+        again = await self.ask("GET", f"/mcp/callback?{answer.query}", key="")
+        self.assertEqual(again.status, 400, "a code is good for one use")
+        gone = await self.ask("POST", "/mcp/sign-out", {"server": "notes"})
+        self.assertEqual(gone.json, {"signed_out": True})
+        self.assertEqual(await self.states(), [""])
+
+    async def test_only_the_owner_signs_in(self) -> None:
+        self.assertEqual((await self.ask("GET", "/mcp/sign-ins", key="b")).json, {"servers": []})
+        self.assertEqual((await self.ask("GET", "/mcp/sign-ins", key="")).status, 401)
+        for path in ("/mcp/sign-in", "/mcp/sign-out"):
+            body = {"server": "notes", "callback": CALLBACK}
+            for key, status, code in (("b", 403, "forbidden"), ("", 401, "unauthorized")):
+                with self.subTest(path, key=key):
+                    call = await self.ask("POST", path, body, key)
+                    self.assertEqual((call.status, call.json["code"]), (status, code))
+        self.assertEqual(self.world.clients, {})
+
+    async def test_what_cannot_be_begun(self) -> None:
+        for more, code, words in (
+            ({"server": "other"}, "sign_in_failed", "no MCP server 'other' takes a sign-in"),
+            ({"callback": "http://127.0.0.1:1/other"}, "request_invalid", "ends in /mcp/callback"),
+            ({"callback": "http://evil.example/mcp/callback"}, "sign_in_failed", "wants https"),
+            ({"callback": "javascript:/mcp/callback"}, "sign_in_failed", "not an https address"),
+            ({"callback": 5}, "request_invalid", ""),
+            ({"server": ""}, "request_invalid", ""),
+        ):
+            with self.subTest(more):
+                call = await self.begin(**more)
+                self.assertEqual(call.json["code"], code)
+                self.assertIn(words, call.json["detail"])
+                self.assertLess(call.status, 500)
+
+    async def test_what_the_callback_refuses(self) -> None:
+        for query in ("", "x", "code=a", "code=a&state=b", "state=eyJuYW1lIjoibm90ZXMifQ.x&code=a"):
+            for tail in ("", "&x=" + "y" * 3_000, "&error=%3Cscript%3E"):
+                with self.subTest(query=query, tail=tail[:10]):
+                    call = await self.ask("GET", f"/mcp/callback?{query}{tail}", key="")
+                    self.assertEqual(call.status, 400)
+                    self.assertNotIn(b"<script", call.answer)
+        self.assertEqual(self.world.token_requests(), [])
+
+    async def test_a_server_that_is_away_is_nobodys_mistake_here(self) -> None:
+        await self.world.auth.close()
+        call = await self.begin()
+        self.assertEqual((call.status, call.json["code"]), (422, "sign_in_failed"))
