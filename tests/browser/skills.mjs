@@ -152,6 +152,7 @@ await main(async (walk, job) => {
     await page.waitForSelector("[role=listbox] [role=option]");
     await page.keyboard.press("Enter");
     await walk.sees(DIALOG, "本会话用过的技能");
+    await page.waitForSelector(`${DIALOG} [data-skill=count-pages]`); // saved since the page was opened
     await walk.shot("8-zh");
   });
 });
