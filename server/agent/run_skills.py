@@ -26,6 +26,8 @@ async def skill_events(
 ) -> AsyncGenerator[Event, None]:
     """Yield the changes of `skills`, `instructions` and `run.warnings`, if there are any."""
     guidance = await library.guidance(session, owner)
+    if guidance is None:  # what the session has of it stays
+        return
     found = await library.found(owner, guidance)
     changes = list(_instructions(session, guidance["instructions"]))
     offered: dict[str, FoundSkill] = {}

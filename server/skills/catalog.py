@@ -89,7 +89,7 @@ class SkillCatalog:
 
     def is_empty(self, owner: str = "") -> bool:
         """Return whether there is no folder to look at."""
-        return not any(source.folder.is_dir() for source in self.sources(owner))
+        return not any(_is_there(source.folder) for source in self.sources(owner))
 
     def of(self, owner: str = "") -> Mapping[str, Skill]:
         """Return the skills of a key by name, in order of their names.
@@ -155,6 +155,16 @@ class SkillCatalog:
                 if known.problem:
                     logger.warning("skill not used: %s", known.problem)
             yield known
+
+
+def _is_there(folder: Path) -> bool:
+    try:
+        folder.stat()
+    except FileNotFoundError:
+        return False
+    except OSError:  # `_scan` reports it
+        return True
+    return True
 
 
 def _stamp(file: Path) -> Stamp | None:

@@ -191,7 +191,10 @@ def files_of(folder: Path) -> tuple[list[SkillFile], list[str]]:
             if not _is_text(path):
                 left_out.append(f"{path[:80]!r} is no name in UTF-8 and is left out")
                 continue
-            about = entry.stat(follow_symlinks=False)
+            try:
+                about = entry.stat(follow_symlinks=False)
+            except OSError:  # it has just gone
+                continue
             if stat.S_ISDIR(about.st_mode) and depth < MAX_DEPTH:
                 waiting.append((f"{path}/", depth + 1))
             elif stat.S_ISREG(about.st_mode):

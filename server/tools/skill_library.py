@@ -16,9 +16,12 @@ from ..json_types import Json, Session, UsedSkill
 from ..session.skills import PLACE, used_skills
 from ..skills.catalog import Skill, SkillCatalog
 from ..skills.folder import MAX_REFERENCE, SkillError, files_of, read_file, skill_text
+from ..telemetry import log
 from ..workspace.errors import WorkspaceError
 from ..workspace.host import Workspace, Workspaces
 from .runner import ToolRunner
+
+logger = log.get("skills")
 
 WORKSPACE = "workspace"  # the source of a skill of the session's folder
 NO_GUIDANCE: Json = {"instructions": None, "skills": []}
@@ -75,14 +78,18 @@ class SkillLibrary:
             found.append(item)
         return found
 
-    async def guidance(self, session: Session, owner: str) -> Json:
-        """Return the instructions and skills of the session's folder, if it is trusted."""
+    async def guidance(self, session: Session, owner: str) -> Json | None:
+        """Return the instructions and skills of the session's folder, if it is trusted.
+
+        None if they cannot be read now.
+        """
         if (workspace := self._workspace(session, owner)) is None:
             return NO_GUIDANCE
         try:
             return await workspace.request("guidance")
-        except WorkspaceError:
-            return NO_GUIDANCE
+        except WorkspaceError as error:
+            logger.warning("what a trusted folder says cannot be read: %s", error.detail)
+            return None
 
     async def found(
         self, owner: str, guidance: Mapping[str, Any] = NO_GUIDANCE
@@ -109,7 +116,8 @@ class SkillLibrary:
         """Return a skill that the session can load here, None if there is none."""
         if (own := (await self.found(owner)).get(name)) is not None:
             return own
-        return (await self.found(owner, await self.guidance(session, owner))).get(name)
+        guidance = await self.guidance(session, owner) or NO_GUIDANCE
+        return (await self.found(owner, guidance)).get(name)
 
     async def load(self, session: Session, owner: str, found: FoundSkill) -> LoadedSkill:
         """Return a skill as it is now, and keep its files for tools. Raises SkillError."""

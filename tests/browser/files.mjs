@@ -401,6 +401,21 @@ await main(async (walk, job) => {
     if ((await stand()) === before) throw new Error("the session does not know its files");
   });
 
+  await walk.step("a panel that was closed shows no files of the session before", async () => {
+    await page.click(".files-head button:last-child");
+    await page.evaluate(() => yaa.use("ui/commands").run("session.new"));
+    await page.waitForFunction((id) => yaa.use("ui/commands").context().app.current.session.id !== id, {}, first);
+    await page.evaluate(() => { // the server takes its time
+      const { fetch } = globalThis;
+      globalThis.fetchNow = fetch;
+      globalThis.fetch = (address, options) => (String(address).includes("/workspaces/") ? new Promise(() => {}) : fetch(address, options));
+    });
+    await page.evaluate(() => yaa.use("ui/commands").run("files"));
+    await page.waitForSelector(".files-body .files-none");
+    if ((await rows()).length) throw new Error(`files of another session: ${await rows()}`);
+    await page.evaluate(() => { globalThis.fetch = globalThis.fetchNow; });
+  });
+
   if (job.browser !== "chromium") return;
   for (const [theme, language] of [["light", "en"], ["dark", "zh"]]) {
     await walk.step(`on a phone, ${theme}, ${language}`, async () => {

@@ -7,7 +7,6 @@ import { main } from "./driver.mjs";
 
 const COMPOSER = "form.composer textarea";
 const DIALOG = "dialog[open]";
-const PHONE = { width: 390, height: 844, deviceScaleFactor: 2, hasTouch: true, isMobile: true };
 const CHANGED = "---\nname: pdf\ndescription: Reads PDF files\n---\nNever run scripts/count.sh.\n";
 
 await main(async (walk, job) => {
@@ -56,7 +55,7 @@ await main(async (walk, job) => {
 
   await walk.step("one is switched off, by its key", async () => {
     await page.focus(`${DIALOG} input[aria-label="Offer odd"]`);
-    await page.keyboard.press("Space");
+    await page.keyboard.press(" ");
     await close();
   });
 
@@ -134,16 +133,26 @@ await main(async (walk, job) => {
   });
 
   await walk.step("on a phone, in the dark", async () => {
-    await page.setViewport(PHONE);
-    await page.emulateMediaFeatures?.([{ name: "prefers-color-scheme", value: "dark" }]).catch(() => {});
-    await page.evaluate(() => document.querySelector("[id=app]").focus());
-    await page.focus(COMPOSER);
-    await page.type(COMPOSER, "/skills");
-    await page.keyboard.press("Enter");
-    await page.waitForSelector(`${DIALOG} .skills`);
+    await page.setViewport({ width: 390, height: 844 });
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "dark" }));
+    await open();
     const wide = await page.evaluate((one) => document.querySelector(one).scrollWidth - document.querySelector(one).clientWidth, DIALOG);
     if (wide > 0) throw new Error(`${wide} px too wide`);
     await walk.clean("the dialog on a phone");
     await walk.shot("7-phone");
+    await close();
+  });
+
+  await walk.step("in Chinese, by the words of the composer", async () => {
+    await page.setViewport({ width: 1280, height: 800 });
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "zh" }));
+    await page.waitForFunction(() => document.documentElement.lang.startsWith("zh"));
+    await page.focus(COMPOSER);
+    await page.type(COMPOSER, "/skills");
+    await page.waitForSelector("[role=listbox] [role=option]");
+    await page.keyboard.press("Enter");
+    await walk.sees(DIALOG, "本会话用过的技能");
+    await page.waitForSelector(`${DIALOG} [data-skill=count-pages]`); // saved since the page was opened
+    await walk.shot("8-zh");
   });
 });

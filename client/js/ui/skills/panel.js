@@ -14,6 +14,9 @@ yaa.define('ui/skills/panel', [
     const { app } = context
     const entry = app.current
     const body = h('div.skills')
+    /** The server's: as they were when the page was opened, then as they are. @type {Offered[]} */
+    let own = listOf(app.server.info()?.skills)
+    let reads = false
     const buttons = [button(t('skills.save'), () => { dialog.close(); save() })]
     const dialog = openDialog({ title: t('skills.title'), body, wide: true, buttons: entry.session.messages.length ? buttons : [] })
 
@@ -21,7 +24,8 @@ yaa.define('ui/skills/panel', [
     function overview(focused) {
       const { session } = entry
       const used = Object.entries(objectOf(objectOf(session.skills).used))
-      const offered = offeredTo(app, session)
+      const offered = offeredTo(own, session)
+      reads = false
       fill(body,
         told(session.instructions),
         used.length ? section('skills.used', 'skills.usedHint', used.map(([name, one]) => usedRow(name, objectOf(one)))) : null,
@@ -68,7 +72,7 @@ yaa.define('ui/skills/panel', [
         return overview()
       }
       app.sessionStore.amend(entry, (session) => {
-        const all = offeredTo(app, session).map((one) => one.name)
+        const all = offeredTo(own, session).map((one) => one.name)
         const before = offIn(session)
         const off = new Set(before.includes(ALL) ? all : before)
         if (on) off.delete(name)
@@ -106,6 +110,7 @@ yaa.define('ui/skills/panel', [
 
     /** @param {string} name @param {string} text @param {string[]} lines */
     function show(name, text, lines) {
+      reads = true
       const back = button(t('skills.back'), () => overview(name), 'small')
       const { nodes, count } = marked(text)
       fill(body, h('div.skill-head', null, back, h('h3', null, visible(name))),
@@ -115,7 +120,15 @@ yaa.define('ui/skills/panel', [
       back.focus()
     }
 
+    async function lookAgain() {
+      const found = listOf((await app.server.api().info()).skills)
+      if (JSON.stringify(found) === JSON.stringify(own)) return
+      own = found
+      if (dialog.isConnected && !reads && !body.contains(document.activeElement)) overview()
+    }
+
     overview()
+    lookAgain().catch(console.warn)
   }
 
   /** What the model is told of the session's folder. @param {any} instructions */
@@ -142,10 +155,9 @@ yaa.define('ui/skills/panel', [
 
   /**
    * The server's skills, and those of the session's folder that the last run found.
-   * @param {import('../types').App} app @param {Session} session @returns {Offered[]}
+   * @param {Offered[]} own @param {Session} session @returns {Offered[]}
    */
-  function offeredTo(app, session) {
-    const own = /** @type {Offered[]} */ (listOf(app.server.info()?.skills))
+  function offeredTo(own, session) {
     const names = new Set(own.map(({ name }) => name))
     const more = listOf(session.skills?.offered).filter((one) => one && !names.has(one.name)).map((one) => ({ name: String(one.name), description: String(one.description ?? ''), source: 'workspace', local: true }))
     return [...own, ...more].sort((a, b) => (a.name < b.name ? -1 : 1))
