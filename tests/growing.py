@@ -452,7 +452,8 @@ def small() -> set[str]:
     """Addresses in whose bodies nothing is looked through here: paths are for another process."""
     verbs = ("apply", "discard", "move", "record", "restore")
     files = {f"/workspaces/default/{verb}" for verb in verbs}
-    offers = {f"/mcp/{verb}" for verb in ("complete", "prompt", "resource")}
+    mcp = ("complete", "prompt", "resource", "sign-in", "sign-out")
+    offers = {f"/mcp/{verb}" for verb in mcp}
     own = {"/files", "/session/stop", "/objects/missing"} | files | offers
     return own.union(*(each.SMALL for each in samples()))
 
