@@ -383,8 +383,8 @@ def _provider(
     unit = entry.get("cost_unit") or _text(wanted, "cost_unit") if costs else ""
     given = str(entry.get("api_url") or "").strip()
     api = choose_api(str(entry.get("api") or ""), given, preset)
-    if type(kind.get("is_vision")) is bool:
-        preset = replace(preset, images=kind["is_vision"])
+    if kind.get("is_vision") is False:  # true takes nothing back that `quirks` says
+        preset = replace(preset, images=False)
     return Provider(
         name,
         request_url(api, given, preset),
@@ -479,7 +479,7 @@ def _facts(entry: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
     facts: dict[str, Any] = {"preset": preset.name}
     facts["is_function_call"] = kind.get("is_function_call") is not False
     facts["is_reasoning"] = kind.get("is_reasoning") is True
-    facts["is_vision"] = kind.get("is_vision", preset.images) is not False
+    facts["is_vision"] = preset.images and kind.get("is_vision") is not False
     facts["tool_mode"] = entry.get("tool_mode") or "auto"
     for key in ("max_context", "max_tokens", "cost_unit"):
         if entry.get(key):

@@ -181,6 +181,20 @@ class Tools(Case):
         self.assertEqual(seen, [])
         self.assertNotIn("media", result["result"])
 
+    async def test_a_pdf_goes_where_it_is_taken_and_else_in_words(self) -> None:
+        data = base64.b64encode(pictures.PDF).decode()
+        self.write(self.home / "tools" / "charts.py", self.ATTACHES % pictures.PDF.hex())
+        call = ("call", "c1", "chart", [json.dumps({"name": "a.pdf"})])
+        for speaker, part in zip(SPEAKERS, ("file", "input_file", "document"), strict=True):
+            for quirks in ({}, {"documents": False}):
+                with self.subTest(speaker.api, quirks=quirks):
+                    await self.begin(speaker, *script(speaker, [call], SEEN), quirks=quirks)
+                    self.assertEqual((await self.run_session())["status"], "completed")
+                    sent = json.dumps(self.bodies()[-1])
+                    self.assertEqual(data in sent, not quirks)
+                    self.assertEqual(f'"type": "{part}"' in sent, not quirks)
+                    self.assertEqual("Read it as text" in sent, bool(quirks))
+
     async def test_many_pictures_are_refused_in_words(self) -> None:
         result, seen = await self.chart(DRAWN, copies=9)
         self.assertTrue(result["is_error"])

@@ -88,6 +88,12 @@ class Use(unittest.TestCase):
                 self.assertIs(found.facts["is_vision"], expected)
                 self.assertIs(found.api.provider.preset.images, expected)
 
+    def test_a_quirk_of_the_owner_stays(self) -> None:
+        entry = {"preset": "openai", "model_name": "gpt-4.1-mini"}
+        self.assertTrue(resolve(entry).api.provider.preset.images)
+        blind = resolve({**entry, "quirks": {"images": False}})
+        self.assertEqual((blind.api.provider.preset.images, blind.facts["is_vision"]), (False,) * 2)
+
     def test_a_session_s_own_provider(self) -> None:
         wanted = {"api_url": OPENAI, "api_key": "k", "model_name": "gpt-4.1-mini"}
         for given, costs in (({}, PUBLIC), ({"costs": {"input": 3}}, {"input": 3})):
