@@ -159,9 +159,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     forms = run.add_mutually_exclusive_group()
     forms.add_argument("--events", action="store_true", help="write its events, one JSON a line")
     forms.add_argument("--text", action="store_true", help="write the answer, not the session")
-    tools = commands.add_parser("tools", parents=[common], help="your own tools: check, install")
-    _add_actions(tools, common)
-    _add_skills(commands.add_parser("skills", parents=[common], help="list or check your skills"))
+    _add_owner_parts(commands, common)
     one = commands.add_parser("pack", parents=[common], help="put all of yaa into one file")
     one.add_argument("file", nargs="?", default="yaa.pyz", help="the file to write (yaa.pyz)")
     commands.add_parser("doctor", parents=[common], help="say what works and what is missing")
@@ -181,20 +179,14 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     objects = commands.add_parser("objects", parents=[common], help="say what files are kept")
     objects.add_argument("--clean", action="store_true", help="remove what nothing needs")
     objects.add_argument("--keep", metavar="FILE", nargs="+", default=[], help=KEEP)
-    mcp = commands.add_parser("mcp", parents=[common], help="sign in at MCP servers")
-    mcp.add_argument("action", choices=["login", "logout", "list"])
-    mcp.add_argument("name", nargs="?", default="", help="the server's name in the configuration")
     return parser.parse_args(arguments, argparse.Namespace(home=None, config=None))
 
 
-def _add_skills(skills: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command `skills`."""
-    skills.add_argument("action", choices=["list", "check"], help="all that are used, or one")
-    skills.add_argument("folder", nargs="?", help="of the skill to check")
-
-
-def _add_actions(tools: argparse.ArgumentParser, common: argparse.ArgumentParser) -> None:
-    """Add the actions of the command `tools`."""
+def _add_owner_parts(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], common: argparse.ArgumentParser
+) -> None:
+    """Add the commands `tools`, `skills` and `mcp`."""
+    tools = commands.add_parser("tools", parents=[common], help="your own tools: check, install")
     actions = tools.add_subparsers(dest="action", metavar="ACTION", required=True)
     one = actions.add_parser("check", parents=[common], help="say what a model will see of a file")
     one.add_argument("file", help="a Python file of tools; it need not be in the home folder yet")
@@ -202,6 +194,12 @@ def _add_actions(tools: argparse.ArgumentParser, common: argparse.ArgumentParser
     one.add_argument("names", metavar="NAME", nargs="*", help="a file, or a tool (default: all)")
     one.add_argument("--build", action="store_true", help=BUILD)
     one.add_argument("--clean", action="store_true", help="remove environments that nothing names")
+    skills = commands.add_parser("skills", parents=[common], help="list or check your skills")
+    skills.add_argument("action", choices=["list", "check"], help="all that are used, or one")
+    skills.add_argument("folder", nargs="?", help="of the skill to check")
+    mcp = commands.add_parser("mcp", parents=[common], help="sign in at MCP servers")
+    mcp.add_argument("action", choices=["login", "logout", "list"])
+    mcp.add_argument("name", nargs="?", default="", help="the server's name in the configuration")
 
 
 def _current_folder(options: argparse.Namespace) -> dict[str, dict[str, str]] | None:

@@ -317,9 +317,9 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/files"): Route(downloads.post),
         **WorkspaceFiles(app.toolbox.workspaces, app.ceilings).routes(),
         **Objects(app.toolbox.workspaces, app.ceilings).routes(),
-        **SkillTexts(app.toolbox.skills).routes(),
         **McpOffers(app.toolbox.library, app.ceilings).routes(),
         **SignIns(app.toolbox.accounts).routes(),
+        **SkillTexts(app.toolbox.skills).routes(),
     }
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)

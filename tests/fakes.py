@@ -166,6 +166,7 @@ class CountingToolbox:
         self.cancelled: list[str] = []
         self.patience: dict[str, float] = {}  # seconds that a tool was given
         self.running = self.most = 0  # at once
+        self.envelope: ToolResult = {}  # what results have instead of their text
         self.effect: Callable[[Session, Any, str], None] = lambda *_: None  # session, args, owner
 
     def admit(self, session: Session) -> None:
@@ -240,7 +241,7 @@ class CountingToolbox:
             if {"writes", "reads"} & set(self.tools[name].split()):
                 self.effect(session, args, owner)
         text = f"{name} did {canonical(args)}"
-        result: ToolResult = {"status": "ok", "result": text}
+        result: ToolResult = {"status": "ok", "result": text, **self.envelope}
         emit(events.tool_result(call_id, name, text, 3, result=result))
 
 

@@ -476,7 +476,16 @@ class Composition(unittest.IsolatedAsyncioTestCase):
                     self.assertIn(reason, facts["search"]["reason"])
                     wrong = flags.get("server.search.provider") == "kagi"
                     self.assertEqual(len(app.problems()["search"]), int(wrong))
-                    self.assertEqual(app.agent_problems(), [], "the researcher names the tool")
+                    agents = {each["name"]: each for each in facts["agents"]}
+                    self.assertIn("web_search", agents["researcher"]["tools"])
+                    self.assertEqual(app.agent_problems(), [], "also where the tool is not there")
+                    resolved = app.agents.resolve({"agent": "researcher", "config": {}})
+                    session: Any = copy.deepcopy(load(Path(folder), None, {}, {}).session)
+                    session |= {"messages": [], "grants": [], "calls": {}, "interrupts": []}
+                    session["config"]["agent"] = resolved
+                    told = [t["function"]["name"] for t in app.toolbox.declarations(session)]
+                    self.assertEqual("web_search" in told, provider != "")
+                    self.assertIn("fetch_url", told)
                     self.assertNotIn("canary", json.dumps(facts))
 
     async def test_while_it_opens_health_answers_and_the_rest_waits(self) -> None:

@@ -147,8 +147,8 @@ class Reference(unittest.TestCase):
 
     def test_routes(self) -> None:
         protocols = [path.name for path in (ROOT / "server" / "protocols").glob("[a-z]*/")]
-        own = ["app", "api/workspaces", "api/objects", "api/mcp", "api/mcp_sign_in", "api/skills"]
-        pages = {"http.md": own}
+        pages = {"http.md": ["app", "api/workspaces", "api/objects", "api/skills"]}
+        pages["http.md"] += ["api/mcp", "api/mcp_sign_in"]
         pages |= {f"protocol-{name}.md": [f"protocols/{name}/routes"] for name in protocols}
         self.assertGreater(len(pages), 1)
         for page, files in pages.items():

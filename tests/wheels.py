@@ -44,7 +44,8 @@ def make_environment(home: Path, requirements: tuple[str, ...], files: Mapping[s
         file = Path(package_folders(str(folder))[0], path)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    environment.note.write_text(json.dumps({"folder": folder.name}))
+    note = {"folder": folder.name, "requirements": [*requirements]}
+    environment.note.write_text(json.dumps(note))
     return folder
 
 

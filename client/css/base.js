@@ -183,6 +183,8 @@ yaa.define('css/base', ['ui/dom'], ({ css }) => css`
   /* under 16 px iOS zooms the page on focus, and leaves it so */
   @media (pointer: coarse) {
     input, textarea, select { font-size: max(1rem, 16px); }
+    :is(.ask, .handed, dialog, .toast) .button, :is(.menu, .mention) :is(button, [role="option"]) { min-block-size: 2.75rem; }
+    :is(.ask, dialog, .toast) .button.square { min-inline-size: 2.75rem; }
   }
   @media (prefers-reduced-motion: reduce) {
     *, *::before, *::after {

@@ -25,9 +25,9 @@ yaa.define('css/files', ['ui/dom'], ({ css }) => css`
   .files-tabs .desk-count { font-size: var(--t1); color: var(--ink-2); background: var(--hover); border-radius: 999px; padding: 0 0.4rem; font-variant-numeric: tabular-nums; }
   .files-notice { display: grid; gap: var(--s2); padding: var(--s2) var(--s3) 0; }
   .files-notice:empty { display: none; }
-  .files-notice .notice { align-items: center; }
-  .files-notice .notice > span { flex: 1; }
-  .files-body { overflow: hidden auto; padding: var(--s3); scrollbar-width: thin; min-block-size: 0; }
+  .files-notice .notice { align-items: center; flex-wrap: wrap; }
+  .files-notice .notice > span { flex: 1 1 14rem; }
+  .files-body { grid-row: 4; overflow: hidden auto; padding: var(--s3); scrollbar-width: thin; min-block-size: 0; }
   .files-body:focus-visible { outline-offset: -2px; }
   .files-view { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s3); align-content: start; }
   .files-bar { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s2); }
@@ -73,7 +73,8 @@ yaa.define('css/files', ['ui/dom'], ({ css }) => css`
   .point-row > .icon { inline-size: 1rem; block-size: 1rem; margin-block-end: 0.625rem; color: var(--ink-3); }
   .opening > li { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0; border-block-end: 1px solid var(--line); }
   .opening > .layer-row { grid-template-columns: auto minmax(0, 1fr); }
-  .layer-row > input { inline-size: 1.0625rem; block-size: 1.0625rem; margin-inline: var(--s1) var(--s2); }
+  .layer-row > label { display: grid; place-items: center; padding-inline: var(--s1) var(--s2); }
+  .layer-row input { inline-size: 1.0625rem; block-size: 1.0625rem; }
   .layer-row > .file-diff { grid-column: 1 / -1; }
   .file-row {
     display: flex; align-items: center; gap: var(--s2); inline-size: 100%; min-block-size: 2.375rem; padding: var(--s1) var(--s1); border: 0; background: none; cursor: pointer;
@@ -87,7 +88,7 @@ yaa.define('css/files', ['ui/dom'], ({ css }) => css`
   .file-diff { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s2); padding: var(--s1) 0 var(--s3); justify-items: start; }
   .file-diff > :is(.diff, .notice, .files-bar) { inline-size: 100%; }
 
-  .uploads { list-style: none; padding: var(--s2) var(--s3); border-block-start: 1px solid var(--line); display: grid; gap: var(--s2); max-block-size: 30dvh; overflow-y: auto; }
+  .uploads { grid-row: 5; list-style: none; padding: var(--s2) var(--s3); border-block-start: 1px solid var(--line); display: grid; gap: var(--s2); max-block-size: 30dvh; overflow-y: auto; }
   .uploads li { display: grid; grid-template-columns: minmax(0, 1fr) auto auto auto; gap: 0 var(--s2); align-items: center; font-size: var(--t2); }
   .uploads .path { font-family: var(--mono); overflow-wrap: anywhere; }
   .uploads progress { grid-column: 1 / -1; inline-size: 100%; block-size: 0.375rem; accent-color: var(--accent); }
@@ -108,7 +109,8 @@ yaa.define('css/files', ['ui/dom'], ({ css }) => css`
     .files-bar { gap: var(--s1); }
     .files-bar > .gap { flex: 1 0 0; margin-inline: calc(-1 * var(--s1)); }
     .files-bar > .button:not(.square) { padding-inline: 0.375rem; }
-    .layer-row > input { inline-size: 1.5rem; block-size: 1.5rem; margin-inline: var(--s2); }
+    .layer-row > label { min-inline-size: 2.75rem; min-block-size: 2.75rem; padding: 0; }
+    .layer-row input { inline-size: 1.5rem; block-size: 1.5rem; }
   }
 }
 `)

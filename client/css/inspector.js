@@ -184,7 +184,8 @@ yaa.define('css/inspector', ['ui/dom'], ({ css }) => css`
   .top[data-time="open"] h2 { flex: 1 1 0; }
   .time { flex: 1 0 100%; display: grid; gap: var(--s1); padding-block-end: var(--s2); min-inline-size: 0; }
   .time-row { display: flex; align-items: center; gap: var(--s2); min-inline-size: 0; }
-  .time-row input { flex: 1; min-inline-size: 4rem; block-size: 1.75rem; }
+  .time-row input { flex: 1; min-inline-size: 3rem; block-size: 1.75rem; }
+  .time-row .button { flex: none; white-space: nowrap; }
   .time-words {
     font-size: var(--t1); color: var(--ink-3); font-variant-numeric: tabular-nums; justify-content: space-between;
     padding-inline: var(--s1);

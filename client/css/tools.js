@@ -55,6 +55,9 @@ yaa.define('css/tools', ['ui/dom'], ({ css }) => css`
   .found-file > .path {
     position: sticky; inset-block-start: 0; padding: var(--s1) var(--s3); background: var(--hover); font-weight: 600;
   }
+  .found.web { font-family: var(--sans); }
+  .web > .found-file { padding: var(--s2) var(--s3); display: grid; gap: var(--s1); }
+  .web p { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
   .found-line { display: grid; grid-template-columns: 4em minmax(0, 1fr); white-space: pre-wrap; overflow-wrap: anywhere; }
   .found-line > :last-child { font-weight: 400; padding-inline-end: var(--s3); color: var(--ink-2); }
   .found-line[data-hit="true"] > :last-child { color: var(--ink); }
@@ -97,7 +100,7 @@ yaa.define('css/tools', ['ui/dom'], ({ css }) => css`
   .handed { list-style: none; display: grid; gap: var(--s2); margin: 0; padding: var(--s2) var(--s3); border-block-start: 1px solid var(--line); }
   .handed-row { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s2); }
   .handed-row .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
-  .handed-row .path { min-inline-size: 0; overflow-wrap: anywhere; }
+  .handed-row .path { min-inline-size: 0; max-inline-size: calc(100% - 1rem - var(--s2)); overflow-wrap: anywhere; } /* beside its icon */
   .handed-row .part-note { flex: 1 1 auto; }
   .handed-row > :last-child { margin-inline-start: auto; }
   .handed-inside, .shown-image { margin-block-start: var(--s2); }

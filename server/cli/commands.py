@@ -54,6 +54,7 @@ from .console import (
     write_session,
 )
 from .environments import perform_clean, perform_install
+from .mcp_prompts import McpPrompts
 from .overlay import OverlayChanges
 from .serve import certificate, describe, hears_hangup
 from .skills import check_skill, list_skills
@@ -286,7 +287,9 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
                 for line in (f"yaa {VERSION}", "", *describe(app), "", *head):
                     terminal.line(line, "dim")
                 session = admit(session)
-                chat = Chat(app.agent, runner, terminal, session, kept, folder, admit, changes)
+                prompts = McpPrompts(app.toolbox.library, runner, terminal, on_one_line)
+                stored = (kept, folder, admit)
+                chat = Chat(app.agent, runner, terminal, session, *stored, changes, prompts)
                 return chat.talk()
             finally:
                 runner.run(app.close())

@@ -27,6 +27,7 @@ from ..session.outcome import ended_by, finish_text
 from ..session.sanitize import sanitize
 from ..strict_json import JSONError, browser_safe, dumps, loads
 from . import session_files
+from .mcp_prompts import McpPrompts
 from .overlay import OverlayChanges
 
 COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3
@@ -43,6 +44,7 @@ Write, and press Enter to send; a \\ at the end of a line goes on to the next on
   /changes     what differs from the folder (chat --folder NAME, or here)
   /apply PATH  put it there; all without a path
   /discard PATH  take it back; all without a path
+  /prompts     list those of MCP servers; /SERVER:PROMPT shows one, and sends it
   /exit        leave (or Ctrl-D)
 Ctrl-C stops the run, not the program."""
 
@@ -231,7 +233,7 @@ class Chat:
     `loop` runs one coroutine at a time; no work is pending between runs, so reading a line may
     block. `kept`: file in which the session is saved after every event. `folder`: the store of that
     file. `admitted`: returns the parts of a stored session that may be run. `changes`: of the
-    overlay that the session works on, if it does.
+    overlay that the session works on, if it does. `prompts`: of MCP servers.
     """
 
     def __init__(
@@ -244,6 +246,7 @@ class Chat:
         folder: session_files.JsonSession | None = None,
         admitted: Callable[[Session], Session] = lambda session: session,
         changes: OverlayChanges | None = None,
+        prompts: McpPrompts | None = None,
     ) -> None:
         self._agent = agent
         self._loop = loop
@@ -251,7 +254,7 @@ class Chat:
         self.session = session
         self._run: Run | None = None
         self._kept, self._folder, self._admitted = kept, folder, admitted
-        self._changes = changes
+        self._changes, self._prompts = changes, prompts
         self._told = ""  # the last reported reason why the file cannot be written
 
     def talk(self) -> int:
@@ -312,10 +315,22 @@ class Chat:
                     self._store_command(self._folder, name, rest.strip())
                 except Problem as problem:
                     self._terminal.line(explain(problem), "red")
+            case _ if self._prompts is not None and (name == "/prompts" or ":" in name):
+                self._prompt_command(self._prompts, name, rest.strip())
             case "/sessions" | "/open" | "/delete":
                 self._terminal.line(f"{name} is for a store: chat --store FOLDER", "red")
             case _:
                 self._terminal.line(f"{name} is not known; /help lists what is", "red")
+
+    def _prompt_command(self, prompts: McpPrompts, name: str, rest: str) -> None:
+        """List the prompts, or send one."""
+        try:
+            if name == "/prompts":
+                prompts.show()
+            elif text := prompts.text(name[1:], rest):
+                self._say(text)
+        except Problem as problem:
+            self._terminal.line(explain(problem), "red")
 
     def _change_command(self, name: str, rest: str) -> None:
         """Perform /changes, /apply or /discard. Raises Problem."""

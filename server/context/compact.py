@@ -328,7 +328,7 @@ def _expired(session: Session) -> set[str]:
 
     That number is set by the tool, by the model (`context_retain`) or by an `expire` operation.
     """
-    if all(message["role"] != "tool" for message in session["messages"]):
+    if "tool" not in {message["role"] for message in session["messages"]}:
         return set()
     wanted, _ = _retain_settings(session)
     for op in ops_of(session):

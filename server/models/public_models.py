@@ -25,7 +25,7 @@ def table() -> dict[str, Any]:
 def public_facts(url: str, model: str) -> dict[str, Any]:
     """Return the members that an entry of `server.providers` may leave out, {} if none are known.
 
-    `max_context`, and `costs` with `cost_unit`.
+    `max_context`, `costs` with `cost_unit`, and whether `model_type` has `is_vision`.
     """
     known = table()["hosts"].get(host_of(url), {}).get(model)
     if known is None:
@@ -34,4 +34,5 @@ def public_facts(url: str, model: str) -> dict[str, Any]:
         "max_context": known["max_context"],
         "costs": known["costs"],
         "cost_unit": table()["unit"],
+        "model_type": {"is_vision": "image" in known["inputs"]},
     }

@@ -466,9 +466,12 @@ def _overlay(entry: Mapping[str, Any], preset: Preset, model: str) -> dict[str, 
 def _with_public(entry: dict[str, Any], preset: Preset, model: str) -> dict[str, Any]:
     """Return the entry with what is publicly known of the model where it says nothing itself."""
     known = public_facts(entry.get("api_url") or preset.base_url, model)
+    own = {key: value for key, value in entry.items() if value is not None}
     if _costs(entry):
-        known = {"max_context": known["max_context"]} if known else {}
-    return known | {key: value for key, value in entry.items() if value is not None}
+        known.pop("costs", None)
+        known.pop("cost_unit", None)
+    kind = _mapping(known, "model_type") | _mapping(own, "model_type")
+    return known | own | ({"model_type": kind} if kind else {})
 
 
 def _facts(entry: Mapping[str, Any], preset: Preset) -> dict[str, Any]:

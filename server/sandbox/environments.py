@@ -16,6 +16,7 @@ import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 FOLDER = "environments"
 PROGRAM = "yaa" if __name__.startswith("yaa.") else "python3 -m server"  # installed, or not
@@ -45,12 +46,7 @@ class Environment:
 
     def folder(self) -> str:
         """Return its folder; "" if it is not installed."""
-        try:
-            with self.note.open("rb") as file:
-                said = json.loads(file.read(MAX_NOTE))
-        except (OSError, ValueError, RecursionError):
-            return ""
-        name = said.get("folder") if isinstance(said, dict) else None
+        name = _read(self.note).get("folder")
         if not isinstance(name, str) or not NAME.fullmatch(name):
             return ""
         path = self.note.with_name(name).resolve()
@@ -61,7 +57,29 @@ class Environment:
         if self.folder():
             return ""
         shown = ", ".join(self.requirements)
-        return f"needs {shown if len(shown) <= 200 else shown[:200] + '…'}: {INSTALL}"
+        return (
+            f"needs {shown if len(shown) <= 200 else shown[:200] + '…'}: {INSTALL}{self._other()}"
+        )
+
+    def _other(self) -> str:
+        """Return that the packages are installed for another Python; "" if they are not."""
+        own = ".".join(map(str, sys.version_info[:3]))
+        for note in sorted(self.note.parent.glob("*.json")):
+            said = _read(note)
+            if note != self.note and said.get("requirements") == [*self.requirements]:
+                installed = f"{said.get('python')!s:.20}"
+                return f" with the server's Python {own} (they are installed for {installed})"
+        return ""
+
+
+def _read(note: Path) -> dict[str, Any]:
+    """Return what a note says; {} if it is not there, or none."""
+    try:
+        with note.open("rb") as file:
+            said = json.loads(file.read(MAX_NOTE))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 def package_folders(folder: str) -> list[str]:

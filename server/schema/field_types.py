@@ -22,6 +22,7 @@ ListTest = Callable[[list[Any]], bool]
 Place = tuple[str | int, ...]
 NOTHING: Any = object()
 MAX_SHOWN = 40  # characters of a value that a message repeats
+FEW = 32  # values below which it costs more to test them together
 PIECE = 256  # values that are tested together; other threads run between two pieces
 MANY = 64  # members; objects with more are tested one by one, as no other thread runs meanwhile
 
@@ -358,8 +359,8 @@ def with_title(kind: Kind, title: str, description: str, **more: Any) -> Kind:
 
 
 def _all_hold(kind: Kind, values: list[Any]) -> bool:
-    """Return whether the kind holds for all values, tested piece by piece."""
-    if (test := kind.all_hold) is None:
+    """Return whether the kind holds for all values, of many tested piece by piece."""
+    if len(values) < FEW or (test := kind.all_hold) is None:
         return all(map(kind.holds, values))
     pieces = (values[at : at + PIECE] for at in range(0, len(values), PIECE))
     return all(map(test, pieces))

@@ -36,6 +36,10 @@ class MediaError(ValueError):
     """A file cannot be shown to a model; the text says why."""
 
 
+class TooLargeError(MediaError):
+    """A file is larger than a model may be shown."""
+
+
 class Media(NamedTuple):
     """A recognised file: its type, its bytes without what stands behind its end, and its size.
 
@@ -75,7 +79,9 @@ def recognise(data: bytes) -> Media:
         raise MediaError("it is neither a PNG, JPEG, GIF or WebP picture nor a PDF, WAV or MP3")
     if len(data) > MAX_BYTES:
         most = f"{MAX_BYTES / 1e6:g} MB"
-        raise MediaError(f"it has {len(data) / 1e6:.1f} MB, and {most} can be shown: make it less")
+        raise TooLargeError(
+            f"it has {len(data) / 1e6:.1f} MB, and {most} can be shown: make it less"
+        )
     if kind not in PICTURES:
         if kind == PDF and b"%%EOF" not in data[-2048:]:
             raise MediaError("the PDF is cut off")
@@ -86,7 +92,7 @@ def recognise(data: bytes) -> Media:
         why = str(error) if isinstance(error, MediaError) else "is cut off or broken"
         raise MediaError(f"the picture {why} ({kind})") from None
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
-        raise MediaError(
+        raise TooLargeError(
             f"the picture has {width} x {height} pixels, and {MAX_SIDE} x {MAX_SIDE} can be shown:"
             " make it smaller"
         )
@@ -215,7 +221,8 @@ def check_items(said: Iterable[Mapping[str, Any]], room: int) -> tuple[list[Json
             if len(found) == MAX_ITEMS:
                 raise MediaError(f"a result shows at most {MAX_ITEMS} files")
             if len(data) > room:
-                raise MediaError("this session has no room for it: make it smaller")
+                most = f"{MAX_RESULT / 1e6:g} MB in a result and {MAX_SESSION / 1e6:g} in a session"
+                raise MediaError(f"files that are shown may have {most}, as base64")
             made = item_of(
                 recognise(base64.b64decode(data, validate=True)),
                 name,

@@ -138,11 +138,7 @@ _TREE = field_types.leaf(
 MESSAGE = {
     "id": _ID,
     "role": field_types.one_of(*ROLES, aliases=ROLE_ALIASES),
-    # Nearly always a string, and looked at for each message.
-    "content": field_types.with_list_test(
-        replace(_CONTENT, holds=lambda value: isinstance(value, str) or _CONTENT.holds(value)),
-        *(str, lambda values: True),
-    ),
+    "content": field_types.with_list_test(_CONTENT, str, lambda values: True),
     "tool_calls": with_limit(
         field_types.list_of(_TOOL_CALL, none=True), MOST["messages/*/tool_calls"]
     ),
@@ -187,8 +183,8 @@ INTERRUPT = {
     "observed": LIMIT,
     "start": TEXT,
     "goal": TEXT,
-    "skills": TEXTS,
     "server": TEXT,
+    "skills": TEXTS,
     "answer": field_types.as_one(
         field_types.object_of({"status": field_types.one_of("resolved", "cancelled")}, ("status",)),
         'an object with status "resolved" or "cancelled"',

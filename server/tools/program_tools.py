@@ -192,8 +192,8 @@ class Objects:
             return failure(text)
 
         def write(message: dict[str, Any]) -> None:
-            """Take a log message from the tool. Raises ToolError for an attachment."""
-            if "attach" in message:
+            """Take a log message from the tool. Raises ToolError for a file."""
+            if "log" not in message:
                 raise ToolError("a tool that runs in the server's process has no folder")
             lines.append(str(message["log"]))
 

@@ -298,6 +298,7 @@ class Layer:
         base = self.folder.scan(state)
         state["filling"] = True
         self.file.save(state)
+        self.file.settle()
         remove_all(self.root.top)
         copy.copy(self.folder.top, self.root.top)
         self.step("filled")

@@ -103,6 +103,7 @@ class Root:
                 about = {"before": found, **(facts or {})}
                 state[self.mark] = {**about, "tree": tree, "nonce": nonce}
                 self.state.save(state)
+                self.state.settle()
                 self.step("marked")
             work = Restore(self.top, self.store, TEMPORARY + nonce, self._stamps(extra), self.step)
             work.perform(todo)

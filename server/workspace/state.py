@@ -1,7 +1,7 @@
 """What is kept of a workspace besides its files, and the locks that order those who use it.
 
 `state.json`: {tree, call?, restoring?, applying?, base?, bases?, filling?, seen}, replaced as a
-whole and durably. A mark (`restoring`, `applying`) is written before files are changed and removed
+whole. A mark (`restoring`, `applying`, `filling`) is durable before files are changed and removed
 after: what finds one finishes, or goes on to another tree.
 """
 
@@ -41,7 +41,7 @@ class StateFile:
         return value if isinstance(value, dict) else {}
 
     def save(self, value: dict[str, Any], name: str = FILE) -> None:
-        """Replace what was saved. When this returns, a power failure does not take it back."""
+        """Replace what was saved. A power failure leaves this or what was saved before."""
         place = os.path.join(self.folder, name)
         draft = f"{place}.{os.getpid()}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -55,6 +55,9 @@ class StateFile:
             with suppress(OSError):
                 os.unlink(draft)
             raise
+
+    def settle(self) -> None:
+        """Make durable what was saved: a power failure does not take it back."""
         descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)

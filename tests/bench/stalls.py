@@ -3,6 +3,8 @@
 Each row is one authenticated POST of about N megabytes to a server in its default configuration.
 A process beside it asks `/health` all the time; its longest wait, without the longest that it has
 when nothing else is asked, is the row's stall. A ratio to the size, in the order of the worst.
+With `--cpu` it is the processor time between two rounds of the event loop (rounds.py), which a busy
+machine does not change.
 """
 
 from __future__ import annotations
@@ -11,14 +13,19 @@ import argparse
 import http.client
 import json
 import os
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from .. import growing
 from ..tooling.child import Yaa
 from .beside import Beside
+from .rounds import FILE, Rounds
 
 IDLE_S = 1.0
 Row = tuple[str, str, bytes]  # name, path, body
@@ -29,14 +36,14 @@ def main() -> None:
     parser.add_argument("--mb", type=float, default=1.0, help="size of a body")
     parser.add_argument("--only", default="", help="rows whose name has this text")
     parser.add_argument("--worst", type=int, default=40, help="how many rows to print")
+    parser.add_argument("--cpu", action="store_true", help="processor time, not waits")
     options = parser.parse_args()
     found = []
-    with Yaa({"server": {"discover": False, "log": {"level": "warning"}}}) as yaa:
-        with Beside(yaa.url) as beside:
-            idle_s = beside.longest(lambda: time.sleep(IDLE_S))
-            for name, path, body in rows(round(options.mb * 1e6)):
-                if options.only in name:
-                    found.append(measure(yaa, beside, name, path, body))
+    with started(cpu=options.cpu) as (yaa, beside):
+        idle_s = beside.longest(lambda: time.sleep(IDLE_S))
+        for name, path, body in rows(round(options.mb * 1e6)):
+            if options.only in name:
+                found.append(measure(yaa, beside, name, path, body))
     found.sort(reverse=True)
     print(f"longest wait when nothing is asked: {idle_s * 1000:.1f} ms\n")
     print("| input | MB | answer | seconds | stall, ms | ms/MB |\n|---|---|---|---|---|---|")
@@ -47,8 +54,24 @@ def main() -> None:
     print(f"\n{len(found)} rows, load {os.getloadavg()[0]:.1f} at the end")
 
 
+@contextmanager
+def started(*, cpu: bool) -> Iterator[tuple[Yaa, Beside | Rounds]]:
+    """A server, and what tells how long it stands still."""
+    config = {"server": {"discover": False, "log": {"level": "warning"}}}
+    if not cpu:
+        with Yaa(config) as yaa, Beside(yaa.url) as beside:
+            yield yaa, beside
+        return
+    command = [sys.executable, "-m", "tests.bench.rounds"]
+    with tempfile.TemporaryDirectory(prefix="yaa-rounds-") as folder:
+        file = Path(folder) / "longest"
+        with Yaa(config, command=command, env={FILE: str(file)}) as yaa:
+            assert yaa.child is not None
+            yield yaa, Rounds(yaa.child.process.pid, file)
+
+
 def measure(
-    yaa: Yaa, beside: Beside, name: str, path: str, body: bytes
+    yaa: Yaa, beside: Beside | Rounds, name: str, path: str, body: bytes
 ) -> tuple[float, int, str, int, float]:
     status, began = 0, time.monotonic()
 

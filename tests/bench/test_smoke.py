@@ -7,7 +7,7 @@ import math
 import re
 import unittest
 
-from . import measures, others, sandbox
+from . import measures, others, sandbox, stalls
 from .__main__ import add, goal, render, run, times
 from .peers import Reply
 
@@ -33,6 +33,14 @@ class Smoke(unittest.TestCase):
         self.assertIn("subprocess bash -c true", found)
         self.assertTrue(all(len(values) == 2 and min(values) > 0 for values in found.values()))
         self.assertEqual(len(sandbox.render(found).splitlines()), len(found) + 1)
+
+    def test_stalls_are_measured(self) -> None:
+        name, path, body = next(stalls.rows(10_000))
+        for cpu in (False, True):
+            with self.subTest(cpu=cpu), stalls.started(cpu=cpu) as (yaa, beside):
+                stall_s, size, *about, _ = stalls.measure(yaa, beside, name, path, body)
+                self.assertEqual((size, about), (len(body), [name, 200]))
+                self.assertGreater(stall_s, 0)
 
 
 class Arithmetic(unittest.TestCase):

@@ -30,6 +30,16 @@ await main(async (walk, job) => {
     await walk.says("It was in 1969");
   });
 
+  await walk.step("what was found is in the card of the call, as text", async () => {
+    await walk.press("web_search", ".tool-line");
+    await page.waitForFunction(() => document.querySelectorAll(".web > .found-file").length === 2);
+    const found = await page.$eval(".web", (el) => ({ links: [...el.querySelectorAll("a")].map((one) => one.href), others: el.querySelectorAll("img, b, strong, button").length }));
+    if (JSON.stringify(found) !== JSON.stringify({ links: ["https://example.org/moon?a=1&b=2", "https://evil.example/x"], others: 0 })) throw new Error(JSON.stringify(found));
+    await walk.clean("the results");
+    await walk.shot("0-results");
+    await walk.press("web_search", ".tool-line");
+  });
+
   await walk.step("what names a source is a button, what names none is text", async () => {
     await cited(page);
     await walk.clean("the answer");

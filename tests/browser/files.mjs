@@ -59,11 +59,32 @@ await main(async (walk, job) => {
     const numbers = await page.$$eval(".ask .diff-row .no", (all) => all.map((one) => one.textContent).filter(Boolean));
     if (!numbers.includes("5")) throw new Error(`no line numbers of the file: ${numbers}`);
     // the buttons are in sight, however late the diff came
+    const signs = await page.$$eval(".ask .diff-row", (all) => all.map((one) => one.textContent).join(""));
+    if (signs.includes("␍")) throw new Error("line ends that are all alike are no change");
     await page.waitForFunction(() => document.querySelector(".ask .ask-actions").getBoundingClientRect().bottom <= document.querySelector(".composer").getBoundingClientRect().top);
     await walk.clean("the approval");
     await walk.shot("04-approval");
     await walk.press("Arguments", ".approval button");
     await page.waitForFunction(() => document.querySelector(".approval .args")?.checkVisibility());
+    await walk.press("Allow once", ".ask button");
+    await walk.says("It is done.");
+  });
+
+  await walk.step("so are several edits, and a patch with wrong numbers; what will fail is said before", async () => {
+    const told = { path: "src/lib/tools.py", patch: "--- a/src/lib/tools.py\n+++ b/src/lib/tools.py\n@@ -70,9 +71,2 @@\n def double(x):\n-    return 2 * x\n+    return x + x\n" };
+    await order(walk, "Make it simpler.", "edit_file", told);
+    await page.waitForSelector(".ask .approval .diff-row[data-kind=added]");
+    const rows = await page.$$eval(".ask .diff-row", (all) => all.map((one) => `${one.dataset.kind} ${one.textContent}`));
+    if (rows.join() !== "same 11def double(x):,removed 2    return 2 * x,added 2    return x + x") throw new Error(rows.join());
+    await walk.press("Allow once", ".ask button");
+    await walk.says("It is done.");
+    await order(walk, "And again.", "edit_file", { path: "src/lib/tools.py", edits: [{ old: "double", new: "twice" }, { old: "return 2", new: "return 3" }] });
+    await walk.sees(".ask .approval .notice", "Change 2: The file does not have the text");
+    await walk.press("Allow once", ".ask button");
+    await walk.says("It is done.");
+    await page.waitForFunction(() => yaa.use("ui/commands").context().app.current.session.messages.findLast((one) => one.role === "tool").content.includes("edit 2 of 2: the text was not found"));
+    await order(walk, "Back to what it was.", "edit_file", { path: "src/lib/tools.py", patch: "*** Begin Patch\n*** Update File: src/lib/tools.py\n@@\n-    return x + x\n+    return 2 * x\n*** End Patch" });
+    await page.waitForSelector(".ask .approval .diff-row[data-kind=added]");
     await walk.press("Allow once", ".ask button");
     await walk.says("It is done.");
   });
@@ -366,6 +387,9 @@ await main(async (walk, job) => {
     await drop(page, "late1.txt", 5);
     await drop(page, "late2.txt", 5);
     await page.waitForFunction(() => document.querySelectorAll(".uploads li").length === 2);
+    // its rows are as high as what is in them, at the end of the panel
+    const heights = await page.$$eval(".uploads li", (all) => all.map((one) => one.offsetHeight));
+    if (Math.max(...heights) > 80) throw new Error(`uploads stand apart: ${heights}`);
     await page.evaluate(() => yaa.use("ui/commands").run("session.new"));
     await page.waitForFunction((id) => yaa.use("ui/commands").context().app.current.session.id !== id, {}, first);
     await page.evaluate(() => globalThis.openGate());
@@ -375,6 +399,21 @@ await main(async (walk, job) => {
     await openSession(page, first);
     await page.waitForFunction(() => ["late1.txt", "late2.txt"].every((name) => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === name)));
     if ((await stand()) === before) throw new Error("the session does not know its files");
+  });
+
+  await walk.step("a panel that was closed shows no files of the session before", async () => {
+    await page.click(".files-head button:last-child");
+    await page.evaluate(() => yaa.use("ui/commands").run("session.new"));
+    await page.waitForFunction((id) => yaa.use("ui/commands").context().app.current.session.id !== id, {}, first);
+    await page.evaluate(() => { // the server takes its time
+      const { fetch } = globalThis;
+      globalThis.fetchNow = fetch;
+      globalThis.fetch = (address, options) => (String(address).includes("/workspaces/") ? new Promise(() => {}) : fetch(address, options));
+    });
+    await page.evaluate(() => yaa.use("ui/commands").run("files"));
+    await page.waitForSelector(".files-body .files-none");
+    if ((await rows()).length) throw new Error(`files of another session: ${await rows()}`);
+    await page.evaluate(() => { globalThis.fetch = globalThis.fetchNow; });
   });
 
   if (job.browser !== "chromium") return;
@@ -409,6 +448,8 @@ await main(async (walk, job) => {
       await page.keyboard.press("Escape");
       await order(walk, "Once more.", "edit_file", { path: "src/app.py", old: theme === "light" ? "somebody else" : "the light one", new: `the ${theme} one` });
       await page.waitForSelector(".ask .approval .diff");
+      const thin = await page.$$eval(".ask button, .handed button", (all) => all.filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 43.5).map((one) => one.outerHTML.slice(0, 90)));
+      if (thin.length) throw new Error(`too small for a finger: ${thin.join("\n")}`);
       await walk.clean("the approval on a phone");
       await walk.shot(`16-phone-approval-${theme}`);
       await page.click(".ask .ask-actions .primary");

@@ -372,3 +372,16 @@ test('the server takes every session that comes of it, and has no call to settle
     assert.deepStrictEqual([misfits, open], [[], made.filter((id) => !answered.has(id))])
   })
 })
+
+test('a result that a person changes can still be cited', () => {
+  const found = { results: [{ url: 'https://a.example', title: 'A', text: 'as it was' }] }
+  const session = { id: 's', calls: {}, messages: [
+    { id: 'a', role: 'assistant', content: '', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'web_search', arguments: '{}' } }] },
+    { id: 't', role: 'tool', tool_call_id: 'c1', content: '', result: { status: 'ok', result: found, sources: { 's1.1': '/results/0' } } },
+  ] }
+  const { find } = use('core/sources')
+  edit.editResult(session, 'c1', { value: { results: [{ ...found.results[0], text: 'as I say' }] } })
+  assert.strictEqual(find(session, 's1.1').text, 'as I say')
+  edit.editResult(session, 'c1', { value: 'no more' })
+  assert.strictEqual(find(session, 's1.1'), null)
+})

@@ -18,6 +18,8 @@ test('the picture follows from name, arguments and result', () => {
     ['list_files', {}, { files: [{ path: 'a/', type: 'folder' }], complete: true }, 'tree'], ['list_files', {}, { files: [], complete: true }, 'tree'],
     ['read_file', { path: 'a' }, { content: '     1\tx\n     2\ty', lines: 2 }, 'file'], ['read_file', { path: 'a' }, { content: 'no numbers', lines: 1 }, 'generic'],
     ['fetch_url', { url: 'https://a.b' }, { text: 'x', chars: 1, title: 't' }, 'page'],
+    ['web_search', { query: 'x' }, { query: 'x', results: [{ id: 's1.1', url: 'https://a.b', title: 't', text: 'x' }] }, 'results'],
+    ['web_search', { query: 'x' }, { results: [] }, 'results'], ['theirs', {}, { results: [{ url: 'https://a.b' }] }, 'table'],
     ['forecast', {}, [{ day: 'Mon', t: 3 }, { day: 'Tue', t: 4 }], 'table'], ['forecast', {}, { city: 'X', days: [{ t: 3 }] }, 'table'],
     ['calculator', { expression: '1+1' }, 2, 'generic'], ['x', null, null, 'generic'], ['x', 'broken{', 'text', 'generic'], [undefined, undefined, [], 'generic'],
     ['x', {}, { a: [{ b: 1 }], c: [{ d: 1 }] }, 'generic'], ['x', {}, { a: [{ b: 1 }], c: { d: 1 } }, 'generic'], ['x', {}, [{}], 'generic'],

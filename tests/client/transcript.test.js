@@ -115,3 +115,20 @@ test('a result of a hundred thousand empty lines is written down in no time', ()
   assert.ok(markdown(long, { words }).includes('x'))
   assert.ok(cpu() - started < 500)
 })
+
+test('what is cited goes along: as footnotes, and in the short form', () => {
+  const results = [{ url: 'https://a.example/x', title: 'A [b](javascript:x) <i>', text: 'so' }, { url: 'https://b.example', title: 'not cited', text: 'x' }, { url: 'javascript:x', title: 'bad', text: 'x' }]
+  const here = {
+    id: 's', messages: [
+      { id: '1', role: 'user', content: 'Is [^s1.2] so?' },
+      { id: '2', role: 'tool', tool_call_id: 'c', content: 'much', result: { status: 'ok', result: { results }, sources: { 's1.1': '/results/0', 's1.2': '/results/1', 's1.3': '/results/2' } } },
+      { id: '3', role: 'assistant', content: 'It is [^s1.1][^s1.1], not [^s1.3] or [^s9.9].' },
+    ],
+  }
+  const text = markdown(here, { words })
+  assert.ok(text.endsWith('\n\n[^s1.1]: [A \\[b\\](javascript:x) \\<i\\>](<https://a.example/x>)\n'), text)
+  assert.strictEqual(text.split('\n[^s').length, 2)
+  const [, tool] = condense(here, () => '…').messages
+  assert.deepStrictEqual(JSON.parse(JSON.stringify(tool.result)), { status: 'ok', sources: { 's1.1': '/s1.1' }, result: { 's1.1': { url: 'https://a.example/x', title: 'A [b](javascript:x) <i>', text: 'so' } } })
+  assert.strictEqual(use('core/sources').find(condense(here, () => '…'), 's1.1').text, 'so')
+})

@@ -40,7 +40,7 @@ MOST_SIGN_INS = 3
 async def main(url: str) -> int:
     client = Client()
     home = Path(tempfile.mkdtemp())
-    entry = {"url": url, "oauth": settings()}
+    entry = {"url": url, "oauth": settings(home)}
     servers = McpServers({"peer": entry}, client, home=home)
     try:
         tools: list[McpTool] = []
@@ -65,14 +65,29 @@ def context() -> dict[str, Any]:
     return found
 
 
-def settings() -> dict[str, Any]:
-    """The client that the scenario has registered, or none."""
-    told = context()
+def settings(folder: Path) -> dict[str, Any]:
+    """The client that the scenario has registered, or none. Its key and tokens are files."""
+    told, found = context(), {}
     if "client_id" not in told:
         return {"clientMetadataUrl": DOCUMENT}
-    found = {"clientId": told["client_id"], "clientSecret": told.get("client_secret", "")}
-    machine = "client-credentials" in os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
-    return {**found, "grant": "client_credentials"} if machine else found
+    found["clientId"] = told["client_id"]
+    if "client_secret" in told:
+        found["clientSecret"] = told["client_secret"]
+    for key, name in (
+        ("private_key_pem", "privateKeyFile"),
+        ("valid_jwt", "assertionFile"),
+        ("idp_id_token", "assertionFile"),
+    ):
+        if key in told:
+            found[name] = str(folder / key)
+            (folder / key).write_text(told[key])
+    if "idp_token_endpoint" in told:
+        provider = {"tokenEndpoint": told["idp_token_endpoint"], "clientId": told["idp_client_id"]}
+        return {**found, "grant": "identity_assertion", "identityProvider": provider}
+    scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+    if "valid_jwt" in told:
+        return {**found, "grant": "jwt_bearer"}
+    return {**found, "grant": "client_credentials"} if "client-credentials" in scenario else found
 
 
 async def sign_in(servers: McpServers, client: Client) -> None:

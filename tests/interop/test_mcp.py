@@ -54,8 +54,7 @@ SCENARIOS = (
     *("http-invalid-tool-headers", "json-schema-ref-no-deref"),
     "json-schema-2020-12-preservation",
 )
-# Those of every revision, and client-credentials-basic of the extensions. The other extensions
-# (DPoP, signed JWTs, enterprise and workload identities) are not built.
+# Those of every revision, and of the extensions.
 SIGN_IN = (
     *("metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "basic-cimd"),
     *("scope-from-www-authenticate", "scope-from-scopes-supported", "scope-omitted-when-undefined"),
@@ -65,6 +64,8 @@ SIGN_IN = (
     *("offline-access-scope", "offline-access-not-supported", "authorization-server-migration"),
     *("iss-supported", "iss-not-advertised", "iss-supported-missing", "iss-wrong-issuer"),
     *("iss-unexpected", "iss-normalized", "metadata-issuer-mismatch", "client-credentials-basic"),
+    *("client-credentials-jwt", "enterprise-managed-authorization", "wif-jwt-bearer"),
+    *("dpop", "dpop-nonce"),
 )
 
 

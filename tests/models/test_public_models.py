@@ -24,6 +24,10 @@ def resolve(entry: dict[str, Any], wanted: dict[str, Any] | None = None) -> Any:
     return Models(server, Client(), {}).resolve(wanted or {"name": "main"})
 
 
+def sees(flag: bool) -> dict[str, Any]:
+    return {"model_type": {"is_vision": flag}}
+
+
 class Table(unittest.TestCase):
     def test_each_row(self) -> None:
         for host, models in table()["hosts"].items():
@@ -69,6 +73,20 @@ class Use(unittest.TestCase):
                 self.assertEqual((dict(provider.costs), provider.cost_unit), (costs, unit))
                 self.assertEqual(found.facts.get("max_context"), context)
                 self.assertIsNone(provider.max_tokens)
+
+    def test_whether_it_sees(self) -> None:
+        cases: list[tuple[dict[str, Any], bool]] = [
+            ({"preset": "openai", "model_name": "gpt-4.1-mini"}, True),
+            ({"preset": "deepseek", "model_name": "deepseek-chat"}, False),
+            ({"preset": "deepseek", "model_name": "deepseek-chat"} | sees(True), True),
+            ({"preset": "openai", "model_name": "gpt-4.1-mini"} | sees(False), False),
+            ({"preset": "openai", "model_name": "gpt-of-my-own"}, True),
+        ]
+        for entry, expected in cases:
+            with self.subTest(entry):
+                found = resolve(entry)
+                self.assertIs(found.facts["is_vision"], expected)
+                self.assertIs(found.api.provider.preset.images, expected)
 
     def test_a_session_s_own_provider(self) -> None:
         wanted = {"api_url": OPENAI, "api_key": "k", "model_name": "gpt-4.1-mini"}

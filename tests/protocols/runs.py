@@ -43,7 +43,8 @@ class Front:
     def __init__(self, script: Callable[[list[Json]], list[tuple[Any, ...]]]) -> None:
         self.counts: dict[tuple[str, str], int] = {}
         self.model = fakes.ScriptedModel(script)
-        self.agent = fakes.agent(self.model, fakes.CountingToolbox(TOOLS, self.counts))
+        self.toolbox = fakes.CountingToolbox(TOOLS, self.counts)
+        self.agent = fakes.agent(self.model, self.toolbox)
 
     def whole(self, document: Json, reply: Callable[[Run], Reply]) -> tuple[int, Json]:
         async def main() -> tuple[int, Json]:

@@ -132,7 +132,7 @@ class Items(unittest.TestCase):
         one = item(pictures.png())
         found, wrong = media.check_items([one, one], len(one["data"]))
         self.assertEqual((len(found), len(wrong)), (1, 1))
-        self.assertIn("no room", wrong[0])
+        self.assertIn("6 MB in a result and 16 in a session", wrong[0])
 
     def test_the_room_of_a_session(self) -> None:
         made = [{"media_type": "image/png", "data": "a" * 1_000_000}]

@@ -169,6 +169,8 @@ def answered(message: Any) -> None:
     args = request["params"].get("arguments") or {}
     if args.get("die"):
         os._exit(3)
+    if args.get("stay"):
+        return
     if args.get("twice") and asked < 2:
         call(request)
         return

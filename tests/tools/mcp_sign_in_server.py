@@ -174,7 +174,7 @@ class World:
         message = json.loads(seen.body)
         match message["method"]:
             case "server/discover":
-                about = {"capabilities": {"resources": {}}}
+                about: Json = {"capabilities": {"resources": {}}}
                 return _result(message, {"supportedVersions": ["2026-07-28"], **about})
             case "resources/list":
                 return _result(message, {"resources": [{"uri": "note:///a", "name": "a"}]})

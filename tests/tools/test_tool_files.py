@@ -243,6 +243,16 @@ class Missing(Case):
         self.assertEqual(self.unavailable(toolbox), {"python": reason})
         self.assertNotIn(str(self.home), json.dumps(toolbox.info()))
 
+    def test_another_python_has_them(self) -> None:
+        environment = Environment(self.home, ("units",))
+        self.assertEqual(environment.missing(), f"needs units: {INSTALL}")
+        other = {"folder": f"{'1' * 16}-{'0' * 16}", "requirements": ["units"], "python": "3.99.1"}
+        environment.note.parent.mkdir()
+        environment.note.with_name(f"{'1' * 16}.json").write_text(json.dumps(other))
+        self.assertRegex(
+            environment.missing(), rf"{INSTALL} with .* \(.* installed for 3\.99\.1\)$"
+        )
+
 
 class Refused(Case):
     async def test_blocks_that_cannot_be_used(self) -> None:

@@ -389,6 +389,24 @@ class Executed(Case):
         self.assertEqual(found[-1]["metadata"]["yaa"]["result"]["result"]["output"], "a\nb\n")
         self.assertEqual(found[-1]["metadata"]["yaa"]["state"], "done")
 
+    async def test_the_model_reads_less_of_a_long_diff_than_the_page_shows(self) -> None:
+        toolbox = self.toolbox()
+        text = "".join(f"line {n} of a file\n" for n in range(500))
+        await self.execute(toolbox, "write_file", {"path": "f", "content": text})
+        edits = [{"old": f"line {n} of", "new": f"word {n} of"} for n in range(90)]
+        for args, lines in (
+            ({"path": "f", "edits": edits}, 180),
+            ({"path": "f", "patch": "@@ -9 +9 @@\n-line 99 of a file\n+x\n"}, 2),
+        ):
+            told = (await self.execute(toolbox, "edit_file", args))[-1]
+            diff = told["metadata"]["yaa"]["result"]["result"]["diff"]
+            changes = [line for line in diff.splitlines() if line[0] in "+-" and line[:2] != "--"]
+            self.assertEqual(len([line for line in changes if line[:2] != "++"]), lines)
+            read = json.loads(told["content"].partition("\n[attached")[0])["diff"]
+            self.assertEqual(read.splitlines()[0], "--- f")
+            self.assertLess(len(read), 2_100)
+            self.assertEqual("more lines of the diff" in read, lines > 100)
+
     async def test_output_is_told_while_the_tool_runs(self) -> None:
         """D12: each line leaves before the next is printed, which waits for a file that is only
         made once the line before it has arrived."""

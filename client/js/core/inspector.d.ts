@@ -6,7 +6,7 @@ declare global {
   /** A line of a difference; `before` and `after` are line numbers, counted from 1. */
   interface DiffRow { kind: 'same' | 'added' | 'removed' | 'gap'; text: string; before?: number; after?: number; count?: number; parts?: DiffPart[]; unended?: boolean }
 
-  type ToolKind = 'shell' | 'diff' | 'search' | 'tree' | 'file' | 'page' | 'table' | 'generic'
+  type ToolKind = 'shell' | 'diff' | 'search' | 'tree' | 'file' | 'page' | 'results' | 'table' | 'generic'
   interface FoundFile { file: string; lines: { number: number; text: string; hit: boolean; gap: boolean }[] }
   interface TreeNode { name: string; type: string; size?: number; children: TreeNode[] }
 

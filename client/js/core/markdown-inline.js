@@ -11,7 +11,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
   const TAG = /<(?:\/[A-Za-z][A-Za-z0-9-]*\s*|[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*\s*\/?)>/y
   const AUTOLINK = /<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*)>/y
   const AUTOMAIL = /<([\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+)>/y
-  /** A citation of a source of the session. A footnote of any other name is text. */
+  /** A source of the session (core/sources) */
   const CITE = /\[\^(?:s\d+\.|p)\d+\]/y
   const MAIL_HOST = /@[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})+/y
   /** No name of a mail address and no scheme is longer. */

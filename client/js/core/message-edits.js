@@ -93,7 +93,8 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     const message = messages[index]
     if (!message) return false
     const content = typeof value === 'string' ? value : JSON.stringify(value)
-    const envelope = isError ? { status: 'error', error: { message: content } } : { status: 'ok', result: value }
+    const cited = message.result?.sources ? { sources: message.result.sources } : {} // they point into what was changed
+    const envelope = isError ? { status: 'error', error: { message: content } } : { status: 'ok', result: value, ...cited }
     const { is_error: _, ...rest } = message
     const bad = isError ? { is_error: true } : {}
     const edited = { ...rest, ...bad, id: newId('msg'), content, at: now, result: envelope, meta: { edited_from: message.id } }

@@ -23,6 +23,7 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
       if (Array.isArray(result.files) && result.files.every((one) => isText(one?.path))) return 'tree'
       if (isText(result.content) && parseNumberedLines(result.content)) return 'file'
       if (isText(result.text) && isText(args?.url)) return 'page'
+      if (Array.isArray(result.results) && result.results.every((one) => isText(one?.url) && isText(one?.text))) return 'results'
     }
     const byArgs = kindOfArgs(name, args)
     if (byArgs) return byArgs

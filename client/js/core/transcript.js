@@ -1,6 +1,6 @@
 // A session for people to read: as Markdown, or shortened to what was said. The document itself is never changed.
 
-yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { textOf }) => {
+yaa.define('core/transcript', ['core/session', 'core/search', 'core/sources'], (sessions, { textOf }, sources) => {
   /** Longer results are cut in a focused copy: their beginning and their end stay. */
   const LONG = 600
   const KEEP = 240
@@ -9,7 +9,7 @@ yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { text
    * @param {Session} session
    * @param {{words: Record<'you' | 'assistant' | 'error' | 'thoughts' | 'result' | 'untitled' | 'image' | 'edited' | 'files', string>, tools?: boolean}} options
    *   `words`: the headings, in the language of the reader; `tools`: with calls and their results
-   * What a person changed says so: words, arguments, results.
+   * What a person changed says so: words, arguments, results. What is cited is at the end, as footnotes.
    */
   function markdown(session, { words, tools = true }) {
     const parts = [`# ${oneLine(session.title || words.untitled)}`]
@@ -29,7 +29,15 @@ yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { text
       if (text) parts.push(text)
       if (tools) parts.push(...calls.map((one) => callOf(one, words, one.call.id === call)))
     }
+    parts.push(...citedIn(session).map((one) => `[^${one.id}]: [${oneLine(one.title || one.host).replace(/[\\[\]<>*_`]/g, '\\$&')}](<${one.href}>)`))
     return `${parts.join('\n\n')}\n`
+  }
+
+  /** The sources that the assistant cites, in the order in which it does. @param {Session} session */
+  function citedIn(session) {
+    const said = session.messages.filter(({ role }) => role === 'assistant').map(({ content }) => textOf(content)).join('\n')
+    const ids = new Set([...said.matchAll(/\[\^s\d+\.\d+\]/g)].map(([mark]) => sources.idOf(mark) ?? ''))
+    return [...ids].map((id) => sources.find(session, id)).filter((one) => one !== null)
   }
 
   /** @param {any} content @param {string} image */
@@ -82,10 +90,13 @@ yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { text
    */
   function condense(session, note) {
     const copy = structuredClone(session)
+    const cited = citedIn(session)
     for (const message of copy.messages) {
       delete message.reasoning
       if (message.role !== 'tool') continue
+      const kept = cited.filter(({ id }) => Object.hasOwn(message.result?.sources ?? {}, id))
       delete message.result
+      if (kept.length) message.result = resultOf(kept)
       message.content = shorten(textOf(message.content), note)
     }
     const { tags, pinned } = copy.ext ?? {}
@@ -93,6 +104,12 @@ yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { text
     for (const name of ['context', 'run', 'environment']) delete copy[name]
     return copy
   }
+
+  /** An envelope with nothing but what is cited. @param {Source[]} kept */
+  const resultOf = (kept) => ({
+    status: 'ok', sources: Object.fromEntries(kept.map(({ id }) => [id, `/${id}`])),
+    result: Object.fromEntries(kept.map(({ id, href, title, text }) => [id, { url: href, title, text }])),
+  })
 
   /** @param {string} text @param {(left: number) => string} note */
   function shorten(text, note) {

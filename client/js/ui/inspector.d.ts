@@ -17,7 +17,7 @@ declare global {
     }
     'ui/tools/shell': { shellView(): ToolPicture }
     'ui/tools/diff': { diffView(): ToolPicture; drawRows(table: any, rows: DiffRow[]): void }
-    'ui/tools/lists': { searchView(): ToolPicture; treeView(): ToolPicture; tableView(): ToolPicture }
+    'ui/tools/lists': { searchView(): ToolPicture; resultsView(): ToolPicture; treeView(): ToolPicture; tableView(): ToolPicture }
     'ui/tools/file': { fileView(): ToolPicture; pageView(): ToolPicture }
     'ui/tools/result-media': { resultMediaView(): { el: any; update(media: any[]): void } }
     'ui/tools/result-files': { resultFilesView(fetched: (path: string) => Promise<Blob>): { el: any; update(attachments: any[]): void } }

@@ -6,7 +6,7 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
 ) => {
   const { h, attr, fill, fromRight, grow, icon, list } = dom
 
-  /** @param {(marks: any[]) => void} [cite] makes links of citations; without it they are text */
+  /** @param {(marks: any[]) => void} [cite] without it citations are text */
   function markdownView(cite) {
     const el = h('div.prose')
     const stream = markdown.stream()
@@ -56,7 +56,7 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
   /** Blocks of code inside a block grow in place, like those that are none. @type {WeakMap<Element, any>} */
   const codes = new WeakMap()
 
-  /** Citations that were drawn and not yet passed on. @type {any[]} */
+  /** Citations just drawn. @type {any[]} */
   let cited = []
 
   /** A piece as a node of the page; given the node that shows another one of its kind, it may make it of that. @param {any} node @param {any} [shown] @returns {any} */

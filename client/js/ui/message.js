@@ -117,12 +117,12 @@ yaa.define('ui/message', [
     return { el, update, destroy: part.destroy }
   }
 
-  /** The words with a mark behind each place for which the provider's own search has a source. @param {string} words @param {any} cited */
+  /** With marks of what the provider's search cited, whose places count whole characters. @param {string} words @param {any} cited */
   function marked(words, cited) {
     if (!Array.isArray(cited)) return words
-    const chars = [...words] // places count characters, not their halves
-    const ends = cited.map((one, i) => ({ at: one?.end > 0 ? one.end : chars.length, mark: `[^p${i + 1}]` }))
-    for (const { at, mark } of ends.reverse().sort((a, b) => b.at - a.at)) chars.splice(at, 0, mark)
+    const chars = [...words]
+    const marks = cited.map((one, i) => ({ at: one?.end || chars.length, mark: `[^p${i + 1}]` }))
+    for (const { at, mark } of marks.reverse().sort((a, b) => b.at - a.at)) chars.splice(at, 0, mark)
     return chars.join('')
   }
 

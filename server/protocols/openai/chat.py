@@ -17,6 +17,7 @@ from ...http import sse
 from ...json_types import Event, Json, Session
 from ...schema.validate import check_schema
 from ...session import outcome
+from ...session.citations import url_citations
 from ...session.events import EXEC, alias
 from ...session.schema import MAX_ID
 from ...strict_json import dumps, quote
@@ -373,7 +374,7 @@ class ChatReply(common.Reply):
             yield self._chunk({"tool_calls": [opened]})
             rest = {"index": index, "function": {"arguments": call["arguments"]}}
             yield self._chunk({"tool_calls": [rest]})
-        yield self._chunk(self._hidden_data(), self._reason, self._extra())
+        yield self._chunk(self._hidden_data() | self._citations(), self._reason, self._extra())
         if self._wish.usage:
             yield {**self._head(), "choices": [], "usage": self._usage()}
         yield DONE
@@ -434,7 +435,7 @@ class ChatReply(common.Reply):
             ]
         elif message["content"] is None:
             message["content"] = ""
-        message |= self._hidden_data()
+        message |= self._hidden_data() | self._citations()
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._reason}
         return {
             **self._head("chat.completion"),
@@ -450,6 +451,18 @@ class ChatReply(common.Reply):
         if self._reason != "tool_calls":
             return None
         return outcome.carrier(self._session, self._first, self._run)
+
+    def _citations(self) -> Json:
+        """Return {annotations} of the texts as they are joined, {} without citations."""
+        found: list[Json] = []
+        before = 0
+        for message_id, pieces in self._texts.items():
+            if text := "".join(pieces):
+                for cited in url_citations(self._session, text, message_id):
+                    moved = {k: cited[k] + before for k in ("start_index", "end_index")}
+                    found.append({"type": "url_citation", "url_citation": cited | moved})
+                before += len(text) + len(BREAK)
+        return {"annotations": found} if found else {}
 
     def _calls(self) -> list[Json]:
         return outcome.calls(self._session, self._names, self._run)

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ...json_types import Event, Json, Session
 from ...session import outcome
+from ...session.citations import url_citations
 from ...strict_json import quote
 from . import common
 from .chat import PARTS, address, file, made_call, wanted_schema
@@ -440,6 +441,7 @@ def _texts(content: Any) -> str:
 # and from texts that hooks have rewritten.
 
 DELTA = "response.output_text.delta"
+ANNOTATION = "response.output_text.annotation.added"
 
 
 class Parts(NamedTuple):
@@ -593,6 +595,8 @@ class ResponsesReply(common.Reply):
         text = "".join(self._pieces)
         part, kinds = self._part(text), ITEM_PARTS[self._item["type"]]
         more: Json = {"logprobs": []} if part["type"] == "output_text" else {}
+        for number, note in enumerate(part.get("annotations", ())):
+            yield self._of_part(ANNOTATION, annotation_index=number, annotation=note)
         yield self._of_part(f"response.{kinds.text}.done", text=text, **more)
         yield self._of_part(f"response.{kinds.name}.done", part=part)
         self._item[kinds.member], self._item["status"] = [part], "completed"
@@ -606,7 +610,9 @@ class ResponsesReply(common.Reply):
         for message_id, text in outcome.rewritten_texts(self._session, event):
             begins = "" if message_id == next(iter(self._told), "") else BREAK
             for item in self._told.get(message_id, ()):
-                item["content"] = [{**item["content"][0], "text": begins + text}]
+                notes = self._annotations(begins + text, message_id)
+                part = {"text": begins + text, "annotations": notes}
+                item["content"] = [{**item["content"][0], **part}]
                 begins = text = ""  # a message interrupted by reasoning has several items
         return ()
 
@@ -624,8 +630,14 @@ class ResponsesReply(common.Reply):
     def _part(self, text: str) -> Json:
         assert self._item is not None
         if self._item["type"] == "message":
-            return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+            notes = self._annotations(text, self._speaker)
+            return {"type": "output_text", "text": text, "annotations": notes, "logprobs": []}
         return {"type": "summary_text", "text": text}
+
+    def _annotations(self, text: str, message_id: str) -> list[Json]:
+        """Return the citations in a text."""
+        cited = url_citations(self._session, text, message_id) if text else []
+        return [{"type": "url_citation", **each} for each in cited]
 
     def _call(self, call: Json, *, brings: bool) -> Iterator[Json]:
         """Yield the events of a caller's call; `brings`: with the run's hidden messages."""

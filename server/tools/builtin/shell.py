@@ -60,7 +60,8 @@ def python(
     """Run Python code in a new process and return its exit code and output.
 
     Nothing is kept from one call to the next: no variables, no imports, only files in the session's
-    folder, which is the working directory. There is no terminal and no input.
+    folder, which is the working directory. There is no terminal and no input. Look at a picture it
+    saved with read_file.
     """
     with tempfile.TemporaryFile() as source:  # Linux limits an argument to 128 KB
         source.write(code.encode("utf-8", "surrogatepass"))

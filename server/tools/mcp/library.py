@@ -114,7 +114,7 @@ class McpLibrary:
             f"Read a resource of {server.name} by its URI, or list the resources that it has.",
             {"type": "object", "properties": properties},
             origin=f"mcp {server.name}",
-            hints=hints_of({"read_only": trusted, "destructive": False, "idempotent": True}),
+            hints=hints_of({"read_only": trusted, "destructive": False}),
             required_resources={"wall_s": self.servers.timeout_of(server)},
             servers=self.servers,
             server=server.name,

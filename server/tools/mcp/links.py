@@ -112,7 +112,7 @@ class StdioLink:
             asyncio.create_task(self._read_stderr(words)),
         ]
 
-    def listen(self) -> None:
+    async def listen(self) -> None:
         """Do nothing: the output of the process is read anyway."""
 
     async def request(self, message: Json, headers: Mapping[str, str] | None = None) -> Json:
@@ -292,6 +292,7 @@ WHY = {
     429: "it is asked too often",
 }
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+LISTEN_S = 3.0  # for the answer to a request to listen; some servers answer with the first event
 REST_S = (1.0, 5.0, 30.0, 60.0)  # before listening again, by streams in a row that brought nothing
 
 
@@ -335,10 +336,19 @@ class HttpLink:
             await self.access.close()
         self._session, self.alive = "", False
 
-    def listen(self) -> None:
-        """Begin to read the stream of a legacy server for what belongs to no request of ours."""
+    async def listen(self) -> None:
+        """Begin to read the stream of a legacy server for what belongs to no request of ours.
+
+        Returns when the server has answered, since it may drop what it says before that, or after
+        LISTEN_S.
+        """
         self._stop_listening()
-        self._listening = asyncio.create_task(self._listen())
+        answered = asyncio.Event()
+        self._listening = asyncio.create_task(self._listen(answered))
+        self._listening.add_done_callback(lambda _: answered.set())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LISTEN_S):
+                await answered.wait()
 
     def _stop_listening(self) -> None:
         if self._listening is not None:
@@ -400,9 +410,10 @@ class HttpLink:
             fields["MCP-Protocol-Version"] = self.version
         if self._session:
             fields["Mcp-Session-Id"] = self._session
-        wait, renewed = Timeouts(connect=10), False
+        wait, first = Timeouts(connect=10), None
         for _ in range(MAX_MOVES):
-            token = await self.access.headers() if self.access else {}
+            token = await self.access.headers(method, self._url) if self.access else {}
+            first = token.get("Authorization", "") if first is None else first
             response = await self._client.request(
                 method, self._url, {**fields, **token}, body, timeouts=wait, resendable=False
             )
@@ -412,13 +423,13 @@ class HttpLink:
             elif self.access is None or response.status not in (401, 403):
                 break
             else:
+                again = token.get("Authorization", "") != first
                 try:
-                    renewed = await self.access.renew(response, token, again=renewed)
+                    if not await self.access.renew(response, token, again=again):
+                        break
                 except LinkError:
                     await response.close()
                     raise
-                if not renewed:
-                    break
             await response.close()
         return response
 
@@ -482,8 +493,11 @@ class HttpLink:
                 break
         raise LinkError(f"{self.host} ended its stream without an answer")
 
-    async def _listen(self) -> None:
-        """Read the stream of a legacy server as long as it offers one."""
+    async def _listen(self, answered: asyncio.Event) -> None:
+        """Read the stream of a legacy server as long as it offers one.
+
+        `answered` is set when the first one has begun, or has failed.
+        """
         last_id, empty = "", 0
         while True:
             fields = {"Accept": "text/event-stream"} | (
@@ -493,6 +507,7 @@ class HttpLink:
             empty += 1
             with contextlib.suppress(ClientError, EventTooLarge, LinkError):
                 async with await self._ask("GET", fields) as response:
+                    answered.set()
                     kind = response.headers.get("content-type", "").lower()
                     if response.status != 200 or not kind.startswith("text/event-stream"):
                         return
@@ -501,6 +516,7 @@ class HttpLink:
                             for event in decoder.feed(data):
                                 last_id, empty = event.id or last_id, 0
                                 await self._handle_event(event.data, None)
+            answered.set()
             if decoder.retry is not None:
                 retry = max(retry, min(decoder.retry, MAX_RETRY_MS) / 1000)
             await asyncio.sleep(retry)

@@ -27,6 +27,7 @@ from ...json_types import Json
 from ...sandbox.process import limit_error
 from ...schema.validate import check_schema
 from ...session.media import PDF
+from ...strict_json import browser_safe
 from ...telemetry import log, redact
 from ..base import Emit, Invocation, Tool, ToolQuestion, failure, hints_of
 from ..decorators import ToolError
@@ -34,6 +35,8 @@ from ..result import shorten_text
 from ..runner import Outcome
 from .entry import identity, is_allowed, normalize_entry, oauth_of
 from .held_calls import HOLD_S, HeldCalls, OpenCall, ServerQuestion
+from .held_files import FOLDER as HELD
+from .held_files import HeldFiles
 from .inbox import METHOD_NOT_FOUND, Hear
 from .links import HttpLink, Launch, StdioLink
 from .oauth.access import Access
@@ -401,7 +404,7 @@ class McpServers:
         self._peers: dict[str, Peer] = {}  # by entry.identity
         self._servers: dict[str, McpServer] = {}
         self._unusable: list[str] = []
-        self._held = HeldCalls(hold_s)
+        self._held = HeldCalls(hold_s, HeldFiles(home / HELD) if home else None)
         self.more_tools: MoreTools = no_tools
         self._found: Found = lambda name, tools: None
         for name, written in configured.items():
@@ -675,14 +678,45 @@ class McpServers:
         self, tool: McpTool, question: Json, hear: Hear, owner: str
     ) -> Outcome | ToolQuestion:
         """Answer the question of a held call, and wait for it. Raises RpcError, LinkError."""
-        whose = (owner, tool.name)
-        if (found := self._held.release(whose, question["held"])) is None:
+        whose, token, answer = (owner, tool.name), question["held"], answer_result(question)
+        if found := self._held.release(whose, token):
+            call, asked = found
+            call.hear = hear
+            asked.reply(answer)
+            result = await self._result_of(call, tool, owner)
+            if isinstance(result, ToolQuestion):
+                return result
+            return self._outcome(tool.server, result)
+        told = await self._held.forward(whose, token, answer)
+        if told is None:
             return failure(f"the MCP server {tool.server} waits for this answer no longer. {CUT}")
-        call, asked = found
-        call.hear = hear
-        asked.reply(answer_result(question))
-        result = await self._result_of(call, tool, owner)
-        return result if isinstance(result, ToolQuestion) else self._outcome(tool.server, result)
+        if "question" in told:
+            return ToolQuestion(told["question"])
+        return Outcome(**{**told, "media": tuple(told["media"])})
+
+    async def _answer_elsewhere(
+        self, tool: McpTool, owner: str, call: OpenCall, asked: ServerQuestion, answer: Json
+    ) -> Json:
+        """Return what a held call ends with after an answer that another process of this host got.
+
+        {question}, or the members of an Outcome.
+        """
+        call.hear = lambda params: None
+        asked.reply(answer)
+        try:
+            async with asyncio.timeout(self.timeout_of(self._servers[tool.server])):
+                result = await self._result_of(call, tool, owner)
+        except (LinkError, RpcError, ToolError) as error:
+            found = failure(f"the MCP server {tool.server}: {error}. {CUT}")
+        except TimeoutError:
+            found = failure(f"the MCP server {tool.server} was silent too long", "timeout")
+        else:
+            if isinstance(result, ToolQuestion):
+                return {"question": result.input}
+            found = self._outcome(tool.server, result)
+        names = ("status", "result", "error", "media", "text")
+        told: Json = browser_safe({name: getattr(found, name) for name in names})
+        return told
 
     async def _result_of(self, call: OpenCall, tool: McpTool, owner: str) -> Json | ToolQuestion:
         """Return the result of a call, or a question for whose answer it is held from now on.
@@ -695,7 +729,8 @@ class McpServers:
             except ToolError as error:
                 found.refuse(str(error))
                 continue
-            if token := self._held.hold((owner, tool.name), call, found):
+            go_on = partial(self._answer_elsewhere, tool, owner, call, found)
+            if token := self._held.hold((owner, tool.name), call, found, go_on):
                 return ToolQuestion({**question, "held": token})
             found.reply({"action": "cancel"})
         return found

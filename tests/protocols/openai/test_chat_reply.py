@@ -333,3 +333,37 @@ class Structured(Case):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class Citations(Case):
+    """What an answer cites is an annotation, whose places count the texts as they are joined."""
+
+    def setUp(self) -> None:
+        found = {"url": "https://a.example/", "title": "A", "text": "so"}
+        self.envelope: Any = {"result": found, "sources": {"s1.1": ""}}
+
+    def test_whole_and_streamed(self) -> None:
+        front = Front(citing)
+        front.toolbox.envelope = self.envelope
+        _, whole = front.whole(*self.read({}))
+        message = whole["choices"][0]["message"]
+        (note,) = message["annotations"]
+        self.assertEqual(note["type"], "url_citation")
+        place = note["url_citation"]["start_index"], note["url_citation"]["end_index"]
+        self.assertEqual(message["content"][slice(*place)], "[^s1.1]")
+        self.assertEqual(note["url_citation"]["url"], "https://a.example/")
+        front = Front(citing)
+        front.toolbox.envelope = self.envelope
+        _, chunks = front.streamed(*self.read({"stream": True}))
+        told = [c["choices"][0]["delta"].get("annotations") for c in chunks if c["choices"]]
+        self.assertEqual([each for each in told if each], [[note]])
+
+    def test_nothing_cited_nothing_added(self) -> None:
+        self.assertNotIn("annotations", self.message(text))
+        self.assertNotIn("annotations", self.message(lambda _: [("text", "No [^s1.1].")]))
+
+
+def citing(messages: list[Json]) -> list[tuple[Any, ...]]:
+    if any(each["role"] == "tool" for each in messages):
+        return [("text", "It is 🌕 [^s1.1], not [^s9.9].")]
+    return [("text", "I look."), ("call", "look", "{}")]

@@ -235,3 +235,46 @@ class Mixed(Case):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class Citations(Case):
+    """What an answer cites is an annotation, as OpenAI's own search makes them."""
+
+    note = {"type": "url_citation", "url": "https://a.example/", "title": "A"}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.front = Front(citing)
+        found = {"url": "https://a.example/", "title": "A", "text": "so"}
+        self.front.toolbox.envelope = {"result": found, "sources": {"s1.1": ""}}
+
+    def test_in_the_whole(self) -> None:
+        status, body = self.whole()
+        self.assertEqual(status, 200)
+        first, last = (each for each in body["output"] if each["type"] == "message")
+        self.assertEqual(first["content"][0]["annotations"], [])
+        (part,) = last["content"]
+        (note,) = part["annotations"]
+        place = note.pop("start_index"), note.pop("end_index")
+        self.assertEqual(note, self.note)
+        self.assertEqual(part["text"][slice(*place)], "[^s1.1]")
+
+    def test_in_a_stream(self) -> None:
+        envelope = self.front.toolbox.envelope
+        self.front = Front(citing)
+        self.front.toolbox.envelope = envelope
+        _, found = self.front.streamed(*self.read({"stream": True}))
+        kinds = [each["type"].removeprefix("response.") for each in found]
+        at = kinds.index("output_text.annotation.added")
+        self.assertEqual(kinds[at + 1], "output_text.done", "before the text is done")
+        self.assertEqual(found[at]["annotation"]["url"], "https://a.example/")
+        self.assertEqual((found[at]["annotation_index"], found[at]["content_index"]), (0, 0))
+        done = next(e for e in found[at:] if e["type"] == "response.content_part.done")
+        self.assertEqual(done["part"]["annotations"], [found[at]["annotation"]])
+        self.assertEqual([e["sequence_number"] for e in found], list(range(len(found))))
+
+
+def citing(messages: list[Json]) -> list[tuple[Any, ...]]:
+    if any(each["role"] == "tool" for each in messages):
+        return [("text", "It is 🌕 [^s1.1], not [^s9.9].")]
+    return [("text", "I look [^s1.1]."), ("call", "look", "{}")]

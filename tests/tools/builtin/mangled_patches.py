@@ -223,4 +223,9 @@ def samples(seed: int, number: int) -> Iterator[Sample]:
         if [line[:4] for line in body[:2]] == ["--- ", "+++ "]:
             body = body[2:]
         other = strictly(before, body)
-        yield Sample(before, after if other is None else other, "\n".join(lines) + "\n", how)
+        wanted = after if other is None else other
+        if rng.random() < 0.2 and "\n" in before:  # a file of Windows, of which a model sees this
+            before, wanted = (text.replace("\n", "\r\n") for text in (before, wanted))
+        if rng.random() < 0.1:
+            before, wanted = f"\ufeff{before}", f"\ufeff{wanted}"
+        yield Sample(before, wanted, "\n".join(lines) + "\n", how)

@@ -64,7 +64,7 @@ class Patches(Case):
             made += 1
             wanted: str | None = sample.after
             if {"no_marker", "starred"} & {*sample.how}:  # they do not say how the file ends
-                found, wanted = (found or "").rstrip("\n"), (wanted or "").rstrip("\n")
+                found, wanted = ((text or "").rstrip("\r\n") for text in (found, wanted))
             self.assertEqual(found, wanted, sample)
         self.assertGreater(made, 20 * refused)
 

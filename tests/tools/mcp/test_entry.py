@@ -61,6 +61,13 @@ REFUSED: list[tuple[Json, str]] = [
     ({"url": "http://x", "oauth": {"clientID": "a"}}, "clientID"),
     ({"url": "http://x", "oauth": "yes"}, "oauth is neither true, false nor an object"),
     ({"url": "http://x", "oauth": {"issuer": "http://as.example"}}, "a sign-in wants https"),
+    ({"url": "http://x", "oauth": {"privateKeyFile": "a"}}, "for grants without a person"),
+    ({"url": "http://x", "oauth": {"grant": "client_credentials"}}, "wants clientId, and"),
+    ({"url": "http://x", "oauth": {"grant": "jwt_bearer"}}, "wants assertionFile"),
+    (
+        {"url": "http://x", "oauth": {"grant": "identity_assertion", "assertionFile": "a"}},
+        "identity_assertion and identityProvider belong together",
+    ),
     ({"command": "x", "oauth": {}}, "oauth is for servers with a `url`"),
     ({"command": "x", "env": {"K": "${input:api-key}"}}, "${input:api-key} is an editor's"),
     ({"url": "https://x", "headers": {"A": "Bearer ${input:t}"}}, "is an editor's"),

@@ -6,13 +6,15 @@ import asyncio
 import json
 import os
 import signal
+import tempfile
 import unittest
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 from server.tools.base import ToolQuestion
 from server.tools.mcp.held_calls import MAX_HELD, MAX_QUEUED, HeldCalls, OpenCall, ServerQuestion
-from server.tools.mcp.servers import CUT, McpTool, answer_result
+from server.tools.mcp.servers import CUT, McpServers, McpTool, answer_result
 
 from ... import fakes
 from . import test_servers
@@ -20,7 +22,7 @@ from .test_library import LIMITS, SCRIPT, Case
 from .test_servers import eventually
 
 
-class Held(Case):
+class Asking(Case):
     async def asks(self, *manners: str, **args: Any) -> tuple[McpTool, dict[str, Any]]:
         """The tool that asks, and its question, after a call."""
         await self.start("legacy", *manners, **args.pop("entry", {}))
@@ -32,6 +34,8 @@ class Held(Case):
     async def call(self, tool: McpTool, args: Any, question: Any = None, owner: str = "") -> Any:
         return await self.servers.call(tool, args, question, LIMITS, lambda _: None, owner)
 
+
+class Held(Asking):
     async def test_an_answer_goes_to_the_call_that_asked(self) -> None:
         tool, question = await self.asks()
         self.assertEqual(question["message"], "Your name, please (1)?")
@@ -123,6 +127,77 @@ class Held(Case):
         await eventually(lambda: bool(self.noted("notifications/cancelled")))
 
 
+class Elsewhere(Asking):
+    """The answer gets to another worker, which has the same home folder."""
+
+    async def asks_first(self, **args: Any) -> tuple[McpServers, McpTool, dict[str, Any]]:
+        """The holder, the tool of another process that has not been asked, and the question."""
+        home = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        _, question = await self.asks(entry={"home": home}, **args)
+        holder, self.asked = self.servers, self.notes
+        await self.start("legacy", home=home)
+        return holder, self.tools["mcp__s__ask"], question
+
+    def calls(self) -> tuple[int, int]:
+        """How many calls the holder's server got, and that of the other process."""
+        texts = (self.asked.read_text(), self.notes.read_text())
+        first, second = (text.count("tools/call") for text in texts)
+        return first, second
+
+    async def test_another_process_gets_the_answer(self) -> None:
+        for more, text in (
+            ({"answer": {"name": "Ann"}}, "hello Ann, accept"),
+            ({"refused": "decline"}, "hello None, decline"),
+        ):
+            with self.subTest(text):
+                _, tool, question = await self.asks_first()
+                stranger = await self.call(tool, {}, {**question, **more}, "another owner")
+                self.assertIn(CUT, stranger.error["message"])
+                done = await self.call(tool, {}, {**question, **more})
+                self.assertEqual(done.text, text)
+                again = await self.call(tool, {}, {**question, **more})
+                self.assertIn(CUT, again.error["message"])
+                self.assertEqual(self.calls(), (1, 0))
+
+    async def test_one_answer_of_several_counts(self) -> None:
+        _, tool, question = await self.asks_first()
+        names = ("Ann", "Bob", "Cid")
+        answers = [{**question, "answer": {"name": name}} for name in names]
+        found = await asyncio.gather(*(self.call(tool, {}, each) for each in answers))
+        self.assertEqual(sorted(each.status for each in found), ["error", "error", "ok"])
+        self.assertEqual(self.calls(), (1, 0))
+
+    async def test_it_asks_again(self) -> None:
+        _, tool, question = await self.asks_first(twice=True)
+        again = await self.call(tool, {}, {**question, "answer": {"name": "A"}})
+        self.assertEqual(again.input["message"], "Your name, please (2)?")
+        done = await self.call(tool, {}, {**again.input, "answer": {"name": "B"}})
+        self.assertEqual((done.text, self.calls()), ("hello B, accept", (1, 0)))
+
+    async def test_a_holder_that_has_ended(self) -> None:
+        holder, tool, question = await self.asks_first()
+        await holder.close()
+        done = await self.call(tool, {}, {**question, "answer": {"name": "A"}})
+        self.assertIn(CUT, done.error["message"])
+        self.assertEqual(self.calls(), (1, 0))
+
+    async def test_a_call_that_is_stopped(self) -> None:
+        _, tool, question = await self.asks_first(stay=True)
+        answered = {**question, "answer": {"name": "A"}}
+        limits = {**LIMITS, "wall_s": 1.0}
+        done: Any = await self.servers.call(tool, {}, answered, limits, lambda _: None)
+        self.assertEqual(done.status, "timeout")
+        await eventually(lambda: "notifications/cancelled" in self.asked.read_text())
+
+    async def test_nothing_is_left_behind(self) -> None:
+        home = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        await self.asks(entry={"home": home})
+        [file] = (home / "held_calls").iterdir()
+        self.assertEqual(file.stat().st_mode & 0o777, 0o600)
+        await self.servers.close()
+        self.assertEqual(list((home / "held_calls").iterdir()), [])
+
+
 class Bounds(unittest.IsolatedAsyncioTestCase):
     async def test_numbers_are_bounded(self) -> None:
         held, sent = HeldCalls(), []  # type: ignore[var-annotated]
@@ -139,7 +214,7 @@ class Bounds(unittest.IsolatedAsyncioTestCase):
         assert isinstance(asked, ServerQuestion)
         await ready
         self.assertEqual([message["result"]["action"] for message in sent], ["cancel"] * 3)
-        tokens = [held.hold(("a",), call, asked) for _ in range(MAX_HELD + 1)]
+        tokens = [held.hold(("a",), call, asked, begin) for _ in range(MAX_HELD + 1)]
         self.assertEqual((len({*tokens}), tokens[-1]), (MAX_HELD + 1, ""))
         held.close()
 
@@ -196,8 +271,17 @@ class Run(test_servers.Case):
         self.assertEqual(session["messages"][-1]["content"], "hello Ann, accept")
         self.assertEqual((session["status"], session["interrupts"]), ("completed", []))
 
+    async def test_another_worker_goes_on(self) -> None:
+        session, _ = await self.asked()
+        session = await self.post(session, await self.toolbox(s=self.entry()))
+        self.assertEqual(session["messages"][-1]["content"], "hello Ann, accept")
+        calls = [line for line in self.noted() if line.startswith("tools/call")]
+        self.assertEqual(len(calls), 1)
+
     async def test_at_another_server_the_call_is_reported_cut(self) -> None:
         session, _ = await self.asked()
+        self.home = self.home / "another"
+        self.home.mkdir()
         other = await self.toolbox(s=self.entry())
         self.claims = fakes.MemoryClaims()
         session = await self.post(session, other)

@@ -35,11 +35,11 @@ class Case(unittest.IsolatedAsyncioTestCase):
     async def start(self, *manners: str, **more: Any) -> McpLibrary:
         """The library of one server `s`, started."""
         self.notes = self.folder / f"notes{len(list(self.folder.iterdir()))}"
-        hold_s = more.pop("hold_s", 600)
+        hold_s, home = more.pop("hold_s", 600), more.pop("home", None)
         entry = {"command": sys.executable, "args": [SCRIPT, str(self.notes), *manners], **more}
         client = Client()
         self.addAsyncCleanup(client.close)
-        self.servers = McpServers({"s": entry}, client, hold_s=hold_s)
+        self.servers = McpServers({"s": entry}, client, hold_s=hold_s, home=home)
         library = McpLibrary(self.servers)
         self.addAsyncCleanup(library.close)
 

@@ -115,6 +115,13 @@ class Listening(Case):
         done: Any = await call
         self.assertEqual(done.text, "hello")
 
+    async def test_nothing_is_asked_before_the_stream_is_there(self) -> None:
+        """A server drops what it says to nobody, as its question during the first call."""
+        server, _, _ = await self.begin()
+        methods = [message.get("method") or method for method, _, message in server.seen]
+        wanted = ["initialize", "notifications/initialized", "get", "tools/list"]
+        self.assertEqual(methods, wanted)
+
     async def test_lists_that_changed(self) -> None:
         server, _, peer = await self.begin()
         self.assertFalse(peer.is_due())

@@ -49,7 +49,7 @@ class Link:
     async def send(self, message: Json) -> None:
         self.asked.append(message["method"])
 
-    def listen(self) -> None:
+    async def listen(self) -> None:
         self.asked.append("listen")
 
     async def request(self, message: Json, headers: Mapping[str, str] | None = None) -> Json:

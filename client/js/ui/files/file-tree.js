@@ -228,7 +228,8 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
       opened.clear()
       opened.add('')
       picked.clear()
-      asked = current = ''
+      asked = current = trouble = ''
+      draw()
       say(t('tree.loading'))
     }
 

@@ -88,7 +88,7 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       const open = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: press }, mark(file.change), h('bdi.path', null, names.visible(path)),
         file.conflict ? h('span.badge.bad', null, t('layer.conflict')) : null,
         h('span.part-note', null, Number.isFinite(bytes) ? size(Number(bytes)) : ''), icon('chevron', 'chevron'))
-      return h('li.layer-row', null, box, open, place)
+      return h('li.layer-row', null, h('label', null, box), open, place)
     }
 
     /** @param {'apply' | 'discard'} what @param {FileChange[]} [given] */

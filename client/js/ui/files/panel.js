@@ -16,6 +16,8 @@ yaa.define('ui/files/panel', [
     const { app } = context
     let opened = false
     let drawn = ''
+    /** The session and folder that the views are of. */
+    let place = ''
     /** What the server says of the files. @type {any} */ let state = null
     /** A notice of the page's own. */
     let trouble = ''
@@ -70,8 +72,8 @@ yaa.define('ui/files/panel', [
       dispatchEvent(new CustomEvent('yaa-beside', { detail: 'files' }))
       mount()
       drawn = ''
-      if (path) show('file', path)
       update(context.state())
+      if (path) show('file', path)
       refresh()
       ;(path ? body : tabs[['tree', 'changes', 'layer'].indexOf(chosen)] ?? body).focus()
     }
@@ -205,8 +207,9 @@ yaa.define('ui/files/panel', [
       const { session } = next
       const key = JSON.stringify([session.id, files.folderOf(app, session), standOf(session), Boolean(app.past), next.live, session.messages.length])
       if (key === drawn) return
-      const place = (/** @type {string} */ drawn) => JSON.stringify(JSON.parse(drawn).slice(0, 2))
-      const other = drawn && place(drawn) !== place(key)
+      const here = JSON.stringify([session.id, files.folderOf(app, session)])
+      const other = place && place !== here
+      place = here
       drawn = key
       if (other) { // a session or folder
         state = null

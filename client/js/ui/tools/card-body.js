@@ -10,7 +10,7 @@ yaa.define('ui/tools/card-body', [
   /** @type {Partial<Record<ToolKind, () => ToolPicture>>} */
   const PICTURES = {
     shell: shellView, diff: diffView, search: lists.searchView, tree: lists.treeView, table: lists.tableView,
-    file: files.fileView, page: files.pageView,
+    file: files.fileView, page: files.pageView, results: lists.resultsView,
   }
   /** Limits with words of their own; others are shown by name. */
   const LIMITS = new Set(['wall_s', 'cpu_s', 'memory_mb', 'file_mb', 'output_kb', 'processes', 'open_files', 'disk_mb'])

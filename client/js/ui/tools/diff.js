@@ -50,7 +50,17 @@ yaa.define('ui/tools/diff', [
   /** @param {any} table @param {DiffRow[]} rows */
   function drawRows(table, rows) {
     if (!rows.length) fill(table, h('p.diff-none', null, t('diff.none')))
-    else longList(table, rows, rowView)
+    else longList(table, rows.every(isCrlf) ? rows.map(chopped) : rows, rowView)
+  }
+
+  /** @param {DiffRow} row */
+  const isCrlf = (row) => row.kind === 'gap' || row.text.endsWith('\r') || Boolean(row.unended)
+
+  /** Where all lines end in CRLF, that is no news. @param {DiffRow} row @returns {DiffRow} */
+  function chopped(row) {
+    const chop = (/** @type {string} */ text) => text.replace(/\r$/, '')
+    const last = row.parts?.at(-1)
+    return { ...row, text: chop(row.text), ...(row.parts && last ? { parts: [...row.parts.slice(0, -1), { ...last, text: chop(last.text) }] } : {}) }
   }
 
   /** @param {DiffRow} row */

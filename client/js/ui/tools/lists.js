@@ -1,6 +1,6 @@
 // What was found or listed: lines by file, a tree of files, rows of a table.
 
-yaa.define('ui/tools/lists', ['ui/dom', 'ui/tools/i18n', 'core/tool-call-kind', 'ui/tools/parts'], (dom, { t, count }, toolCalls, parts) => {
+yaa.define('ui/tools/lists', ['ui/dom', 'ui/tools/i18n', 'core/tool-call-kind', 'core/safe-urls', 'ui/tools/parts'], (dom, { t, count }, toolCalls, safeUrls, parts) => {
   const { h, fill, text, icon } = dom
   const { part, notice, longList, size } = parts
 
@@ -52,6 +52,21 @@ yaa.define('ui/tools/lists', ['ui/dom', 'ui/tools/i18n', 'core/tool-call-kind', 
     return h('div.found-file', null, h('div.path', null, file), rows)
   }
 
+  /** What a search of the web found: the words of others, as text. */
+  const resultsView = () => listView(t('results.title'), ({ result }) => ({
+    rows: result.results, make: webResult, none: t('search.none'),
+    note: [t('results.count', { n: result.results.length }), typeof result.provider === 'string' ? result.provider : ''].filter(Boolean).join(' · '),
+    warn: Array.isArray(result.not_asked) ? t('results.notAsked', { names: result.not_asked.join(', ') }) : '',
+  }), h('div.found.web', { tabIndex: 0, role: 'group', 'aria-label': t('results.title') }))
+
+  /** @param {any} found */
+  function webResult({ id, url, title, text: words, date }) {
+    const href = safeUrls.link(url)
+    const name = h('bdi', null, String(title || url))
+    const about = [id, href && new URL(href).host, date].filter((one) => typeof one === 'string' && one).join(' · ')
+    return h('div.found-file', null, href ? h('a', { href, title: href }, name) : name, h('p.hint', null, about), words ? h('p', { dir: 'auto' }, words) : null)
+  }
+
   const treeView = () => listView(t('tree.title'), ({ result }) => ({
     rows: toolCalls.treeOf(result.files), make: nodeView, none: t('tree.none'), note: t('tree.count', { n: result.files.length }),
     warn: result.complete === false ? t('tree.incomplete') : '',
@@ -87,5 +102,5 @@ yaa.define('ui/tools/lists', ['ui/dom', 'ui/tools/i18n', 'core/tool-call-kind', 
   const cellText = (value) => (value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value)
     : String(value))
 
-  return { searchView, treeView, tableView }
+  return { searchView, resultsView, treeView, tableView }
 })

@@ -1,11 +1,12 @@
 """Read the key `oauth` of an entry of `server.mcpServers`.
 
-Programs spell it differently; what they mean alike is taken. Pure.
+Programs spell it differently; what they mean alike is taken.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ....json_types import Json
@@ -13,14 +14,21 @@ from ....schema.field_types import FLAG, TEXT, either, list_of, number, object_o
 from ....settings.schema import problems
 from .metadata import OAuthError, safe_url, scopes_in
 
-CODE, MACHINE = "authorization_code", "client_credentials"
-METHODS = ("none", "client_secret_basic", "client_secret_post")
+CODE, CLIENT = "authorization_code", "client_credentials"
+JWT_BEARER, IDENTITY = "jwt_bearer", "identity_assertion"
+SIGNED = "private_key_jwt"
+METHODS = ("none", "client_secret_basic", "client_secret_post", SIGNED)
+MAX_SECRET_FILE = 64 * 1024  # bytes
 SETTINGS = object_of(
     {
         "enabled": FLAG,
         **dict.fromkeys(("clientId", "clientSecret", "clientMetadataUrl", "issuer"), TEXT),
         "scope": either(TEXT, list_of(TEXT, "a list")),
-        "grant": one_of(CODE, MACHINE),
+        "grant": one_of(CODE, CLIENT, JWT_BEARER, IDENTITY),
+        **dict.fromkeys(("privateKeyFile", "assertionFile"), TEXT),
+        "identityProvider": object_of(
+            {"tokenEndpoint": TEXT, "clientId": TEXT}, ("tokenEndpoint", "clientId"), closed=True
+        ),
         "tokenAuthMethod": one_of(*METHODS),
         "callbackPort": number("a port", 0, 65_535, whole=True),
     },
@@ -52,6 +60,10 @@ class OAuthSettings:
     grant: str = CODE
     method: str = ""
     callback_port: int = 0
+    private_key_file: str = ""
+    assertion_file: str = ""
+    provider_url: str = ""  # of the identity provider: its token endpoint
+    provider_client: str = ""
 
     @property
     def interactive(self) -> bool:
@@ -86,6 +98,10 @@ def read_settings(written: Any) -> OAuthSettings | None:
         found.get("grant", CODE),
         found.get("tokenAuthMethod", ""),
         int(found.get("callbackPort", 0)),
+        found.get("privateKeyFile", ""),
+        found.get("assertionFile", ""),
+        found.get("identityProvider", {}).get("tokenEndpoint", ""),
+        found.get("identityProvider", {}).get("clientId", ""),
     )
     _check(settings)
     return settings
@@ -94,11 +110,34 @@ def read_settings(written: Any) -> OAuthSettings | None:
 def _check(settings: OAuthSettings) -> None:
     if settings.client_secret and not settings.client_id:
         raise OAuthError("oauth.clientSecret wants oauth.clientId")
-    if not settings.interactive and not settings.client_secret:
-        raise OAuthError("oauth.grant client_credentials wants clientId and clientSecret")
+    proof = settings.client_secret or (settings.client_id and settings.private_key_file)
+    if settings.grant == CLIENT and not proof:
+        more = "and clientSecret or privateKeyFile"
+        raise OAuthError(f"oauth.grant client_credentials wants clientId, {more}")
+    if settings.interactive and (settings.private_key_file or settings.assertion_file):
+        raise OAuthError("oauth.privateKeyFile and assertionFile are for grants without a person")
+    if settings.grant in (JWT_BEARER, IDENTITY) and not settings.assertion_file:
+        raise OAuthError(f"oauth.grant {settings.grant} wants assertionFile")
+    if (settings.grant == IDENTITY) != bool(settings.provider_url):
+        raise OAuthError("oauth.grant identity_assertion and identityProvider belong together")
+    if settings.provider_url:
+        safe_url(settings.provider_url, "oauth.identityProvider.tokenEndpoint")
     if settings.metadata_url:
         url = safe_url(settings.metadata_url, "oauth.clientMetadataUrl")
         if not url.startswith("https:") or url.count("/") < 3:
             raise OAuthError("oauth.clientMetadataUrl is not https with a path")
     if settings.issuer:
         safe_url(settings.issuer, "oauth.issuer")
+
+
+def read_file(name: str, key: str) -> str:
+    """Return the text of a file of secrets, read anew each time: others replace it.
+
+    Raises OAuthError, which names the key and not the path.
+    """
+    try:
+        with Path(name).expanduser().open("rb") as file:
+            return file.read(MAX_SECRET_FILE).decode("utf-8").strip()
+    except (OSError, ValueError, RuntimeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise OAuthError(f"the file of oauth.{key} cannot be read: {why}") from None

@@ -8,7 +8,6 @@ same key and never leaves the folder.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import json
@@ -20,12 +19,14 @@ from ....json_types import Json
 from ..peer import MODERN, meta
 from .access import Access
 from .discovery import find_early_issuer, find_issuer, find_resource
+from .es256 import SigningKey
 from .grants import (
     ClientId,
     authorization_url,
     base64_url,
     client_document,
     code_of,
+    from_base64_url,
     pkce_challenge,
     read_registration,
     read_response,
@@ -65,7 +66,7 @@ async def begin(access: Access, name: str, redirect_uri: str) -> SignIn:
     `name`: of the server, for whoever takes the answer. `redirect_uri`: where that is sent to.
     """
     if not access.settings.interactive:
-        raise OAuthError("its entry says client_credentials: nobody signs in there")
+        raise OAuthError(f"its entry says {access.settings.grant}: nobody signs in there")
     safe_url(access.url, "url")
     safe_url(redirect_uri, "redirect address")
     challenge = access.challenge or await _ask_for_challenge(access)
@@ -83,6 +84,7 @@ async def begin(access: Access, name: str, redirect_uri: str) -> SignIn:
         "client": client.id,
         "resource": target,
         "scopes": list(scopes),
+        "dpop": bool(challenge.get("dpop")),
         "until": int(access.clock() + VALID_S),
         "nonce": secrets.token_urlsafe(16),
     }
@@ -125,12 +127,13 @@ async def finish(access: Access, response: str) -> None:
     async with access.file.lock():
         kept = {"registrations": access.record.get("registrations", [])}
         access.save({**access.record})  # if the disk is full the code must not be used up
-        tokens = await access.request_tokens(issuer.token_endpoint, client, fields)
+        bound = SigningKey.new() if told["dpop"] and issuer.binds_tokens else None
+        tokens = await access.request_tokens(issuer.token_endpoint, client, fields, bound)
         secret = {} if client.id == access.settings.client_id else {"secret": client.secret}
         about = {"issuer": issuer.issuer, "token_endpoint": issuer.token_endpoint}
         who = {"id": client.id, "method": client.method, **secret}
         what = {"resource": told["resource"], "scopes": told["scopes"], "client": who}
-        access.save_tokens({**kept, **about, **what}, tokens)
+        access.save_tokens({**kept, **about, **what}, tokens, bound)
 
 
 async def forget(access: Access) -> bool:
@@ -287,7 +290,7 @@ def _payload(state: str) -> Json:
     """Return what a state says, unchecked; {} if it says nothing."""
     text = state[:MAX_STATE].partition(".")[0]
     try:
-        found = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        found = json.loads(from_base64_url(text))
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -202,6 +202,30 @@ class SignedIn(Case):
         with self.assertRaisesRegex(OAuthError, "nobody signs in there"):
             await servers.accounts.begin("s", REDIRECT)
 
+    async def test_a_program_hands_over_what_is_in_a_file(self) -> None:
+        file = self.home / "token"
+        told: list[str] = []
+
+        def exchange(seen: Seen) -> Page:
+            told.append(seen.form["assertion"])
+            return self.world.auth.usual(
+                seen._replace(body="grant_type=client_credentials&scope=read")
+            )
+
+        self.world.auth.pages["/token"] = exchange
+        tools = {}
+        for text in ("first", "second"):
+            file.write_text(f"{text}\n")
+            self.world.expire()
+            servers = self.servers({"oauth": {"grant": "jwt_bearer", "assertionFile": str(file)}})
+            tools = await self.tools(servers)
+        self.assertEqual(told, ["first", "second"])
+        self.world.expire()
+        file.unlink()
+        done = await self.call(tools["note"])
+        self.assertIn("the file of oauth.assertionFile cannot be read", done.error["message"])
+        self.assertNotIn(str(self.home), done.error["message"])
+
     async def test_a_configured_client_is_not_registered_and_its_secret_not_written(self) -> None:
         await self.signed_in({"oauth": {"clientId": "me", "clientSecret": "topsecret"}})
         self.assertEqual(self.world.clients, {})
