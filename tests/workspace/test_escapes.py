@@ -106,7 +106,7 @@ class ByOperations(Escapes):
             (".claude", self.outside),
             (".agents/skills/pdf/SKILL.md", self.outside / "file"),
             (".agents/skills/out", self.outside),
-            (".agents/skills/proc", "/proc/self/root/etc"),
+            (".agents/skills/proc", "/proc/self/fd"),
             ("out", self.outside),
             ("link", self.outside / "file"),
             ("relative", "../outside/file"),
