@@ -242,7 +242,7 @@ class Killed(Sandboxed):
                 os.sched_yield()
             self.assertNotIn(zygote, with_words("server.sandbox"))
             names = sorted(path.name for path in self.home.iterdir())
-            self.assertEqual(names, ["objects", "workspace_state", "workspaces"])
+            self.assertEqual(names, ["objects", "skill_files", "workspace_state", "workspaces"])
             left = [path.name for path in self.home.glob("workspaces/*/*")]
             self.assertEqual(left, ["file"] * CALLS)
         finally:

@@ -179,9 +179,14 @@ def objects() -> object:
 
 
 @attempt
+def files_of_skills() -> object:
+    return os.listdir(f"{BASE}/home/skill_files")
+
+
+@attempt
 def places_of_others() -> object:
     found = []
-    for name in ("state", "objects", "folder"):
+    for name in ("state", "objects", "folder", "skills"):
         try:
             found += os.listdir(f"/{name}")
         except OSError:

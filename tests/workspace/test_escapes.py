@@ -97,7 +97,16 @@ class ByOperations(Escapes):
     def plant(self, folder: Path) -> None:
         (folder / "dir").mkdir(mode=0o777)
         (folder / "dir").chmod(0o777)
+        for name in (".agents", ".agents/skills", ".agents/skills/pdf"):
+            (folder / name).mkdir(mode=0o777)
+            (folder / name).chmod(0o777)
         for name, target in (
+            ("AGENTS.md", self.outside / "file"),
+            ("CLAUDE.md", "/proc/self/environ"),
+            (".claude", self.outside),
+            (".agents/skills/pdf/SKILL.md", self.outside / "file"),
+            (".agents/skills/out", self.outside),
+            (".agents/skills/proc", "/proc/self/fd"),
             ("out", self.outside),
             ("link", self.outside / "file"),
             ("relative", "../outside/file"),
@@ -168,6 +177,13 @@ class ByOperations(Escapes):
             for path in dict.fromkeys(paths):
                 await self.tried(workspace, "list", path=path, depth=2, offset=0, limit=100)
                 await self.tried(workspace, "read", path=path, offset=0, length=100)
+            told = await self.tried(workspace, "guidance")
+            self.assertNotIn("path", told["instructions"])
+            for name in ("pdf", "out", "proc", "..", "."):
+                for file in (None, "SKILL.md", "../../../dir", "passwd", "file"):
+                    path = f".agents/skills/{name}"
+                    found = await self.tried(workspace, "skill", path=path, file=file)
+                    self.assertIn("refused", found)
             data = base64.b64encode(b"planted").decode()
             for number, path in enumerate(dict.fromkeys(PATHS)):
                 piece = {"data": data, "offset": 0, "total": 7, "upload": f"u{number}"}
