@@ -39,7 +39,8 @@ MOST_SIGN_INS = 3
 
 async def main(url: str) -> int:
     client = Client()
-    home = Path(tempfile.mkdtemp())
+    holder = tempfile.TemporaryDirectory()
+    home = Path(holder.name)
     entry = {"url": url, "oauth": settings(home)}
     servers = McpServers({"peer": entry}, client, home=home)
     try:
@@ -57,6 +58,7 @@ async def main(url: str) -> int:
     finally:
         await servers.close()
         await client.close()
+        holder.cleanup()
     return 0
 
 
