@@ -15,6 +15,7 @@ class Problems(unittest.TestCase):
             "not_implemented",
             "overloaded",
             "http_version",
+            "mcp_failed",  # of another server
             "sandbox_unavailable",
         }
         for code, (status, title) in CODES.items():

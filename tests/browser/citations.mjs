@@ -60,7 +60,8 @@ await main(async (walk, job) => {
   // Firefox takes neither from a driver
   if (job.browser === "chromium") await walk.step("in the dark, and on a phone", async () => {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
-    await page.setViewport(PHONE);
+    await page.setViewport(PHONE); // the page is loaded again
+    await cited(page);
     await passage(walk);
     const box = await page.$eval(".cited", (el) => el.getBoundingClientRect().toJSON());
     if (box.left < 0 || box.right > 390 || box.top < 0 || box.bottom > 844) throw new Error(JSON.stringify(box));
@@ -107,8 +108,6 @@ await main(async (walk, job) => {
   await walk.step("and so has the server that it is brought to", async () => {
     await page.goto(job.other);
     await page.waitForSelector(COMPOSER, { visible: true });
-    // what takes a file comes when the page is idle
-    await page.waitForFunction(() => yaa.use("ui/commands").table().some((one) => one.id === "find"));
     await page.evaluate((text) => {
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File([text], "saved.html"));

@@ -3,10 +3,10 @@
 
 yaa.define('ui/app', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection-checks',
-  'ui/commands', 'ui/composer-notices', 'ui/view-state',
+  'ui/commands', 'ui/composer-notices', 'ui/view-state', 'ui/file-drop',
 ], (
   { h, fill, attr }, words, { toast, say }, { openSessionStore, isActive }, { openServer }, { markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { noticesView, queueOf }, { stateOf, NARROW },
+  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { noticesView, queueOf }, { stateOf, NARROW }, fileDrop,
 ) => {
   /** @typedef {import('./types').App} App */
   /** @typedef {import('./types').How} How */
@@ -48,6 +48,7 @@ yaa.define('ui/app', [
       const context = { app, actions, state: () => stateOf(app, true), more }
       commands.bind(context)
       mount()
+      fileDrop.start(context)
       lacking(missing)
       if (signedIn) say(t('toast.signedIn'))
       if (KEYBOARD.matches && !standalone) app.views.composer.focus()
@@ -67,7 +68,7 @@ yaa.define('ui/app', [
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!standalone) idle(() => pageTools(app))
-      idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/file-drop', 'ui/focus-recovery', 'ui/mode-picker', 'ui/server-warnings']) yaa.use(name).start(context) }, console.warn))
+      idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/focus-recovery', 'ui/mode-picker', 'ui/server-warnings']) yaa.use(name).start(context) }, console.warn))
       if (!standalone) idle(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
       idle(() => yaa.load('workspace').then(() => { for (const name of ['files', 'skills']) yaa.use(`ui/${name}/launcher`).start(context) }, console.warn))
       idle(() => yaa.load('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
