@@ -125,7 +125,8 @@ await main(async (walk, job) => {
 
 /** Waits for the buttons, and holds the whole of the answer against what it may be. */
 async function cited(page) {
-  await page.waitForFunction(() => document.querySelectorAll(".prose:has(strong) button.cite").length === 3);
+  await page.waitForFunction(() => document.querySelectorAll(".prose:has(strong) button.cite").length === 3
+    && document.querySelector(".prose:has(button.cite)").innerText); // empty until it is laid out
   const found = await page.$eval(".prose:has(button.cite)", (el) => ({ text: el.innerText, links: el.querySelectorAll("a").length }));
   const wanted = "It was in 1969 1.1, others say so too 1.2. Nothing says that [^s9.9], nor [^s1.3] or [^1]. Press 1.1(javascript:alert(1)).";
   if (found.text.trim() !== wanted || found.links) throw new Error(JSON.stringify(found));
