@@ -88,8 +88,8 @@ class SkillCatalog:
         return found
 
     def is_empty(self, owner: str = "") -> bool:
-        """Return whether there is no folder to look at."""
-        return not any(_is_there(source.folder) for source in self.sources(owner))
+        """Return whether the folders have nothing to look at. Fast enough for the event loop."""
+        return not any(_has_entries(source.folder) for source in self.sources(owner))
 
     def of(self, owner: str = "") -> Mapping[str, Skill]:
         """Return the skills of a key by name, in order of their names.
@@ -157,14 +157,14 @@ class SkillCatalog:
             yield known
 
 
-def _is_there(folder: Path) -> bool:
+def _has_entries(folder: Path) -> bool:
     try:
-        folder.stat()
+        with os.scandir(folder) as entries:
+            return any(not each.name.startswith(".") for each in entries)
     except FileNotFoundError:
         return False
     except OSError:  # `_scan` reports it
         return True
-    return True
 
 
 def _stamp(file: Path) -> Stamp | None:

@@ -329,7 +329,7 @@ class Catalog:
                 source.running = asyncio.create_task(self._ask_again(source))
         if self._servers is not None:
             self._servers.refresh()
-        if self._files.folder is not None or self._given:
+        if self._given or self._files.has_files():
             self._begin_look(FILES, self._refresh_files)
         for name, package in self.packages.items():
             if package.files:

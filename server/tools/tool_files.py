@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -151,6 +152,16 @@ class ToolFiles:
     def note(self, path: Path) -> None:
         """Remember a file as it is now, without reading it."""
         self.states[path] = FileState(stamp_of(str(path)))
+
+    def has_files(self) -> bool:
+        """Return whether there may be changes: files are known, or are there."""
+        if self.folder is None or self.states:
+            return self.folder is not None
+        try:
+            with os.scandir(self.folder) as entries:
+                return any(each.name.endswith(".py") for each in entries)
+        except OSError:
+            return False
 
     def changes(self) -> list[Path]:
         """Return the files of `folder` that are new, changed or gone, or whose environment is."""

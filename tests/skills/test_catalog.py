@@ -37,9 +37,11 @@ class Folders(Case):
     def test_none(self) -> None:
         self.assertTrue(self.catalog.is_empty())
         self.assertEqual((self.found(), self.catalog.problems()), ({}, []))
-        self.other.mkdir()
-        self.assertFalse(self.catalog.is_empty())
+        (self.other / ".hidden").mkdir(parents=True)
+        self.assertTrue(self.catalog.is_empty())
         self.assertEqual(self.found(), {})
+        self.write(self.other, "zoo", "other zoo")
+        self.assertFalse(self.catalog.is_empty())
 
     def test_names_in_order_and_the_first_folder_wins(self) -> None:
         self.write(self.other, "zoo", "other zoo")

@@ -297,6 +297,19 @@ class Changes(Case):
         self.assertEqual([t["name"] for t in toolbox.info()], [*before[:-3], "third", "late"])
         self.assertEqual(toolbox.problems, [])
 
+    async def test_the_first_file_of_an_empty_folder(self) -> None:
+        toolbox = await self.toolbox()
+        files = toolbox._catalog._files
+        (self.home / "tools" / "notes.txt").write_text("no tool")
+        self.assertFalse(files.has_files())
+        self.write("one.py", "from yaa import tool\n@tool\ndef first(): ...")
+        self.assertTrue(files.has_files())
+        await self.refresh(toolbox)
+        self.assertEqual([t["name"] for t in toolbox.info()][-1], "first")
+        shutil.rmtree(self.home / "tools")
+        await self.refresh(toolbox)
+        self.assertNotIn("first", [t["name"] for t in toolbox.info()])
+
     async def test_a_file_that_begins_to_need_packages(self) -> None:
         head = "from yaa import tool\n@tool\ndef double(n: int) -> int:\n    "
         path = self.write("units.py", head + "return n")
