@@ -213,17 +213,9 @@ PAGED = {  # kind of list → (method, its member, the list that it belongs to)
 
 
 class Link(Protocol):
-    """A transport for messages: mcp/stdio.py StdioLink or mcp/http.py HttpLink.
+    """A transport for messages: StdioLink or HttpLink of links.py.
 
-    last_words   latest text of the server that is not a message, for error messages
-    alive        whether requests can be sent
-    inbox        what the server sends unasked
-    restart      connect anew, or start a new process; raises LinkError
-    listen       begin to take what a legacy server sends outside of its answers
-    abort        end the connection at once
-    close        end the connection in an orderly way
-    send         send a message that has no answer; raises LinkError
-    request      return the answer to a request; raises LinkError
+    `inbox`: what the server sends unasked.
     """
 
     modern: bool
@@ -231,15 +223,38 @@ class Link(Protocol):
     inbox: Inbox
 
     @property
-    def last_words(self) -> str: ...
+    def last_words(self) -> str:
+        """Return the latest text of the server that is not a message, for error messages."""
+        ...
+
     @property
-    def alive(self) -> bool: ...
-    async def restart(self) -> None: ...
-    async def listen(self) -> None: ...
-    def abort(self) -> None: ...
-    async def close(self) -> None: ...
-    async def send(self, message: Json) -> None: ...
-    async def request(self, message: Json, headers: Mapping[str, str] | None = None) -> Json: ...
+    def alive(self) -> bool:
+        """Return whether requests can be sent."""
+        ...
+
+    async def restart(self) -> None:
+        """Connect anew, or start a new process. Raises LinkError."""
+        ...
+
+    async def listen(self) -> None:
+        """Begin to take what a legacy server sends outside of its answers."""
+        ...
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        ...
+
+    async def close(self) -> None:
+        """End the connection in an orderly way."""
+        ...
+
+    async def send(self, message: Json) -> None:
+        """Send a message that has no answer. Raises LinkError."""
+        ...
+
+    async def request(self, message: Json, headers: Mapping[str, str] | None = None) -> Json:
+        """Return the answer to a request. Raises LinkError."""
+        ...
 
 
 class Peer:
