@@ -524,11 +524,15 @@ class Story:
         status, told = self.host.ask("GET", f"{at}/status{query}")
         assert status == 200, told
         paths = sorted(row["path"] for row in told["files"])
-        if not paths:
+        disputed = {row["path"].split("/")[0] for row in told["files"] if row.get("conflict")}
+        # A server that lacks what the session began with cannot tell who changed a file.
+        start = self.client.kept["workspace"]["start"]
+        assert not disputed or not self.has(start), disputed
+        tops = sorted({path.split("/")[0] for path in paths} - disputed)
+        if not tops:
             return
         real = self.host.notes
         before, layer = read(real), read(self.files())
-        tops = sorted({path.split("/")[0] for path in paths})
         chosen = self.chance.sample(tops, self.chance.randint(1, len(tops)))
         changed = [_bytes(path) for path in paths if path.split("/")[0] in chosen]
         after = _applied(before, layer, chosen)
