@@ -17,8 +17,8 @@ from ..http.client import Client, ClientError, Response, Timeouts, address_of
 from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure
 from .decorators import Context, ToolError, tool
+from .foreign_text import without_citations, without_unseen
 from .runner import Job, Outcome, ToolRunner
-from .search_providers import without_citations, without_unseen
 from .sources import ABOUT, source_id
 
 READER = ("module", f"{builtin.__name__}.html", "readable")  # reads the page in the child

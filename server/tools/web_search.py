@@ -19,6 +19,7 @@ from ..strict_json import JSONError, loads
 from ..telemetry import redact
 from .base import Emit, Invocation, Tool, failure
 from .decorators import Context, ToolError, tool
+from .foreign_text import clean_line
 from .http_api import error_message
 from .runner import Outcome
 from .search_providers import (
@@ -27,7 +28,6 @@ from .search_providers import (
     SearchProvider,
     SearchResult,
     as_json,
-    clean_line,
     is_below,
     missing_keys,
     request,
