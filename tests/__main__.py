@@ -1,6 +1,7 @@
 """`python3 -m tests`: everything that is checked, from a fresh clone on, in one command.
 
-It makes its own environment (git-ignored, pinned, used again while the pins stay), runs every
+`python3 -m tests quick` runs the unit tests that need nothing and take a moment. The whole run
+makes its own environment (git-ignored, pinned, used again while the pins stay), runs every
 lane to its end whatever fails, and closes with what was not run and why. The exit code is 0 only
 when nothing failed. The unit tests need none of this: `python3 -m unittest discover -t . -s tests`.
 """
@@ -11,9 +12,11 @@ import argparse
 import signal
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
-from .tooling import environment, lanes, tools
-from .tooling.report import Console, account
+from .tooling import environment, lanes, quick, tools
+from .tooling.report import Console, Outcome, account
 
 
 def main() -> int:
@@ -23,6 +26,8 @@ def main() -> int:
             print(f"{lane.name:<9} {lane.about}")
         return 0
     console = Console()
+    if options.what == "quick":
+        return _measure(console) if options.measure else _quick(console)
     environment.prepare(console, offline=options.offline)
     chosen = [lane for lane in lanes.LANES if not options.only or lane.name in options.only]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -36,9 +41,29 @@ def main() -> int:
     return account(outcomes, console.seconds())
 
 
+def _quick(console: Console) -> int:
+    code = account(lanes.run([lanes.QUICK], console), console.seconds())
+    if console.seconds() > quick.WHOLE_S:
+        print(f"quick took more than {quick.WHOLE_S:.0f} s; `--measure` finds what to leave out")
+    return code
+
+
+def _measure(console: Console) -> int:
+    """Runs all unit tests and writes down which of them `quick` leaves out."""
+    outcome, results = Outcome("unit"), list[dict[str, Any]]()
+    python = Path(sys.executable)
+    names = lanes.modules()
+    lanes.run_suite(console, outcome, lanes.TEST_S, names, python=python, results=results)
+    if len(results) == len(names):
+        quick.write(results)
+    return account([outcome], console.seconds())
+
+
 def _parse() -> argparse.Namespace:
     names = [lane.name for lane in lanes.LANES]
     parser = argparse.ArgumentParser(prog="python3 -m tests", description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="?", choices=["all", "quick"], default="all")
+    parser.add_argument("--measure", action="store_true", help="with quick: what it leaves out")
     parser.add_argument("--only", nargs="+", metavar="LANE", choices=names, help=", ".join(names))
     parser.add_argument("--list", action="store_true", help="name the lanes and stop")
     parser.add_argument("--offline", action="store_true", help="install nothing")

@@ -114,6 +114,7 @@ class Yaa:
     home     its home folder; a fresh one that is removed at the end, if none is given
     command  how it is started, in folder `cwd` and with `env`, if not from this checkout
     patient  whether to wait until it is ready, and not only for its link
+    file     its configuration file
     url      http://127.0.0.1:PORT, without a slash at the end
     key      the API key it printed
     """
@@ -132,10 +133,10 @@ class Yaa:
         self._env, self._patient = env, patient
         self._folder = tempfile.TemporaryDirectory(prefix="yaa-test-")
         self.home = home or Path(self._folder.name) / "home"
-        file = Path(self._folder.name) / "config.json"
-        file.write_text(json.dumps(config or {}))
+        self.file = Path(self._folder.name) / "config.json"
+        self.file.write_text(json.dumps(config or {}))
         self._command = [*(command or [sys.executable, "-m", "server"]), "--home", str(self.home)]
-        self._command += ["--port", "0", "--config", str(file), "--print-link", *arguments]
+        self._command += ["--port", "0", "--config", str(self.file), "--print-link", *arguments]
         self._cwd = cwd
         self.child: Child | None = None
         self.url = self.key = self.link = ""

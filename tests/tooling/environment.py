@@ -55,6 +55,7 @@ def _system_packages(console: Console) -> None:
     missing += [program for program in ("curl", "git") if not shutil.which(program)]
     missing += [] if tools.program_node().path else ["nodejs", "npm"]
     missing += [] if importlib.util.find_spec("ensurepip") else ["python3-venv"]
+    missing += [] if tools.pdftotext().path else ["poppler-utils"]
     missing += [] if tools.library("gomp").path else ["libgomp1"]  # for the local model
     if not missing:
         console.line("tools", f"browsers: {', '.join(tools.BROWSERS)}, webkit")
@@ -73,6 +74,7 @@ def _system_packages(console: Console) -> None:
     tools.webkit.cache_clear()
     tools.program_node.cache_clear()
     tools.library.cache_clear()
+    tools.pdftotext.cache_clear()
 
 
 def _python(console: Console) -> None:

@@ -1,10 +1,9 @@
-"""The lanes: what is checked, in which order, and how each is run as a child with a time limit.
+"""The lanes: what is checked, in which order, and how each is run as a child that may not hang.
 
 Three kinds. A lane of checks is commands that must exit 0, one check each. A suite is a folder of
 unittest modules, run by tooling/suite.py. The `node` lane is Node's own test runner. What the lanes
-have to do is one queue, and three things of it run at a time. The few tests that failed are run
-once more when nothing else does: one that passes then is told as unsteady, in capitals. Ctrl-C ends
-what runs, and nothing begins any more.
+have to do is one queue, and three things of it run at a time. Nothing is run twice: a test that
+fails has failed. Ctrl-C ends what runs, and nothing begins any more.
 """
 
 from __future__ import annotations
@@ -12,27 +11,24 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from . import tools
+from . import command, quick, tools
+from .command import Command
 from .report import Console, Outcome, Skip
+from .suite import BEGINS
 
 AT_ONCE = 3  # on two processors: browsers, peers and servers that are killed wait half of the time
-FEW = 6  # failures that may be accidents; more are a fault
-AGAIN_S = 300  # for one test
-LEAVE_S = 20.0  # how long a child that is interrupted may take to end what it has started
-
-_interrupted = threading.Event()
-_running: set[_Child] = set()
+TEST_S = 540
 
 # Suites beside the unit tests, by the lane that runs them.
 OWN_FOLDERS = {
@@ -50,7 +46,7 @@ class Lane:
     name: str
     about: str
     jobs: Callable[[], Sequence[Job]]
-    limit_s: float  # of each job
+    limit_s: float  # of silence of a child: of each test in a suite
 
 
 class _Run:
@@ -86,18 +82,19 @@ class _Run:
         self.console.line(
             self.lane.name,
             f"{'FAILED' if found.failures else 'ok'}: {found.passed} passed, "
-            f"{len(found.failures)} failed, {found.skipped} skipped in {found.seconds:.1f} s",
+            f"{len(found.failures)} failed, {found.skipped} skipped in {found.seconds:.1f} s, "
+            f"CPU {found.cpu_s:.1f} s",
         )
 
 
 def run(lanes: list[Lane], console: Console) -> list[Outcome]:
     """Runs the lanes, some jobs at a time and in their order; outcomes in the order given."""
-    _interrupted.clear()
+    command.begin()
     runs = [_Run(lane, console) for lane in lanes]
     waiting = deque((run, job) for run in runs for job in run.jobs)
 
     def work() -> None:
-        while not _interrupted.is_set():
+        while not command.interrupted():
             try:
                 run, job = waiting.popleft()
             except IndexError:
@@ -110,40 +107,10 @@ def run(lanes: list[Lane], console: Console) -> list[Outcome]:
             worker.start()
         for worker in workers:
             worker.join()
-        found = [run.outcome for run in runs]
-        _look_again(found, console)
     except KeyboardInterrupt:
-        interrupt()
+        command.interrupt()
         raise
-    return found
-
-
-def interrupt() -> None:
-    """Ends what runs as Ctrl-C does: children are in groups of their own, and hear of it here."""
-    _interrupted.set()
-    for child in list(_running):
-        child.interrupt()
-
-
-def _look_again(outcomes: list[Outcome], console: Console) -> None:
-    """Runs the tests that failed once more, alone, if they are few: a browser beside another on a
-    small machine can be late without being wrong. A module or a check that failed stays failed."""
-    failed = [(outcome, name) for outcome in outcomes for name in outcome.failures]
-    if len(failed) > FEW:
-        return
-    verdicts: dict[str, bool] = {}
-    for outcome, name in failed:
-        match = _TEST.match(name)
-        if match is None:
-            continue
-        if match[0] not in verdicts:
-            console.line(outcome.lane, f"once more, alone: {match[0]}")
-            again = Outcome(outcome.lane)
-            _suite(console, again, AGAIN_S, names=[match[0]])
-            verdicts[match[0]] = not again.failures and again.passed > 0
-        if verdicts[match[0]]:
-            outcome.failures.remove(name)
-            outcome.unsteady.append(name)
+    return [run.outcome for run in runs]
 
 
 # -- checks ---------------------------------------------------------------------------------------
@@ -166,8 +133,9 @@ def _client_types(console: Console, outcome: Outcome, limit_s: float) -> None:
     if typescript.path is None:
         outcome.skips.append(Skip("tsc -p client/jsconfig.json", typescript.why))
         return
-    command = ["node", str(typescript.path / "bin" / "tsc"), "-p", "client/jsconfig.json"]
-    expect_zero(console, outcome, limit_s, "tsc", command)
+    program = str(typescript.path / "bin" / "tsc")
+    arguments = ["node", program, "-p", "client/jsconfig.json"]
+    expect_zero(console, outcome, limit_s, "tsc", arguments)
 
 
 def _check(
@@ -183,10 +151,11 @@ def _check(
 
 
 def expect_zero(
-    console: Console, outcome: Outcome, limit_s: float, name: str, command: list[str]
+    console: Console, outcome: Outcome, limit_s: float, name: str, arguments: list[str]
 ) -> None:
-    child = _Child(command, limit_s)
+    child = Command(arguments, limit_s)
     said = list(child.lines())
+    outcome.cpu_s += child.cpu_s
     if child.problem():
         console.line(outcome.lane, "\n".join(said[-200:]))
         outcome.failures.append(f"{name}: {child.problem()}; {said[-1] if said else 'no output'}")
@@ -210,36 +179,85 @@ def modules(lane: str = "unit") -> list[str]:
     return names
 
 
-def _whole(lane: str) -> list[Job]:
+def _unit() -> list[Job]:
     """All modules in one child."""
-    return [partial(_suite, names=modules(lane))]
+    return [partial(run_suite, names=modules(), out=quick.left_out())]
+
+
+def _quick() -> list[Job]:
+    """As many children as there are processors, none of them of the tests' own environment."""
+    out, python = quick.left_out(), Path(sys.executable)
+    shares = quick.shares(quick.chosen(modules(), out), os.cpu_count() or 1)
+    return [partial(run_suite, names=share, out=out, python=python) for share in shares if share]
 
 
 def _each(lane: str) -> list[Job]:
     """Each module in a child of its own. What takes longest is at the end of the alphabet."""
-    return [partial(_suite, names=[name]) for name in reversed(modules(lane))]
+    return [partial(run_suite, names=[name]) for name in reversed(modules(lane))]
 
 
-def _suite(console: Console, outcome: Outcome, limit_s: float, names: list[str]) -> None:
+def _browsers() -> list[Job]:
+    """One child for each browser, which it starts once; another for what needs neither."""
+    either = "|".join(tools.BROWSERS)
+    parts = [*(rf"\.test_{name}$" for name in tools.BROWSERS), rf"\.test_(?!({either})$)\w+$"]
+    return [partial(run_suite, names=modules("browser"), tests=part) for part in parts]
+
+
+def run_suite(
+    console: Console,
+    outcome: Outcome,
+    limit_s: float,
+    names: Sequence[str],
+    tests: str = "",
+    *,
+    out: dict[str, str] | None = None,
+    python: Path | None = None,
+    results: list[dict[str, Any]] | None = None,
+) -> None:
+    """Runs modules in one child, which says in `results` what each came to. One that dies or hangs
+    has failed the module it was in; another child goes on with the next.
+
+    tests  a pattern: of their tests, those whose whole names it finds
+    out    the modules that may start programs, of all unit tests; None if all may (quick.py)
+    """
+    left = list(names)
     with tempfile.TemporaryDirectory(prefix="yaa-suite-") as folder:
-        result = Path(folder) / "result.json"
-        command = [str(tools.python()), "-W", "error", "-m", "tests.tooling.suite"]
-        child = _Child([*command, "--result", str(result), *names], limit_s)
-        last = ""
-        for last in child.lines():
-            console.line(outcome.lane, last)
-        if not result.exists():
-            outcome.failures.append(f"no result: {child.problem() or 'it ended early'}; {last}")
-            return
-        found = json.loads(result.read_text())
-    outcome.passed += found["passed"]
-    outcome.failures += found["failures"]
-    outcome.skips += [Skip(name, why) for name, why in found["skips"]]
+        file = Path(folder) / "result.jsonl"
+        arguments = [str(python or tools.python()), "-W", "error", "-m", "tests.tooling.suite"]
+        arguments += ["--result", str(file), *(["--tests", tests] if tests else [])]
+        while left and not command.interrupted():
+            file.touch()
+            said = _child(console, outcome, limit_s, [*arguments, *left])
+            done = [json.loads(line) for line in file.read_text().splitlines()]
+            file.unlink()
+            for found in done:
+                outcome.passed += found["passed"]
+                outcome.failures += found["failures"]
+                outcome.skips += [Skip(name, why) for name, why in found["skips"]]
+                if out is not None and (complaint := quick.complaint(found, out)):
+                    outcome.failures.append(complaint)
+            if results is not None:
+                results += done
+            left = left[len(done) :]
+            if left:
+                outcome.failures.append(f"{left.pop(0)}: {said}")
+
+
+def _child(console: Console, outcome: Outcome, limit_s: float, arguments: list[str]) -> str:
+    """Runs it, and says why it ended early, if it did."""
+    child = Command(arguments, limit_s)
+    test = last = ""
+    for line in child.lines():
+        if line.startswith(BEGINS):
+            test = line.removeprefix(BEGINS)
+        else:
+            console.line(outcome.lane, last := line)
+    outcome.cpu_s += child.cpu_s
+    return f"no result: {child.problem() or 'it ended early'} in {test or 'no test'}; {last}"
 
 
 # -- node -----------------------------------------------------------------------------------------
 
-_TEST = re.compile(r"tests(\.\w+)+\.test_\w+(?=$| [(\[])")  # and the parameters of a subTest
 _TAP = re.compile(r"\s*(?P<no>not )?ok \d+ - (?P<name>.*?)(?P<skip> # (SKIP|TODO).*)?$")
 
 
@@ -252,9 +270,9 @@ def _node(console: Console, outcome: Outcome, limit_s: float) -> None:
     if not files:
         outcome.failures.append("tests/client has no *.test.js")
         return
-    command = [str(node.path), "--test", "--test-reporter=tap", *map(str, files)]
-    child = _Child(command, limit_s)
+    child = Command([str(node.path), "--test", "--test-reporter=tap", *map(str, files)], limit_s)
     said = list(child.lines())
+    outcome.cpu_s += child.cpu_s
     counts = dict(
         re.findall(r"^# (tests|pass|fail|skipped|todo|cancelled) (\d+)$", "\n".join(said), re.M)
     )
@@ -268,79 +286,22 @@ def _node(console: Console, outcome: Outcome, limit_s: float) -> None:
         outcome.failures += failed or [f"node --test: {child.problem()}"]
 
 
-# -- children -------------------------------------------------------------------------------------
-
-
-class _Child:
-    """A command in a process group of its own, read line by line, ended with its children."""
-
-    def __init__(self, command: list[str], limit_s: float) -> None:
-        self._limit_s = limit_s
-        self._late = False
-        self._process = subprocess.Popen(
-            command,
-            cwd=tools.ROOT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-        _running.add(self)
-        if _interrupted.is_set():
-            self.interrupt()
-
-    def lines(self) -> Iterator[str]:
-        """What it prints, until it ends or its time is up."""
-        timer = threading.Timer(self._limit_s, self._expire)
-        timer.start()
-        try:
-            assert self._process.stdout is not None
-            with self._process.stdout as output:
-                for line in output:
-                    yield line.rstrip("\n")
-        finally:
-            timer.cancel()
-            self._process.wait()
-            _running.discard(self)
-
-    def problem(self) -> str:
-        """Why it is not a success; empty when it is one."""
-        if self._late:
-            return f"ended after {self._limit_s:.0f} s, its limit"
-        code = self._process.returncode
-        if code < 0:
-            return f"died of {signal.Signals(-code).name}"
-        return f"exit code {code}" if code else ""
-
-    def interrupt(self) -> None:
-        self._tell(signal.SIGINT)
-        timer = threading.Timer(LEAVE_S, self._tell, [signal.SIGKILL])
-        timer.daemon = True
-        timer.start()
-
-    def _expire(self) -> None:
-        self._late = True
-        self._tell(signal.SIGKILL)
-
-    def _tell(self, number: signal.Signals) -> None:
-        if self._process.poll() is None:
-            os.killpg(self._process.pid, number)
-
-
 LANES = [
     Lane("format", "ruff format --check", lambda: [_format], 300),
     Lane("lint", "ruff check", lambda: [_lint], 300),
-    Lane("unit", "unit tests, -W error", lambda: _whole("unit"), 3600),
-    Lane("browser", "Chromium and Firefox, from disk and served", lambda: _each("browser"), 1800),
+    Lane("unit", "unit tests, -W error", _unit, TEST_S),
+    Lane("browser", "Chromium and Firefox, from disk and served", _browsers, TEST_S),
     Lane(
-        "system", "the sandbox under attack, servers that are killed", lambda: _each("system"), 1800
+        "system",
+        "the sandbox under attack, servers that are killed",
+        lambda: _each("system"),
+        TEST_S,
     ),
-    Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", lambda: _each("interop"), 1800),
+    Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", lambda: _each("interop"), TEST_S),
     Lane("types", "mypy --strict", lambda: [_types], 900),
     Lane("tsc", "types of the client, tsc", lambda: [_client_types], 600),
     Lane("node", "unit tests of the client, node --test", lambda: [_node], 900),
-    Lane("bench", "the benchmark, tiny: does it run", lambda: _each("bench"), 900),
+    Lane("bench", "the benchmark, tiny: does it run", lambda: _each("bench"), TEST_S),
 ]
+
+QUICK = Lane("quick", "unit tests that start no program and are done in a moment", _quick, TEST_S)

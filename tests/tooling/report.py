@@ -25,21 +25,22 @@ class Skip:
 
 @dataclass
 class Outcome:
-    """One lane's result; `failures` holds a name (or a one-line account) per failed test,
-    `unsteady` those of a test that failed beside others and passed when it was run again alone."""
+    """One lane's result; `failures` holds a name (or a one-line account) per failed test. `cpu_s`
+    is the processor time of its children and of what they waited for."""
 
     lane: str
     passed: int = 0
     failures: list[str] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
-    unsteady: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    cpu_s: float = 0.0
 
     def add(self, part: Outcome) -> None:
         """What one job of the lane came to."""
         self.passed += part.passed
         self.failures += part.failures
         self.skips += part.skips
+        self.cpu_s += part.cpu_s
 
     @property
     def skipped(self) -> int:
@@ -65,16 +66,12 @@ class Console:
 
 def account(outcomes: list[Outcome], seconds: float) -> int:
     """Prints the summary, its last line `N passed, N failed, N skipped`; returns the exit code."""
-    print(f"\n{'lane':<10}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
+    print(f"\n{'lane':<10}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}{'CPU s':>9}")
     for item in outcomes:
         counts = f"{item.passed:>8}{len(item.failures):>8}{item.skipped:>9}"
-        print(f"{item.lane:<10}{counts}{item.seconds:>9.1f}")
-    print(f"{'all':<35}{seconds:>9.1f}")
+        print(f"{item.lane:<10}{counts}{item.seconds:>9.1f}{item.cpu_s:>9.1f}")
+    print(f"{'all':<35}{seconds:>9.1f}{sum(item.cpu_s for item in outcomes):>9.1f}")
     _print_skips(outcomes)
-    unsteady = [f"{item.lane}: {name}" for item in outcomes for name in item.unsteady]
-    if unsteady:
-        print("\n" + "!" * 78 + "\nUNSTEADY: failed beside other tests, passed alone. Mend these:")
-        print("\n".join(f"  {name}" for name in unsteady) + "\n" + "!" * 78)
     failures = [f"{item.lane}: {failure}" for item in outcomes for failure in item.failures]
     if failures:
         print("\nFAILED")

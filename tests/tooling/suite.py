@@ -1,9 +1,11 @@
 """Runs unittest modules in this process, a line for each: `python -m tests.tooling.suite`.
 
-A child of the test command, so that a crash or a hang is one lane's failure. Beyond what unittest
-counts, a module fails when something it left behind raises later, where nobody could catch it: a
-socket that was never closed, a task that was never awaited. The last thing it does is to write
-the result as JSON: `{"passed", "failures": [name], "skips": [[name, why]]}`.
+A child of the test command, so that a crash or a hang is one module's failure: each test is named
+as it begins (after `BEGINS`), and each module's result is written as it ends, a line of JSON:
+`{"module", "passed", "failures": [name], "skips": [[name, why]], "cpu_s", "starts"}`, the last of
+which is the first program that it started, or "". Beyond what unittest counts, a module fails when
+something it left behind raises later, where nobody could catch it: a socket that was never closed,
+a task that was never awaited.
 """
 
 from __future__ import annotations
@@ -12,19 +14,26 @@ import argparse
 import faulthandler
 import gc
 import json
+import re
+import resource
 import signal
 import sys
 import time
 import traceback
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-HANG_S = 540  # of one test, after which all stacks are printed and the process ends
+BEGINS = "\x1e"
+STARTS = frozenset(
+    ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system")
+)
+_started: list[str] = []
 
 
 class Result(unittest.TestResult):
-    """Counts, prints a failure at once, and watches for hangs."""
+    """Counts, and says at once what begins and what failed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,11 +43,10 @@ class Result(unittest.TestResult):
 
     def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
-        faulthandler.dump_traceback_later(HANG_S, exit=True)
+        print(f"{BEGINS}{test.id()}", flush=True)
         self._wrong = len(self.names)
 
     def stopTest(self, test: unittest.TestCase) -> None:
-        faulthandler.cancel_dump_traceback_later()
         skipped = bool(self.skipped) and self.skipped[-1][0] is test
         if len(self.names) == self._wrong and not skipped:
             self.passed += 1
@@ -75,34 +83,83 @@ class Result(unittest.TestResult):
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--result", type=Path, required=True)
+    parser.add_argument("--tests", type=re.compile, help="run those whose whole name this finds")
     parser.add_argument("modules", nargs="+")
     options = parser.parse_args()
     # A shell starts what it puts into the background with SIGINT ignored, and children inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    total: dict[str, list[Any]] = {"failures": [], "skips": []}
-    passed = 0
-    for name in options.modules:
-        result = _run_module(name)
-        passed += result.passed
-        total["failures"] += result.names
-        total["skips"] += [[test.id(), why] for test, why in result.skipped]
-    options.result.write_text(json.dumps({"passed": passed, **total}))
-    sys.exit(bool(total["failures"]))
+    sys.addaudithook(notice)
+    faulthandler.enable()  # SIGABRT prints all stacks
+    failed = False
+    with options.result.open("a") as file:
+        for name in options.modules:
+            found = run_module(name, options.tests)
+            failed = failed or bool(found["failures"])
+            file.write(json.dumps(found) + "\n")
+            file.flush()
+    sys.exit(failed)
 
 
-def _run_module(name: str) -> Result:
+def run_module(name: str, wanted: re.Pattern[str] | None = None) -> dict[str, Any]:
+    """Runs its tests, or the wanted ones of them, and prints a line; what the result file says."""
     result = Result()
     sys.unraisablehook = result.catch_unraisable
-    started = time.monotonic()
-    unittest.defaultTestLoader.loadTestsFromName(name).run(result)
+    started, before = time.monotonic(), cpu_s()
+    of_children = cpu_s(resource.RUSAGE_CHILDREN)
+    _started.clear()
+    loaded = unittest.defaultTestLoader.loadTestsFromName(name)
+    chosen(loaded, wanted).run(result)
     gc.collect()
+    gc.freeze()  # what modules keep is not looked through again after each
     if result.unraisable:
         result.names.append(f"{name} left something behind: {result.unraisable[0]}")
-    word = "FAIL" if result.names else "ok" if result.passed else "skip"
-    skipped = f", {len(result.skipped)} skipped" if result.skipped else ""
-    took = time.monotonic() - started
-    print(f"{word:<4} {name}  {result.testsRun} tests{skipped}  {took:.2f} s", flush=True)
-    return result
+    spent = cpu_s() - before
+    if not _started and cpu_s(resource.RUSAGE_CHILDREN) > of_children:
+        _started.append("a child")  # of multiprocessing, which audits nothing
+    if result.testsRun or result.names or result.skipped:
+        word = "FAIL" if result.names else "ok" if result.passed else "skip"
+        skipped = f", {len(result.skipped)} skipped" if result.skipped else ""
+        times = f"{time.monotonic() - started:.2f} s, CPU {spent:.2f} s"
+        print(f"{word:<4} {name}  {result.testsRun} tests{skipped}  {times}", flush=True)
+    return {
+        "module": name,
+        "passed": result.passed,
+        "failures": result.names,
+        "skips": [[test.id(), why] for test, why in result.skipped],
+        "cpu_s": spent,
+        "starts": _started[0] if _started else "",
+    }
+
+
+def notice(event: str, arguments: tuple[Any, ...]) -> None:
+    """For sys.addaudithook: notes programs that are started."""
+    if event in STARTS:
+        _started.append(str(arguments[0] if arguments else event))
+
+
+def chosen(suite: unittest.TestSuite, wanted: re.Pattern[str] | None) -> unittest.TestSuite:
+    """The tests whose names are wanted; None wants all. A module that cannot be loaded is."""
+    if wanted is None:
+        return suite
+    broken = "unittest.loader."
+    return type(suite)(
+        test for test in each(suite) if wanted.search(test.id()) or test.id().startswith(broken)
+    )
+
+
+def each(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
+    for part in suite:
+        if isinstance(part, unittest.TestSuite):
+            yield from each(part)
+        else:
+            yield part
+
+
+def cpu_s(*who: int) -> float:
+    """Processor time: of this process and of the children that it waited for, or of one of both."""
+    kinds = who or (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    spent = [resource.getrusage(kind) for kind in kinds]
+    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
 
 
 if __name__ == "__main__":

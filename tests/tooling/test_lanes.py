@@ -8,12 +8,12 @@ import sys
 import threading
 import unittest
 
-from . import lanes, tools
+from . import command, lanes, tools
 from .lanes import Job, Lane
 from .report import Console, Outcome, Skip
 
-PATIENCE_S = 10
-GONE = "tests.tooling.test_report.AccountTest.test_that_does_not_exist"
+PATIENCE_S = 600
+SHORT_S = 2.0  # of silence; a child that starts says something within
 
 
 def quietly(chosen: list[Lane]) -> list[Outcome]:
@@ -25,11 +25,11 @@ def just(name: str, *jobs: Job) -> Lane:
     return Lane(name, f"the lane {name}", lambda: jobs, 60)
 
 
-def command(source: str, limit_s: float = 60) -> Outcome:
-    """What a `checks` lane makes of a Python program."""
+def zero(source: str) -> Outcome:
+    """What a lane of checks makes of a Python program."""
     outcome = Outcome("x")
     with contextlib.redirect_stdout(io.StringIO()):
-        lanes.expect_zero(Console(), outcome, limit_s, "it", [sys.executable, "-c", source])
+        lanes.expect_zero(Console(), outcome, 60, "it", [sys.executable, "-c", source])
     return outcome
 
 
@@ -71,50 +71,20 @@ class LanesTest(unittest.TestCase):
             lanes.run([just("a", *[passes] * 9)], Console())
         lines = [line.split("s  a        ")[1] for line in said.getvalue().splitlines()]
         self.assertEqual(
-            lines, ["begins: the lane a", "ok: 9 passed, 0 failed, 0 skipped in 0.0 s"]
+            lines, ["begins: the lane a", "ok: 9 passed, 0 failed, 0 skipped in 0.0 s, CPU 0.0 s"]
         )
 
-    def test_what_failed_is_run_again_alone(self) -> None:
-        steady = "tests.tooling.test_report.AccountTest.test_failures_are_named"
-        for failures, kept, unsteady in (
-            ([], [], []),
-            ([steady], [], [steady]),
-            ([f"{steady} (case=1)", f"{steady} [x]"], [], [f"{steady} (case=1)", f"{steady} [x]"]),
-            ([GONE, steady], [GONE], [steady]),
-            (["ruff: exit code 1; no"], ["ruff: exit code 1; no"], []),
-            (["no result: it ended early; "], ["no result: it ended early; "], []),
-            ([f"{steady} left something behind"], [f"{steady} left something behind"], []),
-            ([steady] * (lanes.FEW + 1), [steady] * (lanes.FEW + 1), []),
-        ):
-            with self.subTest(failures):
-
-                def fails(
-                    _console: Console,
-                    outcome: Outcome,
-                    _limit_s: float,
-                    names: list[str] = failures,
-                ) -> None:
-                    outcome.failures = list(names)
-
-                found = quietly([just("x", fails)])[0]
-                self.assertEqual((found.failures, found.unsteady), (kept, unsteady))
-
     def test_commands(self) -> None:
-        for name, source, limit_s, failed in (
-            ("good", "print('fine')", 60, ""),
-            ("bad", "print('so and so'); raise SystemExit(3)", 60, "it: exit code 3; so and so"),
-            ("killed", "import os; os.kill(os.getpid(), 9)", 60, "it: died of SIGKILL; no output"),
-            (
-                "late",
-                "import time; time.sleep(60)",
-                0.1,
-                "it: ended after 0 s, its limit; no output",
-            ),
+        for name, source, failed in (
+            ("good", "print('fine')", ""),
+            ("bad", "print('so and so'); raise SystemExit(3)", "it: exit code 3; so and so"),
+            ("killed", "import os; os.kill(os.getpid(), 9)", "it: died of SIGKILL; no output"),
         ):
             with self.subTest(name):
-                outcome = command(source, limit_s)
+                outcome = zero(source)
                 self.assertEqual(outcome.failures, [failed] if failed else [])
                 self.assertEqual(outcome.passed, not failed)
+                self.assertGreater(outcome.cpu_s, 0)
 
     def test_ctrl_c_ends_what_runs_and_nothing_begins_any_more(self) -> None:
         found: list[list[str]] = []
@@ -130,13 +100,29 @@ class LanesTest(unittest.TestCase):
         running = threading.Thread(target=quietly, args=[chosen])
         running.start()
         begun.wait(PATIENCE_S)
-        lanes.interrupt()
+        command.interrupt()
         running.join(PATIENCE_S)
         self.assertFalse(running.is_alive())
         self.assertLessEqual(len(found), lanes.AT_ONCE)
         self.assertEqual(
             [said[0].split(";")[0] for said in found], ["it: died of SIGINT"] * len(found)
         )
+
+    def test_a_module_that_dies_has_failed_and_the_next_is_run(self) -> None:
+        samples = "tests.tooling.samples"
+        for module, says in (
+            ("dies", f"no result: died of SIGKILL in {samples}.dies.Dies.test_it; "),
+            ("hangs", f"in {samples}.hangs.Hangs.test_it; "),
+        ):
+            with self.subTest(module), contextlib.redirect_stdout(io.StringIO()):
+                outcome = Outcome("x")
+                names = [f"{samples}.{name}" for name in ("passes", module, "passes", module)]
+                lanes.run_suite(Console(), outcome, SHORT_S, names)
+                self.assertEqual(outcome.passed, 2)
+                self.assertEqual(len(outcome.failures), 2)
+                for failure in outcome.failures:
+                    self.assertTrue(failure.startswith(f"{samples}.{module}: "), failure)
+                    self.assertIn(says, failure)
 
     def test_every_test_file_is_in_one_lane(self) -> None:
         everywhere = [lanes.modules(name) for name in ("unit", *lanes.OWN_FOLDERS)]

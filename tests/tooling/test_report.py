@@ -36,11 +36,14 @@ class AccountTest(unittest.TestCase):
         for name in ("browser: one", "browser: two", "browser: three"):
             self.assertIn(name, text)
 
-    def test_what_passed_only_alone_is_loud_and_no_failure(self) -> None:
-        code, text = printed([Outcome("browser", 3, unsteady=["tests.browser.test_x.X.test_y"])])
-        self.assertEqual(code, 0)
-        self.assertIn("UNSTEADY", text)
-        self.assertIn("browser: tests.browser.test_x.X.test_y", text)
+    def test_processor_time_is_told_for_each_lane_and_for_all(self) -> None:
+        whole = Outcome("unit", 1, cpu_s=2.5)
+        whole.add(Outcome("unit", 1, cpu_s=1.0))
+        _, text = printed([whole, Outcome("node", 1, seconds=9.0, cpu_s=0.25)])
+        table = [line.split() for line in text.splitlines()]
+        self.assertIn(["unit", "2", "0", "0", "0.0", "3.5"], table)
+        self.assertIn(["node", "1", "0", "0", "9.0", "0.2"], table)
+        self.assertIn(["all", "1.5", "3.8"], table)
 
     def test_failures_are_named(self) -> None:
         _, text = printed([Outcome("unit", 1, ["tests.test_x.X.test_y"])])

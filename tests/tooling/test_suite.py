@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import unittest
 
-from .suite import Result
+from . import suite
+from .suite import BEGINS, Result
 
 
 class Sample(unittest.TestCase):
@@ -61,7 +63,45 @@ class SuiteTest(unittest.TestCase):
                 Sample(name).run(result)
                 counts = (result.passed, len(result.names), len(result.skipped))
                 self.assertEqual(counts, (passed, failed, skipped))
-                self.assertEqual(bool(failed), name in said.getvalue())
+                told = said.getvalue().partition("\n")[2]
+                self.assertEqual(bool(failed), name in told)
+
+    def test_a_test_is_named_as_it_begins(self) -> None:
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            Sample("passes").run(Result())
+        self.assertEqual(said.getvalue(), f"{BEGINS}{__name__}.Sample.passes\n")
+
+    def test_those_that_are_wanted(self) -> None:
+        loader = unittest.TestLoader()
+        broken = loader.loadTestsFromName("tests.tooling.no_such_module")
+        kept = [test.id() for test in suite.each(broken)]
+        samples = unittest.TestSuite([Sample("passes"), unittest.TestSuite([Sample("skips")])])
+        everything = unittest.TestSuite([samples, broken])
+        names = [f"{__name__}.Sample.{name}" for name in ("passes", "skips")]
+        for pattern, found in (
+            (None, names),
+            (r"\.skips$", names[1:]),
+            (r"\.(?!skips$)\w+$", names[:1]),
+            ("nothing", []),
+        ):
+            with self.subTest(pattern):
+                wanted = None if pattern is None else re.compile(pattern)
+                chosen = suite.chosen(everything, wanted)
+                self.assertEqual([test.id() for test in suite.each(chosen)], [*found, *kept])
+
+    def test_a_module_is_told_in_a_line(self) -> None:
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            found = suite.run_module("tests.tooling.test_patience", re.compile("no such name"))
+            self.assertEqual(said.getvalue(), "", "nothing of it is wanted here")
+            name = "tests.tooling.test_patience.AllowanceTest"
+            found = suite.run_module("tests.tooling.test_patience", re.compile(name))
+        spent = found.pop("cpu_s")
+        self.assertGreater(spent, 0)
+        told = {"module": "tests.tooling.test_patience", "passed": 1, "failures": [], "skips": []}
+        told |= {"starts": ""}
+        self.assertEqual(found, told)
+        last = said.getvalue().splitlines()[-1]
+        self.assertRegex(last, rf"^ok   {told['module']}  1 tests  [\d.]+ s, CPU {spent:.2f} s$")
 
 
 def load_tests(

@@ -158,6 +158,14 @@ def nginx() -> Tool:
     return Tool("nginx", None, why)
 
 
+@cache
+def pdftotext() -> Tool:
+    """The program that turns PDFs into text."""
+    found = shutil.which("pdftotext")
+    why = "pdftotext is not on the PATH (Debian: apt-get install poppler-utils)"
+    return Tool("pdftotext", Path(found), "") if found else Tool("pdftotext", None, why)
+
+
 def project() -> Tool:
     """The source of a real project, as its registry has it."""
     why = f"the source of the project that is worked on is not there: {BY_COMMAND}"

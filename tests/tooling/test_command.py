@@ -1,0 +1,74 @@
+"""A command ends, is ended, or is found to hang; what it cost is known."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import unittest
+
+from .command import Command
+
+LONG_S = 600.0
+CHILD = """
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", "import time; print('up', flush=True); time.sleep(999)"])
+"""
+STACKS = """
+import faulthandler, threading
+faulthandler.enable()
+def the_place(): threading.Event().wait()
+the_place()
+"""
+BUSY = "import time\nwhile time.process_time() < 0.3: pass"
+
+
+def run(source: str, limit_s: float = LONG_S) -> tuple[list[str], Command]:
+    child = Command([sys.executable, "-c", source], limit_s)
+    return list(child.lines()), child
+
+
+class CommandTest(unittest.TestCase):
+    def test_ends(self) -> None:
+        for source, said, problem in (
+            ("print('a\\nb')", ["a", "b"], ""),
+            ("", [], ""),
+            ("import os; os.write(1, b'\\xff half')", ["\ufffd half"], ""),
+            ("raise SystemExit(3)", [], "exit code 3"),
+            ("import os; os.kill(os.getpid(), 15)", [], "died of SIGTERM"),
+        ):
+            with self.subTest(source):
+                found, child = run(source)
+                self.assertEqual((found, child.problem()), (said, problem))
+
+    def test_cost(self) -> None:
+        below = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}])"
+        for source in (BUSY, below):
+            with self.subTest(source):
+                self.assertGreater(run(source)[1].cpu_s, 0.3)
+
+    def test_silence_is_a_hang_and_tells_where(self) -> None:
+        said, child = run(STACKS, 1)
+        self.assertEqual(child.problem(), "ended after 1 s of silence, its limit")
+        self.assertIn("in the_place", "\n".join(said))
+
+    def test_what_a_silent_one_has_started_ends_with_it(self) -> None:
+        said, child = run(CHILD, 1)
+        self.assertEqual(said, ["up"])
+        self.assertIn("silence", child.problem())
+
+    def test_interrupted(self) -> None:
+        child = Command(
+            [sys.executable, "-c", "import time; print(1, flush=True); time.sleep(999)"], 60
+        )
+        lines = child.lines()
+        self.assertEqual(next(lines), "1")
+        threading.Thread(target=child.interrupt).start()
+        self.assertIn("KeyboardInterrupt", list(lines)[-1])
+        self.assertEqual(child.problem(), "died of SIGINT")
+        with self.assertRaises(ChildProcessError):
+            os.wait4(child.pid, os.WNOHANG)
+
+
+if __name__ == "__main__":
+    unittest.main()

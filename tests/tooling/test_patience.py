@@ -1,0 +1,52 @@
+"""A limit is as long as the machine makes it, and is found to be over all the same."""
+
+from __future__ import annotations
+
+import threading
+import unittest
+
+from .patience import Allowance, Watch, seconds, slowness
+
+LONG_S = 600.0
+
+
+class AllowanceTest(unittest.TestCase):
+    def test_seconds_count_as_long_as_they_are_here(self) -> None:
+        # the limit, (what happens, at which second, how slow), what is left
+        for what, told, left_s in (
+            ("idle", [("spend", 4, 1), ("spend", 10, 1)], 0),
+            ("busy", [("spend", 4, 2), ("spend", 10, 3)], 6),
+            ("a word", [("spend", 9, 1), ("restart", 12, 1), ("spend", 13, 1)], 9),
+            ("a word in the middle of a look", [("restart", 5, 1), ("spend", 6, 1)], 9),
+            ("over", [("spend", 30, 1)], -20),
+        ):
+            with self.subTest(what):
+                allowance = Allowance(10, 0)
+                for name, now_s, slow in told:
+                    if name == "spend":
+                        allowance.spend(now_s, slow)
+                    else:
+                        allowance.restart(now_s)
+                self.assertEqual(allowance.left_s, left_s)
+
+
+class PatienceTest(unittest.TestCase):
+    def test_work_never_takes_less_than_usual(self) -> None:
+        self.assertGreaterEqual(slowness(), 1)
+        self.assertGreaterEqual(seconds(3), 3)
+
+    def test_what_is_late_is_found(self) -> None:
+        late = threading.Event()
+        with Watch(0.05, late.set, look_s=0.01):
+            self.assertTrue(late.wait(LONG_S))
+
+    def test_it_ends_with_what_it_watches(self) -> None:
+        late = threading.Event()
+        with Watch(LONG_S, late.set) as watch:
+            self.assertTrue(watch.thread.is_alive())
+        self.assertFalse(watch.thread.is_alive())
+        self.assertFalse(late.is_set())
+
+
+if __name__ == "__main__":
+    unittest.main()
