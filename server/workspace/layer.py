@@ -97,27 +97,33 @@ class Layer:
         """Go back to the base that a tree of the layer had, so that what the folder has since is
         taken over again and not taken for a change of the layer.
 
-        A tree that was recorded elsewhere has none here. What it lacks, or has otherwise, is a
-        change of its session only where the folder is as in `start`, with which that began; else it
-        never saw the file, which is taken over or a conflict.
+        A tree that was recorded elsewhere has none here. Its base is `start`, the tree that its
+        session began with. Without the folders of that only what the folder and the tree have in
+        common is known: anything else is taken over or a conflict.
         """
         if base := state.get("bases", {}).get(tree):
             state["base"] = base
-        elif "base" in state:
-            there, first = flatten(self.store, tree), self._flat_if_here(start)
-            known = {
+        elif "base" not in state:
+            return  # the copy is not filled yet
+        elif start is not None and self._is_here(start):
+            state["base"] = start
+        else:
+            there = flatten(self.store, tree)
+            shared = {
                 place: entry
                 for place, entry in flatten(self.store, state["base"]).items()
-                if entry in (there.get(place), first.get(place))
+                if entry == there.get(place)
             }
-            state["base"] = build(self.store, known)
+            state["base"] = build(self.store, shared)
             self.store.settle()
 
-    def _flat_if_here(self, tree: str | None) -> Flat:
+    def _is_here(self, tree: str) -> bool:
+        """Return whether all directory objects of a tree are here."""
         try:
-            return flatten(self.store, tree) if tree else {}
-        except WorkspaceError:  # objects of it are elsewhere
-            return {}
+            flatten(self.store, tree)
+        except WorkspaceError:
+            return False
+        return True
 
     # -- the folder's changes
 

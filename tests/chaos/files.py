@@ -133,10 +133,13 @@ def tree_of(folder: Path) -> str:
                 with open(inner, "rb") as file:
                     data = file.read()
                 entries[key] = ["f", about.st_mode & 0o777, len(data), _hash(data)]
-        text = json.dumps({"entries": entries}, sort_keys=True, separators=(",", ":"))
-        return _hash(text.encode("ascii"))
+        return _hash(_canonical({"entries": entries}))
 
     return _tree(os.fsencode(folder))
+
+
+def _canonical(directory: Json) -> bytes:
+    return json.dumps(directory, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
 def _hash(data: bytes) -> str:
@@ -365,7 +368,8 @@ class Story:
                 self.kills["event"] += 1
                 self.host.kill()
                 cut = None
-                self.elsewhere()
+                if not outcome.end:  # else the files are here, and nothing is left to go on with
+                    self.elsewhere()
             if not outcome.end:
                 if self.host.is_dead():
                     self.elsewhere()
@@ -408,6 +412,22 @@ class Story:
                 self.half(f"/objects/{row['sha256']}", data)
                 self.kills["upload of an object"] += 1
             status, told = self.host.ask("PUT", f"/objects/{row['sha256']}", data)
+            assert status == 200, (status, told)
+        if self.chance.random() < 0.5:  # as the page does
+            self.carry_start(source)
+
+    def carry_start(self, source: Host) -> None:
+        """Bring the tree that the session began with, as far as the other server has it."""
+        waiting = [self.client.kept["workspace"]["start"]]
+        while waiting:
+            sha256 = waiting.pop()
+            status, data = source.ask("GET", f"/objects/{sha256}")
+            if status == 404:
+                continue
+            entries = (data if isinstance(data, dict) else json.loads(data))["entries"].values()
+            waiting += [entry[2] for entry in entries if entry[0] == "d"]
+            text = data if isinstance(data, bytes) else _canonical(data)
+            status, told = self.host.ask("PUT", f"/objects/{sha256}", text)
             assert status == 200, (status, told)
 
     def half(self, path: str, data: bytes) -> None:

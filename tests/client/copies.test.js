@@ -57,12 +57,21 @@ test('a server gets what it lacks, and what is in the folders that it lacks, onc
     return new Response()
   }
   const shares = []
-  await copies.give({ server: { api: () => ({ request }) } }, [root[0]], (share) => shares.push(share))
+  const giver = (request, workspace) => ({ server: { api: () => ({ request }) }, current: { session: { workspace } } })
+  await copies.give(giver(request), [root[0]], (share) => shares.push(share))
   const put = asked.filter((one) => one.startsWith('PUT')).sort()
   assert.deepStrictEqual(put, [root, folder, file].map(([hash]) => `PUT ${hash.slice(0, 4)}`).sort())
   assert.ok(shares.every((share) => share >= 0 && share < 1))
   const broken = async () => { throw Object.assign(new Error('full'), { status: 507 }) }
-  await assert.rejects(copies.give({ server: { api: () => ({ request: broken }) } }, [root[0]], () => {}), /full/)
+  await assert.rejects(copies.give(giver(broken), [root[0]], () => {}), /full/)
+
+  const old = objectOf('of the tree that the session began with')
+  const begun = objectOf(JSON.stringify({ entries: { a: ['f', 420, 3, old[0]] } }))
+  kept.hold('u2', new Map([begun, old]))
+  asked.length = 0
+  await copies.give(giver(request, { start: begun[0] }), [file[0]], () => {})
+  assert.deepStrictEqual(asked.filter((one) => one.startsWith('PUT')).sort(), [file, begun, old].map(([hash]) => `PUT ${hash.slice(0, 4)}`).sort())
+  for (const start of [7, '../x', null]) await copies.give(giver(request, { start }), [file[0]], () => {})
 })
 
 test('after a run the page keeps what the session changed; without recorded calls nothing', async () => {

@@ -157,6 +157,17 @@ test('the stand is gathered whole, and of earlier trees what was changed', async
   assert.deepStrictEqual([again.fetched.size, again.objects.length], [0, store.all.size])
 })
 
+test('of the tree that the session began with all folders are gathered, not the files', async () => {
+  const store = objects()
+  const begun = store.tree({ sub: store.folder({ c: store.file('c of the start') }), a: store.file('a of the start') })
+  const after = store.tree({ a: store.file('new a') })
+  const session = { id: 's', workspace: { start: begun }, messages: [recorded(1, after, after, ['b'])] }
+  const found = await gather(session, { get: async (hash) => store.all.get(hash) })
+  const folders = [begun, after, hashOf(store.folder({ c: store.file('c of the start') }))]
+  assert.ok(found.objects.includes(begun))
+  assert.strictEqual(found.objects.length, folders.length + 1)
+})
+
 test('what does not fit is said: files that changed come first', async () => {
   const store = objects()
   const tree = store.tree({ big: store.file('x'.repeat(5000)), changed: store.file('y'.repeat(1000)), also: store.file('z'.repeat(900)) })

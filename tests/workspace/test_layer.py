@@ -153,6 +153,28 @@ class Overlays(Case):
                 self.assertEqual((self.folder / "b").read_text(), "other")
                 self.assertEqual((self.folder / "d/c").exists(), told is None)
 
+    def test_what_a_session_never_changed_is_taken_over_at_another_server(self) -> None:
+        """With the tree that the session began with, only its own changes are in the layer."""
+        run = self.begin()
+        start = run.perform("record", {"session": "s"})["after"]
+        write(self.files, {"a": "2"})
+        stand = run.perform("record", {"session": "s"})["after"]
+        for told, layer, conflicts in ((start, "other", []), (None, "1", ["a", "b"])):
+            with self.subTest(start=told):
+                for path in (self.home / "state", self.files, self.folder):
+                    shutil.rmtree(path)
+                    path.mkdir()
+                write(self.folder, {".gitignore": "*.log\n", "a": "1", "b": "other"})
+                run = self.begin()
+                more = {"start": told} if told else {}
+                run.perform("restore", {"session": "s", "tree": stand, **more})
+                run.perform("refresh", {"session": "s"})
+                rows = run.perform("status", {})["files"]
+                self.assertEqual([row["path"] for row in rows if "conflict" in row], conflicts)
+                self.assertIn("a", [row["path"] for row in rows])
+                self.assertEqual((self.files / "b").read_text(), layer)
+                self.assertEqual((self.files / "d/c").exists(), told is None)
+
     def test_laws_at_random(self) -> None:
         """Applying all makes status empty and the folder what the layer is; discarding all, too."""
         for seed in range(12):

@@ -1,5 +1,6 @@
 // Gathers the objects of a session's trees: its folders first, then the files that it changed, newest first, then the other
-// files of its stand. What does not fit is counted, so that it can be said.
+// files of its stand. What does not fit is counted, so that it can be said. The folders of the tree that the session began
+// with are all kept: a server needs them to tell what the session changed.
 
 yaa.define('io/object-fetch', ['core/workspace-stand', 'core/file-changes', 'core/directory-object', 'core/sha256'], (
   { standOf }, { changesOf, pointsOf }, { readDirectory, isHash }, { sha256 },
@@ -47,7 +48,8 @@ yaa.define('io/object-fetch', ['core/workspace-stand', 'core/file-changes', 'cor
 
     const stand = standOf(session)
     const points = pointsOf(session).map((point) => point.tree).reverse()
-    const trees = [...new Set([stand, ...points])].filter(isHash)
+    const begun = session.workspace?.start
+    const trees = [...new Set([stand, ...points, begun])].filter(isHash)
     const changed = new Set(changesOf(session).files.map((file) => file.path))
     for (const { result } of session.messages ?? []) for (const one of Array.isArray(result?.changed) ? result.changed : []) changed.add(one?.path)
     /** @type {{hash: string, size: number}[]} */ const first = []
@@ -65,7 +67,7 @@ yaa.define('io/object-fetch', ['core/workspace-stand', 'core/file-changes', 'cor
           else if (tree === stand) then.push({ hash: file.sha256, size: file.bytes })
         }
         for (const folder of found.folders) {
-          if (tree === stand || above.has(inside(folder.name))) open.push({ hash: folder.sha256, path: inside(folder.name) })
+          if (tree === stand || tree === begun || above.has(inside(folder.name))) open.push({ hash: folder.sha256, path: inside(folder.name) })
         }
       }
     }

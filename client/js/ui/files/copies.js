@@ -1,7 +1,7 @@
 // Copies of a session's files that the page keeps beside the session: fetched after a run, put into exports, taken back on
 // import. At most 20 MB a session; what is left out is said.
 
-yaa.define('ui/files/copies', ['core/directory-object', 'core/zip', 'io/kept-objects', 'io/object-fetch', 'io/unzip'], ({ readDirectory }, { zip }, kept, { gather, sound }, unzip) => {
+yaa.define('ui/files/copies', ['core/directory-object', 'core/zip', 'io/kept-objects', 'io/object-fetch', 'io/unzip'], ({ readDirectory, isHash }, { zip }, kept, { gather, sound }, unzip) => {
   const IN_ZIP = /^objects\/([0-9a-f]{64})$/
 
   /** @param {import('../types').App} app @param {Session} session */
@@ -31,13 +31,16 @@ yaa.define('ui/files/copies', ['core/directory-object', 'core/zip', 'io/kept-obj
   }
 
   /**
-   * Upload objects that a server lacks, and what is in those that are folders: it cannot name what it does not know yet.
+   * Upload objects that a server lacks, and what is in those that are folders: it cannot name what it does not know yet. It
+   * gets the tree that the session began with too, by which it tells what the session changed.
    * @param {import('../types').App} app @param {string[]} hashes @param {(share: number) => void} onProgress
    */
   async function give(app, hashes, onProgress) {
     const api = app.server.api()
     const lacking = new Set(hashes)
-    const [all, seen] = [[...lacking], new Set(lacking)]
+    const begun = app.current.session.workspace?.start
+    const seen = new Set(isHash(begun) ? [...lacking, String(begun)] : lacking)
+    const all = [...seen]
     for (let n = 0; n < all.length; n++) {
       onProgress(n / all.length)
       const body = await kept.get(all[n])
