@@ -11,6 +11,7 @@ from typing import Any
 from server.context.budget import (
     FACTOR,
     FAMILIES,
+    FEW_PLACES,
     MEDIA,
     MESSAGE,
     MOST_OF_CHARACTER,
@@ -170,6 +171,42 @@ class Histories(unittest.TestCase):
                 found = roughly(messages, costs_of(model))
                 self.assertLess(max(found / counted, counted / found), FACTOR, (vocabulary, seed))
         self.assertEqual(roughly([]), 0)
+
+    def test_a_rough_look_reads_a_few_texts(self) -> None:
+        read: list[str] = []
+
+        class Counted(str):
+            __slots__ = ()
+
+            def isascii(self) -> bool:
+                read.append(self)
+                return super().isascii()
+
+            def __getitem__(self, key: object) -> str:
+                read.append(self)
+                return super().__getitem__(key)  # type: ignore[index]
+
+        texts = [Counted(f"A sentence of {number} words. " * 8) for number in range(5_000)]
+        messages: list[Any] = [{"role": "user", "content": text} for text in texts]
+        self.assertGreater(roughly(messages), 5_000)
+        self.assertLessEqual(len(read), FEW_PLACES)
+
+    def test_a_rough_look_counts_calls_and_pictures(self) -> None:
+        random_ = random.Random(1)
+        picture = {"type": "image_url", "image_url": {"url": "data:,"}}
+        call: Any = {"id": "c", "function": {"name": "read", "arguments": '{"path": "a.txt"}'}}
+        kinds: list[Any] = [
+            {"role": "user", "content": "word " * 30},
+            {"role": "user", "content": [picture, {"type": "text", "text": "What is it?"}]},
+            {"role": "assistant", "content": "", "tool_calls": [call] * 3},
+            {"role": "assistant", "content": None},
+        ]
+        for count in (1, 30, 400):
+            for few in (kinds, *([kind] for kind in kinds)):
+                messages = random_.choices(few, k=count)
+                exact = sum(map(of_message, messages))
+                found = roughly(messages)
+                self.assertLess(max(found / exact, exact / found), FACTOR, (count, few))
 
     def test_messages(self) -> None:
         messages: list[Any] = [
