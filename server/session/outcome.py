@@ -302,9 +302,12 @@ def rewritten_texts(session: Session, event: Event) -> Iterator[tuple[str, str]]
 
 
 def usage(session: Session) -> dict[str, int]:
-    """Return prompt, completion, total, cached and reasoning tokens of the run's model calls."""
+    """Return the tokens of the run's model calls.
+
+    prompt, completion, total, cached, cache_write and reasoning.
+    """
     used: Mapping[str, Any] = session.get("usage", {})
-    names = ("prompt", "completion", "total", "cached", "reasoning")
+    names = ("prompt", "completion", "total", "cached", "cache_write", "reasoning")
     return {name: used.get(f"{name}_tokens", 0) for name in names}
 
 

@@ -21,7 +21,7 @@ USAGE = {
     "prompt_tokens": 11,
     "completion_tokens": 7,
     "total_tokens": 18,
-    "prompt_tokens_details": {"cached_tokens": 3},
+    "prompt_tokens_details": {"cached_tokens": 3, "cache_write_tokens": 4},
     "completion_tokens_details": {"reasoning_tokens": 2},
 }
 

@@ -66,6 +66,11 @@ ONLY: dict[str, tuple[Any, ...]] = {
     "function_call": ("none", "auto"),
     "web_search_options": (),
 }
+# What to do instead of a value that is refused.
+INSTEAD = {
+    "web_search_options": "leave it out: a model with the tool web_search searches by itself, and"
+    " the owner switches on a provider's own search (model_settings.web_search)",
+}
 IGNORED = frozenset(
     ("store", "service_tier", "prediction", "verbosity", "safety_identifier", "prompt_cache_key")
     + ("prompt_cache_retention", "moderation", "sessionId")
@@ -91,7 +96,7 @@ def read(body: Json, taken: Collection[str], recall: Recall) -> tuple[Json, Chat
 
     `taken`: names of the server's own tools. Raises Problem with a pointer into the body.
     """
-    only(body, ONLY)
+    only(body, ONLY, INSTEAD)
     model = require(body, str, "model")
     offered = _tools(body, taken)
     told = {name: value for name in ("user", "metadata") if (value := body.get(name)) is not None}
@@ -478,7 +483,10 @@ class ChatReply(common.Reply):
         used = outcome.usage(self._session)
         return {
             **{f"{name}_tokens": used[name] for name in ("prompt", "completion", "total")},
-            "prompt_tokens_details": {"cached_tokens": used["cached"]},
+            "prompt_tokens_details": {
+                "cached_tokens": used["cached"],
+                "cache_write_tokens": used["cache_write"],
+            },
             "completion_tokens_details": {"reasoning_tokens": used["reasoning"]},
         }
 

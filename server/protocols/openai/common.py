@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ...errors import Problem
@@ -85,12 +86,21 @@ def items(values: list[Any], *place: str | int) -> Iterable[tuple[Place, Json]]:
         yield (*place, index), value
 
 
-def only(body: Mapping[str, Any], allowed: Mapping[str, tuple[Any, ...]]) -> None:
-    """Refuse values of unsupported fields, naming field and value. Raises Problem."""
+def only(
+    body: Mapping[str, Any],
+    allowed: Mapping[str, tuple[Any, ...]],
+    instead_of: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Refuse values of unsupported fields, naming field and value. Raises Problem.
+
+    `instead_of`: field -> what to do in its place.
+    """
     for name, values in allowed.items():
         value = body.get(name)
         if value is not None and not any(value == each for each in values):
             instead = f"; only {' or '.join(map(dumps, values))} is" if values else ""
+            if name in instead_of:
+                instead = f"; {instead_of[name]}"
             raise misfit((name,), f"{shown_value(value)} is not supported here{instead}")
 
 

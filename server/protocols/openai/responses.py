@@ -679,7 +679,10 @@ class ResponsesReply(common.Reply):
         used = outcome.usage(self._session)
         return {
             "input_tokens": used["prompt"],
-            "input_tokens_details": {"cached_tokens": used["cached"]},
+            "input_tokens_details": {
+                "cached_tokens": used["cached"],
+                "cache_write_tokens": used["cache_write"],
+            },
             "output_tokens": used["completion"],
             "output_tokens_details": {"reasoning_tokens": used["reasoning"]},
             "total_tokens": used["total"],

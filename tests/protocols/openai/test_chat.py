@@ -249,6 +249,8 @@ class Refused(unittest.TestCase):
         ):
             with self.subTest(fields):
                 self.refused(fields, where)
+        said = self.refused({"web_search_options": {}}, "/web_search_options")
+        self.assertIn("model_settings.web_search", said)
 
     def test_messages(self) -> None:
         def call(**more: Any) -> Json:
@@ -297,12 +299,14 @@ class Refused(unittest.TestCase):
                 self.refused({"messages": [USER, message]}, place)
         self.refused({"messages": [USER, {"role": "assistant", "content": "x"}]}, "/messages")
 
-    def refused(self, fields: Json, where: str) -> None:
+    def refused(self, fields: Json, where: str) -> str:
+        """What it says."""
         with self.assertRaises(Problem) as caught:
             read(**fields)
         self.assertEqual(caught.exception.status, 400)
         self.assertEqual(caught.exception.errors[0]["pointer"], where)
         self.assertIn(where.split("/")[1], caught.exception.detail)
+        return caught.exception.detail
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ class Frames(Case):
             return f"data: {head}{rest}\n\n"
 
         usage = '"usage":{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18,'
-        usage += '"prompt_tokens_details":{"cached_tokens":0},'
+        usage += '"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},'
         usage += '"completion_tokens_details":{"reasoning_tokens":0}}'
         wanted = [
             chunk('{"role":"assistant","content":""}'),

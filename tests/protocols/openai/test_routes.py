@@ -177,7 +177,7 @@ class Bytes(Case):
                 "prompt_tokens": 11,
                 "completion_tokens": 7,
                 "total_tokens": 18,
-                "prompt_tokens_details": {"cached_tokens": 3},
+                "prompt_tokens_details": {"cached_tokens": 3, "cache_write_tokens": 4},
                 "completion_tokens_details": {"reasoning_tokens": 2},
             },
         )
@@ -206,7 +206,8 @@ class Bytes(Case):
         status, _, whole = self.send("/v1/responses", {"model": "counter", "input": "hi"})
         found = json.loads(whole)
         self.assertEqual((status, found["status"], found["store"]), (200, "completed", True))
-        self.assertEqual(found["usage"]["input_tokens_details"]["cached_tokens"], 3)
+        details = {"cached_tokens": 3, "cache_write_tokens": 4}
+        self.assertEqual(found["usage"]["input_tokens_details"], details)
 
     def test_what_the_model_is_asked(self) -> None:
         self.chat(
