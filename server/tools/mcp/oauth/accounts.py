@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from ....json_types import Json
 from . import sign_in
 from .access import Access
-from .metadata import OAuthError, scopes_in
+from .metadata import BEGIN_AGAIN, MISCONFIGURED, OAuthError, scopes_in
 from .sign_in import SignIn
 
 Changed = Callable[[], None]
@@ -50,7 +50,7 @@ class Accounts:
         """
         name = sign_in.server_of(response)
         if name not in self._accesses:
-            raise OAuthError("this sign-in was not begun here: begin again")
+            raise OAuthError("this sign-in was not begun here: begin again", BEGIN_AGAIN)
         await sign_in.finish(self._accesses[name], response)
         self._changed()
         return name
@@ -63,7 +63,8 @@ class Accounts:
         if (found := self._accesses.get(name)) is None:
             names = ", ".join(self._accesses) or "none"
             raise OAuthError(
-                f"no MCP server {name[:100]!r} takes a sign-in; those that do: {names}"
+                f"no MCP server {name[:100]!r} takes a sign-in; those that do: {names}",
+                MISCONFIGURED,
             )
         return found
 

@@ -15,6 +15,8 @@ from urllib.parse import urljoin, urlsplit
 from ....http.client import Client, ClientError, Response, Timeouts
 from ....json_types import Json
 from .metadata import (
+    UNREACHABLE,
+    UNSAFE,
     Issuer,
     OAuthError,
     Resource,
@@ -53,12 +55,12 @@ class Web:
                 break
             target = urljoin(url, moved)
             if origin_of(target) != origin_of(url) or target == url:
-                raise OAuthError(f"{origin_of(url)} redirects to another origin")
+                raise OAuthError(f"{origin_of(url)} redirects to another origin", UNSAFE)
             url = safe_url(target, "redirect")
         else:
             raise OAuthError(f"{origin_of(url)} redirects more than {MAX_MOVES} times")
         if status >= 500 or status == 429:
-            raise OAuthError(f"{origin_of(url)} answered {status}")
+            raise OAuthError(f"{origin_of(url)} answered {status}", UNREACHABLE)
         return document if status == 200 else None
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Json]:
@@ -69,9 +71,11 @@ class Web:
         """
         status, document, _ = await self._ask("POST", url, headers, body)
         if status in MOVED:
-            raise OAuthError(f"{origin_of(url)} redirects what may hold a secret; it is not sent")
+            raise OAuthError(
+                f"{origin_of(url)} redirects what may hold a secret; it is not sent", UNSAFE
+            )
         if status >= 500 or status == 429:
-            raise OAuthError(f"{origin_of(url)} answered {status}")
+            raise OAuthError(f"{origin_of(url)} answered {status}", UNREACHABLE)
         return status, document or {}
 
     async def challenge(self, url: str, headers: Mapping[str, str], body: bytes) -> str:
@@ -82,9 +86,9 @@ class Web:
                 async with response:
                     return response.headers.get("www-authenticate", "")
         except TimeoutError:
-            raise OAuthError(f"{origin_of(url)} did not answer within {WAIT_S:g} s") from None
+            raise OAuthError(_silent(url), UNREACHABLE) from None
         except ClientError as error:
-            raise OAuthError(error.message) from None
+            raise OAuthError(error.message, UNREACHABLE) from None
 
     async def _ask(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
@@ -105,9 +109,9 @@ class Web:
                     document = None if moved else await _object_of(response)
                     return response.status, document, moved or ""
         except TimeoutError:
-            raise OAuthError(f"{origin_of(url)} did not answer within {WAIT_S:g} s") from None
+            raise OAuthError(_silent(url), UNREACHABLE) from None
         except ClientError as error:
-            raise OAuthError(error.message) from None
+            raise OAuthError(error.message, UNREACHABLE) from None
 
     async def _is_limited(self, host: str) -> bool:
         """Return whether this host must be of the public internet."""
@@ -161,6 +165,10 @@ async def find_early_issuer(web: Web, url: str, *, interactive: bool) -> Issuer:
     told = document.get("issuer")
     if isinstance(told, str) and not is_same_issuer(told, early.issuer):
         if origin_of(told) != early.issuer:
-            raise OAuthError(f"{early.issuer} calls itself {told[:200]!r}")
+            raise OAuthError(f"{early.issuer} calls itself {told[:200]!r}", UNSAFE)
         return read_issuer(document, told, interactive=interactive)
     return read_issuer(document, early.issuer, interactive=interactive)
+
+
+def _silent(url: str) -> str:
+    return f"{origin_of(url)} did not answer within {WAIT_S:g} s"

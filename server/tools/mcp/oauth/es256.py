@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from ....json_types import Json
 from .grants import base64_url
-from .metadata import OAuthError
+from .metadata import MISCONFIGURED, OAuthError
 
 # SEC 2 section 2.4.2: y² = x³ - 3x + b over the field of P, where G generates N points.
 P = 0xFFFFFFFF00000001000000000000000000000000FFFFFFFFFFFFFFFFFFFFFFFF
@@ -48,7 +48,7 @@ class SigningKey:
     def of(cls, number: int) -> SigningKey:
         """Return the key of a private number. Raises OAuthError if it is none."""
         if not 0 < number < N:
-            raise OAuthError("the private key is no key of the curve P-256")
+            raise OAuthError("the private key is no key of the curve P-256", MISCONFIGURED)
         point = _multiply(number, G)
         assert point is not None
         return cls(number, *point)
@@ -95,12 +95,12 @@ def read_pem(text: str) -> SigningKey:
     except binascii.Error:
         der = b""
     if _P256 not in der:
-        raise OAuthError(f"the private key cannot be read: {wanted}")
+        raise OAuthError(f"the private key cannot be read: {wanted}", MISCONFIGURED)
     # The private number is the first octet string of 32 bytes: of ECPrivateKey (RFC 5915), which
     # PKCS #8 wraps into another octet string.
     at = der.find(b"\x02\x01\x01\x04\x20")
     if at < 0 or len(der) < at + 5 + SIZE:
-        raise OAuthError(f"the private key cannot be read: {wanted}")
+        raise OAuthError(f"the private key cannot be read: {wanted}", MISCONFIGURED)
     return SigningKey.of(int.from_bytes(der[at + 5 : at + 5 + SIZE]))
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from ....json_types import Json
-from .metadata import Issuer, OAuthError, scopes_in
+from .metadata import BEGIN_AGAIN, REFUSED, UNSAFE, Issuer, OAuthError, scopes_in
 
 MAX_TOKEN = 16_384  # characters
 MAX_LIFE_S = 10 * 365 * 86_400.0
@@ -32,7 +32,7 @@ class GrantError(OAuthError):
     """The authorization server refused; `code` is its error code, such as `invalid_grant`."""
 
     def __init__(self, code: str, text: str) -> None:
-        super().__init__(text)
+        super().__init__(text, REFUSED)
         self.code = code
 
 
@@ -95,7 +95,7 @@ def read_response(response: str) -> dict[str, str]:
     found = dict(pairs)
     if len(found) != len(pairs) or not found.get("state"):
         text = "this is not the address that the sign-in ended at"
-        raise OAuthError(f"{text}: it has `code` and `state` in it")
+        raise OAuthError(f"{text}: it has `code` and `state` in it", BEGIN_AGAIN)
     return found
 
 
@@ -107,9 +107,11 @@ def code_of(params: Mapping[str, str], issuer: Issuer) -> str:
     """
     told = params.get("iss")
     if told is None and issuer.sends_iss:
-        raise OAuthError(f"the answer does not name {issuer.issuer} as its sender; it is not used")
+        raise OAuthError(
+            f"the answer does not name {issuer.issuer} as its sender; it is not used", UNSAFE
+        )
     if told is not None and told != issuer.issuer:
-        raise OAuthError(f"the answer is from {told[:200]!r}, not from {issuer.issuer}")
+        raise OAuthError(f"the answer is from {told[:200]!r}, not from {issuer.issuer}", UNSAFE)
     if "error" in params:
         raise refusal(params)
     if not (code := params.get("code")):

@@ -28,8 +28,24 @@ _PIECE = re.compile(
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")  # RFC 6749 section 3.3
 
 
+# Why a sign-in cannot go on, for clients that say it in other words.
+UNUSABLE = "unusable"  # what the server or its authorization server publishes
+UNREACHABLE, UNSAFE, REFUSED = "unreachable", "unsafe", "refused"
+UNREGISTERED = "unregistered"  # no client id, and none to be had
+BEGIN_AGAIN = "begin_again"  # too late, or not begun here
+MISCONFIGURED = "misconfigured"  # the entry of the server, or a file of the home folder
+REASONS = (UNUSABLE, UNREACHABLE, UNSAFE, REFUSED, UNREGISTERED, BEGIN_AGAIN, MISCONFIGURED)
+
+
 class OAuthError(Exception):
-    """The sign-in cannot go on. The text has no token, code, or client secret."""
+    """The sign-in cannot go on. The text has no token, code, or client secret.
+
+    `reason`: one of REASONS.
+    """
+
+    def __init__(self, text: str, reason: str = UNUSABLE) -> None:
+        super().__init__(text)
+        self.reason = reason
 
 
 # -- the challenge --------------------------------------------------------------------------------
@@ -81,10 +97,10 @@ def safe_url(value: Any, name: str) -> str:
     """
     parts = _split(value)
     if parts is None or parts.username is not None or parts.fragment or len(value) > MAX_URL:
-        raise OAuthError(f"its {name} is not an https address")
+        raise OAuthError(f"its {name} is not an https address", UNSAFE)
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
         text = f"its {name} {parts.scheme}://{parts.netloc[:100]} is not encrypted"
-        raise OAuthError(f"{text}: a sign-in wants https")
+        raise OAuthError(f"{text}: a sign-in wants https", UNSAFE)
     return str(value)
 
 
@@ -170,7 +186,7 @@ def read_resource(document: Json, url: str) -> Resource:
     """
     resource = document.get("resource")
     if not isinstance(resource, str) or not covers(resource, url):
-        raise OAuthError(f"its metadata is about {str(resource)[:200]!r}, another address")
+        raise OAuthError(f"its metadata is about {str(resource)[:200]!r}, another address", UNSAFE)
     listed = document.get("authorization_servers")
     listed = listed if isinstance(listed, list) else []
     issuers = tuple(safe_url(each, "authorization server") for each in listed[:20])
@@ -186,11 +202,11 @@ def read_issuer(document: Json, issuer: str, *, interactive: bool = True) -> Iss
     """
     if not is_same_issuer(document.get("issuer"), issuer):
         told = str(document.get("issuer"))[:200]
-        raise OAuthError(f"the authorization server {issuer} calls itself {told!r}")
+        raise OAuthError(f"the authorization server {issuer} calls itself {told!r}", UNSAFE)
     methods = document.get("code_challenge_methods_supported")
     if interactive and not (isinstance(methods, list) and "S256" in methods):
         text = f"the authorization server {issuer} does not say that it checks PKCE with S256"
-        raise OAuthError(f"{text}; a sign-in there would not be safe")
+        raise OAuthError(f"{text}; a sign-in there would not be safe", UNSAFE)
     page = document.get("authorization_endpoint")
     registers = document.get("registration_endpoint")
     accepts = document.get("token_endpoint_auth_methods_supported")
@@ -238,7 +254,7 @@ def first_issuer(resource: Resource, known: str, wanted: str) -> str:
                 return issuer
     if wanted:
         offered = ", ".join(resource.issuers)[:300]
-        raise OAuthError(f"oauth.issuer is {wanted}, but it offers {offered}")
+        raise OAuthError(f"oauth.issuer is {wanted}, but it offers {offered}", MISCONFIGURED)
     return resource.issuers[0]
 
 

@@ -7,6 +7,7 @@ executed; the answer says only that it should be tried again. Pure.
 from __future__ import annotations
 
 from ....json_types import Json
+from ....runtime.command import COMMAND
 from ....session.answers import ANSWERS
 
 
@@ -22,6 +23,11 @@ def sign_in_question(server: str, why: str, earlier: Json | None) -> Json:
         "response_schema": ANSWERS["mcp_sign_in"],
     }
     return {**question, "earlier": earlier} if earlier else question
+
+
+def sign_in_problem(why: str, server: str) -> str:
+    """Return what the owner of the server is told of a missing sign-in."""
+    return f"{why}: {COMMAND} mcp login {server}, or in the page"
 
 
 def earlier_question(question: Json | None) -> Json | None:

@@ -12,7 +12,7 @@ from typing import Any
 from ....json_types import Json
 from ....schema.field_types import FLAG, TEXT, either, list_of, number, object_of, one_of
 from ....settings.schema import problems
-from .metadata import OAuthError, safe_url, scopes_in
+from .metadata import MISCONFIGURED, OAuthError, safe_url, scopes_in
 
 CODE, CLIENT = "authorization_code", "client_credentials"
 JWT_BEARER, IDENTITY = "jwt_bearer", "identity_assertion"
@@ -140,4 +140,4 @@ def read_file(name: str, key: str) -> str:
             return file.read(MAX_SECRET_FILE).decode("utf-8").strip()
     except (OSError, ValueError, RuntimeError) as error:
         why = getattr(error, "strerror", None) or "it is no text"
-        raise OAuthError(f"the file of oauth.{key} cannot be read: {why}") from None
+        raise OAuthError(f"the file of oauth.{key} cannot be read: {why}", MISCONFIGURED) from None

@@ -34,6 +34,9 @@ from .grants import (
     sign,
 )
 from .metadata import (
+    BEGIN_AGAIN,
+    MISCONFIGURED,
+    UNREGISTERED,
     Issuer,
     OAuthError,
     Resource,
@@ -66,7 +69,9 @@ async def begin(access: Access, name: str, redirect_uri: str) -> SignIn:
     `name`: of the server, for whoever takes the answer. `redirect_uri`: where that is sent to.
     """
     if not access.settings.interactive:
-        raise OAuthError(f"its entry says {access.settings.grant}: nobody signs in there")
+        raise OAuthError(
+            f"its entry says {access.settings.grant}: nobody signs in there", MISCONFIGURED
+        )
     safe_url(access.url, "url")
     safe_url(redirect_uri, "redirect address")
     challenge = access.challenge or await _ask_for_challenge(access)
@@ -113,7 +118,7 @@ async def finish(access: Access, response: str) -> None:
     key = access.store.signing_key()
     told = _open(key, params["state"], access.clock())
     if told["url"] != _digest(access.url):
-        raise OAuthError("this sign-in was for another address: begin again")
+        raise OAuthError("this sign-in was for another address: begin again", BEGIN_AGAIN)
     issuer = await _known_issuer(access, told)
     code = code_of(params, issuer)
     client = _begun_client(access, issuer, told)
@@ -183,7 +188,7 @@ async def _known_issuer(access: Access, told: Json) -> Issuer:
     else:
         issuer = await find_issuer(access.web, told["issuer"], interactive=True)
     if issuer.issuer != told["issuer"]:
-        raise OAuthError("its authorization server has changed meanwhile: begin again")
+        raise OAuthError("its authorization server has changed meanwhile: begin again", BEGIN_AGAIN)
     return issuer
 
 
@@ -226,7 +231,8 @@ async def _register(
     if not issuer.registration_endpoint:
         raise OAuthError(
             f"{issuer.issuer} registers no clients by itself: register one there for"
-            f" {redirect_uri} and put its id into `oauth.clientId` of the entry"
+            f" {redirect_uri} and put its id into `oauth.clientId` of the entry",
+            UNREGISTERED,
         )
     method = access.settings.method or registration_method(issuer.auth_methods)
     document = client_document(redirect_uri, method, scopes)
@@ -234,7 +240,7 @@ async def _register(
     body = json.dumps(document).encode()
     status, answer = await access.web.post(issuer.registration_endpoint, headers, body)
     if status not in (200, 201) or "error" in answer:
-        raise OAuthError(f"{issuer.issuer} did not register this client ({status})")
+        raise OAuthError(f"{issuer.issuer} did not register this client ({status})", UNREGISTERED)
     client = read_registration(answer, issuer.auth_methods)
     async with access.file.lock():
         record, told = access.record, {"issuer": issuer.issuer, "redirect_uri": redirect_uri}
@@ -253,7 +259,7 @@ def _begun_client(access: Access, issuer: Issuer, told: Json) -> ClientId:
     for each in _registrations(access, issuer):
         if each.get("id") == told["client"]:
             return _registered(each)
-    raise OAuthError("the registration of this sign-in is gone: begin again")
+    raise OAuthError("the registration of this sign-in is gone: begin again", BEGIN_AGAIN)
 
 
 def _registrations(access: Access, issuer: Issuer) -> list[Json]:
@@ -300,8 +306,8 @@ def _open(key: bytes, state: str, now: float) -> Json:
     """Return what a state says that `_seal` has made with this key. Raises OAuthError."""
     text, _, signature = state.partition(".")
     if not hmac.compare_digest(sign(key, f"state {text}").encode(), signature.encode()):
-        raise OAuthError("this sign-in was not begun here: begin again")
+        raise OAuthError("this sign-in was not begun here: begin again", BEGIN_AGAIN)
     told = _payload(state)
     if told["until"] < now:
-        raise OAuthError("this sign-in took too long: begin again")
+        raise OAuthError("this sign-in took too long: begin again", BEGIN_AGAIN)
     return told

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ....json_types import Json
 from ....strict_json import canonical
-from .metadata import OAuthError
+from .metadata import MISCONFIGURED, OAuthError
 
 FOLDER = "oauth"  # in the home folder
 KEY_FILE = "state.key"
@@ -48,7 +48,9 @@ class TokenStore:
                 if len(key := file.read_bytes()) == KEY_BYTES:
                     return key
             _write(file, secrets.token_bytes(KEY_BYTES), replace=False)
-        raise OAuthError("the file oauth/state.key of the home folder is unusable: delete it")
+        raise OAuthError(
+            "the file oauth/state.key of the home folder is unusable: delete it", MISCONFIGURED
+        )
 
 
 class TokenFile:
@@ -77,7 +79,9 @@ class TokenFile:
         try:
             self._path.unlink(missing_ok=True)
         except OSError as error:
-            raise OAuthError(f"the tokens cannot be deleted: {error.strerror}") from None
+            raise OAuthError(
+                f"the tokens cannot be deleted: {error.strerror}", MISCONFIGURED
+            ) from None
 
     def stamp(self) -> tuple[int, int]:
         """Return a value that changes with every write; (0, 0) if there is no record."""
