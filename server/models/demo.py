@@ -7,6 +7,7 @@ is at work.
 Any message of the user starts the tour, unless its first word is a command:
 calc 2+3*4 · time · shell ls · write [path] · ask [question] · two tools · think · slow ·
 stream N (N deltas of one character) · fail
+The examples that the page offers for a first message are understood too.
 """
 
 from __future__ import annotations
@@ -104,6 +105,9 @@ def decide(messages: list[Message], tools: list[Json], language: str = "") -> De
     if not tools and _TITLE.match(said):  # config.yaa.auto_title
         return DemoAnswer(texts["title"])
     script = _Script(texts, tools, results)
+    for example, answer in _EXAMPLES:
+        if example.search(said):
+            return answer(script)
     word, _, rest = said.partition(" ")
     command = _COMMANDS.get(word.lower())
     return command(script, rest.strip()) if command else script.tour()
@@ -144,6 +148,23 @@ class _Script:
 
     def _closing(self) -> str:
         return self._texts["closing"].format(quote=self._quote(self._results))
+
+    # -- the examples of the page -----------------------------------------------------------------
+
+    def list_files(self) -> DemoAnswer:
+        """Ask to list the files of the workspace."""
+        return self._use(("shell", {"command": "ls -la"}))
+
+    def ask_first(self) -> DemoAnswer:
+        """Ask a question, then answer with a short plan."""
+        if not self._results and "ask_user" in self._tools:
+            return self._use(("ask_user", {"question": self._texts["plan_question"]}))
+        quote = self._quote(self._results) if self._results else ""
+        return DemoAnswer(self._label("plan").format(quote=quote))
+
+    def code(self) -> DemoAnswer:
+        """Answer with a function and its test."""
+        return DemoAnswer(self._label("code"))
 
     # -- commands ---------------------------------------------------------------------------------
 
@@ -271,6 +292,17 @@ _COMMANDS = {
     "stream": _Script.stream,
     "fail": _Script.fail,
 }
+_EXAMPLES = (
+    (re.compile(r"^(?:List the files\b|列出工作区)", re.IGNORECASE), _Script.list_files),
+    (
+        re.compile(r"^(?:Ask me a question before\b|开始之前先问我)", re.IGNORECASE),
+        _Script.ask_first,
+    ),
+    (
+        re.compile(r"^(?:Write a Python function\b|写一个.{0,20}Python)", re.IGNORECASE),
+        _Script.code,
+    ),
+)
 
 
 def _events(answer: DemoAnswer, options: Options) -> Iterator[Event]:
@@ -339,9 +371,10 @@ What the tools answered:
 
 {quote}
 
-All of it came from a script: **no AI was used**. To talk to a real model, start Ollama, LM Studio \
-or llama.cpp on this machine, set an API key such as `OPENAI_API_KEY`, or add a provider to \
-`config.json`, then restart the server.
+All of it came from a script: **no AI was used**. To talk to a real model, press the sign of the \
+demo under the message field, or add a provider to `config.json`: either is used at once. Or start \
+Ollama, LM Studio or llama.cpp on this machine, or set an API key such as `OPENAI_API_KEY`, and \
+start the server again.
 
 More to try here: `calc 2+3*4`, `time`, `shell ls`, `write`, `ask`, `two tools`, `think`, \
 `stream 200`, `slow`, `fail`.
@@ -359,6 +392,35 @@ More to try here: `calc 2+3*4`, `time`, `shell ls`, `write`, `ask`, `two tools`,
     "failure": "the demo model failed, as you asked it to",
     "note": "A note from the demo model.\nNo AI wrote it.\n",
     "title": "A look around with the demo model",
+    "plan_question": "What is the plan for: a weekend, a small program, or a meal?",
+    "plan": """\
+No AI thought about this; a model would make the plan fit your answer:
+
+{quote}
+
+1. Write down what must be there in the end.
+2. Do the smallest part that works, and look at it.
+3. Add the rest, one part at a time.
+""",
+    "code": '''\
+No AI wrote this, it is part of the script:
+
+```python
+import csv
+
+
+def read_rows(path):
+    """Return the rows of a CSV file as dictionaries."""
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        return list(csv.DictReader(file))
+
+
+def test_read_rows(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("name,age\\nAda,36\\n", encoding="utf-8")
+    assert read_rows(path) == [{"name": "Ada", "age": "36"}]
+```
+''',
     "empty": "(nothing)",
 }
 
@@ -395,8 +457,9 @@ print("代码块是这样的")
 
 {quote}
 
-这一切都来自脚本：**没有使用 AI**。要使用真实模型，请在本机启动 Ollama、LM Studio 或 llama.cpp，\
-或者设置 `DASHSCOPE_API_KEY` 之类的密钥，或者在 `config.json` 中添加模型服务，然后重启服务器。
+这一切都来自脚本：**没有使用 AI**。要使用真实模型，请点击输入框下方的演示标记，\
+或者在 `config.json` 中添加模型服务：两者都会立即生效。也可以在本机启动 Ollama、LM Studio \
+或 llama.cpp，或者设置 `DASHSCOPE_API_KEY` 之类的密钥，然后重启服务器。
 
 还可以试试：`calc 2+3*4`、`time`、`shell ls`、`write`、`ask`、`two tools`、`think`、`stream 200`、\
 `slow`、`fail`。
@@ -412,5 +475,34 @@ print("代码块是这样的")
     "failure": "演示模型按你的要求失败了",
     "note": "演示模型的便条。\n不是 AI 写的。\n",
     "title": "演示模型带你看看",
+    "plan_question": "要做什么的计划：周末、小程序，还是一顿饭？",
+    "plan": """\
+这里没有 AI 在思考；真实模型会按你的回答来定计划：
+
+{quote}
+
+1. 写下最后必须有的东西。
+2. 先做能用的最小部分，看一看。
+3. 其余部分一次加一个。
+""",
+    "code": '''\
+这段代码来自脚本，不是 AI 写的：
+
+```python
+import csv
+
+
+def read_rows(path):
+    """以字典列表返回 CSV 文件的各行。"""
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        return list(csv.DictReader(file))
+
+
+def test_read_rows(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("name,age\\nAda,36\\n", encoding="utf-8")
+    assert read_rows(path) == [{"name": "Ada", "age": "36"}]
+```
+''',
     "empty": "（空）",
 }

@@ -341,7 +341,7 @@ class RemoteAPI(BaseAPI):
                         response.limit_time(self.tail_s)
         except ClientError as error:
             if not answer.is_finished:
-                raise self._failure(error) from None
+                raise self.failure(error) from None
         for event in reader.finish(sent):
             yield event
 
@@ -361,7 +361,7 @@ class RemoteAPI(BaseAPI):
             response = await self._client.request(
                 "POST",
                 self.provider.url,
-                self._headers(),
+                self.headers(),
                 sent,
                 timeouts=self._timeouts(call.options, left),
                 public_only=self.provider.public_only,
@@ -455,12 +455,14 @@ class RemoteAPI(BaseAPI):
                         break
         return bytes(body[:MAX_ERROR_BODY])
 
-    def _failure(self, error: ClientError) -> Failure:
+    def failure(self, error: ClientError) -> Failure:
+        """Return the failure that an error of the connection is."""
         code, retryable = _FAILURES[error.kind]
         text = f"{self.provider.name}: {quote(error.message, self.provider.key)}"
         return Failure(code, text, retryable=retryable)
 
-    def _headers(self) -> dict[str, str]:
+    def headers(self) -> dict[str, str]:
+        """Return the headers of a request, the key among them."""
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream, application/json",

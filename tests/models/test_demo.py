@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import unittest
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from server.json_types import Event, Message
@@ -12,6 +14,7 @@ from server.models.demo import MOST_DELTAS, DemoAPI, decide
 
 from .fakes import check_brackets, fold, options, tool
 
+CLIENT = Path(__file__).resolve().parents[2] / "client"
 EVERY = [
     tool("datetime"),
     tool("calculator", {"expression": {"type": "string"}}),
@@ -67,6 +70,29 @@ class Tour(Case):
         self.assertIn("no AI", first["reasoning"]["text"])
         for quoted in ("ok datetime", "ok shell", "ok ask_user", "no AI was used"):
             self.assertIn(quoted, last["content"])
+
+    async def test_the_examples_of_the_page_do_what_they_say(self) -> None:
+        cases = []
+        for language in ("en", "zh"):
+            words = (CLIENT / f"js/i18n/{language}.js").read_text(encoding="utf-8")
+            said = dict(re.findall(r"'starter\.(\w+)\.text': '(.*)',", words))
+            self.assertEqual(set(said), {"hello", "tool", "question", "code"})
+            cases += [
+                (said["hello"], ["datetime", "shell", "ask_user"], "ok ask_user"),
+                (said["tool"], ["shell"], "ok shell"),
+                (said["question"], ["ask_user"], "1. "),
+                (said["code"], [], "def read_rows(path):"),
+            ]
+        for text, calls, last in cases:
+            with self.subTest(text):
+                messages = await self.play(text)
+                self.assertEqual(called(messages), calls)
+                self.assertIn(last, messages[-1]["content"])
+                self.assertRegex(messages[-1]["content"], "no AI|非 AI|没有.*AI")
+        command = (await self.play(said["tool"]))[2]["tool_calls"][0]["function"]["arguments"]
+        self.assertIn("ls", command)
+        plain = await self.play(said["question"], [])
+        self.assertIn("1. ", plain[-1]["content"])
 
     async def test_what_is_not_offered_is_said(self) -> None:
         cases = [

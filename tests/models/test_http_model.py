@@ -215,6 +215,7 @@ class WholeRun(Case):
                     self.assertEqual(used.pop("cache_write_tokens", 4), 4)
                     used.pop("reasoning_tokens", None)
                 session["usage"].pop("reasoning_tokens", None)
+                self.assertEqual(session["usage"].pop("cache_write_tokens", 8), 8)
                 errors = [m for m in session["messages"] if m["role"] == "error"]
                 self.assertEqual([each.pop("content") != "" for each in errors], [True])
                 self.assertEqual(session["messages"][1]["meta"]["usage"], USED)

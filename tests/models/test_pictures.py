@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import json
 import re
 import sys
 from pathlib import Path
 from typing import Any
+
+from server.session import media
 
 from ..mission import test_tools as harness
 from ..tooling import pictures
@@ -82,6 +85,37 @@ class Seen(Case):
                 session["messages"].append({"role": "user", "content": "And now?"})
                 await asyncio.to_thread(self.api.run, {**session, "id": "another"})
                 self.assertEqual(seen_by(speaker, self.bodies()[-1]), [DRAWN])
+
+    async def test_the_oldest_go_where_a_session_is_full_and_are_named(self) -> None:
+        speaker = SPEAKERS[0]
+        await self.begin(speaker, *script(speaker, DRAW, [LOOK], SEEN, DRAW, [LOOK], SEEN))
+        session = await self.run_session(**APPROVED)
+        shown = next(m for m in session["messages"] if media.of_result(m))
+        old = {"media_type": "image/png", "name": "old.png", "bytes": 5, "path": "old.png"}
+        for number in range(1, 4):  # three of 5.3 MB are the room of a session
+            made = {**old, "data": base64.b64encode(bytes([number]) * 4_000_000).decode()}
+            call: Json = {"id": f"old{number}", "type": "function"}
+            call["function"] = {"name": "read_file", "arguments": "{}"}
+            result = {**shown["result"], "media": [made]}
+            session["messages"] += [
+                {"role": "assistant", "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": f"old{number}", "content": f"old {number}"}
+                | {"name": "read_file", "result": result},
+            ]
+        session["messages"] += [
+            {"role": "assistant", "content": "Seen."},
+            {"role": "user", "content": "Once more."},
+        ]
+        self.assertLess(media.room_left(session["messages"]), len(DRAWN))
+        after = await asyncio.to_thread(self.api.run, {**session, "id": "full"})
+        tools = [m for m in after["messages"] if m["role"] == "tool"]
+        kept = [[len(each["data"]) for each in media.of_result(m)] for m in tools]
+        self.assertEqual(kept[-1], [len(base64.b64encode(DRAWN))], "the new one is there")
+        self.assertEqual([len(each) for each in kept[2:5]], [0, 1, 1], "one of the old has gone")
+        [left] = tools[2]["result"]["media"]
+        self.assertEqual(left["sha256"], hashlib.sha256(b"\1" * 4_000_000).hexdigest())
+        self.assertIn("left out of the session to make room", tools[2]["content"])
+        self.assertIn('read_file("old.png") shows the file', tools[2]["content"])
 
     async def test_never_between_the_results_of_one_message(self) -> None:
         speaker = SPEAKERS[0]
