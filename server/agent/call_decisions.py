@@ -455,6 +455,8 @@ def ask_approval(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask:
     request = interrupt_for_call(call, "tool_call", "asking", verdict, entry, text)
     if verdict.offer:
         request.interrupt["policy"] = verdict.offer
+    if verdict.always:
+        request.interrupt["always"] = True
     return request
 
 

@@ -55,6 +55,9 @@ from .workspace_steps import AlignWorkspace
 
 SLACK_S = 0.05  # how far the clock of a run and that of a timeout may differ
 REST_S = 0.005  # a run yields to the event loop after this long without a wait
+# Planning a call and folding a change take as long as so many bytes of JSON. A call that asks takes
+# as long as 4,000, but most are done.
+PER_CALL = PER_CHANGE = 500
 FEW = 100  # changes of one event that are folded on the event loop
 WATCH_S = 0.25  # interval of looking for stop requests, while anything runs
 STOP_S = 5.0  # how long a stop request waits for the session's run and calls to end
@@ -94,7 +97,8 @@ class AcceptedSession:
 class BaseAgent:
     """Everything a run needs, shared by all runs of a process.
 
-    Holds no session: all state between runs may be lost.
+    Holds no session: all state between runs may be lost. `former`: the agent of an earlier
+    configuration of this process; its runs and calls are known here too.
     """
 
     def __init__(
@@ -116,6 +120,7 @@ class BaseAgent:
         signals: StopSignals | None = None,
         stopwatch: Callable[[], int] | None = None,
         workspaces: Workspaces | None = None,
+        former: BaseAgent | None = None,
     ) -> None:
         self.workspaces = workspaces
         limits = config.server["limits"]
@@ -124,17 +129,22 @@ class BaseAgent:
         self.models, self.toolbox = models, toolbox
         self.agents = agents or AgentRegistry(limits=config.session["config"]["limits"])
         grace_s = limits["disconnect_grace_s"]
-        self.executions = Executions(claims, grace_s, self.ceilings, locks or Locks())
+        earlier = former.executions if former else None
+        self.executions: Executions = Executions(
+            *(claims, grace_s, self.ceilings, locks or Locks(), earlier)
+        )
         self.clock, self.ids, self.sink = clock, ids, sink
         self.stopwatch = stopwatch or monotonic_ms
         self.records = records or RunRecords()
-        self._signals = signals or StopSignals()
+        self._signals: StopSignals = former._signals if former else signals or StopSignals()
         self._watch: asyncio.TimerHandle | None = None  # the next look for stop requests
         self.hooks = hooks or Hooks()
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self.tells_calls: bool = config.server["log"]["model_calls"]
         self.metrics = metrics or Metrics().row(0)
-        self._active: WeakValueDictionary[SessionKey, Run] = WeakValueDictionary()
+        self._active: WeakValueDictionary[SessionKey, Run] = (
+            former._active if former else WeakValueDictionary()
+        )
 
     def prepare(self, document: Any, key: str = "", owner: str = "", resumed: str = "") -> Run:
         """Return a run of this document. Raises Problem if it is refused."""
@@ -251,19 +261,27 @@ class BaseAgent:
         if self._watch is None:
             self._watch = asyncio.get_running_loop().call_later(WATCH_S, look)
 
+    @property
+    def busy(self) -> bool:
+        """Return whether a run or a call that began here still goes on."""
+        return self.executions.busy or any(run.agent is self for run in self._active.values())
+
     def stop(self) -> None:
-        """End all runs at a safe point: no step and no call begins any more.
+        """End all runs that began here at a safe point: no step and no call begins any more.
 
         Model calls are cancelled at once, since they can be repeated. Runs end without a terminal
         event, so their clients continue on another server.
         """
         self.executions.stopping = True
         for run in list(self._active.values()):
-            run.interrupt()
+            if run.agent is self:
+                run.interrupt()
 
     async def close(self) -> None:
         """Call `stop`, then kill tools that still run."""
         self.stop()
+        if self._watch is not None:
+            self._watch.cancel()
         await self.executions.close()
 
     def _forget(self, session: SessionKey) -> None:
@@ -298,7 +316,7 @@ class Run:
         self.first_message = len(session.get("messages") or [])
         self.session_key: SessionKey = (owner, opening[0]["threadId"])
         self._thread: str = opening[0]["threadId"]
-        self._agent, self._model, self._opening = agent, model, opening
+        self.agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session, len(self.base.messages), self.base.known_ids.messages)
         self._record = agent.records.writer(self.session_key)
         self._files = RunWorkspace.of(session, agent.workspaces, owner, opening)
@@ -338,9 +356,9 @@ class Run:
         tools/running_calls.py describes. A stopping server cancels the consumer while it waits for
         a model (`BaseAgent.stop`).
         """
-        metrics = self._agent.metrics
+        metrics = self.agent.metrics
         metrics.count_run_start()
-        self._agent.watch()
+        self.agent.watch()
         try:
             async with aclosing(self._produce()) as source:
                 async for event in source:
@@ -386,7 +404,7 @@ class Run:
 
         See session/run_record.py.
         """
-        records = self._agent.records
+        records = self.agent.records
         if (record := records.find(self.session_key)) is None:
             return
         lacking = run_record.missing_messages(self.session, record, resumed=resumed)
@@ -420,8 +438,9 @@ class Run:
     async def _record_event(self, event: Event) -> None:
         """Fold the event into the session, then pass it to the log and the trace."""
         changes = event.get("delta") or event.get("value") or event.get("messages")
-        if event.get("name") == IDS or (isinstance(changes, list) and len(changes) > FEW):
-            await offload(self._size, self._folder.apply, event)
+        count = len(changes) if isinstance(changes, list) else 0
+        if event.get("name") == IDS or count > FEW:
+            await offload(self._size + PER_CHANGE * count, self._folder.apply, event)
         else:
             self._folder.apply(event)
         if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
@@ -447,18 +466,19 @@ class Run:
             yield event
         self._opening.clear()  # frees the configuration that they contain
         async for event in skill_events(
-            self.session, self._agent.toolbox.skills, self.session_key[0]
+            self.session, self.agent.toolbox.skills, self.session_key[0]
         ):
             yield event
         await self._hooks.pre_call()
         self._limits = cap_limits(
             self.session["config"]["limits"],
             agent_definition.definition_of(self.session).get("limits", {}),
-            self._agent.ceilings.of(self.session_key[0])["session"],
+            self.agent.ceilings.of(self.session_key[0])["session"],
         )
         while True:
-            step = await offload(self._size, self._next_step)
-            if (self._agent.executions.stopping or self._stopped) and not isinstance(step, Stop):
+            work = self._size + PER_CALL * len(self.session["calls"])
+            step = await offload(work, self._next_step)
+            if (self.agent.executions.stopping or self._stopped) and not isinstance(step, Stop):
                 return  # every message is complete and no call runs: the client can resume here
             calls_model = isinstance(step, (CallModel, Compact, NameSession))
             self._consumer_task = asyncio.current_task() if calls_model else None
@@ -498,7 +518,7 @@ class Run:
     def _next_step(self) -> Step:
         return next_step(
             self.session,
-            self._agent.toolbox.judge(self.session),
+            self.agent.toolbox.judge(self.session),
             self._limits,
             self._facts,
             elapsed_ms=self._elapsed_ms(),
@@ -516,7 +536,7 @@ class Run:
     # -- the model --------------------------------------------------------------------------------
 
     async def _call_model(self, call: CallModel) -> AsyncGenerator[Event, None]:
-        session, agent = self.session, self._agent
+        session, agent = self.session, self.agent
         for event in self._close_step():
             yield event
         event = events.step_started(session["run"]["step"] + 1, agent.clock())
@@ -568,7 +588,7 @@ class Run:
         """
         if error["code"] == "context_overflow" and not self._refused:
             self._refused = True
-            toolbox = self._agent.toolbox
+            toolbox = self.agent.toolbox
             async with aclosing(
                 self._side_calls.after_refusal(error, self._facts, toolbox)
             ) as source:
@@ -602,22 +622,22 @@ class Run:
             *(put("output", value=value) for value in stop.output),
         )
         usage = account.agui(self._facts.name, self._used, self.session.get("usage", {}))
-        now_ms = self._agent.clock()
+        now_ms = self.agent.clock()
         yield events.run_finished(self.session, stop.status, stop.reason, usage, now_ms)
 
     def _close_step(self) -> Iterator[Event]:
         if self._step:
-            yield events.step_finished(self._step, self._agent.clock())
+            yield events.step_finished(self._step, self.agent.clock())
             self._step = ""
 
     def _error(self, event: Event) -> Event:
         """Return the RUN_ERROR with the message id and the next `rev`, which its fold needs."""
         metadata = event.setdefault("metadata", {}).setdefault("yaa", {})
-        metadata |= {"message_id": self._agent.ids("err"), "rev": events.next_rev(self.session)}
-        return {**event, "timestamp": self._agent.clock()}
+        metadata |= {"message_id": self.agent.ids("err"), "rev": events.next_rev(self.session)}
+        return {**event, "timestamp": self.agent.clock()}
 
     def _elapsed_ms(self) -> int:
-        return self._agent.stopwatch() - self._started_ms
+        return self.agent.stopwatch() - self._started_ms
 
     def _seconds_left(self) -> float | None:
         allowed = self._limits.get("max_wall_s")

@@ -12,7 +12,7 @@ from ..json_types import Event, Json, Message, Session
 from ..models.registry import Model
 from ..session import run_record
 from ..session.fold import yaa_metadata
-from ..telemetry import log, tracing
+from ..telemetry import log, recent_runs, tracing
 from ..telemetry.redact import mask, mask_all
 
 # -- delta log ------------------------------------------------------------------------------------
@@ -319,5 +319,7 @@ class RunObserver:
             self._call.end(CUT)
         made = len(self.results)
         told = run_record.log_fields(self._session, self._used, self._first_message, made)
-        logger.info({"run": run_id, "session": session_id, **self._about, "ms": ms, **told})
+        line = {"run": run_id, "session": session_id, **self._about, "ms": ms, **told}
+        logger.info(line)
+        recent_runs.of_process.add(line)
         self._trace.end()

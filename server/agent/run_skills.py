@@ -37,7 +37,10 @@ async def skill_events(
     changes += _offer(session, offered, library.list_tokens)
     warnings: list[RunWarning] = []
     for name, entry in used_skills(session).items():
-        now = await _look_at(session, library, owner, name, entry, found.get(name))
+        there = found.get(name)
+        if there is None and entry.get("source") == "mcp":  # one that no list has
+            there = await library.find(session, owner, name)
+        now = await _look_at(session, library, owner, name, entry, there)
         changes += [put("skills", "used", name, key, value=now[key]) for key in now]
         if now.get("here") in ("changed", "missing"):
             warnings.append(_warning(name, now["here"]))

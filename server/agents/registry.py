@@ -1,8 +1,8 @@
 """The registry of agents: built in, the owner's `agents/*.json`, and those that other keys saved.
 
-Used before each run to find the session's definition, and for `/info`. The folders are read each
-time, so an edit takes effect with the next run. A file that cannot be used is listed in `problems`,
-and its last valid version stays in use.
+Used before each run to find the session's definition, and for `/info`. A folder is read again once
+anything in it has changed, so an edit takes effect with the next run. A file that cannot be used is
+listed in `problems`, and its last valid version stays in use.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import Problem, refuse
 from ..json_types import AgentDefinition, RunWarning
+from ..runtime.file_stamps import FileStamps
 from ..schema.field_types import Misfit
 from ..session import agent_definition as definitions
 from ..session.agent_definition import DEFAULT, MAX_FILE, files_named
@@ -167,6 +169,7 @@ class AgentRegistry:
         self._default, self._limits = default, limits or {}
         self._folders = AgentFolders(folder, owners) if folder else None
         self._files: dict[Path, dict[str, AgentFile]] = {BUILT_IN: _scan_folder(BUILT_IN, {})}
+        self._stamps: dict[Path, FileStamps] = {}
 
     def resolve(self, session: Mapping[str, Any], owner: str = "") -> AgentDefinition:
         """Return the definition for a run of this session: the server's, else the session's own.
@@ -259,8 +262,13 @@ class AgentRegistry:
             return [BUILT_IN]
         folders = [*reversed(self._folders.of(owner))]
         for folder in folders[1:]:
+            if folder in self._stamps and self._stamps[folder].are_current():
+                continue
             before = self._files.get(folder, {})
+            stamps = FileStamps(_places(folder, before))
             self._files[folder] = _scan_folder(folder, before)
+            if self._files[folder] == before:
+                self._stamps[folder] = stamps
             for name, file in self._files[folder].items():
                 if before.get(name) is file:
                     continue
@@ -270,12 +278,26 @@ class AgentRegistry:
         return folders
 
 
+def _places(folder: Path, files: Mapping[str, AgentFile]) -> Iterator[str]:
+    """Yield what is looked at for the agents of a folder. `files`: those that are known."""
+    yield str(folder)
+    with suppress(OSError):
+        yield from (f"{folder}/{name}" for name in _names(folder))
+    for file in files.values():
+        yield from (f"{folder}/{prompt}" for prompt in file.prompts)
+
+
+def _names(folder: Path) -> list[str]:
+    """Return the names of the files of agents, in order. Raises OSError."""
+    with os.scandir(folder) as entries:
+        return sorted(each.name for each in entries if each.name.endswith(".json"))
+
+
 def _scan_folder(folder: Path, before: dict[str, AgentFile]) -> dict[str, AgentFile]:
     """Return the files of a folder by agent name; unchanged ones are the same objects."""
     found: dict[str, AgentFile] = {}
     try:
-        with os.scandir(folder) as entries:
-            files = sorted(each.name for each in entries if each.name.endswith(".json"))
+        files = _names(folder)
     except OSError:
         return found
     for file in files:

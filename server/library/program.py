@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from .. import protocols
-from ..api.auth import Keys, home_key
+from ..api.auth import keys_of
 from ..app import App, routes
 from ..cli.serve import certificate
 from ..config import Config, ConfigError, expand_path, home_folder, load, make_home
@@ -304,9 +304,7 @@ class BaseServer:
         self._config = _load_config(_expand_short_names(config or {}), home, api)
         server = self._config.server
         make_home(self._config.home)
-        needed = server["auth_required"]
-        made = home_key(self._config.home) if needed and not server["api_keys"] else ""
-        self._keys = Keys(server["api_keys"], made, required=needed)
+        self._keys, made = keys_of(server, self._config.home)
         self._app = _app(self._config, api, tools)
         self.host: str = server["host"]
         self.max_connections: int = server["limits"]["max_connections"]

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..runtime.command import COMMAND
+
 FOLDER = "environments"
-PROGRAM = "yaa" if __name__.startswith("yaa.") else "python3 -m server"  # installed, or not
-INSTALL = f"run {PROGRAM} tools install"
+INSTALL = f"run {COMMAND} tools install"
 NAME = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}")  # of an environment's folder
 MAX_NOTE = 1 << 20  # bytes
 
@@ -51,6 +52,10 @@ class Environment:
             return ""
         path = self.note.with_name(name).resolve()
         return str(path) if path.is_dir() else ""
+
+    def places(self) -> list[str]:
+        """Return the paths on which `folder` depends."""
+        return [str(self.note), *filter(None, [self.folder()])]
 
     def missing(self) -> str:
         """Return what must be done before it can be used, for the owner; "" for nothing."""

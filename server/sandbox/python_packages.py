@@ -10,7 +10,6 @@ these variables, and reports what it found as JSON.
 from __future__ import annotations
 
 import json
-import os
 import stat
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..runtime.file_stamps import MOST, Stamp, stamp_of
 from ..telemetry import redact
 from .policy import SCRATCH, WORKSPACE, outermost_folders
 from .worker_pool import WorkerPool
@@ -61,7 +61,7 @@ class Package:
     environment: str = ""
     pool: WorkerPool | None = None
     version: int = 0
-    files: dict[str, tuple[int, ...]] = field(default_factory=dict)  # file → its stamp
+    files: dict[str, Stamp] = field(default_factory=dict)  # those that are watched
     problems: list[str] = field(default_factory=list)  # found by the last survey
 
     def watch(self, files: Iterable[Any]) -> None:
@@ -76,6 +76,10 @@ class Package:
         parts = [name.removesuffix(".*").replace(".", "/") for name in sorted(names)]
         ends = (".py", "/__init__.py")
         return [f"{path}/{part}{end}" for path in self.paths for part in parts for end in ends]
+
+    def may_have_changed(self) -> bool:
+        """Return whether `has_changed` is worth a thread. Fast enough for the event loop."""
+        return len(self.files) > MOST or self.has_changed()
 
     def has_changed(self) -> bool:
         """Return whether a watched file has changed."""
@@ -225,12 +229,3 @@ def _environment(interpreter: str, home: Path) -> list[Path]:
     if wide := [place for place in places if home.is_relative_to(place)]:
         raise ValueError(f"interpreter: its environment {wide[0]} holds the home folder {home}")
     return places
-
-
-def stamp_of(file: str) -> tuple[int, ...]:
-    """Return what differs after a file has changed; () if it is not there."""
-    try:
-        about = os.stat(file)  # noqa: PTH116
-    except OSError:
-        return ()
-    return about.st_mtime_ns, about.st_size, about.st_ino

@@ -213,10 +213,10 @@ HEADER = 8  # bytes of the length before a call
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1  # netdevice(7)
 
 
-def serve(control: int, policy: SandboxPolicy, filter: bytes) -> NoReturn:
-    """Prepare, wait for a call, run it, exit."""
+def serve(control: int, policy: SandboxPolicy, filter: bytes, zygote: int) -> NoReturn:
+    """Prepare, wait for a call, run it, exit. `zygote`: in tier A its pidfd."""
     try:
-        isolate(control, policy)
+        isolate(control, policy, zygote)
         tool, door = fork_tool(control, policy, filter)
         report_ready(control, policy)
         warm_up()
@@ -269,7 +269,7 @@ def limited_folders(request: dict[str, Any]) -> list[supervisor.Disk]:
 # -- before there is a call -----------------------------------------------------------------------
 
 
-def isolate(control: int, policy: SandboxPolicy) -> None:
+def isolate(control: int, policy: SandboxPolicy, zygote: int) -> None:
     """Make the namespaces and the new root in tier A. Returns in the supervisor only.
 
     The process that makes them is not in the namespace of pids: it forks pid 1 and ends, which
@@ -295,6 +295,9 @@ def isolate(control: int, policy: SandboxPolicy) -> None:
     os.close(maker)
     # Not earlier: a change of credentials clears it.
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    if select.select([zygote], [], [], 0)[0]:  # it ended before the signal was asked for
+        os._exit(0)
+    os.close(zygote)
     build_root(policy)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
 

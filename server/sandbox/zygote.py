@@ -39,6 +39,7 @@ def main(door: int, options: str) -> None:
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)  # of the first processes of namespaces
     policy = SandboxPolicy.of(json.loads(options))
+    own_end = syscalls.pidfd_open(os.getpid()) if policy.tier == "A" else -1
     filters = {
         network: seccomp.pack(seccomp.compile_filter(syscalls.arch(), network=network))
         if policy.tier in ("A", "B")
@@ -71,7 +72,7 @@ def main(door: int, options: str) -> None:
                     found = seccomp.compile_filter(syscalls.arch(), network=network, watches=True)
                     filters[network] = seccomp.pack(found)
                 own = replace(policy, network=network)
-                worker.serve(descriptors[0], own, filters[network])
+                worker.serve(descriptors[0], own, filters[network], own_end)
             for descriptor in descriptors:
                 os.close(descriptor)
 

@@ -40,7 +40,7 @@ from .schema import MAX_ERRORS, NO_IDS, ROLE_ALIASES, VERSION, role_of, shape_mi
 
 
 _FILE = re.compile(r'<(?:file|resource) name="([^"\n]*)"[^>\n]*>\n')  # as the web page sends it
-TITLE_LENGTH = 30  # characters
+TITLE_LENGTH = 60  # characters
 RUN_LEVEL = ("limit", "model_error", *OF_FILES)  # interrupts of the run, not of one call
 COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven")
 SPENT = {  # limit -> its counter, and the counter's units in one of the limit
@@ -252,8 +252,17 @@ def title(messages: list[Message]) -> str:
                 content = next((text for text in texts if text.strip()), "")
                 if file := _FILE.match(content):
                     content = file[1]
-            return " ".join(content[: TITLE_LENGTH * 20].split())[:TITLE_LENGTH].strip()
+            return _shortened(" ".join(content[: TITLE_LENGTH * 20].split()))
     return ""
+
+
+def _shortened(text: str) -> str:
+    """Return at most TITLE_LENGTH characters, up to the end of a word where one is near."""
+    if len(text) <= TITLE_LENGTH:
+        return text
+    cut = text[:TITLE_LENGTH]
+    at = cut.rfind(" ")
+    return (cut[:at] if at > TITLE_LENGTH // 2 else cut[:-1]) + "…"
 
 
 def _add_missing(

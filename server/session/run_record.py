@@ -298,6 +298,9 @@ def usage_change(session: Session, usage: Mapping[str, Any]) -> Change:
     total: Json = {**session.get("usage", {})}
     for name in TOKEN_COUNTS:
         total[name] = min(total.get(name, 0) + usage.get(name, 0), LARGEST_COUNT)
+    if written := usage.get("cache_write_tokens"):  # few providers say so
+        sum_ = total.get("cache_write_tokens", 0) + written
+        total["cache_write_tokens"] = min(sum_, LARGEST_COUNT)
     total["calls"] = total.get("calls", 0) + 1
     if unit := usage.get("cost_unit"):
         total["cost_unit"] = unit

@@ -121,7 +121,8 @@ _CONTENT = field_types.as_one(
 )
 USAGE = {
     **dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens", "calls"), COUNT),
-    **dict.fromkeys(("reasoning_tokens", "cached_tokens", "cost_micro"), COUNT),
+    **dict.fromkeys(("reasoning_tokens", "cached_tokens", "cache_write_tokens"), COUNT),
+    "cost_micro": COUNT,
     "cost_unit": TEXT_OR_NONE,
 }
 FUNCTION = {
@@ -185,6 +186,7 @@ INTERRUPT = {
     "goal": TEXT,
     "server": TEXT,
     "skills": TEXTS,
+    "always": FLAG,
     "answer": field_types.as_one(
         field_types.object_of({"status": field_types.one_of("resolved", "cancelled")}, ("status",)),
         'an object with status "resolved" or "cancelled"',

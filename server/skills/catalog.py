@@ -1,7 +1,7 @@
 """The skills of the owner's folders, and those that other keys saved.
 
-The folders are looked at before each run, so a change takes effect with the next one; what did not
-change is not read again. A skill that cannot be used is listed in `problems`.
+Each run asks `current` first: if nothing in the folders has changed, they are not read again, so a
+change takes effect with the next run. A skill that cannot be used is listed in `problems`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..runtime.file_stamps import FileStamps, Stamp, stamp_of
 from ..telemetry import log
 from .folder import FILE, MAX_TEXT, SkillError, SkillText, content_hash, files_of, read_file
 from .folder import skill_text as parse
@@ -20,8 +22,6 @@ from .folder import skill_text as parse
 MAX_SKILLS = 200  # of one folder
 HOME, FOLDER, KEY = "home", "folder", "key"  # where a skill comes from, for clients
 OF_KEYS = ".keys"  # below the skills of the home folder: a folder for each other key
-
-Stamp = tuple[int, int, int]
 
 logger = log.get("skills")
 
@@ -72,6 +72,8 @@ class SkillCatalog:
     folders: Iterable[str] = ()
     owners: Collection[str] = ("",)
     _known: dict[Path, _Entry] = field(default_factory=dict)
+    # By key: what `of` found last, and the stamps of all that it looked at
+    _found: dict[str, tuple[FileStamps, Mapping[str, Skill]]] = field(default_factory=dict)
 
     def sources(self, owner: str = "") -> list[Source]:
         """Return the folders that a key has skills from, the first of which it saves to."""
@@ -87,20 +89,33 @@ class SkillCatalog:
                 continue
         return found
 
-    def is_empty(self, owner: str = "") -> bool:
-        """Return whether the folders have nothing to look at. Fast enough for the event loop."""
-        return not any(_has_entries(source.folder) for source in self.sources(owner))
+    def current(self, owner: str = "") -> Mapping[str, Skill] | None:
+        """Return what `of` found last, None if it has to look again.
+
+        Fast enough for the event loop.
+        """
+        stamps, found = self._found.get(owner, (None, {}))
+        return found if stamps is not None and stamps.are_current() else None
 
     def of(self, owner: str = "") -> Mapping[str, Skill]:
         """Return the skills of a key by name, in order of their names.
 
         A name in several folders is that of the first.
         """
+        stamps = FileStamps(self._places(owner))
         found: dict[str, Skill] = {}
         for entry in self._entries(owner):
             if entry.skill is not None:
                 found.setdefault(entry.skill.name, entry.skill)
-        return dict(sorted(found.items()))
+        self._found[owner] = stamps, dict(sorted(found.items()))
+        return self._found[owner][1]
+
+    def _places(self, owner: str) -> Iterator[str]:
+        """Yield what `of` looks at: the folders, and the text of each skill in them."""
+        for source in self.sources(owner):
+            yield str(source.folder)
+            with suppress(OSError):
+                yield from (f"{source.folder}/{name}/{FILE}" for name in _names(source.folder))
 
     def problems(self, owner: str = "") -> list[str]:
         """Return what the owner has to fix or may want to know, one line each."""
@@ -132,22 +147,21 @@ class SkillCatalog:
 
     def _scan(self, source: Source) -> Iterator[_Entry]:
         try:
-            with os.scandir(source.folder) as entries:
-                names = sorted(each.name for each in entries if not each.name.startswith("."))
+            names = _names(source.folder)
         except FileNotFoundError:
             return
         except OSError as error:
-            yield _Entry((0, 0, 0), problem=f"{source.given}: {error.strerror}")
+            yield _Entry((), problem=f"{source.given}: {error.strerror}")
             return
         number = 0
         for name in names:
             folder = source.folder / name
-            if (stamp := _stamp(folder / FILE)) is None:
+            if not (stamp := stamp_of(folder / FILE)):
                 continue
             number += 1
             if number > MAX_SKILLS:
                 text = f"{source.given}: more than {MAX_SKILLS} skills; the rest is not used"
-                yield _Entry((0, 0, 0), problem=text)
+                yield _Entry((), problem=text)
                 return
             known = self._known.get(folder)
             if known is None or known.stamp != stamp:
@@ -157,22 +171,10 @@ class SkillCatalog:
             yield known
 
 
-def _has_entries(folder: Path) -> bool:
-    try:
-        with os.scandir(folder) as entries:
-            return any(not each.name.startswith(".") for each in entries)
-    except FileNotFoundError:
-        return False
-    except OSError:  # `_scan` reports it
-        return True
-
-
-def _stamp(file: Path) -> Stamp | None:
-    try:
-        about = file.stat()
-    except OSError:
-        return None
-    return about.st_mtime_ns, about.st_size, about.st_ino
+def _names(folder: Path) -> list[str]:
+    """Return what is in a folder, in order, but for hidden names. Raises OSError."""
+    with os.scandir(folder) as entries:
+        return sorted(each.name for each in entries if not each.name.startswith("."))
 
 
 def _read(source: Source, name: str, stamp: Stamp) -> _Entry:

@@ -112,7 +112,7 @@ class Catalog:
         for tool in session_tools():
             self.add(tool)
         self.named = {
-            tool.name: Entry(tool, _validator(tool, Schemas())[0])
+            tool.name: Entry(tool, tool_validator(tool, Schemas())[0])
             for tool in (builtin_tool(function, runner) for function in builtin.NAMED)
         }
 
@@ -138,7 +138,7 @@ class Catalog:
             raise ToolError("a tool's name has 1 to 64 letters a-z, digits, _ or -")
         if tool.name in entries:
             raise ToolError(f"there is a tool named {tool.name} already")
-        validator, unread = _validator(tool, schemas)
+        validator, unread = tool_validator(tool, schemas)
         for error in unread:
             self._problem(f"{tool.origin}: {tool.name}: not checked: {error}")
         entries[tool.name] = Entry(tool, validator)
@@ -177,7 +177,10 @@ class Catalog:
 
     async def _refresh_files(self) -> None:
         """Read the files again that have changed, or whose environment has; sources are not."""
-        for path in await asyncio.to_thread(self._files.changes):
+        given = [*self._given.items()]
+        stamps = await asyncio.to_thread(self._files.look, [each for _, (each, _) in given])
+        paths = await asyncio.to_thread(self._files.changes)
+        for path in paths:
             logger.info("tools/%s has changed", path.name)
             begins = f"tools/{path.name}: "
             self.problems[:] = [each for each in self.problems if not each.startswith(begins)]
@@ -190,9 +193,15 @@ class Catalog:
                 self._report(path.name, self._exchange(theirs, [RESTART] if theirs else []))
             else:
                 self._report(path.name, self._exchange(theirs, await self._files.tools(path)))
-        for name, (environment, folder) in [*self._given.items()]:
-            if await asyncio.to_thread(environment.folder) != folder:
-                await self._equip(name, environment)
+        moved = [
+            (name, environment)
+            for name, (environment, folder) in given
+            if await asyncio.to_thread(environment.folder) != folder
+        ]
+        for name, environment in moved:
+            await self._equip(name, environment)
+        # What has changed may depend on other files now, which the next look finds
+        self._files.stamps = None if paths or moved else stamps
 
     async def add_environments(self, configured: Mapping[str, Any]) -> None:
         """Give built-in tools the packages of `server.tools.<name>.requirements`."""
@@ -329,10 +338,10 @@ class Catalog:
                 source.running = asyncio.create_task(self._ask_again(source))
         if self._servers is not None:
             self._servers.refresh()
-        if self._given or self._files.has_files():
+        if self._files.may_have_changed():
             self._begin_look(FILES, self._refresh_files)
         for name, package in self.packages.items():
-            if package.files:
+            if package.may_have_changed():
                 self._begin_look(name, functools.partial(self._refresh, package))
 
     def _begin_look(self, name: str, look: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -426,7 +435,7 @@ class Catalog:
         logger.warning("not loaded: %s", text)
 
 
-def _validator(tool: Tool, schemas: Schemas) -> tuple[Validator, list[Mismatch]]:
+def tool_validator(tool: Tool, schemas: Schemas) -> tuple[Validator, list[Mismatch]]:
     """Return (validator, ignored keywords) for the arguments of a tool.
 
     For remote tools a `pattern` that cannot be translated or bounded is skipped; the remote side

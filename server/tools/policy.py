@@ -238,6 +238,11 @@ def decide(
     return action, reason
 
 
+def asks_always(tool: Tool, args: dict[str, Any], ceiling: str, session: Session) -> bool:
+    """Return whether a call is asked about even if the session grants its tool everything."""
+    return _decide(tool, args, ceiling, session, {"allow"})[0] == "ask"
+
+
 def _decide(
     tool: Tool, args: dict[str, Any], ceiling: str, session: Session, granted: set[str]
 ) -> tuple[str, str]:

@@ -18,10 +18,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..json_types import Event, Json, Session, ToolResult
+from ..json_types import Event, Json, Patch, Session, ToolResult
 from ..runtime.offload import offload
 from ..sandbox.process import Outcome
-from ..session import media
+from ..session import media, media_room
 from ..strict_json import browser_safe, depth_exceeds, dumps
 from ..telemetry import log
 from ..workspace.places import STATES
@@ -87,13 +87,22 @@ def envelope(
     return found
 
 
-async def shown_files(outcome: Outcome, session: Session) -> tuple[list[Json], list[str]]:
-    """Return the files that the model is shown, and why others are not."""
+async def shown_files(outcome: Outcome, session: Session) -> tuple[list[Json], list[str], Patch]:
+    """Return the files that the model is shown, why others are not, and changes of the messages.
+
+    The changes put words for the oldest pictures of the session, if these need their room.
+    """
     if not outcome.media:
-        return [], []
+        return [], [], []
+    messages = session["messages"]
     size = sum(len(str(item.get("data"))) for item in outcome.media)
-    room = media.room_left(session["messages"])
-    return await offload(size, media.check_items, outcome.media, room)
+    going = media_room.to_leave_out(messages, min(size, media.MAX_RESULT))
+    room = media.room_left(messages) + media_room.size_of(going)
+    shown, wrong = await offload(size, media.check_items, outcome.media, room)
+    if not shown or not going:
+        return shown, wrong, []
+    left = await offload(media_room.size_of(going), media_room.in_words, going)
+    return shown, wrong, media_room.changes(messages, going, left)
 
 
 def text_for_model(found: ToolResult, instead: str = "") -> str:

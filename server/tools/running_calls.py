@@ -75,15 +75,24 @@ class Execution:
 
 
 class Executions:
-    """The running calls of this process. `grace_s`: grace period of lasting calls, in seconds."""
+    """The running calls of this process. `grace_s`: grace period of lasting calls, in seconds.
+
+    `former`: those of an earlier configuration of this process; their calls are known here too.
+    """
 
     def __init__(
-        self, claims: Claims, grace_s: float, ceilings: LimitCeilings, locks: Locks
+        self,
+        claims: Claims,
+        grace_s: float,
+        ceilings: LimitCeilings,
+        locks: Locks,
+        former: Executions | None = None,
     ) -> None:
         self.claims, self.grace_s, self.locks = claims, grace_s, locks
         self._ceilings = ceilings
         self.stopping = False  # the server stops: no further call may begin
-        self._running: dict[Key, Execution] = {}
+        self._running: dict[Key, Execution] = former._running if former else {}
+        self._own: set[Execution] = set()  # those that began here
 
     def limit_of(self, owner: str) -> int:
         """Return how many calls one run of this owner may have running at once."""
@@ -154,6 +163,7 @@ class Executions:
         execution = Execution(key, name, fingerprint, lasting, listener, aftermath)
         execution.task = asyncio.create_task(self._run(execution, work))
         self._running[key] = execution
+        self._own.add(execution)
         if lasting:
             self.locks.take(_call_lock(key))
         execution.task.add_done_callback(lambda _: self._end(execution))
@@ -194,9 +204,14 @@ class Executions:
         """Return the sessions with calls that run in this process."""
         return {key[0] for key in self._running}
 
+    @property
+    def busy(self) -> bool:
+        """Return whether a call that began here still runs."""
+        return bool(self._own)
+
     async def close(self) -> None:
-        """Cancel all running calls and wait for their end."""
-        tasks = [execution.task for execution in self._running.values()]
+        """Cancel all calls that began here and wait for their end."""
+        tasks = [execution.task for execution in self._own]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -244,6 +259,7 @@ class Executions:
 
     def _end(self, execution: Execution) -> None:
         """Clean up after the task of a call, however it ended."""
+        self._own.discard(execution)
         if execution.grace is not None:
             execution.grace.cancel()
         if execution.aftermath is not None:

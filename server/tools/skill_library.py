@@ -1,7 +1,8 @@
 """The skills that a session may use: the owner's, and those of the trusted folder that it works on.
 
 What is in the folder is read by the workspace process (workspace/guidance.py), all else by the
-server (skills/catalog.py).
+server (skills/catalog.py). Those of MCP servers stay there, and are read one file at a time
+(mcp/skills.py).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ..skills.folder import MAX_REFERENCE, SkillError, files_of, read_file, skil
 from ..telemetry import log
 from ..workspace.errors import WorkspaceError
 from ..workspace.host import Workspace, Workspaces
+from .mcp.skills import SOURCE, McpSkill, McpSkills
 from .runner import ToolRunner
 
 logger = log.get("skills")
@@ -36,6 +38,7 @@ class FoundSkill:
     source: str
     path: str = ""
     skill: Skill | None = field(default=None, compare=False)
+    remote: McpSkill | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,10 @@ class LoadedSkill:
 
 
 class SkillLibrary:
-    """The skills of one server, for its sessions. `settings`: server.skills."""
+    """The skills of one server, for its sessions.
+
+    `settings`: server.skills. `remote`: those of its MCP servers.
+    """
 
     def __init__(
         self,
@@ -59,7 +65,9 @@ class SkillLibrary:
         runner: ToolRunner,
         workspaces: Workspaces,
         settings: Mapping[str, Any],
+        remote: McpSkills,
     ) -> None:
+        self.remote = remote
         self.catalog, self.copies = catalog, runner.skill_copies
         self._runner, self._workspaces = runner, workspaces
         self.list_tokens = int(settings["list_tokens"])
@@ -76,6 +84,9 @@ class SkillLibrary:
             if about.allowed_tools:
                 item["allowed_tools"] = about.allowed_tools
             found.append(item)
+        for name, each in sorted(self.remote.found().items()):
+            item = {"name": name, "description": each.description, "source": SOURCE}
+            found.append({**item, "hidden": each.hidden} if each.hidden else item)
         return found
 
     async def guidance(self, session: Session, owner: str) -> Json | None:
@@ -94,9 +105,12 @@ class SkillLibrary:
     async def found(
         self, owner: str, guidance: Mapping[str, Any] = NO_GUIDANCE
     ) -> dict[str, FoundSkill]:
-        """Return the skills of a key and of a folder by name; the owner's come first."""
-        skills: Mapping[str, Skill] = {}
-        if not self.catalog.is_empty(owner):
+        """Return the skills of a key, of a folder and of MCP servers by name.
+
+        The owner's come first. Those of MCP servers begin with the server's name and a colon,
+        which no other name has.
+        """
+        if (skills := self.catalog.current(owner)) is None:
             skills = await asyncio.to_thread(self.catalog.of, owner)
         found = {
             name: FoundSkill(name, skill.about.description, skill.source, skill=skill)
@@ -110,17 +124,25 @@ class SkillLibrary:
                 continue
             new = FoundSkill(about.name, about.description, WORKSPACE, each["path"])
             found.setdefault(about.name, new)
+        for name, remote in self.remote.found().items():
+            found[name] = _of_server(remote, name)
         return dict(sorted(found.items()))
 
     async def find(self, session: Session, owner: str, name: str) -> FoundSkill | None:
         """Return a skill that the session can load here, None if there is none."""
         if (own := (await self.found(owner)).get(name)) is not None:
             return own
+        if ":" in name:
+            remote = await self.remote.find(name)
+            return _of_server(remote, name) if remote is not None else None
         guidance = await self.guidance(session, owner) or NO_GUIDANCE
         return (await self.found(owner, guidance)).get(name)
 
     async def load(self, session: Session, owner: str, found: FoundSkill) -> LoadedSkill:
         """Return a skill as it is now, and keep its files for tools. Raises SkillError."""
+        if found.remote is not None:
+            skill, about = await self.remote.load(found.remote)
+            return LoadedSkill(found.name, SOURCE, skill.hash, about.text, tuple(skill.files), "")
         if found.skill is None:
             told = await self._ask(session, owner, path=found.path)
             files = tuple(told["files"])
@@ -143,6 +165,8 @@ class SkillLibrary:
 
     async def hash_of(self, session: Session, owner: str, found: FoundSkill) -> str:
         """Return the hash of a skill's files as they are now. Raises SkillError."""
+        if found.remote is not None:
+            return found.remote.hash
         if found.skill is not None:
             return await asyncio.to_thread(self.catalog.hash_of, found.skill)
         return str((await self._ask(session, owner, path=found.path))["hash"])
@@ -175,6 +199,8 @@ class SkillLibrary:
                 raise SkillError(
                     f"this server has another version, and not {file[:80]} of this one"
                 )
+            if found.remote is not None:
+                return await self.remote.read(found.remote, file)
             if found.skill is None:
                 told = await self._ask(session, owner, path=found.path, file=file)
                 return str(told["text"])
@@ -204,6 +230,12 @@ class SkillLibrary:
             return None
         folder = workspace.place.folder
         return workspace if folder is not None and folder.trusted else None
+
+
+def _of_server(skill: McpSkill, name: str) -> FoundSkill:
+    """Return a skill of an MCP server; a model sees whose it is."""
+    told = f"[of the MCP server {skill.server}] {skill.description}"
+    return FoundSkill(name, told, SOURCE, remote=skill)
 
 
 def kept_hashes(session: Session) -> list[tuple[str, str]]:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
+from ..runtime.file_stamps import FileStamps, Stamp, stamp_of
 from ..sandbox.environments import Environment, package_folders
-from ..sandbox.python_packages import Package, stamp_of
+from ..sandbox.python_packages import Package
 from ..settings.requirements import normal_requirements
 from ..settings.script_metadata import (
     MetadataError,
@@ -60,21 +60,21 @@ class MissingTool(Tool):
 class FileState:
     """What was read of a file: its stamp, its environment, and the folder of that then."""
 
-    stamp: tuple[int, ...]
+    stamp: Stamp
     environment: Environment | None = None
     folder: str = ""
 
     def is_current(self, path: Path) -> bool:
         """Return whether the file and its environment are as they were."""
         now = self.environment.folder() if self.environment else ""
-        return (stamp_of(str(path)), now) == (self.stamp, self.folder)
+        return (stamp_of(path), now) == (self.stamp, self.folder)
 
 
 class ToolFiles:
     """The files of a folder that are no sources, and the environments of tools.
 
     `states`: of each file that was read by `tools`. `folder`: which files `changes` looks at; None
-    for none.
+    for none. `stamps`: from before a look that found no changes; None before there was one.
     """
 
     def __init__(self, runner: ToolRunner) -> None:
@@ -83,6 +83,7 @@ class ToolFiles:
         self._packages: dict[str, Package] = {}  # by the folder of the environment
         self.states: dict[Path, FileState] = {}
         self.folder: Path | None = None
+        self.stamps: FileStamps | None = None
 
     def environment(self, requirements: Any) -> Environment:
         """Return the environment of these requirements. Raises ValueError."""
@@ -110,7 +111,7 @@ class ToolFiles:
 
     async def tools(self, path: Path) -> list[Tool | str]:
         """Return the tools of a file, or for each the reason why there is none."""
-        stamp = await asyncio.to_thread(stamp_of, str(path))
+        stamp = await asyncio.to_thread(stamp_of, path)
         self.states[path] = FileState(stamp)
         text, package = await asyncio.to_thread(text_of, path), None
         try:
@@ -151,17 +152,20 @@ class ToolFiles:
 
     def note(self, path: Path) -> None:
         """Remember a file as it is now, without reading it."""
-        self.states[path] = FileState(stamp_of(str(path)))
+        self.states[path] = FileState(stamp_of(path))
 
-    def has_files(self) -> bool:
-        """Return whether there may be changes: files are known, or are there."""
-        if self.folder is None or self.states:
-            return self.folder is not None
-        try:
-            with os.scandir(self.folder) as entries:
-                return any(each.name.endswith(".py") for each in entries)
-        except OSError:
-            return False
+    def may_have_changed(self) -> bool:
+        """Return whether a look is worth a thread. Fast enough for the event loop."""
+        return self.stamps is None or not self.stamps.are_current()
+
+    def look(self, environments: Iterable[Environment] = ()) -> FileStamps:
+        """Return the stamps of the files and environments, for `stamps`. May run in a thread."""
+        known = (state.environment for state in [*self.states.values()])
+        wanted = [*environments, *(each for each in known if each is not None)]
+        places = [place for each in wanted for place in each.places()]
+        if self.folder is not None:
+            places += map(str, (self.folder, *self.folder.glob("*.py"), *self.states))
+        return FileStamps(places)
 
     def changes(self) -> list[Path]:
         """Return the files of `folder` that are new, changed or gone, or whose environment is."""

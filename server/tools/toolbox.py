@@ -156,6 +156,7 @@ class Toolbox:
             self._runner,
             self.workspaces,
             wanted,
+            self.library.skills,
         )
         self._catalog = Catalog(self._runner, agents, client, allowed, self.skills)
         self._offers: list[tuple[Any, Offer]] = []  # by the settings, the latest first
@@ -176,6 +177,11 @@ class Toolbox:
         self.host = "" if self._withheld else self._runner.host
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._offers = []
+
+    @property
+    def proof(self) -> Json:
+        """Return the sandbox that was proven, for another toolbox of this process."""
+        return self._runner.sandbox
 
     def release_workers(self) -> None:
         """End the processes that wait for a call, until one is needed or a tool is offered."""
@@ -473,6 +479,7 @@ class Toolbox:
             *(action, reason, args, digest, tool.repeatable, tool.parallel_safe),
             repairs=repairs,
             offer=tool.offer(session) if action == "ask" else {},
+            always=action == "ask" and policy.asks_always(tool, args, self._ceiling(tool), session),
             may_ask=tool.may_ask,
             like=tool.like,
             file_access=tool.file_access,
@@ -531,7 +538,9 @@ class Toolbox:
             emit(events.state_delta(events.put("calls", call_id, value=waiting)))
         else:
             by = ledger.get("args_by", "")
-            shown, wrong = await shown_files(result, session)
+            shown, wrong, gone = await shown_files(result, session)
+            if gone:
+                emit(events.messages_filled(gone))
             said = envelope(result, list(repairs), ledger.get("args"), by, shown)
             event = self._result(session, call, result, said)
             emit({**event, "content": "\n".join((event["content"], *wrong))})

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
+import os
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,11 @@ from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS, Ids, ScriptedModel
 
+TOOL = """from yaa import tool
+@tool
+def mine(n: int) -> int:
+    return n
+"""
 PDF = """---
 name: pdf
 description: Reads PDF files
@@ -126,7 +134,37 @@ class Case(unittest.IsolatedAsyncioTestCase):
 AUTO = {"config": {"tool": {"shell": {"auto_approve": True}}}}
 
 
+class Threads(ThreadPoolExecutor):
+    """The threads of an event loop, and how often one was wanted."""
+
+    wanted = 0
+
+    def submit(self, *args: Any, **kwargs: Any) -> Any:
+        self.wanted += 1
+        return super().submit(*args, **kwargs)
+
+
 class Offered(Case):
+    async def test_a_run_needs_no_thread_where_nothing_has_changed(self) -> None:
+        self.write_pdf()
+        tool = self.write(self.home / "tools" / "mine.py", TOOL, 0o600)
+        threads = Threads()
+        asyncio.get_running_loop().set_default_executor(threads)
+        async with self.server() as server:
+            for change, wanted in ((False, False), (True, True), (False, False)):
+                if change:
+                    self.write(tool, f"{TOOL}\n")
+                    self.write(self.skills / "csv" / "SKILL.md", PDF.replace("pdf", "csv"))
+                for each in (self.home, *self.home.rglob("*")):
+                    os.utime(each, (1e9 + wanted, 1e9 + wanted))
+                for _ in range(1 if wanted else 3):
+                    before = threads.wanted
+                    client = await server.post({}, "go")
+                    now = threads.wanted
+                    await server.toolbox.wait_until_loaded()
+                self.assertEqual(now > before, wanted)
+        self.assertEqual([each["name"] for each in client["skills"]["offered"]], ["csv", "pdf"])
+
     async def test_without_skills_nothing_of_them_is_anywhere(self) -> None:
         async with self.server() as server:
             client = await server.post({}, "go")
@@ -319,6 +357,21 @@ class Used(Case):
             done = await server.post(named)
         self.assertEqual(done["status"], "completed")
         self.assertIn("pages:", results(done)[-1])
+
+    async def test_where_no_grant_helps_the_interrupt_says_so(self) -> None:
+        self.write_pdf()
+        saved = call("skill_save", name="x", description="d", instructions="i")
+        cases: list[tuple[Any, dict[str, Any], bool]] = [
+            (saved, {}, True),
+            (call("shell", command="ls"), {}, False),
+            (call("shell", command="ls"), {"tools": {"shell": {"ceiling": "ask"}}}, True),
+        ]
+        for made, more, always in cases:
+            async with self.server([made], **more) as server:
+                client = await server.post({}, "go")
+            with self.subTest(made=made, more=more):
+                [asked] = client["interrupts"]
+                self.assertEqual(asked.get("always", False), always)
 
     async def test_allowed_tools_permits_nothing(self) -> None:
         self.write_pdf()

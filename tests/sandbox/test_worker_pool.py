@@ -51,6 +51,26 @@ def none_left(*words: str) -> bool:
     return True
 
 
+# A worker whose zygote ends before the worker can ask to follow it; prints what it says.
+ORPHAN = """
+import os, socket
+from server.sandbox import syscalls, worker
+from server.sandbox.policy import SandboxPolicy
+
+zygote = os.fork()
+if not zygote:
+    os._exit(0)
+ended = syscalls.pidfd_open(zygote)
+os.waitpid(zygote, 0)
+ours, theirs = socket.socketpair()
+if not os.fork():
+    ours.close()
+    worker.serve(theirs.fileno(), SandboxPolicy("A", run_as={run_as}, read=("/usr",)), b"", ended)
+theirs.close()
+print(ours.recv(1000))
+"""
+
+
 class Dying(WorkerPool):
     """Its workers are killed when they are ready, just before they get their call."""
 
@@ -254,3 +274,14 @@ class Killed(Sandboxed):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class Orphans(Sandboxed):
+    async def test_a_worker_whose_zygote_ended_meanwhile_ends(self) -> None:
+        if self.runner.sandbox["tier"] != "A":
+            self.skipTest("only in tier A does a worker change its parent")
+        command = [sys.executable, "-c", ORPHAN.format(run_as=OPTIONS["run_as"])]
+        said = await asyncio.to_thread(
+            subprocess.run, command, cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        self.assertEqual(said.stdout, "b''\n", said.stderr)

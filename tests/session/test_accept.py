@@ -291,9 +291,12 @@ class Opened(unittest.TestCase):
     def test_title(self) -> None:
         cases = [
             ("  a\n\t b  ", "a b"),
-            ("x" * 50, "x" * 30),
+            ("x" * 90, "x" * 59 + "…"),
+            ("word " * 12 + "end", "word " * 11 + "word…"),
+            ("a " + "x" * 90, "a " + "x" * 57 + "…"),
+            ("x" * 60, "x" * 60),
             ("", ""),
-            ("😀" * 40, "😀" * 30),
+            ("😀" * 90, "😀" * 59 + "…"),
         ]
         for text, expected in cases:
             self.assertEqual(title([user(text)]), expected)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 
 from server.skills import catalog as finding
 from server.skills.catalog import SkillCatalog, mistakes
+
+
+def age(top: Path) -> None:
+    """Let a folder and all in it have been changed an hour ago."""
+    hour_ago = time.time() - 3_600
+    for each in (top, *top.rglob("*")):
+        os.utime(each, (hour_ago, hour_ago), follow_symlinks=False)
 
 
 class Case(unittest.TestCase):
@@ -35,13 +44,9 @@ class Case(unittest.TestCase):
 
 class Folders(Case):
     def test_none(self) -> None:
-        self.assertTrue(self.catalog.is_empty())
         self.assertEqual((self.found(), self.catalog.problems()), ({}, []))
         (self.other / ".hidden").mkdir(parents=True)
-        self.assertTrue(self.catalog.is_empty())
         self.assertEqual(self.found(), {})
-        self.write(self.other, "zoo", "other zoo")
-        self.assertFalse(self.catalog.is_empty())
 
     def test_names_in_order_and_the_first_folder_wins(self) -> None:
         self.write(self.other, "zoo", "other zoo")
@@ -68,6 +73,48 @@ class Folders(Case):
         self.assertIs(after["csv"], before["csv"])
         (self.home / "skills" / "csv" / "SKILL.md").unlink()
         self.assertEqual([*self.catalog.of()], ["pdf"])
+
+    def test_what_was_found_is_current_until_anything_changes(self) -> None:
+        home = self.home / "skills"
+        waiting = home / "waiting"
+
+        def grow() -> None:
+            (waiting / "SKILL.md").write_text("---\nname: waiting\ndescription: d\n---\nx")
+
+        changes: list[tuple[str, Callable[[], object], list[str]]] = [
+            ("the first", lambda: self.write(home, "pdf", "one"), ["pdf"]),
+            ("its text", lambda: self.write(home, "pdf", "two"), ["pdf"]),
+            ("a folder without a text", lambda: waiting.mkdir(), ["pdf"]),
+            ("its text comes", grow, ["pdf", "waiting"]),
+            ("a text goes", lambda: (waiting / "SKILL.md").unlink(), ["pdf"]),
+            ("another name", lambda: (home / "pdf").rename(home / "text"), ["pdf"]),
+            ("another folder", lambda: self.write(self.other, "csv"), ["csv", "pdf"]),
+            ("all of it goes", lambda: home.rename(self.top / "gone"), ["csv"]),
+        ]
+        self.assertIsNone(self.catalog.current())
+        self.found()
+        self.assertEqual(self.catalog.current(), {})
+        for name, change, names in changes:
+            with self.subTest(name):
+                change()
+                self.assertIsNone(self.catalog.current())
+                self.assertEqual([*self.found()], names)
+                age(self.top)
+                self.assertEqual([*self.found()], names)
+                self.assertIs(self.catalog.current(), self.catalog.current())
+                self.assertEqual([*(self.catalog.current() or ())], names)
+
+    def test_what_is_current_is_so_for_one_key(self) -> None:
+        self.write(self.home / "skills", "all")
+        age(self.top)
+        self.assertEqual((self.found(), self.found("me")), ({"all": "d"}, {"all": "d"}))
+        age(self.write(self.catalog.sources("me")[0].folder, "mine"))
+        self.assertIsNone(self.catalog.current("me"))
+        age(self.top)
+        self.found()
+        self.found("me")
+        self.assertEqual([*(self.catalog.current() or ())], ["all"])
+        self.assertEqual([*(self.catalog.current("me") or ())], ["all", "mine"])
 
     def test_a_broken_one_is_a_problem_and_the_others_stay(self) -> None:
         self.write(self.home / "skills", "good")

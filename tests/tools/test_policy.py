@@ -10,6 +10,7 @@ from server.tools.base import Tool, hints_of
 from server.tools.policy import (
     MAX_WORK,
     Grants,
+    asks_always,
     call_limits,
     decide,
     enforceable,
@@ -48,6 +49,25 @@ class Order(unittest.TestCase):
                 self.assertEqual(
                     decide(WRITES, {}, ceiling, session("rm", own, *grants))[0], action
                 )
+
+    def test_where_a_grant_would_not_help(self) -> None:
+        auto, off = {"auto_approve": True}, {"auto_approve": False}
+        agents: list[tuple[dict[str, Any], bool]] = [
+            ({}, False),
+            ({"policy": {"rm": "ask"}}, True),
+            ({"policy": {"rm": "auto"}}, False),
+        ]
+        for ceiling in ("auto", "ask"):
+            for own in (None, auto, off):
+                for agent, asks in agents:
+                    with self.subTest(ceiling=ceiling, own=own, agent=agent):
+                        asked = session("rm", own)
+                        asked["config"]["agent"] = {"name": "a", **agent}
+                        always = asks_always(WRITES, {}, ceiling, asked)
+                        self.assertEqual(always, asks or ceiling == "ask")
+                        asked["grants"] = [{"tool": "rm", "decision": "allow"}]
+                        still = decide(WRITES, {}, ceiling, asked)[0] == "ask"
+                        self.assertEqual(always, still, "as a grant shows")
 
     def test_the_agent_stands_between_the_server_and_the_session(self) -> None:
         allow, auto = {"tool": "rm", "decision": "allow"}, {"auto_approve": True}

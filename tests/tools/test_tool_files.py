@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -299,16 +301,43 @@ class Changes(Case):
 
     async def test_the_first_file_of_an_empty_folder(self) -> None:
         toolbox = await self.toolbox()
-        files = toolbox._catalog._files
         (self.home / "tools" / "notes.txt").write_text("no tool")
-        self.assertFalse(files.has_files())
         self.write("one.py", "from yaa import tool\n@tool\ndef first(): ...")
-        self.assertTrue(files.has_files())
         await self.refresh(toolbox)
         self.assertEqual([t["name"] for t in toolbox.info()][-1], "first")
         shutil.rmtree(self.home / "tools")
         await self.refresh(toolbox)
         self.assertNotIn("first", [t["name"] for t in toolbox.info()])
+
+    async def test_files_are_looked_at_again_once_anything_has_changed(self) -> None:
+        head = "from yaa import tool\n@tool\ndef double(n: int) -> int:\n    "
+        path = self.write("units.py", UNITS)
+        toolbox = await self.toolbox()
+        files, hour_ago = toolbox._catalog._files, time.time() - 3_600
+
+        async def settle() -> None:
+            for each in (self.home, *self.home.rglob("*")):
+                os.utime(each, (hour_ago, hour_ago), follow_symlinks=False)
+            await self.refresh(toolbox)  # sees what has changed
+            await self.refresh(toolbox)  # sees that nothing has
+            self.assertFalse(files.may_have_changed())
+
+        changes: list[tuple[str, Callable[[], object], str]] = [
+            ("nothing", lambda: None, "needs"),
+            ("the environment", lambda: make_environment(self.home, ("units",), UNITS_CODE), ""),
+            ("the note goes", lambda: Environment(self.home, ("units",)).note.unlink(), "needs"),
+            ("the text", lambda: path.write_text(head + "return n"), ""),
+            ("another file", lambda: self.write("words.py", WORDS), ""),
+            ("it goes", path.unlink, "gone"),
+        ]
+        for name, change, state in changes:
+            with self.subTest(name):
+                change()
+                self.assertEqual(files.may_have_changed(), name != "nothing" or not files.stamps)
+                await settle()
+                offered = "double" in self.offered(toolbox)
+                known = "double" in toolbox.names()
+                self.assertEqual((offered, known), (state == "", state != "gone"))
 
     async def test_a_file_that_begins_to_need_packages(self) -> None:
         head = "from yaa import tool\n@tool\ndef double(n: int) -> int:\n    "

@@ -34,7 +34,7 @@ _TABLE = object_of(each=TEXT)
 ENTRY = object_of(
     {
         **dict.fromkeys(("command", "url", "cwd"), TEXT),
-        **dict.fromkeys(("args", "allowedTools", "disabledTools"), _TEXTS),
+        **dict.fromkeys(("args", "allowedTools", "disabledTools", "skills"), _TEXTS),
         **dict.fromkeys(("env", "headers"), _TABLE),
         **dict.fromkeys(("trust", "disabled"), FLAG),
         "type": ANY,  # see _check_kind

@@ -183,6 +183,11 @@ class HeldCalls:
         held.asked.reply({"action": "cancel"})
         held.call.cancel()
 
+    @property
+    def pending(self) -> bool:
+        """Return whether a call waits for its answer, or goes on with one from elsewhere."""
+        return bool(self._held or self._going)
+
     def close(self) -> None:
         """End all held calls."""
         for held in self._held.values():

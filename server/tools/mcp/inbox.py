@@ -26,6 +26,7 @@ LISTS = ("tools", "resources", "prompts")
 ELICIT = "elicitation/create"
 MAX_UPDATED = 1_000  # resources whose last change is remembered
 MAX_URI = 2_048  # characters
+MAX_PROGRESS = 2_000  # characters of one progress line
 
 _CHANGED = {f"notifications/{kind}/list_changed": kind for kind in LISTS}
 
@@ -119,3 +120,20 @@ def reply_to(message: Json) -> Json:
 def result_reply(request_id: Any, result: Json) -> Json:
     """Return the message that answers a request of the server with a result."""
     return {"jsonrpc": "2.0", "id": request_id, "result": result}
+
+
+def progress_line(params: Json) -> str:
+    """Return a progress notification as a line for people, such as `2/5 reading`."""
+    done, total, text = params.get("progress"), params.get("total"), params.get("message")
+    count = f"{_plain(done)}/{_plain(total)}" if _is_number(total) else f"{_plain(done)}"
+    words = [count if _is_number(done) else "", text if isinstance(text, str) else ""]
+    return " ".join(filter(None, words))[:MAX_PROGRESS] + "\n"
+
+
+def _plain(number: Any) -> Any:
+    """Return 1.0 as 1: an official SDK sends every count as a float."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -37,6 +37,7 @@ from .offers import (
 )
 from .peer import MAX_LISTED, LinkError, RpcError, SignInNeeded
 from .servers import TIMEOUT_S, McpServer, McpServers, McpTool, block_text, legal_name, outcome_of
+from .skills import McpSkills
 from .subscriptions import Subscriptions
 
 LIST_S = 30.0  # time limit for a list
@@ -84,6 +85,7 @@ class McpLibrary:
 
     def __init__(self, servers: McpServers, ceilings: Mapping[str, Json] = NONE) -> None:
         self.servers, self._ceilings = servers, ceilings
+        self.skills = McpSkills(self._ask)
         self._offered: set[str] = set()  # servers whose resources have a tool
         self._kept: dict[tuple[str, str], tuple[list[Json], int]] = {}  # by server and kind
         self._listing: dict[tuple[str, str], asyncio.Lock] = {}
@@ -93,6 +95,7 @@ class McpLibrary:
     async def _tools_of(self, server: McpServer) -> list[McpTool]:
         """Return the tool for the resources of a server, if it has any."""
         has_any = False
+        await self._look_for_skills(server)
         with suppress(LinkError, RpcError, TimeoutError):  # its tools work without
             async with asyncio.timeout(WATCH_S):
                 has_any = "resources" in await server.peer.capabilities()
@@ -122,6 +125,13 @@ class McpLibrary:
             library=self,
         )
         return [tool]
+
+    async def _look_for_skills(self, server: McpServer) -> None:
+        try:
+            async with asyncio.timeout(WATCH_S):
+                server.remarks = await self.skills.look(server)
+        except (LinkError, RpcError, TimeoutError) as error:  # its tools work without
+            server.remarks = [f"its skills cannot be listed: {error or 'no answer in time'}"]
 
     def readable_servers(self) -> frozenset[str]:
         """Return the names of the servers whose resources may be read, by the server's policy."""
@@ -271,6 +281,11 @@ class McpLibrary:
 
     def _subscription(self, server: McpServer) -> Subscriptions:
         return self._subscriptions.setdefault(server.name, Subscriptions(server.peer))
+
+    @property
+    def holds_calls(self) -> bool:
+        """Return whether a call of a server waits for a person's answer."""
+        return self.servers.holds_calls
 
     async def close(self) -> None:
         """Stop listening, and end every process and connection."""

@@ -209,6 +209,7 @@ PAGED = {  # kind of list → (method, its member, the list that it belongs to)
     "resources": ("resources/list", "resources", "resources"),
     "templates": ("resources/templates/list", "resourceTemplates", "resources"),
     "prompts": ("prompts/list", "prompts", "prompts"),
+    "skills": ("skills/list", "skills", "skills"),
 }
 
 

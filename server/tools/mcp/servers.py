@@ -37,11 +37,11 @@ from .entry import identity, is_allowed, normalize_entry, oauth_of
 from .held_calls import HOLD_S, HeldCalls, OpenCall, ServerQuestion
 from .held_files import FOLDER as HELD
 from .held_files import HeldFiles
-from .inbox import METHOD_NOT_FOUND, Hear
+from .inbox import METHOD_NOT_FOUND, Hear, progress_line
 from .links import HttpLink, Launch, StdioLink
 from .oauth.access import Access
 from .oauth.accounts import Accounts
-from .oauth.questions import earlier_question, is_refused, sign_in_question
+from .oauth.questions import earlier_question, is_refused, sign_in_problem, sign_in_question
 from .oauth.store import FOLDER, TokenStore
 from .peer import (
     MAX_LISTED,
@@ -327,7 +327,6 @@ FETCH_S = 300.0  # for a process, as npx and uvx may download it first (obot iss
 TIMEOUT_S = 60.0
 PROBE_S = 5.0
 MAX_ROUNDS = 5  # times that a server may request a repeated call without a question
-MAX_PROGRESS = 2_000  # characters of one progress line
 MAX_PROBLEMS = 20  # per server
 MAX_SCHEMAS = 2 * 1024 * 1024  # characters per server; 64 kB take 15 ms to compile
 
@@ -348,6 +347,7 @@ class McpServer:
     peer: Peer
     headers: dict[str, dict[tuple[str, ...], str]] = field(default_factory=dict)  # by tool name
     problems: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # problems of what it offers besides tools
     listing: asyncio.Task[None] | None = None
 
     access: Access | None = None
@@ -524,6 +524,11 @@ class McpServers:
             return _clean_question(found, credentials())
         return _clean_outcome(found, credentials(), started)
 
+    @property
+    def holds_calls(self) -> bool:
+        """Return whether a call waits for a person's answer."""
+        return self._held.pending
+
     async def close(self) -> None:
         """End every process and connection."""
         self._held.close()
@@ -577,15 +582,16 @@ class McpServers:
                 listed = await _listed_tools(server.peer)
                 more = await self.more_tools(server)
         except SignInNeeded as error:
-            server.problem(f"{error}: python3 -m server mcp login {server.name}, or in the page")
+            server.problem(sign_in_problem(str(error), server.name))
         except (LinkError, RpcError) as error:
             server.problem(str(error))
         except TimeoutError:
-            words = server.peer.link.last_words
-            told = f"; the last it said: {words}" if words else ""
+            told = f"; the last it said: {words}" if (words := server.peer.link.last_words) else ""
             server.problem(f"it did not list its tools in time{told}")
         else:
             server.problems.clear()
+            for line in server.remarks:
+                server.problem(line)
             usable = self._usable(server, listed)
             taken = {tool.name for tool in usable}
             usable += [tool for tool in more if tool.name not in taken]  # its own go first
@@ -595,7 +601,6 @@ class McpServers:
     def _usable(self, server: McpServer, listed: list[Json]) -> list[McpTool]:
         """Return the allowed and usable tools; problems of others are reported."""
         entry = server.entry
-        timeout_s = self.timeout_of(server)
         tools: dict[str, McpTool] = {}
         server.headers, size = {}, 0
         if len(listed) > MAX_LISTED:
@@ -605,7 +610,7 @@ class McpServers:
                 continue
             try:
                 trusted = entry.get("trust") is True
-                tool = tool_of(self, server.name, about, timeout_s, trusted=trusted)
+                tool = tool_of(self, server.name, about, self.timeout_of(server), trusted=trusted)
                 places = header_places(tool.parameters) if "url" in entry else {}
                 if (size := size + len(json.dumps(tool.parameters))) > MAX_SCHEMAS:
                     server.problem("its schemas are too large together; the first are taken")
@@ -754,23 +759,6 @@ async def _listed_tools(peer: Peer) -> list[Json]:
         if not await peer.capabilities():
             raise
         return []
-
-
-def progress_line(params: Json) -> str:
-    """Return a progress notification as a line for people, such as `2/5 reading`."""
-    done, total, text = params.get("progress"), params.get("total"), params.get("message")
-    count = f"{_plain(done)}/{_plain(total)}" if _is_number(total) else f"{_plain(done)}"
-    words = [count if _is_number(done) else "", text if isinstance(text, str) else ""]
-    return " ".join(filter(None, words))[:MAX_PROGRESS] + "\n"
-
-
-def _plain(number: Any) -> Any:
-    """Return 1.0 as 1: an official SDK sends every count as a float."""
-    return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _usage(started: float) -> Json:

@@ -20,9 +20,10 @@ from server.config import Config
 from server.http.client import Client
 from server.session.call_actions import Ask, Execute, Reply
 from server.session.fold import fold
+from server.tools.mcp.inbox import progress_line
 from server.tools.mcp.links import INHERITED, Launch, StdioLink
 from server.tools.mcp.peer import Peer
-from server.tools.mcp.servers import McpServer, McpServers, progress_line
+from server.tools.mcp.servers import McpServer, McpServers
 from server.tools.toolbox import Toolbox
 
 from ...fakes import DEFAULTS, events_of
