@@ -18,23 +18,37 @@ import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 if not __package__:  # `python3 server`: as a folder, which cannot find its own modules
     sys.exit("yaa: start it with python3 -m server, in the folder that holds server/")
 
 from . import VERSION, later, protocols
-from .api.auth import KEY_FILE, Keys, home_key
+from .api.auth import KEY_FILE, Keys, keys_of
+from .cli.live_config import Source
 from .cli.serve import (
     BAD_CONFIGURATION,
     BoundServer,
     Workers,
     allow_files,
     certificate,
+    is_desk,
     links,
     sign_in,
 )
-from .config import Config, ConfigError, Unavailable, expand_path, home_folder, load, make_home
+from .config import (
+    Config,
+    ConfigError,
+    Unavailable,
+    config_file,
+    expand_path,
+    home_folder,
+    load,
+    make_home,
+)
 from .http.listener import bind
+from .runtime.command import COMMAND
+from .settings.config_file import ConfigFile
 from .telemetry import log
 from .telemetry.log import RotatingFile, Rotation
 from .telemetry.metrics import Metrics
@@ -50,6 +64,7 @@ with 0 when every tool of the file can be used, `tools install` when all package
 with 2 when its configuration cannot be used, with 1 when its address cannot now."""
 
 
+OPEN = "open the page in a browser (the default at a terminal with a display)"
 STORE = "keep sessions in this folder; FILE is the id of one then"
 BLOCKS = "write the messages with content blocks of this shape"
 FOLDER = "work on this folder of server.folders"
@@ -71,20 +86,8 @@ def main(arguments: list[str] | None = None) -> int:
     # Values from Windows env files and cluster secrets may end in line breaks; no setting does.
     env = {name: value.rstrip("\r\n") for name, value in os.environ.items()}
     try:
-        config = load(
-            home_folder(options.home, env),
-            _config_file(options.config, env),
-            env,
-            {
-                "server.host": options.host,
-                "server.port": options.port,
-                "server.workers": options.workers,
-                "server.tls.cert": options.cert,
-                "server.tls.key": options.key,
-                "server.folders": _current_folder(options),
-            },
-            foreign=[module.FOREIGN for module in protocols.modules("settings")],
-        )
+        source = _source(options, env)
+        config = source.read(None)
         if not options.command:
             wanted = config.server["log"]
             log.setup(
@@ -96,13 +99,35 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command or options.check:
             code: int = later("cli.commands").perform(config, env, options)
             return code
-        return _serve(config, env, opens=options.open, prints_link=options.print_link)
+        opens = is_desk(env) if options.open is None else options.open
+        return _serve(config, env, source, opens=opens, prints_link=options.print_link)
     except ConfigError as error:
         for problem in error.problems:
             print(f"yaa: {problem}", file=sys.stderr)
         return NOT_NOW if isinstance(error, Unavailable) else BAD_CONFIGURATION
     except KeyboardInterrupt:  # before anything has begun
         return INTERRUPTED
+
+
+def _source(options: argparse.Namespace, env: Mapping[str, str]) -> Source:
+    """Return where the configuration comes from. Raises ConfigError."""
+    home, named = home_folder(options.home, env), _config_file(options.config, env)
+    flags = {
+        "server.host": options.host,
+        "server.port": options.port,
+        "server.workers": options.workers,
+        "server.tls.cert": options.cert,
+        "server.tls.key": options.key,
+        "server.folders": _current_folder(options),
+    }
+    foreign = [module.FOREIGN for module in protocols.modules("settings")]
+    file = ConfigFile(config_file(home, named), home)
+
+    def read(given: dict[str, Any] | None = None) -> Config:
+        """Load the configuration; `given` is used in place of the file's content."""
+        return load(home, named, env, flags, foreign=foreign, given=given)
+
+    return Source(file, read, file.stamp())
 
 
 def _prepare_streams() -> None:
@@ -131,7 +156,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     common.add_argument("--home", metavar="FOLDER", help="where everything is kept (~/.yaa)")
     common.add_argument("--config", metavar="FILE", help="read this instead of its config.json")
     parser = argparse.ArgumentParser(
-        prog="yaa" if __package__ == "yaa" else "python3 -m server",
+        prog=COMMAND,
         description="yaa, a self-hosted AI agent. Without a command it serves until it is stopped.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -143,7 +168,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--cert", metavar="FILE", help="serve HTTPS with this certificate (PEM)")
     parser.add_argument("--key", metavar="FILE", help="its key, if not in that file")
     parser.add_argument("--check", action="store_true", help="check the configuration and stop")
-    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument("--open", action=argparse.BooleanOptionalAction, default=None, help=OPEN)
     parser.add_argument(
         "--print-link", action="store_true", help="print the key in the link, also to a log"
     )
@@ -215,19 +240,20 @@ def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
     return expand_path(named, "--config") if named else None
 
 
-def _serve(config: Config, env: Mapping[str, str], *, opens: bool, prints_link: bool) -> int:
+def _serve(
+    config: Config, env: Mapping[str, str], source: Source, *, opens: bool, prints_link: bool
+) -> int:
     """Serve until stopped and return the exit code.
 
-    `prints_link`: print the link with the key even if the output is not a terminal.
+    `source`: of `config`. `prints_link`: print the link with the key even if the output is not a
+    terminal.
     """
     server = config.server
     for text in config.remarks:
         log.get("config").warning(text)
     make_home(config.home)
     allow_files(server["limits"])
-    entries = server["api_keys"]
-    made = "" if entries or not server["auth_required"] else _home_key(config.home)
-    keys = Keys(entries, made, required=server["auth_required"])
+    keys, made = _keys(config)
     tls = certificate(server["tls"])
     sockets = _bind(server["host"], server["port"])
     scheme = "https" if tls else "http"
@@ -241,7 +267,9 @@ def _serve(config: Config, env: Mapping[str, str], *, opens: bool, prints_link: 
     ]
     page = links(*where, made)[-1]
     metrics = Metrics(server["workers"])
-    door = BoundServer(config, env, keys, sockets, addresses, page, tls, metrics, opens=opens)
+    door = BoundServer(
+        *(config, env, source, keys, sockets, addresses, page, tls, metrics), opens=opens
+    )
     patience_s = server["limits"]["disconnect_grace_s"] + WORKERS_END_S
     with ExitStack() as held:
         for sock in sockets:
@@ -260,11 +288,11 @@ def _log_file(config: Config) -> RotatingFile | None:
     return RotatingFile(config.home / "logs" / wanted["file"], Rotation.of(wanted))
 
 
-def _home_key(home: Path) -> str:
+def _keys(config: Config) -> tuple[Keys, str]:
     try:
-        return home_key(home)
+        return keys_of(config.server, config.home)
     except OSError as error:
-        place = error.filename or home / "key"  # a full disk names no file
+        place = error.filename or config.home / "key"  # a full disk names no file
         raise ConfigError(f"{place}: {error.strerror}") from None
     except ValueError as error:
         raise ConfigError(str(error)) from None

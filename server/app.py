@@ -24,6 +24,8 @@ from .api.mcp_sign_in import SignIns
 from .api.objects import Objects
 from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
+from .api.settings import Live
+from .api.settings_routes import settings_routes
 from .api.skills import SkillTexts
 from .api.static import Files
 from .api.workspaces import WorkspaceFiles
@@ -61,9 +63,11 @@ class App:
     """All that an agent needs: `async with App(config, env) as app`, then `app.agent`.
 
     Making one is fast, because the port is open already; `open` does the slow work. `proof` is the
-    sandbox proof of the parent of several workers. `tools` and `models` are those of a program that
-    embeds yaa (library/program.py). Raises ConfigError for an unusable home folder or
-    configuration, ToolError and SchemaError for an unusable tool.
+    sandbox proof of the parent of several workers, or of `former`. `tools` and `models` are those
+    of a program that embeds yaa (library/program.py). `former` is the App of an earlier
+    configuration of this process (cli/live_config.py), whose runs and calls are known here too.
+    Raises ConfigError for an unusable home folder or configuration, ToolError and SchemaError for
+    an unusable tool.
     """
 
     def __init__(
@@ -75,6 +79,7 @@ class App:
         *,
         tools: Iterable[Any] = (),
         models: Mapping[str, BaseAPI] | None = None,
+        former: App | None = None,
     ) -> None:
         self.config = config
         self.metrics = metrics or Metrics().row(0)
@@ -93,12 +98,11 @@ class App:
         self.models = Models(server, self.client, env)
         self.models.adopt(models or {}, preferred=True)
         self._adapter_problems: list[str] = []
-        rotation = Rotation.of(server["log"])
-        logs = config.home / "logs"
+        logs, rotation = config.home / "logs", Rotation.of(server["log"])
         self.exporter = Exporter(server["tracing"], logs, self.client, VERSION, rotation)
         self.hooks = Hooks()
         self.claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
-        trusted = owners(server["api_keys"])
+        trusted = owners(server["api_keys"], home_key=server["home_key"])
         self.ceilings = LimitCeilings.of_keys(limits, own_limits(server["api_keys"]))
         self.toolbox = Toolbox(config, self.client, trusted, self.ceilings)
         self.toolbox.add(tools)
@@ -106,13 +110,14 @@ class App:
             *(config.agents_folder, config.session["agent"], trusted),
             limits=config.session["config"]["limits"],
         )
-        self.locks = Locks(config.home / "claims.lock")
+        self.locks: Locks = former.locks if former else Locks(config.home / "claims.lock")
+        self.is_replaced = False
         self.records = RunRecords(config.home / "runs", limits["claim_ttl_s"])
         self._sweeping: asyncio.Task[None] | None = None
         self.signals = StopSignals(config.home / "stops")
         days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
         self.workspaces = Workspaces(config.home / "workspaces", days, wall_s)
-        self.agent = BaseAgent(
+        self.agent: BaseAgent = BaseAgent(
             *(config, self.models, self.toolbox, self.claims),
             agents=self.agents,
             ceilings=self.ceilings,
@@ -123,6 +128,7 @@ class App:
             records=self.records,
             signals=self.signals,
             workspaces=self.toolbox.workspaces,
+            former=former.agent if former else None,
         )
 
     async def open(self) -> None:
@@ -189,7 +195,8 @@ class App:
         if self._sweeping is not None:
             self._sweeping.cancel()
         await self.agent.close()
-        self.locks.close()
+        if not self.is_replaced:  # else it would free the locks of all Apps of the process
+            self.locks.close()
         await self.toolbox.close()
         await self.models.close()
         await self.exporter.close()
@@ -206,6 +213,11 @@ class App:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+    @property
+    def busy(self) -> bool:
+        """Return whether a run, a call, or a held call of an MCP server still needs this App."""
+        return self.agent.busy or self.toolbox.library.holds_calls
 
     @property
     def demo(self) -> bool:
@@ -294,8 +306,11 @@ def _check_defaults(session: Session) -> None:
         raise ConfigError(*(f"session{place}: {detail}" for place, detail in places))
 
 
-def routes(app: App, keys: Keys) -> Router:
-    """Return the router with every address of the server."""
+def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
+    """Return the router with every address of the server.
+
+    `live`: what changes the configuration; None, as in a program that embeds yaa, for nothing.
+    """
     server, session = app.config.server, app.config.session
     health = HealthHandler(VERSION, lambda: app.is_open)
     info = InfoHandler(VERSION, session, config_schema(), app.facts)
@@ -303,7 +318,7 @@ def routes(app: App, keys: Keys) -> Router:
     runs = Runs(app.agent, server["limits"], app.ceilings)
     sessions = Sessions(runs, streams=streams)
     downloads = Downloads(app.toolbox, app.ceilings)
-    files = Files(shipped_path("client"))
+    files = Files(shipped_path("client"), offline=server["offline_page"])
     services = Services(runs, app.agents, app.toolbox, app.claims, app.config, app.agent.clock)
     table = {
         ("GET", "/"): Route(files.get, open=True),
@@ -321,6 +336,8 @@ def routes(app: App, keys: Keys) -> Router:
         **SignIns(app.toolbox.accounts).routes(),
         **SkillTexts(app.toolbox.skills).routes(),
     }
+    if live is not None:
+        table |= settings_routes(live, app.config, app.client, app._env, lambda: app.found)
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)
     rates = RateLimiter(server["limits"]["rate_limit"])

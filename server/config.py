@@ -28,6 +28,7 @@ from .sandbox.policy import code_folders, read_mistakes
 from .schema.field_types import ANY, Kind
 from .settings import schema
 from .settings.requirements import tool_mistakes
+from .settings.secret_values import secrets_in
 from .skills import catalog as skills
 from .telemetry import redact
 from .workspace import folders
@@ -89,8 +90,9 @@ class Config:
     """A checked configuration.
 
     `home` is the home folder, `sources` names the layers that set something, `remarks` are lines
-    for the log about variables of another system. `server` and `session` are deep copies at each
-    read: editing a session that was made from the defaults must not edit the defaults.
+    for the log about variables of another system. `fixed`: dotted keys that variables and flags
+    set, which a file cannot change. `server` and `session` are deep copies at each read: editing a
+    session that was made from the defaults must not edit the defaults.
     """
 
     def __init__(
@@ -100,12 +102,14 @@ class Config:
         home: Path,
         sources: tuple[str, ...] = (),
         remarks: tuple[str, ...] = (),
+        fixed: tuple[str, ...] = (),
     ) -> None:
         self._server = copy.deepcopy(dict(server))
         self._session: Any = copy.deepcopy(dict(session))
         self.home = home
         self.sources = sources
         self.remarks = remarks
+        self.fixed = fixed
 
     @property
     def server(self) -> dict[str, Any]:
@@ -126,7 +130,7 @@ class Config:
 
     def secrets(self) -> list[str]:
         """Return every string of the half `server` that no log, event or response may contain."""
-        return [value for value in _secrets(self._server, hidden=False) if value]
+        return [value for _, value in secrets_in(self._server) if value]
 
 
 def load(
@@ -136,20 +140,24 @@ def load(
     flags: Mapping[str, Any],
     last: str = "the command line",
     foreign: Collection[Foreign] = (),
+    given: dict[str, Any] | None = None,
 ) -> Config:
     """Read, merge and check all layers.
 
     `path` is read instead of `home`'s config.json; only the latter may be missing. `flags` maps
     dotted keys to values, None meaning "not given"; `last` is the name of their source in messages.
-    `foreign`: variables of these lie under the YAA_* ones. Raises ConfigError.
+    `foreign`: variables of these lie under the YAA_* ones. `given`: what the file would hold,
+    checked in place of what it holds. Raises ConfigError.
     """
     merged = _read(shipped_path("config.default.json"))
     kind = schema.kind_of(merged)
     problems: list[str] = []
     layers: dict[str, dict[str, Any]] = {}
-    file = path or home / "config.json"
-    if path is not None or _is_there(file):
-        given = _expand(_read(file), env, str(file), problems)
+    file = config_file(home, path)
+    if given is None and (path is not None or _is_there(file)):
+        given = _read(file)
+    if given is not None:
+        given = _expand(given, env, str(file), problems)
         for each in foreign:
             given, wrong = each.keys(given, str(file))
             problems += wrong
@@ -169,7 +177,23 @@ def load(
     if problems:
         raise ConfigError(*problems)
     sources = tuple(source for source, layer in layers.items() if layer)
-    return Config(merged["server"], merged["session"], home, sources, tuple(remarks))
+    fixed = (key for source, layer in layers.items() if source != str(file) for key in _keys(layer))
+    shown = tuple(dict.fromkeys(fixed))
+    return Config(merged["server"], merged["session"], home, sources, tuple(remarks), shown)
+
+
+def config_file(home: Path, path: Path | None) -> Path:
+    """Return the file that is read: `path`, else `config.json` in the home folder."""
+    return path or home / "config.json"
+
+
+def _keys(layer: Mapping[str, Any], at: KeyPath = ()) -> Iterator[str]:
+    """Yield the dotted keys of all values of a layer."""
+    for key, value in layer.items():
+        if isinstance(value, Mapping) and value:
+            yield from _keys(value, (*at, key))
+        else:
+            yield ".".join((*at, key))
 
 
 def merge(base: Any, over: Any, at: KeyPath = ()) -> Any:
@@ -467,22 +491,6 @@ def _expand(
         return [walk(item) for item in value] if isinstance(value, list) else value
 
     return {key: walk(value) if key == "server" else value for key, value in layer.items()}
-
-
-def _secrets(value: Any, *, hidden: bool) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if key in ("headers", "env", "secrets") and isinstance(item, dict):
-                yield from (text for text in item.values() if isinstance(text, str))
-            elif key == "query" and isinstance(item, dict):
-                yield from redact.keys_in(item)
-            else:
-                yield from _secrets(item, hidden=redact.is_secret(key))
-    elif isinstance(value, list):
-        for item in value:
-            yield from _secrets(item, hidden=hidden)
-    elif isinstance(value, str) and hidden:
-        yield value
 
 
 _VARIABLE = re.compile(r"\$(\$?)\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")

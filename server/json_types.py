@@ -92,7 +92,7 @@ class UsedSkill(TypedDict, total=False):
 
     hash: str  # SHA-256 of its files; missing if a person took its text over
     text: Required[str]  # its SKILL.md
-    source: str  # home, folder, key or workspace
+    source: str  # home, folder, key, workspace or mcp
     place: str  # where tools find its files at the server that loaded it, "" if nowhere
     files: dict[str, Json]  # {chars, text?} by path: those that were read
     here: str  # at the server of the last run: same, changed or missing
@@ -134,7 +134,7 @@ class Usage(TypedDict, total=False):
     total_tokens: int
     reasoning_tokens: int
     cached_tokens: int
-    cache_write_tokens: int  # in a message only
+    cache_write_tokens: int  # missing where no provider reported any
     cost_micro: int  # millionths of cost_unit
     cost_unit: str | None  # such as CNY
     estimated: bool  # the provider reported nothing; in a message only
@@ -282,10 +282,11 @@ class Interrupt(TypedDict, total=False):
     message: str  # for people
     response_schema: Json  # JSON Schema of the answer's payload
     answer: Answer
-    call_id: str  # of interrupts about a call, as the next seven
+    call_id: str  # of interrupts about a call, as the next eight
     tool: str
     args: Json
     policy: Json  # {network, hosts, hosts_on_approval}, where an approval may change them
+    always: bool  # such a call is asked about each time, whatever is granted
     confirm: str  # why the page must ask before it runs its tool
     suggestions: list[str]
     skills: list[str]  # that the call comes from

@@ -454,7 +454,8 @@ def small() -> set[str]:
     files = {f"/workspaces/default/{verb}" for verb in verbs}
     mcp = ("complete", "prompt", "resource", "sign-in", "sign-out")
     offers = {f"/mcp/{verb}" for verb in mcp}
-    own = {"/files", "/session/stop", "/objects/missing"} | files | offers
+    settings = {f"/settings/{what}" for what in ("keys", "try/mcp", "try/provider")}
+    own = {"/files", "/session/stop", "/objects/missing"} | files | offers | settings
     return own.union(*(each.SMALL for each in samples()))
 
 

@@ -148,7 +148,8 @@ class Reference(unittest.TestCase):
     def test_routes(self) -> None:
         protocols = [path.name for path in (ROOT / "server" / "protocols").glob("[a-z]*/")]
         pages = {"http.md": ["app", "api/workspaces", "api/objects", "api/skills"]}
-        pages["http.md"] += ["api/mcp", "api/mcp_sign_in"]
+        pages["http.md"] += ["api/mcp", "api/mcp_sign_in", "api/settings", "api/settings_trials"]
+        pages["http.md"] += ["api/settings_keys", "api/settings_agents", "api/settings_runs"]
         pages |= {f"protocol-{name}.md": [f"protocols/{name}/routes"] for name in protocols}
         self.assertGreater(len(pages), 1)
         for page, files in pages.items():
@@ -377,12 +378,12 @@ def lines_of(path: Path) -> int:
     return len(path.read_text().splitlines())
 
 
-def calls_in(path: str) -> Iterator[tuple[str, list[str]]]:
-    """(name, texts among its arguments) of each call in a source file; nothing is imported."""
+def calls_in(path: str) -> Iterator[tuple[ast.Call, str, list[str]]]:
+    """(node, name, texts among its arguments) of each call in a source file, not imported."""
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
         if isinstance(node, ast.Call):
             texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
-            yield ast.unparse(node.func), [text for text in texts if isinstance(text, str)]
+            yield node, ast.unparse(node.func), [text for text in texts if isinstance(text, str)]
 
 
 def strings(path: str) -> Iterator[str]:
@@ -413,9 +414,14 @@ def method_and_path(path: str) -> Iterator[str]:
 def command_line(path: str) -> tuple[set[str], set[str]]:
     """(options, commands) that this file gives to argparse, which adds --help itself."""
     options, commands = {"--help"}, set()
-    for name, texts in calls_in(path):
+    for node, name, texts in calls_in(path):
         if name.endswith(".add_argument"):
-            options |= {text for text in texts if text.startswith("--")}
+            given = {text for text in texts if text.startswith("--")}
+            if any(
+                ast.unparse(each.value).endswith("BooleanOptionalAction") for each in node.keywords
+            ):
+                given |= {text.replace("--", "--no-", 1) for text in given}
+            options |= given
         elif name.endswith(".add_parser"):
             commands |= set(texts[:1])
     return options, commands

@@ -44,6 +44,7 @@ LONG = 5_000  # words
 MOST_TIMES, LEAST_S, ROUNDS = 3 * TIMES, 0.02, 3
 LEAST = 6_000  # steps; fewer cannot be told from what is kept of an earlier request
 PER_ENTRY = 12  # steps on the event loop for each entry of a large body
+PER_SMALL_CALL = 250  # the same for each call of a small body
 # Steps in all threads for one more message of a long history.
 MOST_OF_MESSAGE = {"bare": 150, "returned": 200}
 WRITERS = {each.__code__ for each in (canonical, dumps, dumps_in_pieces, sse.encode)}
@@ -219,6 +220,16 @@ class Growth(unittest.TestCase):
                     for call in (self.server.post(row, n) for n in (1, many))
                 )
                 self.assertLessEqual(large - least, PER_ENTRY * many + LEAST)
+
+    def test_many_small_calls_that_ask_are_planned_beside_the_event_loop(self) -> None:
+        """Below the size at which a body is large; they were three times as many steps."""
+        (row,) = (each for each in growing.rows() if each.name == "calls that ask")
+        self.assertFalse(is_large(row, row.most))
+        least, many = (
+            steps(functools.partial(self.server.answer, call), threads=False)
+            for call in (self.server.post(row, n) for n in (1, row.most))
+        )
+        self.assertLessEqual(many - least, PER_SMALL_CALL * row.most)
 
     def test_a_large_session_is_not_written_on_the_event_loop(self) -> None:
         """Neither where it is sent back, nor where it is kept."""

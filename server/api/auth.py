@@ -57,11 +57,11 @@ class Keys:
     """The keys of one server.
 
     `entries`: those of `server.api_keys`, validated by the configuration. `made`: the key that the
-    server generated; empty for none.
+    server generated, which is the owner's; empty for none.
     """
 
     def __init__(self, entries: Sequence[Entry], made: str = "", *, required: bool = True) -> None:
-        trusted = owners(entries)
+        trusted = owners(entries, home_key=bool(made))
         self._keys = [_entry(entry, number, trusted) for number, entry in enumerate(entries, 1)]
         if made:
             self._keys.append((_digest(made), HOME))
@@ -101,16 +101,18 @@ def _pieces(text: str) -> set[str]:
     return {*whole, *re.split(r"[\s,;=:\"']+", plain)} - {""}
 
 
-def owners(entries: Iterable[Entry]) -> frozenset[str]:
+def owners(entries: Iterable[Entry], *, home_key: bool = False) -> frozenset[str]:
     """Return the values of `Key.owner` that stand for the server's owner.
 
     They are the empty one and those of entries marked `owner`. If none is marked, a single person
-    with all the keys is the owner; among several nobody is.
+    with all the keys is the owner, unless the home folder's key is valid beside them (`home_key`);
+    among several nobody is.
     """
     found = [_whole(entry) for entry in entries]
     marked = {_owner(entry) for entry in found if entry.get("owner")}
     people = {_owner(entry) for entry in found}
-    return frozenset({"", *(marked or (people if len(people) == 1 else ()))})
+    alone = people if len(people) == 1 and not home_key else ()
+    return frozenset({"", *(marked or alone)})
 
 
 def own_limits(entries: Iterable[Entry]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -120,8 +122,18 @@ def own_limits(entries: Iterable[Entry]) -> Iterator[tuple[str, Mapping[str, Any
             yield _owner(entry), limits
 
 
+def keys_of(server: Mapping[str, Any], home: Path) -> tuple[Keys, str]:
+    """Return the keys of a configuration, and the home folder's if that is one of them, else "".
+
+    Raises the exceptions of `home_key`.
+    """
+    entries, required = server["api_keys"], server["auth_required"]
+    made = home_key(home) if required and (server["home_key"] or not entries) else ""
+    return Keys(entries, made, required=required), made
+
+
 def home_key(home: Path) -> str:
-    """Return the key in `<home>/key`, generated once, for a server without configured keys.
+    """Return the key in `<home>/key`, generated once, the owner's.
 
     Raises OSError if it cannot be read or created, ValueError if the file holds no key.
     """

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..runtime.command import COMMAND
 from .router import RequestContext
 
 Facts = Callable[[str], dict[str, Any]]
@@ -41,14 +42,15 @@ class InfoHandler:
         config_schema: Mapping[str, Any],
         facts: Facts,
     ) -> None:
-        self._fixed: dict[str, Any] = {"version": version}
+        self._fixed: dict[str, Any] = {"version": version, "command": COMMAND}
         self._fixed["defaults"] = dict(defaults)
         self._fixed["config_schema"] = config_schema
         self._facts = facts
 
     async def get(self, call: RequestContext) -> None:
         """Send version, defaults, configuration schema and the current facts."""
-        await call.json(self._fixed | self._facts(call.key.owner))
+        own = {"owner": call.key.is_owner}
+        await call.json(self._fixed | self._facts(call.key.owner) | own)
 
 
 # -- metrics --------------------------------------------------------------------------------------

@@ -12,7 +12,16 @@ from urllib.parse import urlsplit
 
 from ..errors import Problem
 from ..tools.mcp.oauth.accounts import Accounts
-from ..tools.mcp.oauth.metadata import OAuthError
+from ..tools.mcp.oauth.metadata import (
+    BEGIN_AGAIN,
+    MISCONFIGURED,
+    REFUSED,
+    UNREACHABLE,
+    UNREGISTERED,
+    UNSAFE,
+    UNUSABLE,
+    OAuthError,
+)
 from .body import BodyLimits, check_fields, read_object
 from .router import RequestContext, Route
 
@@ -25,6 +34,32 @@ HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",  # the address of this page has the code
     "X-Content-Type-Options": "nosniff",
+}
+
+# What the page of the callback says. The page that began it has texts of its own for the reasons.
+DONE = {
+    "en": "Signed in at the MCP server {name}. You can close this page.",
+    "zh": "已登录 MCP 服务器 {name}。可以关闭本页。",
+}
+FAILED = {
+    "en": {
+        UNUSABLE: "The sign-in failed: what the other server says of it cannot be used.",
+        UNREACHABLE: "The sign-in failed: the other server did not answer.",
+        UNSAFE: "The sign-in failed: it would not be safe there.",
+        REFUSED: "The sign-in was refused.",
+        UNREGISTERED: "The sign-in failed: yaa is not registered there.",
+        BEGIN_AGAIN: "The sign-in is no longer valid. Begin again.",
+        MISCONFIGURED: "The sign-in failed: the server's settings do not allow it.",
+    },
+    "zh": {
+        UNUSABLE: "登录失败：对方服务器给出的信息无法使用。",
+        UNREACHABLE: "登录失败：对方服务器没有应答。",
+        UNSAFE: "登录失败：在那里登录不安全。",
+        REFUSED: "登录被拒绝。",
+        UNREGISTERED: "登录失败：yaa 没有在那里注册。",
+        BEGIN_AGAIN: "这次登录已失效，请重新开始。",
+        MISCONFIGURED: "登录失败：服务器的设置不允许。",
+    },
 }
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": 200}
@@ -70,7 +105,7 @@ class SignIns:
         try:
             begun = await self._accounts.begin(body["server"], body["callback"])
         except OAuthError as error:
-            raise Problem("sign_in_failed", str(error)) from None
+            raise _problem(error) from None
         await call.json({"url": begun.url, "issuer": begun.issuer})
 
     async def end(self, call: RequestContext) -> None:
@@ -81,7 +116,7 @@ class SignIns:
         try:
             known = await self._accounts.forget(body["server"])
         except OAuthError as error:
-            raise Problem("sign_in_failed", str(error)) from None
+            raise _problem(error) from None
         await call.json({"signed_out": known})
 
     async def callback(self, call: RequestContext) -> None:
@@ -89,9 +124,10 @@ class SignIns:
         try:
             name = await self._accounts.finish(f"?{call.request.query[:MAX_QUERY]}")
         except OAuthError as error:
-            await call.reply(400, result_page(f"The sign-in failed: {error}"), HEADERS)
+            text = f"{_failure(error, call)} ({error})"
+            await call.reply(400, result_page(text), HEADERS)
         else:
-            text = f"Signed in at the MCP server {name}. You can close this page."
+            text = DONE[_language(call)].format(name=name)
             await call.reply(200, result_page(text), HEADERS)
 
 
@@ -100,6 +136,20 @@ def result_page(text: str) -> bytes:
     head = '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
     view = '<meta name="viewport" content="width=device-width">'
     return f"{head}{view}<title>yaa</title><p>{escape(text)}</p>\n".encode()
+
+
+def _problem(error: OAuthError) -> Problem:
+    return Problem("sign_in_failed", str(error), facts={"reason": error.reason})
+
+
+def _failure(error: OAuthError, call: RequestContext) -> str:
+    return FAILED[_language(call)][error.reason]
+
+
+def _language(call: RequestContext) -> str:
+    """Return "zh" for a browser that asks for Chinese first, else "en"."""
+    wanted = call.request.headers.get("accept-language", "").strip().lower()
+    return "zh" if wanted.startswith("zh") else "en"
 
 
 def _check_owner(call: RequestContext) -> None:

@@ -162,18 +162,21 @@ class Router:
         named = (name.lower() for name in sorted(self._forward) if not forwarding.is_cookie(name))
         self._allow_headers = ", ".join(dict.fromkeys((*ALLOW_HEADERS.split(", "), *named)))
         self._opened = opened
+        self.requests = 0  # that are being served now
 
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
         tracing.current.set(tracing.begin(exchange.request.headers.get("traceparent", "")))
         forwarding.current.set(None)
         call = RequestContext(exchange, _PLAIN | self._origins.headers(exchange.request.headers))
+        self.requests += 1
         try:
             async with ErrorBoundary(call):
                 await self._serve(call)
                 if call.record is not None and await confirm_delivery(exchange):
                     call.record.forget()
         finally:
+            self.requests -= 1
             if held := forwarding.current.get():
                 held.forget()
             _write_access(call, began, time.perf_counter() - clock)

@@ -1,7 +1,7 @@
 """The handler of `GET /skills/{name}`: the text of one skill of this server, for people to read.
 
-`GET /info` lists them. Only the owner's skills and those of the asking key are here; what a trusted
-folder brings stands in the sessions that work on it.
+`GET /info` lists them. The owner's skills, those of the asking key and of MCP servers are here;
+what a trusted folder brings stands in the sessions that work on it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import asyncio
 
 from ..errors import Problem
 from ..json_types import Json
-from ..skills.folder import SkillError, files_of
+from ..skills.folder import SkillError, SkillText, files_of
+from ..tools.mcp.skills import SOURCE, McpSkill
 from ..tools.skill_library import SkillLibrary
 from .router import RequestContext, Route
 
@@ -27,7 +28,26 @@ class SkillTexts:
 
     async def read(self, call: RequestContext) -> None:
         """Send `{name, description, source, text, files, hash, remarks, hidden, allowed_tools}`."""
-        await call.json(await asyncio.to_thread(self._about, call.at["name"], call.key.owner))
+        name = call.at["name"]
+        if (remote := self._library.remote.found().get(name)) is not None:
+            about = await self._about_remote(remote)
+        else:
+            about = await asyncio.to_thread(self._about, name, call.key.owner)
+        await call.json(about)
+
+    async def _about_remote(self, skill: McpSkill) -> Json:
+        try:
+            skill, about = await self._library.remote.load(skill)
+        except SkillError as error:
+            text = f"The skill {skill.name[:80]} cannot be read: {error}"
+            raise Problem("mcp_failed", text) from None
+        return {
+            **_told(about),
+            "name": skill.name,
+            "source": SOURCE,
+            "files": list(skill.files),
+            "hash": skill.hash,
+        }
 
     def _about(self, name: str, owner: str) -> Json:
         skill = self._library.catalog.of(owner).get(name)
@@ -38,14 +58,16 @@ class SkillTexts:
             content = self._library.catalog.hash_of(skill)
         except SkillError as error:
             raise Problem("not_found", f"The skill {name[:80]} cannot be read: {error}") from None
-        return {
-            "name": skill.name,
-            "description": skill.about.description,
-            "source": skill.source,
-            "text": skill.about.text,
-            "files": files,
-            "hash": content,
-            "remarks": list(skill.about.remarks),
-            "hidden": skill.about.hidden,
-            "allowed_tools": skill.about.allowed_tools,
-        }
+        return {**_told(skill.about), "source": skill.source, "files": files, "hash": content}
+
+
+def _told(about: SkillText) -> Json:
+    """Return what the `SKILL.md` itself says."""
+    return {
+        "name": about.name,
+        "description": about.description,
+        "text": about.text,
+        "remarks": list(about.remarks),
+        "hidden": about.hidden,
+        "allowed_tools": about.allowed_tools,
+    }

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 
 from ..errors import Problem
 from ..json_types import Json
+from ..runtime.command import COMMAND
 from ..workspace.errors import WorkspaceError
 from .router import RequestContext
 from .static import byte_range, matches
@@ -45,7 +46,7 @@ _REFUSALS = {
     "busy": ("workspace_busy", "ask again when its call or operation is over"),
     "failed": ("file_unusable", ""),
     "timeout": ("overloaded", "ask for fewer or smaller files"),
-    "unavailable": ("sandbox_unavailable", "the owner can run: python3 -m server doctor"),
+    "unavailable": ("sandbox_unavailable", f"the owner can run: {COMMAND} doctor"),
 }
 _AGAIN = {"busy": {"Retry-After": "2"}}
 

@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..api.static import TYPES
+from ..api.static import content_type
 from ..config import shipped_path
 
 SHEBANG = b"#!/usr/bin/env python3\n"
@@ -110,14 +110,14 @@ def _sources() -> Iterator[tuple[str, Path]]:
     """
     package, client = Path(__file__).parents[1], shipped_path("client")
     yield "yaa/config.default.json", shipped_path("config.default.json")
-    for folder, prefix, suffixes in (
-        (package, "yaa", {".py", ".json"}),
-        (client, "yaa/client", TYPES.keys()),
+    for folder, prefix, is_shipped in (
+        (package, "yaa", lambda name: name.endswith((".py", ".json"))),
+        (client, "yaa/client", content_type),
     ):
         for path in folder.rglob("*"):
             inside = path.relative_to(folder)
             if (
-                path.suffix in suffixes
+                is_shipped(inside.as_posix())
                 and all(map(_NAME.fullmatch, inside.parts))
                 and path.is_file()
                 and path.resolve().is_relative_to(folder.resolve())

@@ -21,6 +21,7 @@ from typing import Any, TextIO
 from ..api.sessions import Agent, Run
 from ..errors import Problem
 from ..json_types import Answer, Event, Interrupt, Json, Message, Session
+from ..runtime.command import COMMAND
 from ..session.content_blocks import to_blocks
 from ..session.events import alias
 from ..session.outcome import ended_by, finish_text
@@ -633,7 +634,7 @@ def ask_answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
         case "model_error":
             payload = {"retry": True} if _yes(terminal, "Try again?") else None
         case "mcp_sign_in":
-            command = f"python3 -m server mcp login {interrupt.get('server', 'NAME')}"
+            command = f"{COMMAND} mcp login {interrupt.get('server', 'NAME')}"
             terminal.line(f"  in another terminal: {visible(command)}", "dim")
             payload = {"action": "retry"} if _yes(terminal, "Go on?") else None
         case "workspace_restore":
@@ -686,10 +687,12 @@ def _approval(terminal: Terminal, interrupt: Interrupt) -> Json:
     text = json.dumps(args, ensure_ascii=False, indent=2)
     terminal.line(visible(f"  {interrupt.get('tool', '')} {text}"), "cyan")
     while True:
-        reply = terminal.ask("[y]es, [n]o, [a]lways in this session, [e]dit: ").strip().lower()
+        once = interrupt.get("always") is True
+        more = "" if once else "[a]lways in this session, "
+        reply = terminal.ask(f"[y]es, [n]o, {more}[e]dit: ").strip().lower()
         if reply in YES:
             return {"approved": True}
-        if reply in ("a", "always"):
+        if reply in ("a", "always") and not once:
             return {"approved": True, "remember": "session"}
         if reply in NO:
             reason = terminal.ask("Why not? (for the model; may be empty): ").strip()

@@ -30,7 +30,7 @@ from ..sandbox.supervisor import MOST_FILES
 from ..strict_json import JSONError, loads
 from .serve import files_wanted
 
-OK, NOTE, MISSING = "ok", "note", "missing"
+OK, OFF, NOTE, MISSING = "ok", "off", "note", "missing"
 LITTLE = 512 << 20  # bytes of free disk below which a note is shown; a call may write as much
 MUCH = 1 << 30  # bytes of all workspaces above which a note is shown
 ASK_S = 3.0  # timeout of the request to a running server
@@ -46,7 +46,9 @@ NAMESPACES = (
 class CheckResult:
     """The result of one check."""
 
-    mark: str  # OK, NOTE: it works and could be better, MISSING: something does not work
+    # OFF: nothing is wrong, but more could be set up, or this machine cannot do more.
+    # NOTE: it works, and a step makes it better. MISSING: something does not work.
+    mark: str
     name: str
     text: str
     step: str = ""  # the next step for the user
@@ -188,7 +190,7 @@ def _search(app: App) -> Iterator[CheckResult]:
     if app.search.endpoint is not None:
         yield CheckResult(OK, "search", app.search.reason)
     elif app.search.reason:
-        yield CheckResult(NOTE, "search", "web_search is not offered", app.search.reason)
+        yield CheckResult(OFF, "search", "web_search is not offered", app.search.reason)
 
 
 def _sandbox(told: Mapping[str, Any], setting: Callable[[str], str]) -> Iterator[CheckResult]:
@@ -204,9 +206,10 @@ def _sandbox(told: Mapping[str, Any], setting: Callable[[str], str]) -> Iterator
     elif tier == "A":
         yield CheckResult(OK, "sandbox", "tier A, the strongest")
     else:
-        yield CheckResult(NOTE, "sandbox", f"tier {tier}; A would be the strongest")
+        yield CheckResult(OK, "sandbox", f"tier {tier}; A would be the strongest")
     for wanted, why in told["tried"].items():
-        yield CheckResult(NOTE, "sandbox", f"not {wanted}: {why}", _mend(wanted, setting))
+        step = _mend(wanted, setting)
+        yield CheckResult(NOTE if step else OFF, "sandbox", f"not {wanted}: {why}", step)
 
 
 def _mend(tier: str, setting: Callable[[str], str]) -> str:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import VERSION, later
-from ..api.auth import Keys
+from ..api.auth import Keys, keys_of
 from ..api.info import HealthHandler
 from ..api.router import Route, Router
 from ..api.static import Files
@@ -36,8 +36,10 @@ from ..http.exchange import Exchange
 from ..http.listener import BaseServer, Certificate, ServerLimits, reason
 from ..http.parser import RequestHead
 from ..runtime.event_loop import run
+from ..runtime.memory import use_one_arena
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
+from .live_config import Generation, LiveConfig, Source
 
 if TYPE_CHECKING:
     from ..app import App
@@ -289,8 +291,8 @@ def describe(app: App) -> list[str]:
     if app.demo:
         lines += [
             "  model    demo: a script that shows what a model would do; no AI",
-            "           For a real one set OPENAI_API_KEY (or another vendor's), start Ollama,",
-            "           or name a provider in config.json, then start again.",
+            "           For a real one paste a key in the page, or set OPENAI_API_KEY (or another",
+            "           vendor's) or start Ollama, and start again.",
         ]
     usable = [tool["name"] for tool in app.toolbox.info() if "unavailable" not in tool]
     lines += _row("tools", usable)
@@ -332,12 +334,13 @@ _log = log.get("app")
 class BoundServer(NamedTuple):
     """The bound sockets of a process and everything needed to serve on them.
 
-    `links`: lines with the links to open. `page`: URL of the page, with the key. `proof`: of the
-    sandbox, made by the parent of several workers.
+    `source`: of `config`. `links`: lines with the links to open. `page`: URL of the page, with the
+    key. `proof`: of the sandbox, made by the parent of several workers.
     """
 
     config: Config
     env: Mapping[str, str]
+    source: Source
     keys: Keys
     sockets: list[socket.socket]
     links: list[str]
@@ -358,6 +361,7 @@ class BoundServer(NamedTuple):
         # Runs that begin together make many objects that stay; by default each thousand of them
         # makes the collector look at all again, a tenth of the CPU time until the first token.
         gc.set_threshold(*COLLECTOR)
+        use_one_arena()
         run(ServerProcess(self, worker).run())
         return 0
 
@@ -372,7 +376,8 @@ class ServerProcess:
         self._row = door.metrics.row(worker.number if worker else 0)
         self._server = door.config.server
         self._entrance = StartupGate(self._server, door.keys, self._row.count_response)
-        self._app: App | None = None
+        self._app: App | None = None  # that of the start
+        self._live = LiveConfig(door.source, door.config, self._make, self._entrance.complete)
 
     async def run(self) -> None:
         """Serve until a signal to stop, then close everything."""
@@ -389,25 +394,25 @@ class ServerProcess:
             count=self._row.add_connections,
         )
         await listener.serve(door.sockets, door.tls.context if door.tls else None)
-        watching = asyncio.create_task(door.tls.watch()) if door.tls else None
+        watching = [asyncio.create_task(door.tls.watch())] if door.tls else []
         stop, at_once = self._listen()
         self._greet()
         try:
             opened = await _first(self._open(), stop.wait())
             if opened:
                 self._tell_ready(time.monotonic() - began)
+                watching.append(asyncio.create_task(self._live.watch()))
                 await stop.wait()
-            if watching is not None:
-                watching.cancel()
+            for task in watching:
+                task.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
             _log.info("stopping")
-            if self._app is not None:
-                self._app.agent.stop()
+            self._live.stop()
             grace_s = limits["disconnect_grace_s"] if opened else 0  # then requests only wait
             await _first(listener.close(grace_s), at_once.wait())
         finally:
             await listener.close()
-            if self._app is not None:
-                await self._app.close()
+            await self._live.close()
 
     async def _open(self) -> None:
         """Import and open the agent, then serve all routes.
@@ -415,13 +420,20 @@ class ServerProcess:
         The import runs in a thread, since requests are answered meanwhile. Workers inherit the
         imported modules from their parent.
         """
-        module = await asyncio.to_thread(later, "app")
-        door = self._door
-        app: App = module.App(door.config, door.env, metrics=self._row, proof=door.proof)
-        self._app = app
-        self._entrance.complete(module.routes(app, door.keys))
-        await app.open()
-        app.toolbox.release_workers()  # what proved the sandbox and loaded the owner's tools
+        await asyncio.to_thread(later, "app")
+        self._app = await self._live.open()
+
+    def _make(self, config: Config, former: Generation | None, live: LiveConfig) -> Generation:
+        """Return what serves with a configuration; see LiveConfig."""
+        module, door = later("app"), self._door
+        keys, proof = door.keys, door.proof
+        if former is not None:
+            keys, _ = keys_of(config.server, config.home)
+            if former.app.config.server["sandbox"] == config.server["sandbox"]:
+                proof = former.app.toolbox.proof
+        known = former.app if former else None
+        app = module.App(config, door.env, metrics=self._row, proof=proof, former=known)
+        return Generation(app, module.routes(app, keys, live))
 
     def _listen(self) -> tuple[asyncio.Event, asyncio.Event]:
         """Return the events that the first and the second signal to stop set.
@@ -467,7 +479,7 @@ class StartupGate:
     """
 
     def __init__(self, server: Mapping[str, Any], keys: Keys, count: Callable[[int], None]) -> None:
-        self._files = Files(shipped_path("client"))
+        self._files = Files(shipped_path("client"), offline=server["offline_page"])
         health = Route(HealthHandler(VERSION, lambda: False).get, open=True)
         self._router = Router(
             *({("GET", "/health"): health}, self._files.get, keys),
@@ -512,6 +524,14 @@ def _tell(*lines: str) -> None:
     """Print lines at start."""
     with suppress(OSError):  # a full disk or a closed pipe must not stop the server
         print("\n".join(lines), flush=True)
+
+
+def is_desk(env: Mapping[str, str]) -> bool:
+    """Return whether a person sits here: at a terminal with a display, not by SSH and not in CI."""
+    if any(env.get(name) for name in ("SSH_CONNECTION", "SSH_TTY", "CI")):
+        return False
+    shown = sys.platform == "darwin" or env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")
+    return bool(shown) and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _show(link: str) -> None:

@@ -21,7 +21,11 @@ MOST_NAMED = 20
 def list_skills(config: Config) -> tuple[list[str], bool]:
     """Return lines for a terminal, and whether every skill that was found is used."""
     server = config.server
-    catalog = SkillCatalog(config.home, server["skills"]["folders"], owners(server["api_keys"]))
+    catalog = SkillCatalog(
+        config.home,
+        server["skills"]["folders"],
+        owners(server["api_keys"], home_key=server["home_key"]),
+    )
     found, problems = catalog.of(), catalog.problems()
     lines = []
     for skill in found.values():

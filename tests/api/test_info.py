@@ -39,10 +39,12 @@ class InfoCase(unittest.TestCase):
                 asked.json,
                 {
                     "version": "1.2",
+                    "command": "python3 -m server",
                     "defaults": {"agent": "default"},
                     "config_schema": {"type": "object"},
                     "models": models,
                     "asked by": "",
+                    "owner": True,
                 },
             )
 

@@ -11,8 +11,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from server.api.auth import Keys
+from server.api.mcp_sign_in import FAILED
 from server.app import App, routes
 from server.config import load
+from server.tools.mcp.oauth.metadata import REASONS
 
 from ..tools.mcp_sign_in_server import World
 from . import fakes
@@ -90,19 +92,22 @@ class SignIns(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.world.clients, {})
 
     async def test_what_cannot_be_begun(self) -> None:
-        for more, code, words in (
-            ({"server": "other"}, "sign_in_failed", "no MCP server 'other' takes a sign-in"),
-            ({"callback": "http://127.0.0.1:1/other"}, "request_invalid", "ends in /mcp/callback"),
-            ({"callback": "http://evil.example/mcp/callback"}, "sign_in_failed", "wants https"),
-            ({"callback": "javascript:/mcp/callback"}, "sign_in_failed", "not an https address"),
-            ({"callback": 5}, "request_invalid", ""),
-            ({"server": ""}, "request_invalid", ""),
+        nobody, evil = "no MCP server 'other' takes a sign-in", "http://evil.example/mcp/callback"
+        failed, invalid = "sign_in_failed", "request_invalid"
+        for more, code, words, reason in (
+            ({"server": "other"}, failed, nobody, "misconfigured"),
+            ({"callback": "http://127.0.0.1:1/other"}, invalid, "ends in /mcp/callback", None),
+            ({"callback": evil}, failed, "wants https", "unsafe"),
+            ({"callback": "javascript:/mcp/callback"}, failed, "not an https address", "unsafe"),
+            ({"callback": 5}, invalid, "", None),
+            ({"server": ""}, invalid, "", None),
         ):
             with self.subTest(more):
                 call = await self.begin(**more)
                 self.assertEqual(call.json["code"], code)
                 self.assertIn(words, call.json["detail"])
                 self.assertLess(call.status, 500)
+                self.assertEqual(call.json.get("reason"), reason)
 
     async def test_what_the_callback_refuses(self) -> None:
         for query in ("", "x", "code=a", "code=a&state=b", "state=eyJuYW1lIjoibm90ZXMifQ.x&code=a"):
@@ -117,3 +122,26 @@ class SignIns(unittest.IsolatedAsyncioTestCase):
         await self.world.auth.close()
         call = await self.begin()
         self.assertEqual((call.status, call.json["code"]), (422, "sign_in_failed"))
+        self.assertEqual(call.json["reason"], "unreachable")
+
+    async def test_the_page_of_the_callback_speaks_the_browsers_language(self) -> None:
+        for wanted, words in (
+            ("", "The sign-in is no longer valid. Begin again. (this sign-in was not begun here"),
+            ("de,en;q=0.8", "The sign-in is no longer valid."),
+            ("zh-CN,zh;q=0.9,en", "这次登录已失效，请重新开始。"),
+        ):
+            with self.subTest(wanted):
+                fields = {"Accept-Language": wanted} if wanted else {}
+                call = fakes.Call("GET", "/mcp/callback?code=a&state=b", fields)
+                await self.router(call.exchange)
+                self.assertIn(words, call.answer.decode())
+
+    def test_every_reason_has_words_in_both_languages(self) -> None:
+        client = Path(__file__).parents[2] / "client" / "js"
+        texts = (client / "i18n" / "questions.js").read_text("utf-8")
+        known = (client / "ui" / "mcp-sign-in.js").read_text("utf-8")
+        for reason in REASONS:
+            with self.subTest(reason):
+                self.assertTrue(all(each[reason] for each in FAILED.values()))
+                self.assertEqual(texts.count(f"'signIn.why.{reason}': '"), 2)
+                self.assertIn(f"'{reason}'", known)

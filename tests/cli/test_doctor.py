@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any
 
 from server.cli import doctor
-from server.cli.doctor import MISSING, NOTE, OK, CheckResult
+from server.cli.doctor import MISSING, NOTE, OFF, OK, CheckResult
 
 from ..http.test_tls import pair
 from ..test_main import SECONDS, Case
@@ -47,7 +47,7 @@ class Here(Case):
             r"→ set OPENAI_API_KEY",
             rf"missing +address +127\.0\.0\.1, port {port}: Address already in use",
             r"→ another port",
-            r"note +search +web_search is not offered",
+            r"off +search +web_search is not offered",
             r"→ server.discover is off: set server.search.url, or its provider and api_key",
             r"ok +disk +\d+(\.\d GB| MB) free",
             r"ok +disk +0 MB taken by the workspaces of sessions",
@@ -119,7 +119,8 @@ class Elsewhere(unittest.TestCase):
     def test_sandboxes(self) -> None:
         self.assertEqual([f.mark for f in self.sandbox({})], [OK])
         poor = self.sandbox({}, tier="B", tried={"A": "no user namespace"})
-        self.assertEqual([f.mark for f in poor], [NOTE, NOTE])
+        in_a_container = NOTE if poor[1].step else OFF
+        self.assertEqual([f.mark for f in poor], [OK, in_a_container])
         self.assertIn("not A: no user namespace", poor[1].text)
         none = self.sandbox({}, tier="C", withheld=["shell"])
         self.assertEqual(none[0].mark, MISSING)
@@ -130,6 +131,7 @@ class Elsewhere(unittest.TestCase):
         ):
             with self.subTest(setting=setting):
                 found = self.sandbox({setting: value}, tier="B", tried={"A": "EPERM"})
+                self.assertEqual(found[1].mark, NOTE)
                 self.assertIn(f"sysctl -w {setting.split('/')[0]}.", found[1].step)
                 self.assertTrue(found[1].step.endswith(step), found[1].step)
 
@@ -164,6 +166,7 @@ class Elsewhere(unittest.TestCase):
     def test_the_last_line(self) -> None:
         for marks, said in (
             ([OK], "Everything works."),
+            ([OK, OFF], "Everything works."),
             ([OK, NOTE], "Everything works; the notes"),
             ([MISSING, NOTE, MISSING], "2 missing."),
         ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import select
 import socket
 import subprocess
@@ -147,6 +149,30 @@ class BeforeTheAgent(Case):
         child.wait_for("the browser got 200 for /", SECONDS)
         child.wait_for(r"^  ready ", SECONDS)
         self.assertEqual(child.stop(), 0)
+
+    def test_a_browser_is_opened_where_a_person_sits(self) -> None:
+        environments: list[tuple[dict[str, str], bool]] = [
+            ({"DISPLAY": ":0"}, True),
+            ({"WAYLAND_DISPLAY": "wayland-0"}, True),
+            ({}, sys.platform == "darwin"),
+            ({"DISPLAY": ":0", "SSH_CONNECTION": "a 1 b 2"}, False),
+            ({"DISPLAY": ":0", "SSH_TTY": "/dev/pts/1"}, False),
+            ({"DISPLAY": ":0", "CI": "true"}, False),
+        ]
+        asked = [env for env, _ in environments]
+        program = (
+            "import sys; from server.cli.serve import is_desk;"
+            f"print(*(is_desk(env) for env in {asked!r}))"
+        )
+        command = [sys.executable, "-c", program]
+        ours, theirs = pty.openpty()
+        with os.fdopen(ours, "rb", buffering=0) as terminal:
+            subprocess.run(command, cwd=ROOT, check=True, stdin=theirs, stdout=theirs)
+            said = terminal.read(1000).decode().split()
+            os.close(theirs)
+        self.assertEqual(said, [str(wanted) for _, wanted in environments])
+        piped = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        self.assertEqual(set(piped.stdout.split()), {"False"})
 
     def test_who_waits_for_an_agent_is_not_waited_for(self) -> None:
         command = [sys.executable, "-c", "import sys; sys.stdin.read()"]

@@ -1,0 +1,217 @@
+"""The handlers of `/settings`: what the owner's configuration file says, and changes of it.
+
+Only owners' keys are let in. A change is checked as the start of a server checks the file, written,
+and used for every request that begins afterwards (cli/reload.py). Secrets are never sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from ..config import Config, ConfigError
+from ..errors import Problem, refuse
+from ..http.parser import is_loopback
+from ..json_types import Json
+from ..settings import host_access
+from ..settings.config_file import ConfigFile, ConfigFileError, Reading, apply_changes
+from ..settings.secret_values import hide
+from ..strict_json import pointer
+from .body import BodyLimits, check_fields, read_object
+from .router import Handler, RequestContext, Route
+
+MAX_BODY = BodyLimits(1 << 20, 20_000)
+USED_S = 5.0  # how long a reply waits until a change is used
+HIDDEN = ("api_keys",)  # parts of the half `server` that `effective` leaves out
+_NAMES = {"type": "string", "minLength": 1, "maxLength": 200}
+_CHANGE = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "array", "items": _NAMES, "minItems": 2, "maxItems": 12},
+        "value": {},
+        "remove": {"const": True},
+    },
+    "required": ["path"],
+    "anyOf": [{"required": ["value"]}, {"required": ["remove"]}],
+}
+_PATCH = {
+    "type": "object",
+    "properties": {
+        "revision": {"type": "string", "maxLength": 64},
+        "changes": {"type": "array", "items": _CHANGE, "minItems": 1, "maxItems": 100},
+    },
+    "required": ["revision", "changes"],
+}
+_KEY = re.compile(r"(?:server|session)(?:\.[^\s:.]+)*")
+
+Change = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class Live(Protocol):
+    """The configuration of a running process, and how a changed file comes into use."""
+
+    file: ConfigFile
+
+    @property
+    def config(self) -> Config:
+        """Return the configuration in force."""
+        ...
+
+    def check(self, document: dict[str, Any]) -> Config:
+        """Return the configuration that the file would make with this content."""
+        ...
+
+    def facts(self) -> Json:
+        """Return what is only known of the running server: {problems, sandbox, found, reload}."""
+        ...
+
+    def renew(self) -> Awaitable[object]:
+        """Use the file as it is now. What is awaited ends when it is used, or was refused."""
+        ...
+
+
+def owners_only(handler: Handler) -> Handler:
+    """Return the handler, for owners' keys only. It raises Problem for others."""
+
+    async def handle(call: RequestContext) -> None:
+        """Check the key, then call the handler."""
+        if not call.key.is_owner:
+            raise Problem("forbidden", "Only the owner of this server can see and change this")
+        await handler(call)
+
+    return handle
+
+
+class Settings:
+    """The settings of a server."""
+
+    def __init__(self, live: Live) -> None:
+        self.live = live
+        self._renewals: set[asyncio.Future[object]] = set()  # the event loop holds tasks weakly
+
+    def routes(self) -> dict[tuple[str, str], Route]:
+        """Return (method, path) -> route."""
+        return {
+            ("GET", "/settings"): Route(owners_only(self.get)),
+            ("PATCH", "/settings"): Route(owners_only(self.patch)),
+        }
+
+    async def get(self, call: RequestContext) -> None:
+        """Send what the file says, what is in force, and what is known of the server."""
+        await call.json(await asyncio.to_thread(self._shown))
+
+    async def patch(self, call: RequestContext) -> None:
+        """Make changes `{revision, changes: [{path, value} or {path, remove: true}]}`."""
+        body = await read_object(call, MAX_BODY, "request_invalid")
+        check_fields(body, _PATCH)
+        await self.change(
+            body["revision"], lambda document: apply_changes(document, body["changes"])
+        )
+        await call.json(await asyncio.to_thread(self._shown))
+
+    async def change(self, revision: str | None, make: Change) -> None:
+        """Write what `make` returns for the file's document, and use it. Raises Problem.
+
+        `revision`: of the file that the change was made for; None for any. The reply does not wait
+        longer than USED_S for a change that takes long to come into use.
+        """
+        await asyncio.to_thread(self._write, revision, make)
+        used = asyncio.ensure_future(self.live.renew())
+        self._renewals.add(used)
+        used.add_done_callback(self._renewals.discard)
+        await asyncio.wait((used,), timeout=USED_S)
+
+    def _write(self, revision: str | None, make: Change) -> None:
+        file = self.live.file
+        try:
+            with file.lock():
+                now = file.read()
+                if revision not in (None, now.revision):
+                    raise Problem(
+                        "revision_changed",
+                        "The configuration file was changed meanwhile. Read it again, and repeat",
+                        facts={"revision": now.revision},
+                    )
+                document = make(now.document)
+                self._check(now, document)
+                file.write(document)
+        except ConfigFileError as error:
+            raise unusable(error) from None
+        except OSError as error:
+            raise Problem("settings_invalid", f"The file is not usable: {error.strerror}") from None
+
+    def _check(self, now: Reading, document: dict[str, Any]) -> None:
+        halves = [each.get("server") for each in (now.document, document)]
+        before, after = (half if isinstance(half, dict) else {} for half in halves)
+        if not self._may_open_host():  # first, since later errors tell what folders there are
+            refuse(
+                "forbidden", [_misplaced(name) for name in host_access.find_openings(before, after)]
+            )
+        moved = host_access.find_redirects(before, after)
+        refuse("settings_invalid", [_moved(name) for name in moved])
+        try:
+            self.live.check(document)
+        except ConfigError as error:
+            refuse("settings_invalid", [*_places(error.problems, str(self.live.config.home))])
+            raise
+
+    def _may_open_host(self) -> bool:
+        server = self.live.config.server
+        alone = is_loopback(server["host"].lower()) and not server["hosts"]
+        return bool(server["remote_administration"] or (alone and server["auth_required"]))
+
+    def _shown(self) -> Json:
+        live = self.live
+        try:
+            reading, problem = live.file.read(), ""
+        except ConfigFileError as error:
+            reading, problem = Reading({}, ""), f"The configuration file: {error.detail}"
+        why = problem or live.file.unwritable()
+        config = live.config
+        server = {key: value for key, value in config.server.items() if key not in HIDDEN}
+        return {
+            "revision": reading.revision,
+            "writable": not why,
+            "why": why,
+            "opens_host": self._may_open_host(),
+            "file": hide(reading.document),
+            "effective": hide(server),
+            "fixed": list(config.fixed),
+            **live.facts(),
+        }
+
+
+def unusable(error: ConfigFileError) -> Problem:
+    """Return the refusal of a change that the file cannot take."""
+    errors = [{"pointer": error.pointer, "detail": error.detail}] if error.pointer else []
+    detail = error.detail if error.pointer else f"The configuration file: {error.detail}"
+    return Problem("settings_invalid", detail, errors=errors)
+
+
+def _misplaced(name: str) -> Json:
+    text = (
+        f"{name} opens this machine, so it can only be changed on it: in the file itself, or in the"
+        " page of a server that listens on this machine alone (server.remote_administration allows"
+        " it over the network)"
+    )
+    return {"pointer": pointer(*name.split(".")), "detail": text}
+
+
+def _moved(name: str) -> Json:
+    text = (
+        f"{name}: its address changes, so its key, headers or variables must be sent again; a"
+        " secret goes only where it went before"
+    )
+    return {"pointer": pointer(*name.split(".")), "detail": text}
+
+
+def _places(problems: tuple[str, ...], home: str) -> Iterator[Mapping[str, str]]:
+    """Yield {pointer, detail} of the lines of a ConfigError, without the names of files."""
+    for line in problems:
+        found = _KEY.search(line)
+        key = found[0] if found else ""
+        text = line[found.start() :] if found else line.rpartition(": ")[2]
+        where = pointer(*key.split(".")) if key else ""
+        yield {"pointer": where, "detail": text.replace(home, "HOME")}

@@ -1,0 +1,297 @@
+"""The handlers of `/settings/try/…`: try a provider or an MCP server before it is used.
+
+Only owners' keys are let in. Nothing is written. A secret that the page was shown as
+`{"secret": true}` is the saved one, and is used only where the saved entry would send it: at the
+same address, or in the same program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..config import ConfigError
+from ..errors import Problem, refuse
+from ..http.client import Client
+from ..http.parser import is_loopback
+from ..json_types import Json
+from ..models.http_model import RemoteAPI
+from ..models.key_shapes import Vendor, candidates, find_vendor, foreign_vendor, read_key, vendor_of
+from ..models.provider_trial import Trial, try_provider
+from ..schema.field_types import misfits, object_of
+from ..settings import schema
+from ..strict_json import pointer
+from ..tools.decorators import ToolError
+from ..tools.mcp.entry import normalize_entry
+from ..tools.mcp.trial import try_server
+from .body import BodyLimits, check_fields, misfit, read_object
+from .router import RequestContext, Route
+
+MAX_BODY = BodyLimits(128 * 1024, 4_000)
+AT_ONCE = 4  # trials; further ones wait
+
+PROGRAM = ("command", "args", "cwd")  # what decides where the secrets of `env` go
+_NAME = {"type": "string", "minLength": 1, "maxLength": 200}
+_PROVIDER_BODY = {
+    "type": "object",
+    "properties": {
+        "provider": {"type": "object"},
+        "name": _NAME,
+        "key": {"type": "string"},
+        "vendor": _NAME,
+    },
+    "additionalProperties": False,
+}
+_MCP_BODY = {
+    "type": "object",
+    "properties": {"name": _NAME, "entry": {"type": "object"}},
+    "required": ["name"],
+    "additionalProperties": False,
+}
+_ENTRY = object_of(schema.PROVIDER, closed=True)
+_REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")
+_NOTHING: Json = {"ok": False, "preset": "", "model_name": "", "models": [], "proof": ""}
+
+Entries = Callable[[], Mapping[str, Json]]
+
+
+class SettingsTrials:
+    """The trials of one server.
+
+    `server` is the half in force, `providers` returns the entries that can be named: configured
+    and discovered. `env`: the variables of the process, for `${NAME}` and the vendors' keys.
+    """
+
+    def __init__(
+        self,
+        server: Mapping[str, Any],
+        providers: Entries,
+        client: Client,
+        env: Mapping[str, str],
+        home: Path,
+    ) -> None:
+        self._servers: Mapping[str, Json] = server["mcpServers"]
+        self._starts_programs = may_start_programs(server)
+        self._providers, self._client, self._env, self._home = providers, client, env, home
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    def routes(self) -> dict[tuple[str, str], Route]:
+        """Return (method, path) -> route."""
+        return {
+            ("POST", "/settings/try/provider"): Route(self.provider),
+            ("POST", "/settings/try/mcp"): Route(self.mcp),
+        }
+
+    async def provider(self, call: RequestContext) -> None:
+        """Try a provider: a whole entry, a saved one by its name, or a key alone."""
+        _check_owner(call)
+        body = await read_object(call, MAX_BODY, "request_invalid")
+        check_fields(body, _PROVIDER_BODY)
+        if "key" in body and not {"provider", "name"} & set(body):
+            await call.json(await self._try_key(body))
+            return
+        if "key" in body or "vendor" in body or not body:
+            text = "Send a `provider`, the `name` of one, both, or a `key` (with its `vendor`)"
+            raise Problem("request_invalid", text)
+        name, entry = self._entry_of(body)
+        await call.json(await self._try_entry(name, entry))
+
+    async def mcp(self, call: RequestContext) -> None:
+        """Try an MCP server: an entry, or the saved one of that name. Its process is ended."""
+        _check_owner(call)
+        body = await read_object(call, MAX_BODY, "request_invalid")
+        check_fields(body, _MCP_BODY)
+        name = body["name"]
+        saved = self._servers.get(name)
+        if saved is None and "entry" not in body:
+            raise Problem(
+                "not_found", f"There is no MCP server {name[:100]!r} in the configuration"
+            )
+        entry = saved or {}
+        if "entry" in body:
+            entry, kept = with_kept(body["entry"], saved, self._env, "entry")
+            self._check_program(entry, saved, bool(kept))
+        async with self._turns:
+            found = await try_server(name, entry, self._client, self._home)
+        await call.json(found)
+
+    # -- providers --------------------------------------------------------------------------------
+
+    async def _try_key(self, body: Json) -> Json:
+        """Return what a key is good for, at the vendor that it or the request names."""
+        try:
+            key = read_key(body["key"])
+        except ValueError as error:
+            raise misfit("key", str(error)) from None
+        vendor = certain = vendor_of(key)
+        if "vendor" in body:
+            vendor = find_vendor(body["vendor"])
+            if vendor is None:
+                raise misfit("vendor", "no vendor whose address is known here")
+        if vendor is None:
+            several = [_named(each) for each in candidates(key)]
+            text = "Several vendors have keys of this kind: say whose it is. It was sent to nobody"
+            return _refused("vendor_unclear", text, candidates=several)
+        if certain and certain.host != vendor.host:
+            return _foreign(certain)
+        entry = {key: value for key, value in vendor.entry.items() if key != "model_name"}
+        found = await self._try_entry(vendor.name, {**entry, "api_key": key})
+        model = found["model_name"]
+        if vendor.model_name in [each["name"] for each in found["models"]]:
+            model = vendor.model_name
+        suggested = {**entry, "model_name": model} if model else entry
+        return {**found, "model_name": model, "vendor": vendor.name, "entry": suggested}
+
+    async def _try_entry(self, name: str, entry: Json) -> Json:
+        provider = _api_of(name, entry, self._client, self._env).provider
+        if other := foreign_vendor(provider.key, provider.url):
+            return _foreign(other)
+        async with self._turns:
+            return await try_provider(name, entry, self._client, self._env)
+
+    def _entry_of(self, body: Json) -> tuple[str, Json]:
+        """Return the name and the entry of a request. Raises Problem."""
+        known, name = self._providers(), body.get("name", "")
+        saved = known.get(name)
+        if "provider" not in body:
+            if saved is None:
+                names = ", ".join(known) or "none"
+                text = f"There is no provider {name[:100]!r} in the configuration. Known: {names}"
+                raise Problem("provider_unknown", text)
+            return name, saved
+        entry, kept = with_kept(body["provider"], saved, self._env, "provider")
+        _check_entry(entry)
+        name = name or str(entry.get("preset") or "custom")
+        if kept and saved is not None:
+            urls = [_api_of(name, e, self._client, self._env).provider.url for e in (entry, saved)]
+            new, old = (urlsplit(url)[:2] for url in urls)
+            if new != old:
+                raise _moved("provider", f"{old[0]}://{old[1]}")
+        return name, entry
+
+    # -- MCP servers ------------------------------------------------------------------------------
+
+    def _check_program(self, entry: Json, saved: Json | None, kept: bool) -> None:
+        """Refuse a program that may not be started here, and secrets for another destination."""
+        new = _normal(entry)
+        old = _normal(saved) if saved is not None else {}
+        is_same = all(new.get(key) == old.get(key) for key in PROGRAM)
+        goes_there = _origin(new) == _origin(old) and new.get("oauth") == old.get("oauth")
+        if kept and not (is_same and goes_there):
+            raise _moved("entry", "the saved command or address")
+        if "command" not in new or (is_same and new.get("env") == old.get("env")):
+            return
+        if not self._starts_programs:
+            text = (
+                "An MCP server with a `command` is a program on the server's machine: it can be"
+                " tried where the server listens on this machine alone and asks for a key, or when"
+                " it is in the configuration file already"
+            )
+            raise Problem("forbidden", text)
+
+
+def may_start_programs(server: Mapping[str, Any]) -> bool:
+    """Return whether an owner's key may name a program that starts on this machine.
+
+    Over the network a stolen key could, and without a key any program of this machine.
+    """
+    alone = is_loopback(server["host"].lower()) and not server["hosts"]
+    allowed = server.get("remote_administration") is True
+    return bool(server["auth_required"] and (alone or allowed))
+
+
+def with_kept(
+    value: Any, saved: Any, env: Mapping[str, str], member: str
+) -> tuple[Any, list[tuple[str, ...]]]:
+    """Return a copy with the saved texts that parts of it stand for, and the places of those.
+
+    `{"secret": true}` stands for the text at the same place of `saved`; `${NAME}` for that variable
+    if the same place of `saved` has its value. Raises Problem for any other, with its place below
+    `member`.
+    """
+    kept: list[tuple[str, ...]] = []
+
+    def fill(new: Any, old: Any, at: tuple[str, ...]) -> Any:
+        """Return one part."""
+        if isinstance(new, dict) and new.get("secret") is True and set(new) <= {"secret", "tail"}:
+            if not isinstance(old, str):
+                raise _misplaced(at, "nothing is saved here: send the secret itself")
+            kept.append(at)
+            return old
+        if isinstance(new, str) and "${" in new:
+            if _REFERENCE.sub(lambda match: env.get(match[1], match[0]), new) != old:
+                raise _misplaced(at, "variables are put in for saved entries only: save it first")
+            kept.append(at)
+            return old
+        if isinstance(new, dict):
+            below = old if isinstance(old, dict) else {}
+            return {key: fill(item, below.get(key), (*at, key)) for key, item in new.items()}
+        if isinstance(new, list):
+            rows = old if isinstance(old, list) and len(old) == len(new) else [None] * len(new)
+            pairs = enumerate(zip(new, rows, strict=True))
+            return [fill(item, before, (*at, str(n))) for n, (item, before) in pairs]
+        return new
+
+    return fill(value, saved, (member,)), kept
+
+
+def _check_owner(call: RequestContext) -> None:
+    if not call.key.is_owner:
+        raise Problem("forbidden", "Only the owner of this server tries its settings")
+
+
+def _check_entry(entry: Json) -> None:
+    """Refuse an entry of the wrong shape. Raises Problem with every place."""
+    lines = zip(misfits(entry, _ENTRY), schema.problems(entry, _ENTRY), strict=True)
+    errors = [
+        {"pointer": pointer("provider", *place.place), "detail": line} for place, line in lines
+    ]
+    refuse("request_invalid", errors)
+
+
+def _api_of(name: str, entry: Json, client: Client, env: Mapping[str, str]) -> RemoteAPI:
+    try:
+        return Trial(name, entry, client, env).api()
+    except ConfigError as error:
+        text = str(error).removeprefix(f"server.providers.{name}").removeprefix(".")
+        raise misfit("provider", text) from None
+
+
+def _normal(entry: Json) -> Json:
+    try:
+        return normalize_entry(entry)
+    except ToolError as error:
+        raise misfit("entry", str(error)) from None
+
+
+def _origin(entry: Json) -> tuple[str, str]:
+    parts = urlsplit(entry.get("url", ""))
+    return parts.scheme.lower(), parts.netloc.lower()
+
+
+def _misplaced(place: tuple[str, ...], detail: str) -> Problem:
+    where = pointer(*place)
+    errors = [{"pointer": where, "detail": detail}]
+    return Problem("request_invalid", f"{where}: {detail}", errors=errors)
+
+
+def _moved(member: str, where: str) -> Problem:
+    text = f"the saved secrets belong to {where}: send the secret itself to use it elsewhere"
+    return misfit(member, text)
+
+
+def _named(vendor: Vendor) -> Json:
+    return {"vendor": vendor.name, "title": vendor.title, "preset": vendor.preset}
+
+
+def _foreign(vendor: Vendor) -> Json:
+    text = f"This looks like a key of {vendor.title}, so it was not sent to another vendor"
+    return _refused("vendor_differs", text, candidates=[_named(vendor)])
+
+
+def _refused(code: str, detail: str, **more: Any) -> Json:
+    return {**_NOTHING, "took_ms": 0, "problem": {"code": code, "detail": detail}, **more}

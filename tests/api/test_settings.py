@@ -1,0 +1,209 @@
+"""`/settings`: who may, what is shown, what a change is checked for, what nobody is told."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.api.auth import Keys
+from server.api.router import Router
+from server.api.settings import Settings
+from server.config import Config, load
+from server.json_types import Json
+from server.settings.config_file import ConfigFile
+
+from . import fakes
+
+TYPE = {"Content-Type": "application/json"}
+SECRET = "sk-0123456789abcdef"
+MAIN_AT = ["server", "providers", "main"]
+MAIN = {"preset": "openai", "api_key": SECRET, "model_name": "m"}
+KEYS: list[Any] = [
+    {"name": "ann", "key": "a" * 20, "owner": True},
+    {"name": "bob", "key": "b" * 20},
+]
+
+
+class Served:
+    """A configuration whose file is the home folder's; `renewed` counts its uses."""
+
+    def __init__(self, home: Path, env: dict[str, str]) -> None:
+        self.home, self.env = home, env
+        self.file = ConfigFile(home / "config.json", home)
+        self.config = load(home, None, env, {})
+        self.renewed = 0
+
+    def check(self, document: dict[str, Any]) -> Config:
+        return load(self.home, None, self.env, {}, given=document)
+
+    def facts(self) -> Json:
+        return {"reload": {"state": "ready", "detail": [], "later": []}}
+
+    async def renew(self) -> None:
+        self.renewed += 1
+        self.config = load(self.home, None, self.env, {})
+
+
+async def nothing(call: Any) -> None:
+    raise AssertionError("no file is asked for")
+
+
+class SettingsCase(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        self.home = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.begin({"server": {"providers": {"main": MAIN}}})
+
+    def begin(self, document: Any, env: dict[str, str] | None = None) -> None:
+        (self.home / "config.json").write_text(json.dumps(document))
+        self.live = Served(self.home, env or {})
+        self.router = Router(Settings(self.live).routes(), nothing, Keys(KEYS))
+
+    async def ask(self, method: str, body: Any = None, key: str = "a") -> fakes.Call:
+        data = b"" if body is None else json.dumps(body).encode()
+        fields = {**TYPE, "Authorization": f"Bearer {key * 20}"} if key else {}
+        call = fakes.Call(method, "/settings", fields, data)
+        await self.router(call.exchange)
+        return call
+
+    async def change(self, *changes: Json, revision: str | None = None) -> fakes.Call:
+        if revision is None:
+            revision = self.live.file.read().revision
+        return await self.ask("PATCH", {"revision": revision, "changes": [*changes]})
+
+    def written(self) -> Any:
+        return json.loads((self.home / "config.json").read_text())
+
+    async def test_only_owners_are_let_in(self) -> None:
+        for key, status in (("a", 200), ("b", 403), ("", 401), ("c", 401)):
+            for method, body in (("GET", None), ("PATCH", {"revision": "", "changes": []})):
+                with self.subTest(key=key, method=method):
+                    call = await self.ask(method, body, key)
+                    wanted = 400 if (status, method) == (200, "PATCH") else status
+                    self.assertEqual(call.status, wanted)
+                    self.assertNotIn(SECRET, call.answer.decode())
+
+    async def test_what_is_shown(self) -> None:
+        self.begin({"server": {"providers": {"main": MAIN}, "api_keys": KEYS}}, {"YAA_PORT": "5"})
+        call = await self.ask("GET")
+        told = call.json
+        hidden = {"secret": True, "tail": "…cdef"}
+        self.assertEqual(told["file"]["server"]["providers"]["main"]["api_key"], hidden)
+        self.assertEqual(told["effective"]["providers"]["main"]["api_key"], hidden)
+        self.assertEqual(told["effective"]["port"], 5)
+        self.assertEqual(told["fixed"], ["server.port"])
+        self.assertEqual((told["writable"], told["why"]), (True, ""))
+        for secret in (SECRET, "a" * 20, "b" * 20, str(self.home)):
+            self.assertNotIn(secret, call.answer.decode())
+
+    async def test_a_change_is_written_and_used(self) -> None:
+        path = ["server", "providers", "main"]
+        value = {**MAIN, "api_key": {"secret": True}, "model_name": "other"}
+        call = await self.change({"path": path, "value": value})
+        self.assertEqual(call.status, 200)
+        self.assertEqual(
+            self.written()["server"]["providers"]["main"], {**MAIN, "model_name": "other"}
+        )
+        self.assertEqual(self.live.renewed, 1)
+        shown = call.json["effective"]["providers"]["main"]
+        self.assertEqual(shown["model_name"], "other")
+        self.assertNotIn(SECRET, call.answer.decode())
+
+    async def test_another_change_came_first(self) -> None:
+        old = self.live.file.read().revision
+        change = {"path": ["server", "keep_days"], "value": 3}
+        self.assertEqual((await self.change(change)).status, 200)
+        call = await self.change(change, revision=old)
+        self.assertEqual((call.status, call.json["code"]), (409, "revision_changed"))
+        self.assertEqual(call.json["revision"], self.live.file.read().revision)
+
+    async def test_a_wrong_change_changes_nothing(self) -> None:
+        before = self.written()
+        for change, pointer, words in (
+            ({"path": ["server", "keep_days"], "value": -1}, "/server/keep_days", "from 0 to"),
+            ({"path": ["server", "keepdays"], "value": 1}, "/server/keepdays", "keep_days"),
+            ({"path": ["servr", "x"], "value": 1}, "", "server"),
+            (
+                {"path": ["server", "default_provider"], "value": "no"},
+                "/server/default_provider",
+                "main",
+            ),
+            ({"path": ["session", "config", "nothing"], "value": 1}, "/session/config", "nothing"),
+            ({"path": [*MAIN_AT, "preset", "x"], "value": 1}, "/changes/0/path", "no object"),
+            ({"path": ["server", "rest"], "value": {"secret": True}}, "/changes/0/value", "secret"),
+        ):
+            with self.subTest(change=change):
+                call = await self.change(change)
+                self.assertEqual(call.status, 422, call.answer)
+                self.assertTrue(call.json["errors"][0]["pointer"].startswith(pointer))
+                self.assertIn(words, call.answer.decode())
+                self.assertNotIn(str(self.home), call.answer.decode())
+        self.assertEqual((self.written(), self.live.renewed), (before, 0))
+
+    async def test_bodies_of_another_shape(self) -> None:
+        for body in (
+            {},
+            {"revision": "", "changes": []},
+            {"revision": "", "changes": [{}]},
+            {"revision": "", "changes": [{"path": ["server"], "value": 1}]},
+            {"revision": "", "changes": [{"path": ["server", "port"]}]},
+            {"revision": "", "changes": [{"path": ["server", 5], "value": 1}]},
+            {"revision": "", "changes": [{"path": ["server", "a" * 201], "value": 1}]},
+            {"revision": 5, "changes": [{"path": ["server", "port"], "value": 1}]},
+        ):
+            with self.subTest(body=body):
+                self.assertEqual((await self.ask("PATCH", body)).status, 400)
+        self.assertEqual(self.live.renewed, 0)
+
+    async def test_a_key_is_not_sent_to_another_address(self) -> None:
+        before = self.written()
+        for path, value in (
+            (["server", "providers", "main", "api_url"], "https://evil.example"),
+            (["server", "providers", "main"], {**MAIN, "api_url": "https://evil.example"}),
+            (["server", "providers", "e"], {"api_url": "https://evil.example", "api_key": "${K}"}),
+        ):
+            with self.subTest(path=path):
+                self.begin(before, {"K": "of the environment"})
+                call = await self.change({"path": path, "value": value})
+                self.assertEqual((call.status, call.json["code"]), (422, "settings_invalid"))
+                self.assertIn("sent again", call.json["detail"])
+        self.assertEqual(self.written(), before)
+
+    async def test_what_opens_the_machine_is_changed_on_it(self) -> None:
+        folder = {
+            "path": ["server", "folders", "notes"],
+            "value": {"path": str(self.home), "mode": "read"},
+        }
+        command = {"path": ["server", "mcpServers", "x"], "value": {"command": "sh"}}
+        own = {"path": ["server", "remote_administration"], "value": True}
+        for server, status in (
+            ({"hosts": ["yaa.example"]}, 403),
+            ({"host": "0.0.0.0"}, 403),
+            ({"auth_required": False, "cors_origins": []}, 403),
+            ({"hosts": ["yaa.example"], "remote_administration": True}, 200),
+            ({}, 200),
+        ):
+            for change in (folder, command, own):
+                with self.subTest(server=server, change=change["path"]):
+                    self.begin({"server": server})
+                    if change is folder and status == 200:
+                        continue  # the home folder cannot be given away; see test_config
+                    call = await self.change(change)
+                    self.assertEqual(call.status, status, call.answer)
+        self.begin({"server": {"hosts": ["yaa.example"]}})
+        harmless = {"path": ["server", "providers", "main"], "value": MAIN}
+        self.assertEqual((await self.change(harmless)).status, 200)
+
+    async def test_a_file_that_cannot_be_changed(self) -> None:
+        (self.home / "config.json").write_text("{ not JSON")
+        call = await self.ask("GET")
+        self.assertEqual((call.status, call.json["writable"], call.json["file"]), (200, False, {}))
+        self.assertIn("not valid JSON", call.json["why"])
+        call = await self.change({"path": ["server", "keep_days"], "value": 3}, revision="")
+        self.assertEqual((call.status, call.json["code"]), (422, "settings_invalid"))
+        self.assertEqual((self.home / "config.json").read_text(), "{ not JSON")

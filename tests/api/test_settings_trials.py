@@ -1,0 +1,387 @@
+"""`/settings/try/…`: whose keys may try what, where secrets go, and where they never do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.api.auth import Keys
+from server.api.settings_trials import AT_ONCE, may_start_programs, with_kept
+from server.app import App, routes
+from server.config import load
+from server.errors import Problem
+
+from ..models.fakes import KEY, Peer, Server, answer, error, serving
+from . import fakes
+
+SCRIPT = str(Path(__file__).parents[1] / "tools" / "mcp_server.py")
+TYPE = {"Content-Type": "application/json"}
+ENTRIES: list[dict[str, Any]] = [
+    {"name": "ann", "key": "a" * 20, "owner": True},
+    {"name": "bob", "key": "b" * 20},
+]
+MODELS = answer(b'{"data": [{"id": "m-1"}]}', kind="application/json")
+PROVIDER, MCP = "/settings/try/provider", "/settings/try/mcp"
+SECRET = {"secret": True, "tail": "…cdef"}
+ANTHROPIC = "sk-ant-api03-0123456789abcdef"
+
+
+class Case(unittest.IsolatedAsyncioTestCase):
+    env: dict[str, str] = {}
+
+    async def asyncSetUp(self) -> None:
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        self.home = Path(self.enterContext(tempfile.TemporaryDirectory()), "home")
+        self.notes = self.home / "notes"
+        self.model = await self.enterAsyncContext(serving(MODELS))
+        self.other = await self.enterAsyncContext(serving(MODELS))
+        self.proxy = await self.enterAsyncContext(serving(error("502 No", "refused")))
+
+    async def start(self, flags: Any = None, keys: Keys | None = None) -> None:
+        entry = {"api_url": self.model.url, "api_key": KEY, "headers": {"x-team": "secret-team"}}
+        defaults = {
+            "server.discover": False,
+            "server.sandbox.require": "none",
+            "server.providers": {"main": entry},
+        }
+        env = {"https_proxy": f"http://127.0.0.1:{self.proxy.port}", **self.env}
+        config = load(self.home, None, {}, {**defaults, **(flags or {})})
+        self.app = await self.enterAsyncContext(App(config, env))
+        live: Any = object()  # of which the trials need nothing
+        self.router = routes(self.app, keys or Keys(ENTRIES), live)
+
+    async def ask(self, path: str, body: Any, key: str = "a", **headers: str) -> fakes.Call:
+        fields = {**TYPE, **({"Authorization": f"Bearer {key * 20}"} if key else {}), **headers}
+        call = fakes.Call("POST", path, fields, json.dumps(body).encode())
+        await self.router(call.exchange)
+        return call
+
+    async def attempt(self, **body: Any) -> Any:
+        call = await self.ask(PROVIDER, body)
+        self.assertEqual(call.status, 200, call.answer)
+        return call.json
+
+    async def refused(self, path: str, body: Any, code: str, words: str = "") -> fakes.Call:
+        call = await self.ask(path, body)
+        self.assertEqual(call.json["code"], code, call.json)
+        self.assertIn(words, json.dumps(call.json, ensure_ascii=False))
+        self.assertIn(call.status, range(400, 500))
+        return call
+
+    def sent(self, *servers: Server) -> str:
+        """Everything that these servers were sent."""
+        return str([each.requests for each in servers])
+
+
+class Access(Case):
+    async def test_only_owners_try_anything(self) -> None:
+        await self.start()
+        for path, body in ((PROVIDER, {"name": "main"}), (MCP, {"name": "x", "entry": {}})):
+            for key, status in (("b", 403), ("", 401), ("c", 401)):
+                with self.subTest(path, key=key):
+                    self.assertEqual((await self.ask(path, body, key)).status, status)
+        self.assertEqual(self.model.requests, [])
+
+    async def test_foreign_pages_are_kept_out(self) -> None:
+        loose = Keys([], required=False)
+        await self.start({"server.auth_required": False}, loose)
+        foreign = {"Origin": "https://evil.example"}
+        for headers in (foreign, {"Content-Type": "text/plain"}):
+            call = await self.ask(PROVIDER, {"name": "main"}, "", **headers)
+            with self.subTest(headers):
+                self.assertIn(call.status, (403, 415))
+        self.assertEqual(self.model.requests, [])
+
+    async def test_bodies_that_say_nothing(self) -> None:
+        await self.start()
+        for path, body in (
+            *((PROVIDER, {}), (PROVIDER, {"vendor": "openai"}), (PROVIDER, {"provider": 5})),
+            *((PROVIDER, {"key": 5}), (PROVIDER, {"key": KEY, "name": "main"})),
+            *((PROVIDER, {"key": KEY, "provider": {}}), (PROVIDER, {"name": ""})),
+            *((PROVIDER, {"other": 1}), (MCP, {}), (MCP, {"name": "x", "entry": []})),
+            *((MCP, {"name": "x" * 201, "entry": {}}), (PROVIDER, {"provider": {"api_url": 1}})),
+            (PROVIDER, {"provider": {"api_url": "http://x.example", "__proto__": {}}}),
+        ):
+            with self.subTest(path, body=str(body)[:60]):
+                await self.refused(path, body, "request_invalid")
+        huge = {"provider": {"api_url": "http://x.example", "model_name": "x" * (1 << 18)}}
+        await self.refused(PROVIDER, huge, "body_too_large")
+
+
+class Providers(Case):
+    async def test_a_saved_one(self) -> None:
+        await self.start()
+        found = await self.attempt(name="main")
+        self.assertEqual((found["ok"], found["model_name"]), (True, "m-1"))
+        self.assertIn(KEY, self.sent(self.model))
+        self.assertNotIn(KEY, json.dumps(found))
+        await self.refused(PROVIDER, {"name": "mian"}, "provider_unknown", "Known: main")
+
+    async def test_a_whole_one(self) -> None:
+        await self.start()
+        found = await self.attempt(provider={"api_url": self.other.url, "api_key": "k" * 20})
+        self.assertTrue(found["ok"])
+        self.assertIn("Bearer " + "k" * 20, self.sent(self.other))
+        self.assertNotIn(KEY, self.sent(self.other))
+        for entry, words in (
+            ({"preset": "opnai"}, "did you mean openai?"),
+            ({"api_url": "ftp://x"}, "an API address starts with"),
+            ({"api_url": "http://x", "apikey": "k"}, "did you mean api_key?"),
+        ):
+            with self.subTest(words):
+                call = await self.refused(PROVIDER, {"provider": entry}, "request_invalid", words)
+                self.assertTrue(call.json["errors"][0]["pointer"].startswith("/provider"))
+
+    async def test_a_kept_secret_stays_with_its_address(self) -> None:
+        await self.start()
+        kept = {"api_key": SECRET, "headers": {"x-team": {"secret": True}}}
+        same = {"api_url": self.model.url, **kept}
+        self.assertTrue((await self.attempt(name="main", provider=same))["ok"])
+        self.assertIn(KEY, self.sent(self.model))
+        self.assertIn("secret-team", self.sent(self.model))
+        for url in (
+            self.other.url,
+            self.model.url.replace("127.0.0.1", "localhost"),
+            self.model.url.replace("http:", "https:"),
+            self.model.url.replace("://", "://evil.example/?x=http://"),
+        ):
+            with self.subTest(url):
+                body = {"name": "main", "provider": {**kept, "api_url": url}}
+                call = await self.refused(PROVIDER, body, "request_invalid", "saved secrets belong")
+                self.assertNotIn(KEY, call.answer.decode())
+        body = {"name": "main", "provider": {"preset": "openai", "api_key": SECRET}}
+        await self.refused(PROVIDER, body, "request_invalid", "saved secrets belong")
+        self.assertEqual((self.other.requests, self.proxy.requests), ([], []))
+
+    async def test_a_secret_that_is_not_saved(self) -> None:
+        await self.start()
+        for name in ({}, {"name": "other"}, {"name": "__proto__"}):
+            body = {**name, "provider": {"api_url": self.model.url, "api_key": SECRET}}
+            with self.subTest(name):
+                await self.refused(PROVIDER, body, "request_invalid", "nothing is saved here")
+        body = {"name": "main", "provider": {"api_url": self.model.url, "model_name": SECRET}}
+        await self.refused(PROVIDER, body, "request_invalid", "/provider/model_name")
+
+
+class Variables(Case):
+    env = {"OPENAI_API_KEY": "sk-proj-variable-0123456789", "OTHER": "other-secret-value"}
+
+    async def test_variables_are_not_read_out(self) -> None:
+        await self.start()
+        for text in ("${OTHER}", "${OPENAI_API_KEY}", "${env:OTHER}", "x${OTHER:-y}", "$${OTHER}"):
+            for place in ({"api_key": text}, {"headers": {"x": text}}, {"model_name": text}):
+                body = {"name": "main", "provider": {"api_url": self.other.url, **place}}
+                with self.subTest(place):
+                    await self.refused(PROVIDER, body, "request_invalid", "save it first")
+        self.assertEqual(self.other.requests, [])
+
+    async def test_a_saved_reference_is_used_where_it_was_saved_for(self) -> None:
+        saved = {"api_url": self.model.url, "api_key": self.env["OTHER"]}
+        await self.start({"server.providers": {"main": saved}})
+        same = {"api_url": self.model.url, "api_key": "${OTHER}"}
+        self.assertTrue((await self.attempt(name="main", provider=same))["ok"])
+        moved = {"name": "main", "provider": {**same, "api_url": self.other.url}}
+        await self.refused(PROVIDER, moved, "request_invalid", "saved secrets belong")
+        self.assertIn(self.env["OTHER"], self.sent(self.model))
+        self.assertEqual(self.other.requests, [])
+
+
+class PastedKeys(Case):
+    """The proxy sees where a key would go; it never gets further, so nobody is asked outside."""
+
+    async def test_a_key_goes_to_its_vendor(self) -> None:
+        await self.start()
+        for key, vendor, host in (
+            (ANTHROPIC, "", "api.anthropic.com"),
+            (f" {ANTHROPIC}\n", "", "api.anthropic.com"),
+            ("gsk_0123456789abcdef", "", "api.groq.com"),
+            ("sk-0123456789abcdef", "deepseek", "api.deepseek.com"),
+            ("sk-0123456789abcdef", "kimi", "api.moonshot.cn"),
+            ("0123456789abcdef", "mistral", "api.mistral.ai"),
+        ):
+            self.proxy.requests.clear()
+            named = {"vendor": vendor} if vendor else {}
+            found = await self.attempt(key=key, **named)
+            with self.subTest(host):
+                lines = {each.line for each in self.proxy.requests}
+                self.assertEqual(lines, {f"CONNECT {host}:443 HTTP/1.1"})
+                self.assertFalse(found["ok"])
+                self.assertEqual(found["problem"]["code"], "upstream_unreachable")
+                self.assertNotIn(key.strip(), json.dumps(found) + self.sent(self.proxy))
+                self.assertNotIn("api_key", found["entry"])
+
+    async def test_a_key_that_may_be_of_several_goes_nowhere(self) -> None:
+        await self.start()
+        for key in ("sk-0123456789abcdef", "0123456789abcdef", f"{'0' * 32}.{'a' * 16}"):
+            with self.subTest(key):
+                found = await self.attempt(key=key)
+                self.assertEqual(found["problem"]["code"], "vendor_unclear")
+                self.assertTrue(found["candidates"])
+                self.assertNotIn(key, json.dumps(found))
+        self.assertEqual(self.proxy.requests, [])
+
+    async def test_a_key_of_one_vendor_is_not_sent_to_another(self) -> None:
+        await self.start()
+        for body in (
+            {"key": ANTHROPIC, "vendor": "openai"},
+            {"provider": {"preset": "openai", "api_key": ANTHROPIC}},
+            {"provider": {"api_url": "https://api.openai.com/v1", "api_key": ANTHROPIC}},
+        ):
+            with self.subTest(body):
+                found = await self.attempt(**body)
+                self.assertEqual(found["problem"]["code"], "vendor_differs")
+                self.assertEqual(found["candidates"][0]["vendor"], "anthropic")
+        self.assertEqual(self.proxy.requests, [])
+
+    async def test_what_is_no_key(self) -> None:
+        await self.start()
+        for key in ("", "two words", "ключ", "x" * 5_000):
+            with self.subTest(key[:10]):
+                call = await self.refused(PROVIDER, {"key": key}, "request_invalid", "/key")
+                self.assertNotIn("x" * 20, call.answer.decode())
+        for vendor in ("nobody", "custom", "ollama"):
+            body = {"key": KEY, "vendor": vendor}
+            with self.subTest(vendor):
+                await self.refused(PROVIDER, body, "request_invalid", "/vendor")
+
+
+class McpServers(Case):
+    def entry(self, **more: Any) -> Any:
+        return {"command": sys.executable, "args": [SCRIPT, str(self.notes), "modern"], **more}
+
+    async def test_an_entry_and_a_saved_one(self) -> None:
+        await self.start({"server.mcpServers": {"notes": self.entry()}})
+        for body in ({"name": "new", "entry": self.entry()}, {"name": "notes"}):
+            call = await self.ask(MCP, body)
+            with self.subTest(body):
+                self.assertEqual((call.status, call.json["ok"]), (200, True))
+                self.assertIn("echo", [tool["name"] for tool in call.json["tools"]])
+        await self.refused(MCP, {"name": "other"}, "not_found", "no MCP server 'other'")
+
+    async def test_who_may_start_programs(self) -> None:
+        loose = Keys([], required=False)
+        entry = self.entry()
+        await self.start({"server.auth_required": False}, loose)
+        call = await self.ask(MCP, {"name": "x", "entry": entry}, "")
+        self.assertEqual((call.status, call.json["code"]), (403, "forbidden"))
+        self.assertFalse(self.notes.exists(), "nothing was started")
+
+    async def test_over_the_network_only_what_is_configured_starts(self) -> None:
+        saved = self.entry(env={"A_TOKEN": "token-0123456789"})
+        await self.start({"server.host": "0.0.0.0", "server.mcpServers": {"notes": saved}})
+        started = self.notes.read_text()
+        for changed in (
+            {"args": ["-c", "open('x', 'w')"]},
+            {"command": "/bin/sh"},
+            {"env": {"LD_PRELOAD": "/tmp/x.so"}},
+            {"cwd": "/tmp"},
+        ):
+            with self.subTest(changed):
+                body = {"name": "notes", "entry": {**saved, **changed}}
+                call = await self.ask(MCP, body)
+                self.assertEqual((call.status, call.json["code"]), (403, "forbidden"))
+        self.assertEqual(self.notes.read_text(), started, "nothing more was started")
+        for more in ({}, {"entry": {**saved, "timeout": 5}}):
+            self.assertTrue((await self.ask(MCP, {"name": "notes", **more})).json["ok"])
+
+    def test_the_rule(self) -> None:
+        usual: dict[str, Any] = {"host": "127.0.0.1", "hosts": [], "auth_required": True}
+        for more, allowed in (
+            ({}, True),
+            ({"auth_required": False}, False),
+            ({"host": "0.0.0.0"}, False),
+            ({"hosts": ["me.example"]}, False),
+            ({"host": "0.0.0.0", "remote_administration": True}, True),
+            ({"auth_required": False, "remote_administration": True}, False),
+        ):
+            with self.subTest(more):
+                self.assertEqual(may_start_programs({**usual, **more}), allowed)
+
+    async def test_a_kept_secret_stays_with_its_server(self) -> None:
+        url = self.model.url
+        saved: dict[str, Any] = {
+            "notes": self.entry(env={"A_TOKEN": "token-0123456789"}),
+            "web": {"url": url, "headers": {"X-Token": "token-0123456789"}},
+        }
+        await self.start({"server.mcpServers": saved})
+        env = {"A_TOKEN": SECRET}
+        call = await self.ask(MCP, {"name": "notes", "entry": self.entry(env=env)})
+        self.assertTrue(call.json["ok"])
+        self.assertIn("A_TOKEN=token-0123456789", self.notes.read_text())
+        started = self.notes.read_text()
+        kept = {"headers": {"X-Token": SECRET}}
+        for name, entry in (
+            ("notes", {**self.entry(env=env), "command": "/usr/bin/env"}),
+            ("notes", {**self.entry(env=env), "args": [SCRIPT, "x"]}),
+            ("web", {"url": self.other.url, **kept}),
+            ("web", {"serverUrl": self.other.url, **kept}),
+            ("web", {"url": url, **kept, "oauth": {"issuer": self.other.url}}),
+        ):
+            with self.subTest(name, entry=str(entry)[:80]):
+                call = await self.refused(MCP, {"name": name, "entry": entry}, "request_invalid")
+                self.assertIn("saved secrets belong", call.json["detail"])
+                self.assertNotIn("token-0123456789", call.answer.decode())
+        for entry in ({"url": self.other.url, "headers": {"X": "${HOME}"}}, self.entry(env=env)):
+            body = {"name": "new", "entry": entry}
+            await self.refused(MCP, body, "request_invalid")
+        self.assertEqual(self.other.requests, [])
+        self.assertEqual(self.notes.read_text(), started)
+
+
+class Kept(unittest.TestCase):
+    def test_places(self) -> None:
+        env = {"A": "value"}
+        for value, saved, filled, kept in (
+            ({"a": 1}, None, {"a": 1}, []),
+            ({"a": {"secret": True}}, {"a": "x"}, {"a": "x"}, [("m", "a")]),
+            ({"a": ["${A}", "b"]}, {"a": ["value", "b"]}, {"a": ["value", "b"]}, [("m", "a", "0")]),
+            ({"a": {"secret": True, "more": 1}}, {}, {"a": {"secret": True, "more": 1}}, []),
+            ({"a": {"secret": False}}, {}, {"a": {"secret": False}}, []),
+        ):
+            with self.subTest(value):
+                self.assertEqual(with_kept(value, saved, env, "m"), (filled, kept))
+
+    def test_what_is_not_there(self) -> None:
+        env = {"A": "value"}
+        for value, saved in (
+            ({"a": {"secret": True}}, {}),
+            ({"a": {"secret": True}}, {"a": 5}),
+            ({"a": [{"secret": True}]}, {"a": ["x", "y"]}),
+            ({"a": "${A}"}, {"a": "other"}),
+            ({"a": "${B}"}, {"a": "${B}x"}),
+            ({"a": "${A}"}, None),
+        ):
+            with self.subTest(value), self.assertRaises(Problem) as caught:
+                with_kept(value, saved, env, "m")
+            self.assertTrue(caught.exception.errors[0]["pointer"].startswith("/m/a"))
+
+
+class Slow(Case):
+    async def test_a_client_that_leaves_ends_its_trial(self) -> None:
+        ended = asyncio.Event()
+
+        async def mute(peer: Peer) -> None:
+            await peer.gone()
+            ended.set()
+
+        async with serving(mute) as server:
+            await self.start()
+            body = {"provider": {"api_url": server.url}}
+            trials = [asyncio.create_task(self.ask(PROVIDER, body)) for _ in range(AT_ONCE)]
+            await server.asked.wait()
+            for trial in trials:
+                trial.cancel()
+            await asyncio.gather(*trials, return_exceptions=True)
+            await ended.wait()
+            self.assertTrue((await self.attempt(name="main"))["ok"], "a turn is free again")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,72 @@
+"""Secrets of a configuration: found, hidden, put back."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from typing import Any
+
+from server.settings.secret_values import hide, put_back, secrets_in
+
+KEY = "sk-0123456789abcdef"
+DOCUMENT: dict[str, Any] = {
+    "server": {
+        "api_keys": [KEY, {"name": "ann", "key": "k" * 20}],
+        "providers": {"main": {"preset": "openai", "api_key": KEY, "headers": {"X-Team": "blue"}}},
+        "mcpServers": {"a": {"url": "http://x", "env": {"PATH": "/bin"}}},
+        "rest": {"r": {"query": {"api_key": KEY, "page": "2"}}},
+        "search": {"api_key": "${BRAVE_API_KEY}", "url": ""},
+    }
+}
+
+
+class Secrets(unittest.TestCase):
+    def test_every_secret_is_found(self) -> None:
+        found = {".".join(map(str, place)) for place, text in secrets_in(DOCUMENT) if text}
+        wanted = {
+            "server.api_keys.0",
+            "server.api_keys.1.key",
+            "server.providers.main.api_key",
+            "server.providers.main.headers.X-Team",
+            "server.mcpServers.a.env.PATH",
+            "server.rest.r.query.api_key",
+            "server.search.api_key",
+        }
+        self.assertEqual(found, wanted)
+
+    def test_what_is_shown_holds_none(self) -> None:
+        shown = json.dumps(hide(DOCUMENT))
+        for secret in (KEY, KEY[:-4], "k" * 20, "blue", "/bin"):
+            self.assertNotIn(secret, shown)
+        self.assertIn("${BRAVE_API_KEY}", shown)
+        self.assertIn('"page": "2"', shown)
+        hidden = hide(DOCUMENT)["server"]["providers"]["main"]
+        self.assertEqual(hidden["api_key"], {"secret": True, "tail": "…cdef"})
+        self.assertEqual(hidden["headers"]["X-Team"], {"secret": True}, "too short for a tail")
+        self.assertEqual(DOCUMENT["server"]["providers"]["main"]["api_key"], KEY, "a copy")
+
+    def test_what_is_hidden_is_put_back(self) -> None:
+        self.assertEqual(put_back(hide(DOCUMENT), DOCUMENT), DOCUMENT)
+
+    def test_an_entry_that_is_taken_out_leaves_its_secret_to_no_other(self) -> None:
+        entries = [{"name": name, "key": name * 20} for name in "abc"]
+        shown = hide(entries)
+        self.assertEqual(put_back(shown[:2], entries), entries[:2])
+        for rest in (shown[1:], [shown[0], shown[2]]):
+            with self.assertRaises(ValueError):
+                put_back(rest, entries)
+
+    def test_what_has_no_secret_there_is_refused(self) -> None:
+        hidden = {"secret": True}
+        for new, old in (
+            ({"api_key": hidden}, {}),
+            ({"api_key": hidden}, None),
+            ({"a": {"api_key": hidden}}, {"a": 5}),
+            ([hidden], []),
+            (hidden, {"api_key": KEY}),
+            ([{"name": "bob", "key": hidden}], [{"name": "ann", "key": "k" * 10}]),
+        ):
+            with self.subTest(new=new), self.assertRaises(ValueError):
+                put_back(new, old)
+        for value in ({"secret": "true"}, {"secret": 1}, {"tail": "x"}):
+            self.assertEqual(put_back(value, {}), value, "no hidden secret")
