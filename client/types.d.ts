@@ -66,7 +66,8 @@ type Inline =
   | { type: 'math'; text: string; display: boolean }
   | { type: 'break' }
   | { type: 'emphasis' | 'strong' | 'strike'; children: Inline[] }
-  | { type: 'link'; href: string; title: string; children: Inline[] }
+  /** `host`: where it leads, if its text is the address of another one */
+  | { type: 'link'; href: string; title: string; host?: string; children: Inline[] }
   | { type: 'image'; src: string; title: string; alt: string }
 /** Link reference definitions by their normalized label. */
 type References = Map<string, { href: string; title: string }>
@@ -100,6 +101,8 @@ interface Failure {
   pointer: string; errors: { pointer: string; detail: string }[]; retryAfter: number | null; url: string
   /** of an upload, where it says so: bytes that are there */
   received?: number
+  /** Why a sign-in failed, as docs/reference/errors.md lists it. */
+  reason?: string
 }
 interface Api {
   readonly base: string
@@ -111,7 +114,7 @@ interface Api {
   run(session: Session, options?: { signal?: AbortSignal }): Promise<Response>
   hold(session: Session): Promise<void>
   stop(id: string): Promise<Response>
-  file(id: string, path: string): Promise<Blob>
+  file(id: string, path: string, folder?: string): Promise<Blob>
 }
 interface Bases {
   hold(session: Session): Promise<void>
@@ -282,7 +285,21 @@ interface CallRunner {
 
 // -- the registry --
 
+/** Who gives out keys of models, as `GET /settings` names them. `key_shape`: how its keys begin. */
+interface Vendor { vendor?: string; preset: string; title: string; key_shape?: string; key_url?: string; api_url?: string; model_name?: string; needs_url?: boolean }
+
 interface Modules {
+  'core/server-settings': {
+    isObject(value: any): value is Record<string, any>
+    isSecret(value: any): boolean
+    vendorsOf(key: string, vendors: Vendor[]): Vendor[]
+    freeName(name: string, taken: Record<string, any>): string
+    mcpEntries(source: string): { entries: { name: string; entry: any }[]; problem?: string }
+    problemsAt(errors: { pointer?: string; detail?: string }[], fields: Record<string, string[]>): { fields: Record<string, string>; rest: string[] }
+    numberOf(text: string): number | undefined | null
+    NAME: RegExp
+  }
+  'core/qr': { encode(text: string, mask?: number): number[][] | null }
   'core/ids': { uuid(): string; id(kind: string): string }
   'core/canonical-json': { canonical(value: Json): string; equal(a: Json, b: Json): boolean }
   'core/crc32': { crc32(input: string | Uint8Array): string }
@@ -358,7 +375,7 @@ interface Modules {
   'core/grant-patterns': {
     matches(text: string, pattern: string): boolean
     covers(grant: { tool: string; match?: Record<string, string> }, name: string, args: Json): boolean
-    suggest(args: Json): { key: string; value: string; pattern: string; on: boolean }[]
+    suggest(args: Json): { key: string; value: string; pattern: string; exact: string; on: boolean }[]
     earlierCalls(session: Session, grant: { tool: string; match?: Record<string, string> }, except?: string): ToolCall[]
   }
   'core/message-edits': {
@@ -403,7 +420,7 @@ interface Modules {
     node(tag: string, children: (MathNode | string)[], attrs?: Record<string, string>): MathNode; row(nodes: MathNode[]): MathNode
     operator(sign: string, attrs?: Record<string, string>): MathNode; space(em: number): MathNode; over(above: MathNode, below: MathNode, choose: boolean): MathNode
   }
-  'core/safe-urls': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
+  'core/safe-urls': { link(url: string): string | null; otherHost(words: string, href: string): string; image(url: string): { src: string; remote: boolean; host: string } | null }
   'core/sources': {
     idOf(mark: string): string | null
     find(session: Session, id: string, within?: string): Source | null

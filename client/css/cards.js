@@ -88,10 +88,23 @@ yaa.define('css/cards', ['ui/dom'], ({ css }) => css`
     font-size: var(--t3); color: var(--ink-2); overflow-wrap: anywhere; white-space: pre-wrap;
     margin-block-start: 0.125rem;
   }
-  .ask .args dd { background: var(--raised); box-shadow: inset 0 0 0 1px var(--line); }
+  .more-text { display: flex; margin-block-start: var(--s1); font-family: var(--sans); }
+  .ask .args dd { max-block-size: none; background: var(--raised); box-shadow: inset 0 0 0 1px var(--line); }
   .ask-actions { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; }
   .ask-actions > .input { flex: 1 1 16rem; inline-size: auto; }
   .ask-actions .end { margin-inline-start: auto; display: inline-flex; align-items: center; }
+  /* for a thumb: as wide as the screen, and in sight however long the question is */
+  @media (max-width: 30rem) {
+    .ask-actions {
+      position: sticky; inset-block-end: 0; display: grid; grid-template-columns: 1fr 1fr; background: var(--ask-wash);
+      margin: 0 calc(-1 * var(--s4)) calc(-1 * var(--s4)); padding: var(--s2) var(--s4) var(--s4); border-radius: 0 0 var(--r2) var(--r2);
+    }
+    .ask-actions > * { min-block-size: 2.75rem; grid-column: span 1; }
+    .ask-actions > :is(.primary, .input) { grid-column: 1 / -1; }
+    .ask-actions .end { margin: 0; justify-content: end; grid-column: 1 / -1; }
+    .ask-actions .end .button { min-block-size: 2.75rem; }
+    .ask-actions .end .square { min-inline-size: 2.75rem; }
+  }
   .ask-answered {
     display: flex; gap: var(--s2); align-items: center; font-size: var(--t3); color: var(--ink-2);
     min-block-size: 2rem;

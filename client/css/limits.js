@@ -6,6 +6,8 @@ yaa.define('css/limits', ['ui/dom'], ({ css }) => css`
   .rule h4 { font-size: var(--t3); }
   .rule-row { display: grid; grid-template-columns: minmax(6rem, 9rem) minmax(0, 1fr); gap: var(--s2); align-items: center; }
   .rule-row code { overflow-wrap: anywhere; }
+  .rule-row > .button { grid-column: -2; justify-self: start; white-space: normal; text-align: start; overflow-wrap: anywhere; }
+  .rule-row textarea { resize: vertical; overflow-wrap: anywhere; }
 }
 @layer dialogs {
   .edit-form .group { display: grid; gap: var(--s3); grid-template-columns: minmax(0, 1fr); }

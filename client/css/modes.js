@@ -1,4 +1,4 @@
-// The mode picker's menu, and what the server remarks on.
+// The mode picker's menu, agent and model in one field, and what the server remarks on.
 
 yaa.define('css/modes', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
@@ -12,6 +12,11 @@ yaa.define('css/modes', ['ui/dom'], ({ css }) => css`
     .composer-bar .mode { background-image: none; flex: none; inline-size: 2rem; padding: 0; display: grid; place-items: center; }
     .mode > .icon { display: block; }
     .mode > span { display: none; }
+  }
+  .composer-bar .pair { display: none; }
+  @container composer (max-width: 27.5rem) {
+    .composer-bar:has(> .pair:not([hidden])) > .select:not(.pair, .mode, .folder) { display: none; }
+    .composer-bar .pair:not([hidden]) { display: block; flex: 0 1 auto; min-inline-size: 5rem; }
   }
   .mode-row { display: grid; text-align: start; }
   .menu [role="menuitemradio"] { align-items: start; max-inline-size: 22rem; padding-block: var(--s1); white-space: normal; }

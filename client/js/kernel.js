@@ -65,7 +65,7 @@ globalThis.yaa = (function kernel() {
       copy.addEventListener('error', () => {
         added.delete(address)
         copy.remove()
-        reject(Object.assign(new Error(`${address} could not be loaded`), { name: 'NotLoaded' }))
+        reject(Object.assign(new Error(`${address} could not be loaded`), { name: 'NotLoaded', address }))
       })
       document.head.append(copy)
     })

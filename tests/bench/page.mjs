@@ -38,6 +38,25 @@ await main(async (walk, job) => {
     return { typable_ms: Math.round(found[0].ms), requests: found[0].requests, kb: Math.round(found[0].kb) };
   });
 
+  // As far away as another continent, over a phone's network; only Chromium can be made that slow.
+  if (job.browser === "chromium") {
+    await walk.step("slow network", async () => {
+      const found = [];
+      for (let round = 0; round < job.rounds; round += 1) {
+        const fresh = await walk.newPage();
+        await fresh.setCacheEnabled(false);
+        const line = await fresh.createCDPSession();
+        await line.send("Network.enable");
+        await line.send("Network.emulateNetworkConditions", { offline: false, latency: 300, downloadThroughput: 200_000, uploadThroughput: 94_000 });
+        await fresh.goto(home);
+        await fresh.waitForFunction(() => globalThis.typableMs > 0);
+        found.push(await fresh.evaluate(() => globalThis.typableMs));
+        await fresh.close();
+      }
+      return { slow_typable_ms: Math.round(Math.min(...found)) };
+    });
+  }
+
   await walk.step("long session", async () => {
     const tab = (walk.page = await walk.newPage());
     await tab.goto(home);

@@ -6,7 +6,7 @@ import { main } from "./driver.mjs";
 import { put, session } from "./sample-session.mjs";
 
 const COMPOSER = "form.composer textarea";
-const TABS = ["server", "model", "tools", "limits", "look", "storage"];
+const TABS = ["server", "model", "tools", "limits", "look", "storage", "host"];
 
 /** The app's own commands, as the palette runs them. */
 const command = (page, id, ...rest) => page.evaluate((name, more) => { yaa.use("ui/commands").run(name, ...more); }, id, rest);
@@ -63,7 +63,7 @@ await main(async (walk, job) => {
     const found = await page.evaluate(() => ({
       main: document.querySelectorAll("main").length,
       named: [...document.querySelectorAll("button, a[href], input, textarea, select, iframe, [role=button]")]
-        .filter((el) => el.getClientRects().length && !(el.innerText || el.getAttribute("aria-label") || el.getAttribute("aria-labelledby") || el.title || el.labels?.length))
+        .filter((el) => el.getClientRects().length && el.checkVisibility() && !(el.innerText || el.getAttribute("aria-label") || el.getAttribute("aria-labelledby") || el.title || el.labels?.length))
         .map((el) => el.outerHTML.slice(0, 120)),
       small: [...document.querySelectorAll("button")].filter((el) => {
         const { width, height } = el.getBoundingClientRect();
@@ -142,7 +142,7 @@ await main(async (walk, job) => {
       const title = document.querySelector(".top h1, .top h2")?.getBoundingClientRect().width ?? 0;
       const send = document.querySelector(".composer .send").getBoundingClientRect().right;
       const over = send - document.querySelector(".composer").getBoundingClientRect().right;
-      const names = [...document.querySelectorAll(".composer-bar .select:not([hidden], .mode)")].map((one) => one.getBoundingClientRect().width);
+      const names = [...document.querySelectorAll(".composer-bar .select:not([hidden], .mode)")].map((one) => one.getBoundingClientRect().width).filter(Boolean);
       document.querySelector(".top-title").textContent = "long".repeat(50);
       const squares = [...document.querySelectorAll(".top .button.square")].map((one) => one.getBoundingClientRect()).filter(({ height }) => height);
       return { title, over, narrow: names.filter((width) => width < 60).length, squeezed: squares.filter(({ width, height }) => width < height - 1).length };

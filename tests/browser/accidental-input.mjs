@@ -150,6 +150,24 @@ await main(async (walk, job) => {
     await page.waitForSelector("dialog[open]", { hidden: true });
   });
 
+  await walk.step("what is typed outside of the field is the message, and starts nothing", async () => {
+    const posts = [];
+    const note = (request) => request.method() === "POST" && posts.push(request.url());
+    page.on("request", note);
+    const id = await current((one) => one.id);
+    for (const place of [".side .row", ".scroll", "body"]) {
+      await page.$eval(place, (one) => (one.tabIndex < 0 && (one.tabIndex = 0), document.activeElement?.blur(), one.focus()));
+      await page.keyboard.type("Now and also again");
+      await page.waitForFunction((css) => document.activeElement.matches(css), {}, AREA);
+      expect(await page.$eval(AREA, (one) => one.value), "Now and also again", place);
+      await walk.write(AREA, " ");
+      await page.keyboard.press("Backspace");
+    }
+    page.off("request", note);
+    expect(await current((one) => one.id), id, "the open session");
+    expect(posts.filter((url) => !url.endsWith("/health")), [], "requests");
+  });
+
   await walk.step("a link to a session that is not here says so, and what is said then has its own", async () => {
     await page.goto("about:blank");
     await page.goto(`${job.url.split("#")[0]}#s=gone`);
@@ -327,7 +345,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("what is set in another tab is seen here, and the words are of one language", async () => {
-    const other = await walk.browser.newPage();
+    const other = await walk.context.newPage();
     await other.goto(job.url);
     await other.waitForSelector(AREA);
     await other.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "zh", theme: "dark" }));

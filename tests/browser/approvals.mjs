@@ -3,6 +3,7 @@
  * rules, limits; what is written meanwhile; sessions that are not kept. The job: {url}.
  */
 import { main } from "./driver.mjs";
+import { asking, put } from "./sample-session.mjs";
 
 const COMPOSER = "form.composer textarea";
 
@@ -42,11 +43,15 @@ await main(async (walk, job) => {
     await walk.press("More choices", ".ask button");
     await walk.shot("2-menu");
     await walk.press("Make a rule", ".menu button");
-    const pattern = await page.$eval(".rule-row input.mono", (input) => input.value);
+    const pattern = await page.$eval(".rule-row .mono", (input) => input.value);
     if (pattern !== "echo four") throw new Error(pattern);
-    await walk.write(".rule-row input.mono", "ls *");
+    await walk.press("Cancel", ".rule button");
+    await walk.press("Allow for this session", ".ask button");
+    if (await page.$eval(".rule-row .mono", (field) => field.value) !== "echo four") throw new Error("not the narrowest rule");
+    await walk.write(".rule-row .mono", "ls *");
     await walk.sees(".rule", "This call itself does not match.");
-    await walk.write(".rule-row input.mono", "echo *");
+    if (!(await page.$eval(".rule .button.primary", (one) => one.disabled))) throw new Error("a rule that misses its call can be made");
+    await walk.write(".rule-row .mono", "echo *");
     await walk.sees(".rule", "Would also have matched 2 earlier calls.");
     await walk.shot("3-rule");
     await walk.clean();
@@ -237,5 +242,45 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => location.hash.startsWith("#s="));
     await page.reload();
     await walk.says("calculator: 321");
+  });
+
+  await walk.step("a long text says what is not shown, and shows it; what it would do is pointed at", async () => {
+    const lines = Array.from({ length: 34 }, (_, n) => `echo line ${n + 1}`);
+    lines[24] = "rm -rf ~/important";
+    await put(page, asking("long-text", "shell", { command: lines.join("\n") }));
+    await walk.sees(".ask .more-text", "22 more lines");
+    await walk.sees(".ask .marks-list", "Can delete: rm");
+    await walk.sees(".ask .marks-list", "outside of the workspace: ~/important");
+    await walk.shot("2-long");
+    await walk.clean();
+    await walk.press("22 more lines", ".ask button");
+    const whole = await page.$eval(".ask .args dd", (one) => one.textContent);
+    if (whole !== lines.join("\n")) throw new Error(whole);
+    const hidden = await page.$eval(".ask .args dd", (one) => one.scrollHeight - one.clientHeight);
+    if (hidden > 1) throw new Error(`${hidden} pixels are out of sight`);
+  });
+
+  await walk.step("keys answer the card that has the focus, and no other", async () => {
+    await put(page, asking("keys", "shell", { command: "true" }));
+    await page.waitForSelector(".ask");
+    await page.waitForFunction(() => yaa.use("ui/commands").list().some(({ id }) => id === "thread.ask"));
+    await page.focus(COMPOSER);
+    await page.keyboard.type("yes");
+    if (await page.$eval(".ask-answered", (one) => one.checkVisibility())) throw new Error("answered from the message field");
+    await page.keyboard.down("Control");
+    await page.keyboard.press("j");
+    await page.keyboard.up("Control");
+    await page.waitForFunction(() => document.activeElement.matches(".ask"));
+    await page.keyboard.press("e");
+    await page.waitForSelector(".ask .value-field");
+    await page.keyboard.press("y");
+    if (!(await page.$(".ask .value-field"))) throw new Error("a letter in a field answered");
+    await page.focus(".ask");
+    await page.keyboard.press("e");
+    await page.waitForFunction(() => !document.querySelector(".ask .value-field")?.checkVisibility());
+    await page.focus(".ask");
+    await page.keyboard.press("n");
+    await page.waitForSelector(".ask .ask-actions input", { visible: true });
+    await page.keyboard.press("Escape");
   });
 });

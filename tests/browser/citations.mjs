@@ -12,11 +12,7 @@ const PHONE = { width: 390, height: 844, deviceScaleFactor: 2, hasTouch: true, i
 
 await main(async (walk, job) => {
   const { page } = walk;
-  await page.evaluateOnNewDocument(() => {
-    const make = URL.createObjectURL;
-    globalThis.savedFiles = [];
-    URL.createObjectURL = (blob) => (blob.text().then((text) => globalThis.savedFiles.push(text)), make(blob));
-  });
+  await walk.keepSaved();
 
   await walk.step("search, allow it, and get an answer", async () => {
     await page.goto(job.url);

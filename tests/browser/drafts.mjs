@@ -96,6 +96,7 @@ await main(async (walk, job) => {
 
   await walk.step("the colours that were chosen are there before anything is painted", async () => {
     await page.evaluateOnNewDocument(() => {
+      if (globalThis !== globalThis.top) return; // a frame has colours of its own
       new MutationObserver((_, observer) => {
         if (!document.body) return;
         observer.disconnect();

@@ -1,85 +1,35 @@
 /**
- * One browser with one page, and the few verbs a walk is written in.
+ * A page in a browser, and the few verbs a walk is written in.
  *
- * The walk talks to the test that started it in lines of JSON: out go `{step, ms}`, `{ask}` and at
+ * The walk talks to the test that asked for it in lines of JSON: out go `{step, ms}`, `{ask}` and at
  * the end `{done, …}`; an `ask` (cut the line, restart the server) is answered by one line in.
  * Everything the page complains about is kept with the step it happened in.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import puppeteer from "puppeteer-core";
 
-export const PATIENCE_MS = 40_000;
+/** What the test says: jobs, and the answers to what their walks ask for. */
+export const input = createInterface({ input: process.stdin });
+export const lines = input[Symbol.asyncIterator]();
+
+/** How long a page may take for one thing, on this machine today. */
+export let PATIENCE_MS = 40_000;
 
 const COMPOSER = "form.composer textarea";
-
-const CHROMIUM_FLAGS = [
-  // No calls home, no first-run pages; English, so that buttons can be found by what they say.
-  "--no-first-run", "--disable-background-networking", "--disable-component-update",
-  "--disable-sync", "--disable-quic", "--disable-gpu", "--lang=en-US",
-  // A plain-http name, as on a LAN: not a secure context, so that half of the browser's functions are missing.
-  "--host-resolver-rules=MAP yaa.test 127.0.0.1, MAP lan.yaa.test 127.0.0.1",
-  // Its own sandbox needs rights that root in a container does not have.
-  ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
-];
-const FIREFOX_PREFS = {
-  // The default of every user. Puppeteer's profile turns it off, and with it much of what file:// forbids.
-  "security.fileuri.strict_origin_policy": true,
-  "intl.accept_languages": "en-US",
-  "network.dns.localDomains": "yaa.test,lan.yaa.test",
-  "app.update.disabledForTesting": true,
-  "network.captive-portal-service.enabled": false,
-  "network.connectivity-service.enabled": false,
-  "datareporting.policy.dataSubmissionEnabled": false,
-  // It opens with a file that is saved, and takes the focus out of the page.
-  "browser.download.alwaysOpenPanel": false,
-  "browser.download.folderList": 2,
-};
-
-/**
- * @param {{browser: "chromium" | "firefox", executable: string, shots: string, label: string, flags?: string[], prefs?: object, insecure?: boolean, forbidden?: boolean}} job
- *   `flags` of Chromium, `prefs` of Firefox; `insecure`: a certificate that nobody signed is taken;
- *   `forbidden`: the page may store nothing, nor look whether it could
- */
-export async function open(job) {
-  const profile = mkdtempSync(join(tmpdir(), "yaa-browser-"));
-  const isFirefox = job.browser === "firefox";
-  const prefs = { ...FIREFOX_PREFS, "browser.download.dir": profile, ...(job.forbidden ? { "network.cookie.cookieBehavior": 2 } : {}), ...job.prefs };
-  if (job.forbidden && !isFirefox) {
-    mkdirSync(join(profile, "Default"));
-    writeFileSync(join(profile, "Default", "Preferences"), JSON.stringify({ profile: { default_content_setting_values: { cookies: 2 } } }));
-  }
-  const browser = await puppeteer.launch({
-    browser: isFirefox ? "firefox" : "chrome",
-    executablePath: job.executable,
-    headless: true,
-    userDataDir: profile,
-    defaultViewport: { width: 1280, height: 800 },
-    protocolTimeout: PATIENCE_MS * 3,
-    acceptInsecureCerts: job.insecure === true,
-    downloadBehavior: { policy: "allow", downloadPath: profile },
-    ...(isFirefox ? { extraPrefsFirefox: prefs } : { args: [...CHROMIUM_FLAGS, ...(job.flags ?? [])] }),
-  });
-  const walk = new Walk(job, browser, profile);
-  await walk.newPage();
-  return walk;
-}
 
 class Walk {
   /** @type {{step: string, text: string}[]} */
   complaints = [];
   #step = "start";
-  #answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
-  constructor(job, browser, profile) {
-    Object.assign(this, { job, browser, profile });
+  constructor(job, context, downloads) {
+    Object.assign(this, { job, context, downloads, browser: context.browser() });
   }
 
   /** A fresh tab, watched from its first moment. */
   async newPage() {
-    const page = (this.page = await this.browser.newPage());
+    const page = (this.page = await this.context.newPage());
     page.setDefaultTimeout(PATIENCE_MS);
     page.on("console", (message) => {
       if (message.type() === "error") this.#complain(`${message.text()} ${message.location()?.url ?? ""}`);
@@ -99,7 +49,7 @@ class Walk {
   }
 
   #complain(text) {
-    this.complaints.push({ step: this.#step, text: text.trim() });
+    if (!isAbandoned(text)) this.complaints.push({ step: this.#step, text: text.trim() });
   }
 
   /** One thing a person does, and what comes of it. */
@@ -116,10 +66,19 @@ class Walk {
     }
   }
 
+  /** From the next page on, the texts of files that it saves are in `savedFiles`. */
+  async keepSaved() {
+    await this.page.evaluateOnNewDocument(() => {
+      const make = URL.createObjectURL;
+      globalThis.savedFiles = [];
+      URL.createObjectURL = (blob) => (blob.text().then((text) => globalThis.savedFiles.push(text)), make(blob));
+    });
+  }
+
   /** Has the test do something to the world, and waits until it is done. */
   async ask(what, ...given) {
     say({ ask: what, given });
-    return JSON.parse((await this.#answers.next()).value);
+    return JSON.parse((await lines.next()).value);
   }
 
   /** Waits for what moves to come to rest; a spinner never does, nor does what the browser passes over, perhaps only since we looked. */
@@ -176,6 +135,12 @@ class Walk {
     await handle.asElement().click();
   }
 
+  /** Switches keys without a modifier on; until then they are letters of the message. */
+  async singleKeys() {
+    await this.page.waitForFunction(() => globalThis.yaa?.use("ui/commands").list().length > 0);
+    await this.page.evaluate(() => globalThis.yaa.use("ui/commands").context().actions.set({ keys: "on" }));
+  }
+
   /** Writes into a field, in place of what is there, and leaves it. A dialog may be on its way in: nothing is aimed at. */
   async fill(selector, value) {
     const field = await this.page.waitForSelector(selector, { visible: true });
@@ -229,28 +194,37 @@ class Walk {
     });
     if (found.length) throw new Error(`${where}: ${found.join("\n")}`);
   }
-
-  async close(result) {
-    await this.browser.close().catch(() => {});
-    rmSync(this.profile, { recursive: true, force: true, maxRetries: 5 });
-    say({ done: true, complaints: this.complaints, ...result });
-  }
 }
 
 function say(message) {
   process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 
-/** Runs a walk to its end, whatever happens, and lets the process go. */
+/** @type {{job: object, context: object, downloads: string}} what the next walk is given */
+let given;
+
+/** Sets the job, the browser context and the folder of downloads for the module that is loaded next. */
+export function give(job, context, downloads) {
+  given = { job, context, downloads };
+  PATIENCE_MS = job.patience_ms;
+}
+
+/** Runs a walk to its end, whatever happens, and says what came of it. A walk's module calls this once. */
 export async function main(walk) {
-  const job = JSON.parse(process.argv[2]);
-  const opened = await open(job);
+  const opened = new Walk(given.job, given.context, given.downloads);
   let error = "";
   try {
-    await walk(opened, job);
+    await opened.newPage();
+    await walk(opened, given.job);
   } catch (problem) {
     error = String(problem?.stack ?? problem);
   }
-  await opened.close({ error });
-  process.exit(0);
+  done(error, opened.complaints);
+}
+
+/** Firefox says so when a page goes while the worker brings it a file of its version. */
+const isAbandoned = (text) => /Failed to load .\S+\/v\/\w+\/\S+. A ServiceWorker intercepted the request and encountered an unexpected error/.test(text);
+
+export function done(error, complaints = []) {
+  say({ done: true, complaints, error });
 }

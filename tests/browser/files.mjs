@@ -43,6 +43,8 @@ await main(async (walk, job) => {
   await walk.step("ask, and see what changed", async () => {
     await order(walk, "Note down what is new, and drop the draft.", "shell", { command: "mkdir -p notes && echo a new file > notes/new.txt && rm draft.txt" });
     await walk.says("It is done.");
+    await page.$$eval(".handed button[aria-expanded]", (all) => all.at(-1).click()); // what was made is fetched from the folder
+    await walk.sees(".handed-inside", "a new file");
     await page.waitForFunction(() => document.querySelector(".files-button .desk-count")?.textContent === "2");
     await walk.press("Changes", ".files-tabs button");
     await page.waitForFunction(() => document.querySelectorAll(".opening .file-row").length === 2);

@@ -17,11 +17,7 @@ const SECRET = `sk-${"proj"}-abcdefghijklmnop1234`;
 
 await main(async (walk, job) => {
   const { page } = walk;
-  await page.evaluateOnNewDocument(() => {
-    const make = URL.createObjectURL;
-    globalThis.savedFiles = [];
-    URL.createObjectURL = (blob) => (blob.text().then((text) => globalThis.savedFiles.push(text)), make(blob));
-  });
+  await walk.keepSaved();
 
   await walk.step("open", async () => {
     await page.goto(job.url);
@@ -91,6 +87,7 @@ await main(async (walk, job) => {
     await page.waitForSelector(".found-list .row[data-current=true]");
     await page.waitForFunction(() => document.activeElement.matches("article.message[data-role=user]"));
     await walk.clean("search");
+    await walk.singleKeys();
     await page.keyboard.press("/");
     await page.waitForSelector(".find-bar");
     await page.keyboard.type("echo");
@@ -195,6 +192,7 @@ await main(async (walk, job) => {
     await walk.shot("3-standalone");
     // What keys start comes when the page is idle, part by part: until then they do nothing.
     await page.waitForFunction(() => ["find", "inspect.time"].every((id) => yaa.use("ui/commands").table().some((one) => one.id === id)));
+    await walk.singleKeys();
     await page.keyboard.press("/");
     await page.waitForSelector(".find-bar");
     await page.keyboard.type("shell");

@@ -78,7 +78,7 @@ await main(async (walk, job) => {
   const requests = [];
   const home = new URL(".", job.url.split("#")[0]).href;
   // The page's own scripts come when there is time, and it asks after its server now and then.
-  const own = (url) => url.startsWith(`${home}js/`) || url.startsWith(`${home}css/`) || url.endsWith("/health");
+  const own = (url) => /^(?:js|css|v|icons)\/|^(?:worker\.html|service-worker\.js|manifest\.\w+|health)$/.test(url.startsWith(home) ? url.slice(home.length) : "");
   page.on("request", (request) => own(request.url()) || requests.push(request.url()));
 
   await walk.step("open", async () => {

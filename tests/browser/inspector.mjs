@@ -3,7 +3,7 @@
  * First with a session that has seen everything, then with a run of the built-in demo. The job: {url}.
  */
 import { main } from "./driver.mjs";
-import { asking, put, session } from "./sample-session.mjs";
+import { asking, openGroups, put, session } from "./sample-session.mjs";
 
 /** What each card shows once it is open, by the name of its tool. */
 const PICTURES = [
@@ -31,6 +31,8 @@ await main(async (walk, job) => {
   });
 
   await walk.step("pictures of tool calls", async () => {
+    await walk.singleKeys();
+    await openGroups(page);
     await page.$$eval(".card.tool details", (all) => all.forEach((one) => (one.open = true)));
     await page.waitForFunction((wanted) => document.querySelectorAll(".tool-parts").length === wanted, {}, 11);
     await page.waitForSelector(".handed");

@@ -39,6 +39,7 @@ await main(async (walk, job) => {
 
   for (const [key, css] of TABS) {
     await walk.step(`what ${key} opens`, async () => {
+      await walk.singleKeys();
       await page.evaluate(() => document.activeElement?.blur());
       await page.keyboard.press("g");
       await page.keyboard.press(key);

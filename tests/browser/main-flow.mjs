@@ -20,11 +20,7 @@ const DIALOG = "dialog[open]";
 
 await main(async (walk, job) => {
   const { page } = walk;
-  await page.evaluateOnNewDocument(() => {
-    const make = URL.createObjectURL;
-    globalThis.savedFiles = [];
-    URL.createObjectURL = (blob) => (blob.text().then((text) => globalThis.savedFiles.push(text)), make(blob));
-  });
+  await walk.keepSaved();
 
   await walk.step("open", async () => {
     await page.goto(job.url);

@@ -76,7 +76,7 @@ await main(async (walk, job) => {
     await order(walk);
     await walk.press("Allow once", ".ask button");
     await walk.press("Sign in", ".ask button");
-    await page.waitForFunction(() => document.querySelector(".ask [role=status]")?.innerText.includes("127.0.0.1"));
+    await page.waitForFunction(() => document.querySelector(".ask [role=status]")?.innerText.includes("The other server did not answer. ("));
   });
 });
 

@@ -7,8 +7,10 @@ import { main, PATIENCE_MS } from "./driver.mjs";
 import { put } from "./sample-session.mjs";
 
 const COMPOSER = "form.composer textarea";
+const PAIR = ".composer-bar select.pair";
 const MODE = "button.mode:not([hidden])";
 const LONG = "All the words there are. ".repeat(900);
+const FIELD = ".composer-bar select[aria-label=Model]";
 const OVERFLOW = ".calls > .card:has(.ask)";
 
 await main(async (walk, job) => {
@@ -109,6 +111,40 @@ await main(async (walk, job) => {
     if (await page.$eval(".warnings", (one) => one.checkVisibility())) throw new Error(`it is there again: ${await page.$eval(".warnings", (one) => one.textContent)}`);
   });
 
+  await walk.step("every model is found by name, and the field names the one that answers", async () => {
+    const named = () => page.$eval(FIELD, (one) => one.selectedOptions[0].textContent);
+    const before = await named();
+    if (!/^\S+ · main \(server’s choice\)$/.test(before)) throw new Error(before);
+    await page.evaluate(() => { yaa.use("ui/commands").run("model"); });
+    await page.waitForSelector(".palette[open] [role=option]");
+    await walk.clean("the models");
+    await walk.shot("3-models");
+    await page.keyboard.type("small");
+    await page.waitForFunction(() => document.querySelector(".palette [role=option] .name").textContent.endsWith("small"));
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((css) => document.querySelector(css).value === "small", {}, FIELD);
+    await walk.press("New session", ".side button");
+    await page.waitForFunction((css, name) => document.querySelector(css).selectedOptions[0].textContent === name, {}, FIELD, before);
+  });
+
+  await walk.step("one answer is given again by another model, and the session has its own after it", async () => {
+    await send(walk, "bench tokens=3 delay_us=0");
+    await answered(walk, 3);
+    const before = await page.$eval(FIELD, (one) => one.value);
+    await page.evaluate(() => {
+      const onStart = ({ session }) => { globalThis.answeredBy = session.config.llm_api?.provider?.name; };
+      const { app, actions } = yaa.use("ui/commands").context();
+      app.sessionStore.hooks.push({ onStart, onEvent() {}, onRest() {} });
+      actions.branch("retryWith", app.current.session.messages.at(-1).id);
+    });
+    await page.waitForSelector(".palette[open] [role=option]");
+    await page.keyboard.type("small");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => globalThis.answeredBy === "small");
+    await page.waitForFunction((css, name) => !document.querySelector(".feed[aria-busy=true]") && document.querySelector(css).value === name, {}, FIELD, before);
+    await walk.sees(".switch .where", "2/2");
+  });
+
   await walk.step("too large for the model: what it says", async () => {
     await walk.press("New session", ".side button");
     await page.select(".composer-bar select[aria-label=Model]", "small");
@@ -165,10 +201,37 @@ await main(async (walk, job) => {
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     if (wide) throw new Error("the page scrolls sideways");
     await walk.shot("5-phone");
+    await page.evaluate(() => { yaa.use("ui/commands").run("model"); });
+    await page.waitForSelector(".palette[open] [role=option]");
+    await walk.shot("5-phone-models");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector(".palette", { hidden: true });
     await page.setViewport({ width: 320, height: 640 });
-    const agent = await page.$eval("select[aria-label=Agent]", (one) => one.offsetWidth);
-    if (agent < 56) throw new Error(`the agent's name has ${agent} pixels`);
+    const pair = await page.$eval(PAIR, (one) => one.offsetWidth);
+    if (pair < 80) throw new Error(`the names of agent and model have ${pair} pixels`);
     await page.setViewport({ width: 390, height: 844 });
+  });
+
+  await walk.step("agent and model in one field of a phone", async () => {
+    const shown = () => page.$$eval(".composer-bar select", (all) => all.filter((one) => one.checkVisibility()).map((one) => [one.getAttribute("aria-label"), one.selectedOptions[0].textContent].join(": ")));
+    const before = await shown();
+    if (before.length !== 1 || !/^Agent · Model: \S.* · \S/.test(before[0])) throw new Error(JSON.stringify(before));
+    const option = (index) => page.$$eval(`${PAIR} optgroup:nth-of-type(${index}) option`, (all) => all.find((one) => !one.textContent.startsWith("✓")).value);
+    for (const index of [1, 2]) {
+      const name = await option(index);
+      await page.select(PAIR, name);
+      await page.waitForFunction((css, at, wanted) => document.querySelectorAll(`${css} optgroup`)[at].querySelector(`option[value="${CSS.escape(wanted)}"]`).textContent.startsWith("✓"), {}, PAIR, index - 1, name);
+    }
+    const after = await shown();
+    if (after[0] === before[0]) throw new Error(JSON.stringify(after));
+    await walk.shot("5-phone-pair");
+    await page.setViewport({ width: 1280, height: 800 });
+    const wide = await shown();
+    if (wide.length !== 2) throw new Error(JSON.stringify(wide));
+    await page.setViewport({ width: 390, height: 844 });
+  });
+
+  await walk.step("modes of a phone", async () => {
     await page.click(MODE);
     await page.waitForSelector("[role=menu]");
     await walk.clean();

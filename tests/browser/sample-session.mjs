@@ -88,6 +88,13 @@ export function asking(id, tool, args) {
   };
 }
 
+/** Opens every group of calls. */
+export async function openGroups(page) {
+  await page.waitForSelector(".work-line");
+  await page.$$eval(".work-line[aria-expanded=false]", (all) => all.forEach((one) => one.click()));
+  await page.waitForFunction(() => !document.querySelector(".message[data-fold=inside]"));
+}
+
 /** Writes sessions into the storage of the page and opens the first of them. */
 export async function put(page, ...sessions) {
   await page.waitForSelector("form.composer textarea");

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { main } from "./driver.mjs";
-import { asking, session, START } from "./sample-session.mjs";
+import { asking, openGroups, session, START } from "./sample-session.mjs";
 
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844, deviceScaleFactor: 2 } };
 const WORDS = {
@@ -79,6 +79,7 @@ await main(async (walk, job) => {
     approval: [async () => { await at("p-ask"); await page.waitForSelector(".ask .diff-row"); }],
     tools: [async () => {
       await at("p-tools");
+      await openGroups(page);
       await page.$$eval(".card.tool details", (all) => all.forEach((one, n) => { one.open = [3, 5, 8].includes(n); }));
       await page.waitForFunction(() => document.querySelectorAll(".tool-parts").length >= 3);
       await page.evaluate(() => document.querySelectorAll(".card.tool")[3].scrollIntoView({ block: "start" }));

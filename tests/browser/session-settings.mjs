@@ -149,7 +149,7 @@ await main(async (walk, job) => {
     const kept = await page.evaluate(() => localStorage.getItem("yaa.settings"));
     if (kept.includes(SECRET)) throw new Error("a key among the settings");
     await walk.press("Export settings", "dialog[open] button");
-    const path = join(walk.profile, "yaa-settings.json");
+    const path = join(walk.downloads, "yaa-settings.json");
     const text = await until(() => existsSync(path) && readFileSync(path, "utf8"));
     if (text.includes(SECRET)) throw new Error("the key went out");
     const file = JSON.parse(text);
@@ -158,7 +158,7 @@ await main(async (walk, job) => {
     file.config.yaa.language = "日本語";
     file.prompts.push({ name: "Bye", text: "Bye" });
     file.config.llm_api.provider.api_url = "https://elsewhere.example/v1";
-    const other = join(walk.profile, "other.json");
+    const other = join(walk.downloads, "other.json");
     writeFileSync(other, JSON.stringify(file));
     await (await page.$("dialog[open] input[type=file]")).uploadFile(other);
     await walk.sees("dialog[open]", "https://elsewhere.example/v1");

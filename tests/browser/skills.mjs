@@ -13,6 +13,7 @@ await main(async (walk, job) => {
   const { page } = walk;
   const told = async (...what) => (await walk.ask(...what)).answer;
   const open = async () => {
+    await walk.singleKeys();
     await page.evaluate(() => document.activeElement?.blur());
     await page.keyboard.press("g");
     await page.keyboard.press("k");
@@ -22,6 +23,8 @@ await main(async (walk, job) => {
     await page.keyboard.press("Escape");
     await page.waitForFunction((one) => !document.querySelector(one), {}, DIALOG);
   };
+
+  const offers = (words) => page.$$eval(".ask button", (all, said) => all.some((one) => one.innerText.trim().startsWith(said)), words);
 
   await walk.step("open, in a folder that is trusted", async () => {
     await page.goto(job.url);
@@ -36,7 +39,7 @@ await main(async (walk, job) => {
     await walk.sees(DIALOG, "Reads PDF files");
     await walk.sees(DIALOG, "2 hidden characters");
     const names = await page.$$eval(`${DIALOG} .skill-list b`, (all) => all.map((one) => one.textContent));
-    if (names.join() !== "odd,pdf") throw new Error(names.join());
+    if (names.join() !== "odd,pdf,shop:refunds") throw new Error(names.join());
     await walk.clean("the dialog");
     await walk.shot("1-offered");
   });
@@ -51,6 +54,16 @@ await main(async (walk, job) => {
     await walk.press("Back", `${DIALOG} button`);
     const focused = await page.evaluate(() => document.activeElement?.dataset.skill);
     if (focused !== "odd") throw new Error(`the focus is at ${focused}`);
+  });
+
+  await walk.step("that of an MCP server is fetched when it is read", async () => {
+    await walk.sees(DIALOG, "of an MCP server");
+    await walk.press("Read", `${DIALOG} [data-skill="shop:refunds"]`);
+    await walk.sees(`${DIALOG} .skill-text`, "Pay it back.");
+    await walk.sees(DIALOG, "allowed-tools: shell. It permits nothing here.");
+    await walk.clean("the text of an MCP server");
+    await walk.shot("2-mcp");
+    await walk.press("Back", `${DIALOG} button`);
   });
 
   await walk.step("one is switched off, by its key", async () => {
@@ -113,6 +126,7 @@ await main(async (walk, job) => {
     await page.keyboard.press("Enter");
     await page.waitForSelector(".ask:not([hidden])");
     await walk.sees(".ask", "Count them, page by page.");
+    if (await offers("Allow for this session")) throw new Error("a grant is offered that would not help");
     await walk.clean("the approval");
     await walk.shot("5-save");
     await walk.press("Allow once", ".ask button");
@@ -127,6 +141,7 @@ await main(async (walk, job) => {
     await walk.send("Run its script.");
     await page.waitForSelector(".ask");
     await walk.sees(".ask", "Comes from the skill pdf");
+    if (!(await offers("Allow for this session"))) throw new Error("no grant is offered");
     await walk.shot("6-origin");
     await walk.press("Deny", ".ask button");
     await walk.press("Deny", ".ask button");

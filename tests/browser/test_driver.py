@@ -17,7 +17,8 @@ class Driver(walks.Both):
         self.assertEqual(walked.error, "")
         steps = ("open", "type and press", "ask the test")
         pages = ("", "#broken", "#loud")
-        self.assertEqual(list(walked.steps), [f"{step} {page}" for page in pages for step in steps])
+        named = [f"{step} {page}" for page in pages for step in steps]
+        self.assertEqual(list(walked.steps), [*named, "what others left"])
         for page in pages:
             self.assertGreater(walked.steps[f"open {page}"]["typable_ms"], 0)
         # each in the step it came with; a good page has none
@@ -27,6 +28,19 @@ class Driver(walks.Both):
         )
         for item, words in zip(walked.complaints, ("broken", "loud"), strict=True):
             self.assertIn(f"{words} on purpose", item["text"])
+
+        again = walks.walk("driver-selftest.mjs", browser, job, {"echo": lambda: "here"})
+        first, second = (one.steps["what others left"] for one in (walked, again))
+        self.assertEqual((first["others"], second["others"]), ([], []))
+        self.assertEqual(first["browser"], second["browser"], "one browser serves both")
+
+    @tools.needs(*walks.NEEDED, tools.browser("chromium"))
+    def test_after_one_that_failed_comes_another_browser(self) -> None:
+        job = {"url": PAGE.as_uri(), "label": "chromium-driver"}
+        gone = walks.walk("no-such-walk.mjs", "chromium", job, {})
+        self.assertIn("no-such-walk.mjs", gone.error)
+        walked = walks.walk("driver-selftest.mjs", "chromium", job, {"echo": lambda: "here"})
+        self.assertEqual(walked.error, "")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import tempfile
 import unittest
 from collections.abc import Callable, Mapping
@@ -19,10 +21,14 @@ PDF = (
     "Run scripts/count.sh.\n"
 )
 ODD = "---\nname: odd\ndescription: Says more than it shows\n---\nBe\u202e nice.\u200b\n"
+REFUNDS = (
+    PDF.replace("pdf\n", "refunds\n").replace("Bash", "shell").replace("Run", "Pay it back. Run")
+)
+SCRIPT = str(Path(__file__).parents[1] / "tools" / "mcp_skills.py")
 
 
 class SkillServer:
-    """A server with two skills and a trusted folder."""
+    """A server with two skills, an MCP server that brings a third, and a trusted folder."""
 
     def __init__(self, stack: ExitStack) -> None:
         top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-skills-")))
@@ -38,6 +44,10 @@ class SkillServer:
         config["server"]["folders"] = {
             "site": {"path": str(self.site), "mode": "read", "trusted": True}
         }
+        offered = top / "offered"
+        offered.write_text(json.dumps({"files": {"skill://refunds/SKILL.md": REFUNDS}}))
+        shop = {"command": sys.executable, "args": [SCRIPT, str(offered)], "skills": ["*"]}
+        config["server"]["mcpServers"] = {"shop": shop}
         self.url = stack.enter_context(Yaa(config, home=self.home)).link
 
     @property

@@ -1,25 +1,29 @@
-"""Starts a walk (a .mjs file of this folder) in a browser, and does what it asks for meanwhile.
+"""Has a walk (a .mjs file of this folder) done in a browser, and does what it asks for meanwhile.
 
+One browser of each kind serves all walks of this process, each in a context of its own (host.mjs).
 A test is a `Both`: its `check` is called once for each browser. Import this module, and not the
 class, or unittest takes it for a test of yours.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
 import subprocess
-import threading
 import unittest
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..tooling import tools
+from ..tooling import patience, tools
 
 SHOTS = tools.CACHE / "screenshots"
 LIMIT_S = 240.0  # of a walk: 50 on an idle machine
+PAGE_S = 40.0  # for a page to do one thing
+END_S = 10.0  # for a browser to close
+OWN = ("flags", "prefs", "insecure", "forbidden", "alone")  # of a browser that serves one walk
 
 PAGE = tools.ROOT / "client" / "index.html"
 NEEDED = (tools.package("puppeteer-core"), tools.package("axe-core"))
@@ -79,53 +83,101 @@ def walk(
     script: str, browser: str, job: Mapping[str, Any], asks: Mapping[str, Callable[..., Any]]
 ) -> Walked:
     """Runs tests/browser/<script> to its end. `asks` are the things it may ask for by name."""
-    node, program = tools.program_node().path, tools.browser(browser).path
-    assert node is not None
+    program = tools.browser(browser).path
     assert program is not None
     SHOTS.mkdir(parents=True, exist_ok=True)
     for old in SHOTS.glob(f"{job['label']}-*.png"):
         old.unlink()
     whole = {"browser": browser, "executable": str(program), "shots": str(SHOTS), **job}
-    process = subprocess.Popen(
-        [str(node), str(tools.ROOT / "tests" / "browser" / script), json.dumps(whole)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    # Terminated, the driver takes its browser along, which is in a process group of its own.
-    late = threading.Timer(LIMIT_S, process.terminate)
-    late.start()
+    whole |= {"script": script, "patience_ms": round(patience.seconds(PAGE_S) * 1000)}
+    if any(whole.get(key) for key in OWN):
+        host = Host()
+        try:
+            return host.walk({**whole, "alone": True}, asks)
+        finally:
+            host.close()
+    host = _hosts.pop(browser) if browser in _hosts else Host()
     try:
-        return _follow(process, asks)
-    finally:
-        late.cancel()
-        _end(process)
-
-
-def _follow(process: subprocess.Popen[str], asks: Mapping[str, Callable[..., Any]]) -> Walked:
-    walked = Walked()
-    other: list[str] = []
-    ended = False
-    assert process.stdin is not None
-    assert process.stdout is not None
-    for line in process.stdout:
-        message = _message(line)
-        if message is None:
-            other.append(line.rstrip())
-        elif "step" in message:
-            walked.steps[message["step"]] = message
-        elif "ask" in message:
-            answer = asks[message["ask"]](*message["given"])
-            process.stdin.write(json.dumps({"ok": True, "answer": answer}) + "\n")
-            process.stdin.flush()
-        elif "done" in message:
-            walked.complaints, walked.error = message["complaints"], message["error"]
-            ended = True
-    if not ended:
-        walked.error = "the walk did not end: " + "\n".join(other[-30:])
+        walked = host.walk(whole, asks)
+    except BaseException:
+        host.close()
+        raise
+    if walked.error:  # the next walk shall not suffer from what this one left
+        host.close()
+    else:
+        _hosts[browser] = host
     return walked
+
+
+class Host:
+    """The process of a browser: a job goes in, and what its walk says comes out."""
+
+    def __init__(self) -> None:
+        node = tools.program_node().path
+        assert node is not None
+        self._process = subprocess.Popen(
+            [str(node), str(tools.ROOT / "tests" / "browser" / "host.mjs")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def walk(self, job: Mapping[str, Any], asks: Mapping[str, Callable[..., Any]]) -> Walked:
+        # Terminated, it takes its browser along, which is in a process group of its own.
+        with patience.Watch(LIMIT_S, self._process.terminate):
+            return self._follow(job, asks)
+
+    def close(self) -> None:
+        """It closes its browser when nobody can give it a job any more."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(patience.seconds(END_S))
+        except subprocess.TimeoutExpired:
+            self._process.terminate()
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._process.wait()
+        self._process.stdout.close()
+
+    def _follow(self, job: Mapping[str, Any], asks: Mapping[str, Callable[..., Any]]) -> Walked:
+        walked = Walked()
+        other: list[str] = []
+        assert self._process.stdout is not None
+        self._say(job)
+        for line in self._process.stdout:
+            message = _message(line)
+            if message is None:
+                other.append(line.rstrip())
+            elif "step" in message:
+                walked.steps[message["step"]] = message
+            elif "ask" in message:
+                answer = asks[message["ask"]](*message["given"])
+                self._say({"ok": True, "answer": answer})
+            elif "done" in message:
+                walked.complaints, walked.error = message["complaints"], message["error"]
+                return walked
+        walked.error = "the walk did not end: " + "\n".join(other[-30:])
+        return walked
+
+    def _say(self, message: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+
+
+_hosts: dict[str, Host] = {}  # by the browser's name
+
+
+@atexit.register
+def _close() -> None:
+    while _hosts:
+        _hosts.popitem()[1].close()
 
 
 def _message(line: str) -> dict[str, Any] | None:
@@ -134,15 +186,3 @@ def _message(line: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """The driver has closed its browser by now, or never will."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe:
-            pipe.close()

@@ -8,14 +8,14 @@ const path = require('node:path')
 const vm = require('node:vm')
 const { JS } = require('./load-modules.js')
 
-function open({ platform = 'Linux', settings = {} } = {}) {
+function open({ platform = 'Linux', settings = { keys: 'on' } } = {}) {
   const context = vm.createContext({ navigator: { platform }, Date })
   vm.runInContext(fs.readFileSync(path.join(JS, 'kernel.js'), 'utf8'), context)
   context.yaa.define('ui/i18n', [], () => ({ t: (key) => `<${key}>` }))
   vm.runInContext(fs.readFileSync(path.join(JS, 'ui', 'commands.js'), 'utf8'), context)
   const commands = context.yaa.use('ui/commands')
   const ran = []
-  const bind = () => commands.bind({ app: { settings: { get: (name) => settings[name] } }, actions: {}, state: () => ({}) })
+  const bind = () => commands.bind({ app: { settings: { get: (name) => settings[name] }, views: { composer: { focus: () => ran.push(['focus']) } } }, actions: {}, state: () => ({}) })
   return { commands, ran, bind, add: (id, more) => commands.register({ id, title: id, run: (_context, ...rest) => ran.push([id, ...rest]), ...more }) }
 }
 
@@ -47,13 +47,38 @@ test('a pair has to be pressed in time, and one after the other', () => {
   assert.strictEqual(walk(['g', 20_000], ['x', 20_100], ['a', 20_200]), ',,a', 'something between')
 })
 
-test('single keys can be switched off; those with a modifier stay', () => {
-  const { commands, bind, add } = open({ settings: { keys: 'off' } })
+test('single keys do nothing until they are switched on; those with a modifier work', () => {
+  const { commands, bind, add } = open({ settings: {} })
   bind()
   add('next', { keys: 'j' })
   add('palette', { keys: 'Mod+K' })
   assert.strictEqual(commands.find(press('j')), null)
   assert.strictEqual(commands.find(press('k', { ctrlKey: true }))?.id, 'palette')
+})
+
+test('what is typed outside of a field goes into the message field', () => {
+  const settings = {}
+  const { commands, bind, add, ran } = open({ settings })
+  bind()
+  add('new', { keys: 'n' })
+  const held = { target: { closest: () => null } }
+  const cases = [['n', held, 1], ['é', held, 1], ['你', held, 1], ['😀', held, 1], [' ', held, 0], ['Enter', held, 0], ['Tab', held, 0], ['n', inField, 0],
+    ['c', { ctrlKey: true }, 0], ['n', { isComposing: true }, 0], ['y', { defaultPrevented: true }, 0]]
+  for (const [key, more, times] of cases) {
+    ran.length = 0
+    commands.onkeydown(press(key, more))
+    assert.deepStrictEqual(ran, times ? [['focus']] : [], `${key} ${JSON.stringify(more)}`)
+  }
+  settings.keys = 'on' // a letter may be the first of a pair
+  commands.onkeydown(press('g', held))
+  assert.deepStrictEqual(ran, [])
+})
+
+test('no single key calls a model', () => {
+  const rows = ['session-commands.js', 'command-table.js'].map((name) => fs.readFileSync(path.join(JS, 'ui', name), 'utf8')).join('\n').split('\n')
+  const retry = rows.filter((row) => row.includes("id: 'message.retry'"))
+  assert.strictEqual(retry.length, 1)
+  assert.doesNotMatch(retry[0], /keys:/)
 })
 
 test('only what can be done now is offered, found and run', async () => {

@@ -70,6 +70,7 @@ test('what is offered for a call is about that call, and no wider than it looks'
   ]
   for (const [args, expected] of rows) {
     const offered = suggest(args)
+    for (const { value, exact } of offered) assert.ok(matches(value, exact) && !matches(`${value}x`, exact), exact)
     assert.deepStrictEqual(offered.map(({ key, pattern, on }) => [key, pattern, on]), expected, JSON.stringify(args))
     for (const { value, pattern } of offered) assert.ok(matches(value, pattern), pattern)
   }

@@ -18,7 +18,7 @@ const TEXTS = Object.values(CORPUS).flat()
 const KINDS = {
   paragraph: ['children'], heading: ['level', 'children'], code: ['text', 'lang', 'info', 'open'], quote: ['children'],
   list: ['ordered', 'start', 'tight', 'items'], table: ['align', 'head', 'rows'], rule: [], html: ['text'], text: ['text'], break: [],
-  emphasis: ['children'], strong: ['children'], strike: ['children'], link: ['href', 'title', 'children'], image: ['src', 'title', 'alt'],
+  emphasis: ['children'], strong: ['children'], strike: ['children'], link: ['href', 'title', 'host', 'children'], image: ['src', 'title', 'alt'],
   math: ['text', 'display', 'children'],
 }
 

@@ -34,6 +34,17 @@ test('requests carry the key in a header, and nothing else of this page', async 
   assert.strictEqual(calls[2][1].body, '{"id":"s","messages":[]}')
 })
 
+test('a file that a tool made is in the own folder of the session, or in the folder that it works on', async () => {
+  const calls = []
+  const api = apis.create({ base: 'http://h', fetch: async (...asked) => (calls.push(asked), new Response('bytes')) })
+  assert.strictEqual(await (await api.file('s/1', 'a b.txt')).text(), 'bytes')
+  assert.strictEqual(await (await api.file('s/1', 'ü & b.txt', 'my site')).text(), 'bytes')
+  assert.deepStrictEqual(calls.map(([url, { method = 'GET', body }]) => [method, url, body]), [
+    ['POST', 'http://h/files', '{"id":"s/1","path":"a b.txt"}'],
+    ['GET', 'http://h/workspaces/s%2F1/file?path=%C3%BC+%26+b.txt&folder=my+site', undefined],
+  ])
+})
+
 test('a large session is packed on its way to another machine', async () => {
   const session = { id: 's', messages: [{ id: 'u', role: 'user', content: 'x'.repeat(100_000) }] }
   for (const [base, packed] of [['http://10.0.0.2:1', true], ['http://127.0.0.1:1', false], ['http://localhost:1', false], ['http://[::1]:1', false]]) {

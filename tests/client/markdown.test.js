@@ -15,7 +15,7 @@ const INLINE = {
   emphasis: (n) => `<i>${inlines(n.children)}</i>`,
   strong: (n) => `<b>${inlines(n.children)}</b>`,
   strike: (n) => `<s>${inlines(n.children)}</s>`,
-  link: (n) => `<a ${n.href}${n.title ? ` "${n.title}"` : ''}>${inlines(n.children)}</a>`,
+  link: (n) => `<a ${n.href}${n.title ? ` "${n.title}"` : ''}${n.host ? ` (${n.host})` : ''}>${inlines(n.children)}</a>`,
   math: (n) => `${n.display ? 'M' : 'm'}(${n.text.replaceAll('\n', '⏎')})`,
   image: (n) => `<img ${n.src}${n.title ? ` "${n.title}"` : ''} ${n.alt}>`,
 }
@@ -110,13 +110,15 @@ const TABLE = {
     ['~~a~~', 'p(<s>a</s>)'], ['a ~~b *c*~~', 'p(a <s>b <i>c</i></s>)'], ['~~~a~~~', 'code[a~~~]()…'], ['3~5 和 6~8', 'p(3~5 和 6~8)'], ['~~a', 'p(~~a)'], ['~~ a ~~', 'p(~~ a ~~)'],
   ],
   links: [
+    ['[https://**a**.b](https://c.d)', 'p(<a https://c.d (c.d)>https://<b>a</b>.b</a>)'], ['[`https://a.b`](https://c.d)', 'p(<a https://c.d (c.d)>`https://a.b`</a>)'], ['[a.md](https://c.d)', 'p(<a https://c.d>a.md</a>)'],
+    ['[\u202ea\u2066b *c\u202e* `d\u202e`](e)\u202e', 'p(<a e>ab <i>c</i> `d`</a>\u202e)'],
     ['[a](/b "c")', 'p(<a /b "c">a</a>)'], ['[a](b)', 'p(<a b>a</a>)'], ['[a]()', 'p(<a >a</a>)'], ['[a](<b c>)', 'p(<a b c>a</a>)'], ['[a](b c)', 'p([a](b c))'], ['[a](b(c)d)', 'p(<a b(c)d>a</a>)'], ['[a](b\\))', 'p(<a b)>a</a>)'], ["[a](b 'c')", 'p(<a b "c">a</a>)'], ['[a](b (c))', 'p(<a b "c">a</a>)'],
     ['[a [b] c](d)', 'p(<a d>a [b] c</a>)'], ['[a] b](c)', 'p([a] b](c))'], ['[a [b](c)](d)', 'p([a <a c>b</a>](d))'], ['[*a*](b)', 'p(<a b><i>a</i></a>)'], ['*[a*](b)', 'p(*<a b>a*</a>)'], ['[a`](b)`', 'p([a`](b)`)'], ['[a](b"c")', 'p(<a b"c">a</a>)'],
     ['![a *b*](c "d")', 'p(<img c "d" a b>)'], ['[![a](b)](c)', 'p(<a c><img b a></a>)'], ['!\\[a]', 'p(![a])'], ['\\![a](b)', 'p(!<a b>a</a>)'],
     ['[a][b]\n\n[b]: c "d"', 'p(<a c "d">a</a>)'], ['[a][]\n\n[A]: <c>', 'p(<a c>a</a>)'], ['[a]\n\n[a]: c', 'p(<a c>a</a>)'], ['[a]: b\n[c]: d\n\n[a] [c]', 'p(<a b>a</a> <a d>c</a>)'], ['[a]: b\n[a]: c\n\n[a]', 'p(<a b>a</a>)'], ['[a]\n\n[a]: b "c" d', 'p([a]) p([a]: b "c" d)'], ['[a]: b\nc', 'p(c)'], ['[a]:\nb\n"c"\n\n[a]', 'p(<a b "c">a</a>)'], ['[a]: b\n===\n\n[a]', 'p(===) p(<a b>a</a>)'], ['a\n[b]: c\n\n[b]', 'p(a⏎[b]: c) p([b])'], ['> [a]: b\n\n[a]', 'quote() p(<a b>a</a>)'], ['[foo][bar][baz]\n\n[baz]: u', 'p([foo]<a u>bar</a>)'],
     ['<https://a.b/c?d=e>', 'p(<a https://a.b/c?d=e>https://a.b/c?d=e</a>)'], ['<a@b.c>', 'p(<a mailto:a@b.c>a@b.c</a>)'], ['<a b>', 'html(<a b>)'], ['x <m:abc>', 'p(x <m:abc>)'],
     ['see https://a.b/c_d_e.', 'p(see <a https://a.b/c_d_e>https://a.b/c_d_e</a>.)'], ['www.a.b', 'p(<a http://www.a.b>www.a.b</a>)'], ['(https://a.b/(c))', 'p((<a https://a.b/(c)>https://a.b/(c)</a>))'], ['xhttps://a.b', 'p(xhttps://a.b)'], ['awww.b.c', 'p(awww.b.c)'], ['见https://a.b/c。然后', 'p(见<a https://a.b/c>https://a.b/c</a>。然后)'], ['a.b+c@d.e!', 'p(<a mailto:a.b+c@d.e>a.b+c@d.e</a>!)'], ['https://a.b?c&amp;', 'p(<a https://a.b?c>https://a.b?c</a>&)'],
-    ['[https://a.b](https://c.d)', 'p(<a https://c.d>https://a.b</a>)'], ['**https://a.b**', 'p(<b><a https://a.b>https://a.b</a></b>)'], ['http://localhost:8080/x', 'p(<a http://localhost:8080/x>http://localhost:8080/x</a>)'], ['http:// a', 'p(http:// a)'], ['[a](javascript:b)', 'p(<a javascript:b>a</a>)'], ['@user a@b', 'p(@user a@b)'], ['[1] www.a.b', 'p([1] <a http://www.a.b>www.a.b</a>)'],
+    ['[https://a.b](https://c.d)', 'p(<a https://c.d (c.d)>https://a.b</a>)'], ['**https://a.b**', 'p(<b><a https://a.b>https://a.b</a></b>)'], ['http://localhost:8080/x', 'p(<a http://localhost:8080/x>http://localhost:8080/x</a>)'], ['http:// a', 'p(http:// a)'], ['[a](javascript:b)', 'p(<a javascript:b>a</a>)'], ['@user a@b', 'p(@user a@b)'], ['[1] www.a.b', 'p([1] <a http://www.a.b>www.a.b</a>)'],
   ],
   formulas: [
     ['costs $5 and $6', 'p(costs $5 and $6)'], ['$x$ and $HOME and $PATH', 'p(m(x) and $HOME and $PATH)'], ['$5 costs $x$', 'p($5 costs m(x))'], ['\\$5$', 'p($5$)'], ['`$x$` $y$', 'p(`$x$` m(y))'],

@@ -79,6 +79,25 @@ test('what a session holds: thoughts, calls and results under the article they a
   assert.deepStrictEqual(of('base64'), [])
 })
 
+test('arguments and results in JSON are found and shown as the text that they mean', () => {
+  const one = session()
+  const found = (args, result, word) => {
+    one.messages[1].tool_calls[0].function.arguments = args
+    one.messages[2].content = result
+    const hit = search.searchSession({ title: '', pages: search.pages(one) }, [word])?.hits[0]
+    return hit?.parts.map(([part]) => part).join('') ?? null
+  }
+  const cases = [
+    ['{"code":"one\\n\\tneedle\\n\\"x\\""}', 'ok', 'needle', 'one needle "x"'],
+    ['{"a":"\\u4e0a\\u6d77 \\ud83d\\ude00"}', 'ok', '上海', '上海 😀'],
+    ['{"path":"C:\\\\new"}', 'ok', 'c:\\new', 'C:\\new'],
+    ['{}', '{"out":"first\\nneedle"}', 'needle', 'first needle'],
+    ['{"half":"one\\nneedle', 'ok', 'needle', 'one\\nneedle'],
+    ['{}', '[INFO] C:\\new needle', 'c:\\new', '[INFO] C:\\new needle'],
+  ]
+  for (const [args, result, word, shown] of cases) assert.ok(found(args, result, word)?.includes(shown), `${args} ${result}: ${found(args, result, word)}`)
+})
+
 test('what was set aside is found too, and says in which branch it is', () => {
   const one = session()
   use('core/branch-tree').beginBranch(one, 0, [{ id: 'n1', role: 'user', content: 'Another beginning' }])
@@ -115,6 +134,12 @@ test('rank: what was typed against a name', () => {
   }
   assert.strictEqual(best('zzz'), undefined)
   assert.strictEqual(search.rank('anything', ' '), 1)
+})
+
+test('rank: the whole name comes before a longer one that begins with it', () => {
+  for (const typed of ['new session', ' NEW SESSION ', 'Néw session']) {
+    assert.ok(search.rank('New session', typed) > search.rank('New session from here', typed), typed)
+  }
 })
 
 test('5,000 messages are looked through in the time of a frame or two', () => {

@@ -9,7 +9,7 @@ const fs = require('node:fs')
 const { use, yaa, JS, cpu } = require('./load-modules.js')
 
 const { Decoder } = use('core/sse')
-const { link, image } = use('core/safe-urls')
+const { link, image, otherHost } = use('core/safe-urls')
 const usage = use('core/usage')
 const { format } = use('core/message-format')
 
@@ -51,6 +51,26 @@ test('one long event in many pieces takes linear time', () => {
   const piece = bytesOf('x'.repeat(50))
   for (let n = 0; n < 20_000; n++) decoder.feed(piece)
   assert.strictEqual(decoder.feed(bytesOf('\n\n'))[0].length, 1_000_000)
+  assert.ok(cpu() - started < 1500)
+})
+
+test('a link whose words are an address names the host that it leads to, if that is another one', () => {
+  const other = [
+    ['https://google.com', 'https://evil.example/x', 'evil.example'], ['google.com', 'http://evil.example', 'evil.example'],
+    ['www.bank.co.uk/login', 'https://evil.example', 'evil.example'], ['https://bank.example', 'https://bank.example.evil.example', 'bank.example.evil.example'],
+    ['g\u200boogle.com', 'https://evil.example', 'evil.example'], ['\u202ehttps://a.example', 'https://evil.example', 'evil.example'],
+    ['https://аpple.com', 'https://apple.com', 'apple.com'], ['https://accounts.example', 'https://x.accounts.example', 'x.accounts.example'],
+    [' https : // a.example ', 'https://evil.example', 'evil.example'], ['https://[::1]/', 'https://evil.example', 'evil.example'],
+  ]
+  for (const [words, href, host] of other) assert.strictEqual(otherHost(words, href), host, words)
+  const same = [
+    ['https://a.example/x', 'https://a.example/y'], ['www.a.com', 'http://a.com'], ['a.com', 'https://docs.a.com/x'], ['README.md', 'https://a.example'],
+    ['main.py', 'https://a.example'], ['see google.com for more', 'https://a.example'], ['here', 'https://a.example'], ['', 'https://a.example'],
+    ['https://', 'https://a.example'], ['https://a.example', 'mailto:x@b.example'], ['https://a.example', 'no address'], ['https://例子.cn', 'https://xn--fsqu00a.cn/'],
+  ]
+  for (const [words, href] of same) assert.strictEqual(otherHost(words, href), '', words)
+  const started = cpu()
+  for (const long of ['a.'.repeat(1e5), 'www.'.repeat(1e5), '.com'.repeat(1e5), 'https://'.repeat(1e5)]) otherHost(long, 'https://a.example')
   assert.ok(cpu() - started < 1500)
 })
 

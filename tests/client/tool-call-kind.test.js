@@ -78,3 +78,17 @@ test('what was left out, and the limit that was met', () => {
   assert.deepStrictEqual(shape.breachOf({ status: 'limit', error }), { limit: 'memory_mb', allowed: 64, observed: 71 })
   for (const other of [undefined, {}, { error: { details: null } }, { error: { details: { limit: 3 } } }]) assert.strictEqual(shape.breachOf(other), null)
 })
+
+test('what is shown of a result: the words that the model read, where the result says less', () => {
+  const rows = [
+    [{ content: 'Instructions.', result: { result: { skill: 'pdf', hash: 'a' } } }, 'Instructions.'],
+    [{ content: 'content of one', result: { result: { content: [{ type: 'resource', resource: { text: 'x' } }] } } }, 'content of one'],
+    [{ content: '', result: { result: { content: [{ type: 'text', text: '' }] } } }, { content: [{ type: 'text', text: '' }] }],
+    [{ content: 'a', result: { result: { content: [] } } }, { content: [] }],
+    [{ content: 'a', result: { result: { content: [{ kind: 'b' }] } } }, { content: [{ kind: 'b' }] }],
+    [{ content: 'a', result: { result: { skill: 'pdf' } } }, { skill: 'pdf' }],
+    [{ content: [{ type: 'text', text: 'a' }], result: { result: { skill: 'pdf', hash: 'a' } } }, { skill: 'pdf', hash: 'a' }],
+    [{ content: 'only words' }, 'only words'], [undefined, undefined],
+  ]
+  for (const [message, shown] of rows) assert.deepStrictEqual(shape.shownResult(message), shown)
+})

@@ -19,7 +19,7 @@ const holes = (text) => [...new Set([...text.matchAll(/\{(\w+)(?=,|\})/g)].map((
 const sources = (folder) => fs.readdirSync(path.join(JS, 'ui', folder)).filter((name) => name.endsWith('.js')).map((name) => read('ui', folder, name)).join('\n')
 const BASE = texts('en')
 
-for (const name of ['tools', 'inspector', 'files']) {
+for (const name of ['tools', 'inspector', 'files', 'server']) {
   const [en, zh] = [texts(`${name}-en`), texts(`${name}-zh`)]
   const source = sources(name)
 

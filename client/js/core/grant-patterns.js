@@ -68,7 +68,7 @@ yaa.define('core/grant-patterns', [], () => {
   /**
    * What a rule made from this call may look at: its text arguments, each with a pattern that matches it. The ones
    * that say where and what are on to begin with.
-   * @param {any} args @returns {{key: string, value: string, pattern: string, on: boolean}[]}
+   * @param {any} args @returns {{key: string, value: string, pattern: string, exact: string, on: boolean}[]} `exact` matches this value alone
    */
   function suggest(args) {
     const texts = Object.entries(args ?? {}).filter(([, value]) => typeof value === 'string')
@@ -76,7 +76,7 @@ yaa.define('core/grant-patterns', [], () => {
       const kind = Object.hasOwn(KINDS, key) ? KINDS[/** @type {keyof typeof KINDS} */ (key)] : null
       const wide = kind?.(value)
       const pattern = wide && matches(value, wide) ? wide : literal(value)
-      return { key, value, pattern, on: Boolean(kind) }
+      return { key, value, pattern, exact: literal(value), on: Boolean(kind) }
     })
     if (rows.length && !rows.some((row) => row.on)) rows[0].on = true
     return rows

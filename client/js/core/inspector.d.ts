@@ -74,6 +74,8 @@ declare global {
       changeOf(args: any, result: any): DiffRow[]
       splitTruncated(text: string): { head: string; left: number; unit: string; tail: string }
       breachOf(envelope: any): { limit: string; allowed: any; observed: any } | null
+      /** What a call returned, as it is shown. */
+      shownResult(result: any): any
     }
     'core/diff': {
       align<A>(before: readonly A[], after: readonly A[], same?: (a: A, b: A) => boolean): DiffStep[]

@@ -1,7 +1,7 @@
 // The inline nodes of a block while it is parsed: a linked list, so that wrapping a stretch takes constant time, turned
 // into a tree of plain objects at the end. Nothing recurses: the writer chooses the depth.
 
-yaa.define('core/markdown-nodes', [], () => {
+yaa.define('core/markdown-nodes', ['core/safe-urls'], ({ otherHost }) => {
   /** @typedef {InlineNode} Node */
   /** Marks nested deeper than this are taken off: a page can't lay out thousands of levels. */
   const MAX_DEPTH = 24
@@ -48,15 +48,16 @@ yaa.define('core/markdown-nodes', [], () => {
       }
       frame.node = node.next
       if (node.type === 'cite' && !inLink) into.push({ type: 'cite', text: node.text })
-      else if (node.type === 'text' || node.type === 'cite') addText(into, node.text ?? '')
-      else if (node.type === 'code') into.push({ type: 'code', text: node.text })
+      else if (node.type === 'text' || node.type === 'cite') addText(into, inLink ? straight(node.text) : node.text ?? '')
+      else if (node.type === 'code') into.push({ type: 'code', text: inLink ? straight(node.text) : node.text })
       else if (node.type === 'math') into.push({ type: 'math', text: node.text, display: node.display })
       else if (node.type === 'break') into.push({ type: 'break' })
       else if (node.type === 'image') into.push({ type: 'image', src: node.src, title: node.title, alt: node.text })
       else {
         const link = node.type === 'link'
         const bare = link ? inLink : stack.length > MAX_DEPTH // links hold no links
-        const target = link ? { href: node.href, title: node.title } : {}
+        const host = link && otherHost(plainText(node.first), node.href ?? '')
+        const target = link ? { href: node.href, title: node.title, ...(host && { host }) } : {}
         const made = { type: node.type, ...target, children: [] }
         if (!bare) into.push(made)
         stack.push({ node: node.first ?? null, into: bare ? into : made.children, inLink: inLink || link })
@@ -64,6 +65,9 @@ yaa.define('core/markdown-nodes', [], () => {
     }
     return root
   }
+
+  /** Without what turns the direction of writing: a link could be read as another one. @param {string} [text] */
+  const straight = (text = '') => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
 
   /** @param {any[]} into @param {string} text */
   function addText(into, text) {

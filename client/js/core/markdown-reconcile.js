@@ -11,6 +11,7 @@ yaa.define('core/markdown-reconcile', [], () => {
         ...children.flatMap((/** @type {any} */ one) => (node.tight && one.type === 'paragraph' ? one.children : blockOf(one)))]
       case 'quote': return children.map(blockOf)
       case 'table': return [{ type: 'grid', children: [rowsOf('top', 'head', [node.head], node), rowsOf('rest', 'cell', node.rows, node)] }]
+      case 'link': return node.host ? [...children, { type: 'text', text: ` (${node.host})` }] : children
       case 'html': return [{ type: 'text', text: node.text }]
       case 'math': case 'formula': return [{ ...node, type: 'math' }]
       default: return children ?? []

@@ -3,6 +3,9 @@
 
 yaa.define('core/safe-urls', [], () => {
   const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif)[;,]/i
+  const WWW = /^www\./
+  /** A bare name counts with the most usual endings alone: README.md and main.py are names of files. */
+  const ADDRESS = /^(https?:\/\/)?((?:www\.[^/?#]+|(?<=\/)[^/?#]+|[^/?#]+\.(?:com|org|net|edu|gov|cn))(?=[/?#]|$))/i
 
   /**
    * @param {string} url
@@ -39,5 +42,13 @@ yaa.define('core/safe-urls', [], () => {
     return (url.protocol === 'https:' || url.protocol === 'http:') && url.host !== '' && !url.username && !url.password
   }
 
-  return { link, image }
+  /** The host that a link leads to, where its words are the address of another one; else ''. @param {string} words @param {string} href */
+  function otherHost(words, href) {
+    const [, scheme, name] = ADDRESS.exec(words.replace(/[\p{Cf}\s]/gu, '')) ?? []
+    const [said, real] = [name && parse(`http://${name}`)?.hostname.replace(WWW, ''), parse(href)?.hostname.replace(WWW, '')]
+    const same = !said || !real || said === real || (!scheme && real.endsWith(`.${said}`))
+    return same ? '' : real
+  }
+
+  return { link, image, otherHost }
 })

@@ -89,13 +89,24 @@ yaa.define('core/search', ['core/session'], (sessions) => {
     return splitMatches(`${start > 0 ? '… ' : ''}${cut.trim()}${start + SNIPPET < text.length ? ' …' : ''}`, words)
   }
 
+  /** JSON with its escapes read, so that a line's end is not shown as `\n`; any other text stays as it is. @param {string} text */
+  function decoded(text) {
+    if (!/^\s*[{[]/.test(text) || !text.includes('\\')) return text
+    try {
+      JSON.parse(text)
+    } catch {
+      return text
+    }
+    return text.replace(/\\(?:u.{4}|.)/g, (escape) => JSON.parse(`"${escape}"`))
+  }
+
   /**
    * What can be found in a session: a text for each article of the thread, its calls and their results with it.
    * @param {Session} session @returns {Page[]}
    */
   function pages(session) {
     return sessions.items(session).filter(({ message }) => message.role !== 'system').map(({ message, calls }) => {
-      const ran = calls.map(({ call, result }) => `${call.function.name} ${call.function.arguments}\n${textOf(result?.content)}`)
+      const ran = calls.map(({ call, result }) => `${call.function.name} ${decoded(`${call.function.arguments}`)}\n${decoded(textOf(result?.content))}`)
       const text = [message.reasoning?.text, textOf(message.content), ...ran].filter(Boolean).join('\n')
       return { id: message.id, role: message.role, text, folded: foldCase(text) }
     })
@@ -150,13 +161,15 @@ yaa.define('core/search', ['core/session'], (sessions) => {
   }
 
   /**
-   * How well a short name answers what was typed: its letters in order, better together and at the beginnings of words.
+   * How well a short name answers what was typed: its letters in order, better together and at the beginnings of words,
+   * best when it is the whole name.
    * @param {string} name @param {string} typed @returns {number} 0: not at all
    */
   function rank(name, typed) {
     const text = foldCase(name)
     const wanted = foldCase(typed).trim()
     if (!wanted) return 1
+    if (text.trim() === wanted) return 200
     const at = text.indexOf(wanted)
     if (at >= 0) return 100 + 10 * weight(text, wanted) - Math.min(at, 9)
     let score = 0

@@ -121,6 +121,18 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
     return edits.every((/** @type {any} */ one) => isText(one?.old) && isText(one?.new)) ? edits : []
   }
 
+  /**
+   * What a call returned, as it is shown: the text that the model read, where the result says less than that or only how it
+   * came, as that of a skill and the content of an MCP server.
+   * @param {any} result the tool message
+   */
+  function shownResult(result) {
+    const value = result?.result ? result.result.result : result?.content
+    const blocks = Array.isArray(value?.content) && value.content.length && value.content.every((/** @type {any} */ one) => isText(one?.type))
+    const skill = isText(value?.skill) && isText(value?.hash)
+    return (blocks || skill) && isText(result.content) && result.content ? result.content : value
+  }
+
   /** An output with a hole in it. @param {string} text @returns {{head: string, left: number, unit: string, tail: string}} */
   function splitTruncated(text) {
     const hole = LEFT_OUT.exec(text)
@@ -141,5 +153,5 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
   /** @param {any} value @returns {value is string} */
   const isText = (value) => typeof value === 'string'
 
-  return { kindOf, parseNumberedLines, parseGrep, treeOf, tableOf, changeOf, splitTruncated, breachOf }
+  return { kindOf, parseNumberedLines, parseGrep, treeOf, tableOf, changeOf, shownResult, splitTruncated, breachOf }
 })

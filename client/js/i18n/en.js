@@ -81,7 +81,7 @@ yaa.define('i18n/en', [], () => {
     'compose.hint': 'Enter sends, Shift+Enter starts a new line',
     'compose.model': 'Model',
     'compose.agent': 'Agent',
-    'compose.auto': 'Let the server choose',
+    'compose.auto': 'server’s choice',
     'compose.superseded': 'Sending withdraws the open question.',
 
     'thread.label': 'Messages',
@@ -101,6 +101,8 @@ yaa.define('i18n/en', [], () => {
 
     // branches and edits
     'later.failed': 'A part of the page could not be loaded: {detail}',
+    'later.updated': 'The server was updated. Reload the page to go on; what you wrote stays.',
+    'later.reload': 'Reload',
     'branch.edit': 'Edit',
     'branch.retry': 'Answer again',
     'branch.answer': 'Ask for an answer',
@@ -134,8 +136,6 @@ yaa.define('i18n/en', [], () => {
     'temporary.keep': 'Keep it',
     'ask.more': 'More choices',
 
-    'code.copy': 'Copy code',
-    'code.wrap': 'Wrap long lines',
     'code.plain': 'text',
     'copied': 'Copied.',
     'copy.failed': 'The browser did not allow copying.',
@@ -175,13 +175,12 @@ yaa.define('i18n/en', [], () => {
     'ask.editDone': 'Back to list',
     'ask.skills': 'Comes from the skill {names}',
     'ask.once': 'Allow once',
-    'ask.session': 'Allow for this session',
+    'ask.session': 'Allow for this session …',
+    'ask.lines': '{n, plural, one {# more line} other {# more lines}}',
+    'ask.letters': '{n} more characters',
     'ask.deny': 'Deny',
     'ask.denyReason': 'Why not? The model reads this.',
     'ask.back': 'Back',
-    'ask.all': '{n, plural, one {# call waits} other {# calls wait}} for your approval',
-    'ask.allOnce': 'Allow all once',
-    'ask.allDeny': 'Deny all',
     'answered.allowed': 'Allowed.',
     'answered.denied': 'Denied.',
     'answered.not': 'Not answered.',

@@ -2,6 +2,9 @@
 
 yaa.define('i18n/questions', ['ui/i18n'], ({ extend }) => {
   const en = {
+    'ask.all': '{n, plural, one {# call waits} other {# calls wait}} for your approval',
+    'ask.allOnce': 'Allow all once',
+    'ask.allDeny': 'Deny all',
     'limit.edit': 'Limits …',
     'model.change': 'Choose another model',
     'ask.notJson': 'Not valid JSON: {detail}',
@@ -56,8 +59,18 @@ yaa.define('i18n/questions', ['ui/i18n'], ({ extend }) => {
     'signIn.in': 'signed in',
     'signIn.out': 'not signed in',
     'signIn.leave': 'Sign out',
+    'signIn.why.unusable': 'What the other server says of the sign-in cannot be used.',
+    'signIn.why.unreachable': 'The other server did not answer.',
+    'signIn.why.unsafe': 'A sign-in there would not be safe.',
+    'signIn.why.refused': 'The sign-in was refused.',
+    'signIn.why.unregistered': 'This server is not registered there. Its owner has to register it.',
+    'signIn.why.begin_again': 'The sign-in is no longer valid. Begin again.',
+    'signIn.why.misconfigured': 'The settings of this server do not allow the sign-in.',
   }
   const zh = {
+    'ask.all': '{n, plural, other {# 个调用等待你批准}}',
+    'ask.allOnce': '全部允许一次',
+    'ask.allDeny': '全部拒绝',
     'limit.edit': '限额…',
     'model.change': '换一个模型',
     'ask.notJson': '不是有效的 JSON：{detail}',
@@ -112,6 +125,13 @@ yaa.define('i18n/questions', ['ui/i18n'], ({ extend }) => {
     'signIn.in': '已登录',
     'signIn.out': '未登录',
     'signIn.leave': '退出登录',
+    'signIn.why.unusable': '对方服务器给出的登录信息无法使用。',
+    'signIn.why.unreachable': '对方服务器没有应答。',
+    'signIn.why.unsafe': '在那里登录不安全。',
+    'signIn.why.refused': '登录被拒绝。',
+    'signIn.why.unregistered': '此服务器没有在那里注册，需由其所有者注册。',
+    'signIn.why.begin_again': '这次登录已失效，请重新开始。',
+    'signIn.why.misconfigured': '此服务器的设置不允许登录。',
   }
   extend({ en, zh })
 })

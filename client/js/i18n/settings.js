@@ -2,7 +2,8 @@
 
 yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
   const en = {
-    'settings.server': 'Server',
+    'settings.server': 'Connection',
+    'settings.host': 'Server',
     'server.sandbox': 'sandbox {tier}',
     'settings.model': 'Model',
     'settings.tools': 'Tools',
@@ -69,7 +70,8 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
     'settings.keysSheet': 'Show all keys',
   }
   const zh = {
-    'settings.server': '服务器',
+    'settings.server': '连接',
+    'settings.host': '服务器',
     'server.sandbox': '沙箱 {tier}',
     'settings.model': '模型',
     'settings.tools': '工具',

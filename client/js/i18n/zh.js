@@ -81,7 +81,7 @@ yaa.define('i18n/zh', [], () => {
     'compose.hint': '回车发送，Shift+回车换行',
     'compose.model': '模型',
     'compose.agent': '智能体',
-    'compose.auto': '由服务器选择',
+    'compose.auto': '服务器选择',
     'compose.superseded': '发送会撤回未回答的问题。',
 
     'thread.label': '消息',
@@ -101,6 +101,8 @@ yaa.define('i18n/zh', [], () => {
 
     // branches and edits
     'later.failed': '页面的一部分无法加载：{detail}',
+    'later.updated': '服务器已更新。请重新加载页面后继续，已输入的内容会保留。',
+    'later.reload': '重新加载',
     'branch.edit': '编辑',
     'branch.retry': '重新回答',
     'branch.answer': '请求回答',
@@ -134,8 +136,6 @@ yaa.define('i18n/zh', [], () => {
     'temporary.keep': '保留',
     'ask.more': '更多选项',
 
-    'code.copy': '复制代码',
-    'code.wrap': '长行换行',
     'code.plain': '文本',
     'copied': '已复制。',
     'copy.failed': '浏览器不允许复制。',
@@ -175,13 +175,12 @@ yaa.define('i18n/zh', [], () => {
     'ask.editDone': '返回列表',
     'ask.skills': '来自技能 {names}',
     'ask.once': '允许一次',
-    'ask.session': '本会话内允许',
+    'ask.session': '本会话内允许…',
+    'ask.lines': '还有 {n} 行',
+    'ask.letters': '还有 {n} 个字符',
     'ask.deny': '拒绝',
     'ask.denyReason': '为什么不行？模型会读到。',
     'ask.back': '返回',
-    'ask.all': '{n, plural, other {# 个调用等待你批准}}',
-    'ask.allOnce': '全部允许一次',
-    'ask.allDeny': '全部拒绝',
     'answered.allowed': '已允许。',
     'answered.denied': '已拒绝。',
     'answered.not': '未回答。',

@@ -92,9 +92,13 @@ yaa.define('io/api', [], () => {
       })
     }
 
-    /** A file that a tool made, whole. @param {string} id the session's @param {string} path as its attachment says */
-    async function file(id, path) {
-      const response = await request('/files', { method: 'POST', headers: JSON_BODY, body: JSON.stringify({ id, path }) })
+    /**
+     * A file that a tool made, whole.
+     * @param {string} id the session's @param {string} path as its attachment says @param {string} [folder] that the session works on
+     */
+    async function file(id, path, folder) {
+      const response = folder ? await request(`/workspaces/${encodeURIComponent(id)}/file?${new URLSearchParams({ path, folder })}`, {})
+        : await request('/files', { method: 'POST', headers: JSON_BODY, body: JSON.stringify({ id, path }) })
       return response.blob().catch((error) => { throw failure(error, `${root}/files`) })
     }
 
@@ -131,6 +135,7 @@ yaa.define('io/api', [], () => {
       pointer: errors[0]?.pointer ?? '',
       errors,
       received: body?.received,
+      reason: body?.reason,
       retryAfter: Number.isFinite(wait) ? wait : null,
       url,
     })

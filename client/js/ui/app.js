@@ -43,12 +43,14 @@ yaa.define('ui/app', [
       look(settings)
       const missing = await words.use(settings.get('language') ?? '')
       const signedIn = settings.takeKeyFromHash()
-      const wanted = standalone?.id ?? sessionInHash()
+      const wanted = standalone?.id ?? inHash('s')
+      const shared = inHash('shared')
       const more = () => yaa.load('commands').then(() => yaa.use('ui/command-table'))
       const context = { app, actions, state: () => stateOf(app, true), more }
       commands.bind(context)
       mount()
       fileDrop.start(context)
+      idle(() => failures().then((one) => one.start(), () => {}))
       lacking(missing)
       if (signedIn) say(t('toast.signedIn'))
       if (KEYBOARD.matches && !standalone) app.views.composer.focus()
@@ -68,20 +70,22 @@ yaa.define('ui/app', [
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!standalone) idle(() => pageTools(app))
-      idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/focus-recovery', 'ui/mode-picker', 'ui/server-warnings']) yaa.use(name).start(context) }, console.warn))
+      idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/focus-recovery', 'ui/mode-picker', 'ui/pair-picker', 'ui/server-warnings', 'ui/server-launcher']) yaa.use(name).start(context) }, console.warn))
       if (!standalone) idle(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
+      idle(() => yaa.load('work').then(() => yaa.use('ui/work/launcher').start(context), console.warn))
       idle(() => yaa.load('workspace').then(() => { for (const name of ['files', 'skills']) yaa.use(`ui/${name}/launcher`).start(context) }, console.warn))
       idle(() => yaa.load('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
       idle(() => Promise.all(['questions', 'search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))).then(() => {
         app.views.composer.bringBack()
+        if (!standalone) yaa.load('installed-page').then(() => yaa.use('ui/installed-page').start(context, shared), console.warn)
         if (store.kind === 'idb' && sessionStore.heads().length) yaa.use('io/draft-files').removeUnused((/** @type {string} */ draft) => draft === 'new' || sessionStore.heads().some(({ id }) => id === draft))
       }, console.warn))
     }
 
     /** Follow a link that is opened in the open page (a server's or a session's), or the way back. */
     function arrive() {
-      const wanted = sessionInHash()
+      const wanted = inHash('s')
       if (wanted) return actions.open(wanted, 'replaceState')
       if (!location.hash) return show(sessionStore.entry(history.state) ?? sessionStore.fresh(), 'replaceState')
       if (!settings.takeKeyFromHash()) return
@@ -243,9 +247,12 @@ yaa.define('ui/app', [
     /** @type {import('./types').Actions} */
     const actions = {
       cite: (marks) => void yaa.load('citations').then(() => yaa.use('ui/citations').draw(marks, () => app.past ?? app.current.session), () => {}),
-      set, open, remove, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path),
+      set, open, remove, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path, app.current.session.workspace?.folder),
+      work: null,
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
+        rule: (...rest) => { branch('rule', ...rest) },
+        marks: async (tool, args) => yaa.load('work').then(() => yaa.use('ui/work/call-marks').marksView(tool, args), () => null),
         valueField: async (args) => yaa.load('branches').then(() => yaa.use('ui/editors').valueField(args, true)),
         picture: async (tool, args, of) => yaa.load('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args, app, of), () => null),
         largest: async (found) => yaa.load('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, found), () => null),
@@ -273,12 +280,8 @@ yaa.define('ui/app', [
       rename: (id, title) => sessionStore.rename(id, title),
       draft: (text, draft) => settings.setDraft(draft, text),
       connect: () => server.connect(),
-      signIn: (key) => set({ key }),
       choose,
-      setProvider: (name) => choose('provider', name),
       setAgent: (name) => { sessionStore.edit(app.current, (one) => { one.agent = name }), set({ agent: name }) },
-      setTool: (name, rule) => choose('tool', name, rule),
-      setLimit: (name, value) => choose('limit', name, value),
       async openSettings(tab) {
         await Promise.all([yaa.load('settings'), yaa.load('commands'), pageTools(app)])
         if (!app.views.settings) {
@@ -318,7 +321,9 @@ yaa.define('ui/app', [
   }
 
   /** @param {Error | null} error */
-  const lacking = (error) => error && toast(t('later.failed', { detail: error.message }), { bad: true })
+  const lacking = (error) => error && failures().then((one) => one.report(error), () => toast(t('later.failed', { detail: error.message }), { bad: true }))
+
+  const failures = () => yaa.load('load-failures').then(() => yaa.use('ui/load-failures'))
 
   /** @type {Promise<void> | null} */ let joined = null
 
@@ -371,11 +376,18 @@ yaa.define('ui/app', [
   function look(settings) {
     const root = document.documentElement
     for (const name of ['theme', 'size', 'density']) attr(root, `data-${name}`, settings.get(name) || null)
+    const theme = settings.get('theme')
+    // the bars around the page are the browser's
+    for (const bar of document.querySelectorAll('meta[name="theme-color"]')) {
+      const { scheme } = /** @type {HTMLElement} */ (bar).dataset
+      attr(bar, 'media', theme ? (theme === scheme ? 'all' : 'not all') : `(prefers-color-scheme: ${scheme})`)
+    }
     if (settings.get('hue')) root.style.setProperty('--hue', settings.get('hue'))
     else root.style.removeProperty('--hue')
   }
 
-  const sessionInHash = () => new URLSearchParams(location.hash.slice(1)).get('s')
+  /** @param {string} name */
+  const inHash = (name) => new URLSearchParams(location.hash.slice(1)).get(name)
 
   /**
    * Put the open session into the address, for reload and going back. One that is not stored is only in the state: going

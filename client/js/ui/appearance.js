@@ -24,7 +24,7 @@ yaa.define('ui/appearance', ['ui/dom', 'ui/i18n', 'ui/commands', 'css/settings',
       size: segments('settings.size', words(SIZES), (size) => actions.set({ size })),
       density: segments('settings.density', words(DENSITIES), (density) => actions.set({ density })),
     }
-    const single = h('input', { type: 'checkbox', onchange: () => actions.set({ keys: single.checked ? '' : 'off' }) })
+    const single = h('input', { type: 'checkbox', onchange: () => actions.set({ keys: single.checked ? 'on' : '' }) })
     const sheet = h('button.button.small', { type: 'button', onclick: () => commands.run('keys') }, t('settings.keysSheet'))
     const keys = h('div.stack', null,
       h('span.label', null, t('keys.title')), h('label.check', null, single, t('keys.single')),
@@ -34,7 +34,7 @@ yaa.define('ui/appearance', ['ui/dom', 'ui/i18n', 'ui/commands', 'css/settings',
     /** @param {import('./types').State} state */
     function update({ settings }) {
       for (const [name, field] of Object.entries(fields)) field.write(settings[name] ?? '')
-      single.checked = settings.keys !== 'off'
+      single.checked = settings.keys === 'on'
     }
 
     return { el, update }

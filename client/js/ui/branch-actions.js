@@ -3,8 +3,8 @@
 
 yaa.define('ui/branch-actions', [
   'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'ui/editors', 'ui/branch-list', 'ui/limits', 'core/attachments', 'core/message-edits', 'core/branch-tree', 'core/session',
-  'i18n/branches',
-], ({ t }, { openMenu, toast, say }, { parseArgs }, editors, { openTree }, limits, attachments, edits, tree, sessions) => {
+  'ui/commands', 'ui/one-answer-model', 'i18n/branches',
+], ({ t }, { openMenu, toast, say }, { parseArgs }, editors, { openTree }, limits, attachments, edits, tree, sessions, commands, { lend }) => {
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
   function branchActions(app, actions) {
     const { sessionStore } = app
@@ -89,6 +89,16 @@ yaa.define('ui/branch-actions', [
       if (change((one) => edits.retry(one, id))) run()
     }
 
+    /** Another answer, by a model that is chosen for it alone. @param {string} id */
+    function retryWith(id) {
+      const entry = app.current
+      return commands.run('model', (/** @type {string} */ provider, /** @type {string} */ model) => {
+        if (app.current !== entry || !change((one) => edits.retry(one, id))) return
+        lend(sessionStore, entry, provider, model)
+        run()
+      })
+    }
+
     /** @param {string} id of a message behind which to say something else */
     function fork(id) {
       if (change((one) => edits.fork(one, id))) app.views.composer.focus()
@@ -167,10 +177,10 @@ yaa.define('ui/branch-actions', [
     }
 
     return {
-      edit: editWords, editArguments, editResult, rerun, retry, fork, forkOut, character, switchTo, remove, removeBranch, back, goOn, continueHere: run,
+      edit: editWords, editArguments, editResult, rerun, retry, retryWith, fork, forkOut, character, switchTo, remove, removeBranch, back, goOn, continueHere: run,
       label: (/** @type {string | null} */ id, /** @type {any} */ changes) => change((one) => { tree.labelBranch(one, id, changes) }),
       tree: () => openTree(app, actions),
-      menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown) => openMenu(anchor, entriesOf(actions, shown)),
+      menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown) => openMenu(anchor, entriesOf(actions, shown, Boolean(app.server.info()?.models?.length))),
       ...limits.limitActions(app, actions),
     }
   }
@@ -178,14 +188,16 @@ yaa.define('ui/branch-actions', [
   /**
    * What else can be done at a message, in a menu. @param {import('./types').Actions} actions
    * @param {{message: Message, calls: CallItem[], siblings: Map<string, any>, last?: boolean}} shown
+   * @param {boolean} hasModels there are models to choose from
    */
-  function entriesOf(actions, { message, calls, siblings, last }) {
+  function entriesOf(actions, { message, calls, siblings, last }, hasModels) {
     const one = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {string} */ name, danger = false) => (
       { label: t(key), icon: sign, danger, action: () => { actions.branch(name, message.id) } }
     )
     return [
       ...(calls.length ? [one('branch.edit', 'pencil', 'edit'), one('branch.retry', 'retry', 'retry')] : []),
       ...(last && message.role === 'assistant' ? [one('branch.goOn', 'down', 'goOn')] : []),
+      ...(hasModels && message.role === 'assistant' ? [one('branch.retryWith', 'spark', 'retryWith')] : []),
       ...(last ? [] : [one('branch.fork', 'branch', 'fork')]),
       one('branch.forkOut', 'plus', 'forkOut'),
       one('branch.tree', 'tree', 'tree'),

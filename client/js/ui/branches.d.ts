@@ -32,6 +32,7 @@ declare global {
       valueField(value: any, object: boolean): { el: any; read(): { ok: boolean; value?: any }; focus(): void; write(words: string): void }
     }
     'ui/branch-list': { openTree(app: import('./types').App, actions: import('./types').Actions): void }
+    'ui/one-answer-model': { lend(sessionStore: import('./types').App['sessionStore'], entry: import('./types').Entry, name: string, model: string): void }
     'ui/branch-actions': { branchActions(app: import('./types').App, actions: import('./types').Actions): Record<string, (...rest: any[]) => any> }
   }
 }

@@ -85,7 +85,7 @@ yaa.define('ui/client-tools', [
 
     /** @param {{state: import('./types').State}} now */
     function update({ state }) {
-      const theirs = new Set(state.tools.map(({ name }) => name))
+      const theirs = new Set((state.info?.tools ?? []).map((/** @type {any} */ { name }) => name))
       const on = state.settings.pageTools ?? {}
       list(rows, tools.all().map((tool) => ({ tool, on, taken: theirs.has(tool.name) })), ({ tool }) => tool.name, ({ tool }) => switchRow(tool, actions))
     }

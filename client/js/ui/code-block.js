@@ -1,15 +1,12 @@
-// A block of code: language, wrap and copy buttons, text. Only what is on the screen is coloured, with a span for each
+// A block of code: language, buttons (ui/code-tools), text. Only what is on the screen is coloured, with a span for each
 // token: text with ranges of the CSS Custom Highlight API is painted anew with every key (docs/design/speed.md).
 
-yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibility'], (dom, { t }, popup, { whenRendered }) => {
-  const { h, text, attr, iconButton } = dom
+yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/render-visibility'], (dom, { t }, { whenRendered }) => {
+  const { h, text } = dom
   /** More than this is shown without colours: tokenizing it would take more than a frame. */
   const COLOUR_MAX = 100_000
   /** A block of limited height follows its end, as live output does, while it is read within this many pixels of it. */
   const NEAR_END = 40
-
-  /** A page in one file has no artifact.html beside it. */
-  const SHOWS = document.querySelector('template[data-group="artifact"]') !== null
 
   /** @type {any} core/highlight, once there is code to colour */
   let highlight = null
@@ -28,56 +25,36 @@ yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-visibil
     const label = h('span.lang')
     const pre = h('pre', { tabIndex: 0 }, code)
     const bar = options.plain ? null : h('div.code-bar', null, label)
-    if (bar) whenRendered(bar, addButtons)
-    /** @type {any} */ let show = null
+    /** @type {any} */ let tools = null
     const el = h('div.code', options.plain ? { 'data-plain': 'true' } : null, bar, pre)
     /** What `code` holds: a piece without a kind is a text, any other a span. @type {{kind: string, text: string}[]} */
     let drawn = []
+    /** @type {{text: string, lang: string, open?: boolean, spans?: [string, number, number][]}} */
     let shown = { text: '', lang: '' }
 
-    function addButtons() {
-      const wrap = iconButton('wrap', t('code.wrap'), { 'aria-pressed': 'false', onclick: () => {
-        const on = el.dataset.wrap !== 'true'
-        el.dataset.wrap = String(on)
-        attr(wrap, 'aria-pressed', on)
-      } })
-      const copy = iconButton('copy', t('code.copy'), { onclick: () => popup.copy(shown.text, copy) })
-      if (SHOWS) show = iconButton('eye', t('artifact.open'), { onclick: preview })
-      bar.append(...[show, wrap, copy].filter(Boolean))
-      offer()
-    }
-
-    /** A page or a picture can be looked at. */
-    function offer() {
-      if (show) show.hidden = !/^(?:html|svg)$/i.test(shown.lang)
-    }
-
-    async function preview() {
-      await yaa.load('artifact')
-      yaa.use('ui/artifact').open(shown.text, shown.lang.toLowerCase())
-    }
-
-    /** @param {{text: string, lang?: string}} block */
+    /** @param {{text: string, lang?: string, open?: boolean, spans?: [string, number, number][]}} block `spans`: its colours, instead of those of its language */
     function update(block) {
       const lang = block.lang ?? ''
-      if (block.text === shown.text && lang === shown.lang) return
+      if (block.text === shown.text && lang === shown.lang && block.spans?.length === shown.spans?.length) return
       const { text: before } = shown
-      shown = { text: block.text, lang }
+      shown = { ...block, lang }
       const follow = options.plain && before && pre.scrollHeight - pre.scrollTop - pre.clientHeight < NEAR_END
       if (before && block.text.startsWith(before)) grow(block.text.slice(before.length))
       else draw([{ kind: '', text: block.text }])
       if (follow) pre.scrollTop = pre.scrollHeight
       text(label, lang || t('code.plain'))
-      offer()
       soon(el, paint)
     }
 
     function paint() {
+      if (tools) tools.update(shown)
+      else if (bar) tools = yaa.use('ui/code-tools').codeTools(el, bar, pre, shown)
       const { text, lang } = shown
       if (text.length > COLOUR_MAX) return
+      const spans = shown.spans ?? highlight.spans(text, lang)
       /** @type {typeof drawn} */ const pieces = []
       let at = 0
-      for (const [kind, start, end] of highlight.spans(text, lang)) {
+      for (const [kind, start, end] of spans) {
         pieces.push({ kind: '', text: text.slice(at, start) }, { kind, text: text.slice(start, end) })
         at = end
       }

@@ -1,12 +1,14 @@
-// The command palette: everything the app can do, and every session, by name. And the sheet of keys, from the same
-// table. Both are dialogs that list what `ui/commands` knows; nothing is said twice.
+// The command palette: everything the app can do, every session and what can be set, by name. The list of models alone, and
+// the sheet of keys, from the same table. Both are dialogs that list what `ui/commands` knows; nothing is said twice.
 
 yaa.define('ui/command-palette', [
-  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'core/search', 'css/dialogs',
-], (dom, { t }, { openDialog }, commands, prompts, search) => {
+  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'core/search', 'core/model-choices', 'css/dialogs',
+], (dom, { t }, { openDialog }, commands, prompts, search, { modelRows }) => {
   const { h, icon, list, attr, fill, uid } = dom
   /** @typedef {import('./types').CommandContext} CommandContext */
   const SHOWN = 40
+  const THEMES = ['', 'light', 'dark']
+  const LANGUAGES = [['en', 'English'], ['zh', '中文']]
   /** Keys that belong to the message field. */
   const FIXED = [
     ['Enter', 'keys.send'], ['Shift+Enter', 'keys.line'], ['↑', 'keys.history'], ['/', 'keys.slash'], ['Esc', 'keys.escape'],
@@ -31,13 +33,47 @@ yaa.define('ui/command-palette', [
     const sessions = context.state().sessions.map((/** @type {any} */ row) => (
       { id: row.id, name: row.title, icon: 'page', keys: [], note: t('palette.session'), run: () => context.actions.open(row.id) }
     ))
-    return [...all, ...texts, ...sessions]
+    return [...all, ...texts, ...sessions, ...settingsOf(context)]
+  }
+
+  /** Models, agents, looks and languages, for the open session or the page. @param {CommandContext} context @returns {Choice[]} */
+  function settingsOf(context) {
+    const { actions } = context
+    /** @param {string} kind @param {string} note @param {string[]} names @param {(index: number) => any} run */
+    const rows = (kind, note, names, run) => names.map((name, i) => (
+      { id: `${kind} ${i}`, name: `${note}: ${name}`, icon: 'tune', keys: [], note: '', run: () => run(i) }
+    ))
+    const agents = context.state().agents
+    return [
+      ...modelsOf(context, useModel(context)).map((one) => ({ ...one, name: `${t('compose.model')}: ${one.name}` })),
+      ...(agents.length > 1 && !context.state().live ? rows('agent', t('compose.agent'), agents.map((one) => one.label), (i) => actions.setAgent(agents[i].name)) : []),
+      ...rows('theme', t('palette.theme'), THEMES.map((one) => t(`palette.theme.${one || 'system'}`)), (i) => actions.set({ theme: THEMES[i] })),
+      ...rows('language', t('palette.language'), LANGUAGES.map(([, name]) => name), (i) => actions.set({ language: LANGUAGES[i][0] })),
+    ]
+  }
+
+  /** @param {CommandContext} context @param {(provider: string, model: string) => any} use @returns {Choice[]} */
+  function modelsOf(context, use) {
+    return modelRows(context.app.server.info()).map(({ provider, model, name, window }) => (
+      { id: `model ${provider} ${model}`, name, icon: 'spark', keys: [], note: window ? t('models.window', { n: window }) : '', run: () => use(provider, model) }
+    ))
   }
 
   /** @param {CommandContext} context */
-  function open(context) {
-    const [id, label] = [uid('palette'), t('palette.label')]
-    const choices = choicesOf(context)
+  const useModel = ({ actions }) => (/** @type {string} */ provider, /** @type {string} */ model) => actions.choose('answers', provider, model)
+
+  /** Every command and every session. @param {CommandContext} context */
+  const open = (context) => choose(choicesOf(context), t('palette.label'))
+
+  /**
+   * Every model of every provider. @param {CommandContext} context
+   * @param {(provider: string, model: string) => any} [use] without it the session is answered by it from now on
+   */
+  const models = (context, use = useModel(context)) => choose(modelsOf(context, use), t('models.title'))
+
+  /** A field to search in, over the list that it searches. @param {Choice[]} choices @param {string} label */
+  function choose(choices, label) {
+    const id = uid('palette')
     const box = h('ul', { id, role: 'listbox', 'aria-label': label })
     const none = h('p.side-note', { hidden: true }, t('palette.none'))
     const input = h('input.input', {
@@ -68,7 +104,7 @@ yaa.define('ui/command-palette', [
     function option(choice) {
       const name = h('span.name')
       const here = () => move(shown.findIndex((one) => one.id === choice.id))
-      const el = h('li', { role: 'option', id: uid('option'), onclick: () => choose(choice), onpointermove: here },
+      const el = h('li', { role: 'option', id: uid('option'), onclick: () => take(choice), onpointermove: here },
         icon(choice.icon), name, choice.note ? h('span.hint', null, choice.note) : null, choice.keys.slice(0, 1).map(keyView))
       const update = (/** @type {any} */ next) => (
         fill(name, search.splitMatches(next.name, next.words).map(([part, hit]) => (hit ? h('mark', null, part) : part)))
@@ -91,7 +127,7 @@ yaa.define('ui/command-palette', [
     }
 
     /** @param {Choice} choice */
-    function choose(choice) {
+    function take(choice) {
       el.close()
       choice.run()
     }
@@ -101,7 +137,7 @@ yaa.define('ui/command-palette', [
       if (event.isComposing || event.keyCode === 229) return
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
       if (step) move(at + step)
-      else if (event.key === 'Enter' && shown[at]) choose(shown[at])
+      else if (event.key === 'Enter' && shown[at]) take(shown[at])
       else return
       event.preventDefault()
     }
@@ -115,8 +151,8 @@ yaa.define('ui/command-palette', [
     const all = commands.table().filter((one) => commands.keysOf(one).length)
     const rows = all.map((one) => h('li', null, h('span', null, commands.titleOf(one)), h('span', null, commands.keysOf(one).map(keyView))))
     const fixed = FIXED.map(([key, words]) => h('li', null, h('span', null, t(words)), h('span', null, h('kbd', null, key))))
-    const checked = app.settings.get('keys') !== 'off'
-    const single = h('input', { type: 'checkbox', checked, onchange: () => actions.set({ keys: single.checked ? '' : 'off' }) })
+    const checked = app.settings.get('keys') === 'on'
+    const single = h('input', { type: 'checkbox', checked, onchange: () => actions.set({ keys: single.checked ? 'on' : '' }) })
     openDialog({
       title: t('keys.title'), wide: true,
       body: [
@@ -127,5 +163,5 @@ yaa.define('ui/command-palette', [
     })
   }
 
-  return { open, keys }
+  return { open, models, keys }
 })

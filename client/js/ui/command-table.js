@@ -26,7 +26,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
 
   /** @param {number} step */
   const walk = (step) => {
-    const articles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.feed .message')])
+    const articles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.feed .message:not([data-fold=inside])')])
     const at = articles.findIndex((one) => one.contains(document.activeElement))
     const next = articles[at < 0 ? (step > 0 ? 0 : articles.length - 1) : at + step]
     next?.focus()
@@ -48,7 +48,8 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
 
   /** @type {Command[]} */
   const COMMANDS = [
-    { id: 'session.new', title: 'side.new', icon: 'plus', keys: 'n', slash: 'new', run: ({ actions }) => actions.newSession() },
+    { id: 'session.new', title: 'side.new', icon: 'plus', keys: ['n', 'Mod+Shift+O'], slash: 'new', run: ({ actions }) => actions.newSession() },
+    { id: 'connect', title: 'connect.title', icon: 'spark', slash: 'connect', when: ({ app }) => !app.standalone, run: by('commands', 'ui/server-launcher', 'open') },
     { id: 'search', title: 'search.label', icon: 'search', keys: ['g f', 'Mod+Shift+F'], run: search },
     { id: 'search.view', ...never, run: by('search', 'ui/session-search', 'resultsView') },
     {
@@ -68,7 +69,8 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
     { id: 'sessions.export', title: 'command.exportAll', icon: 'download', when: hasSessions, run: by('dialogs', 'ui/import-export', 'exportSessions') },
     { id: 'sessions.import', title: 'command.import', icon: 'upload', slash: 'import', run: by('dialogs', 'ui/import-export', 'importFiles') },
     { id: 'palette', title: 'palette.label', icon: 'search', keys: ['Mod+K', ':'], run: by('dialogs', 'ui/command-palette', 'open') },
-    { id: 'keys', title: 'keys.title', icon: 'keyboard', keys: '?', slash: 'keys', run: by('dialogs', 'ui/command-palette', 'keys') },
+    { id: 'keys', title: 'keys.title', icon: 'keyboard', keys: ['?', 'Mod+/'], slash: 'keys', run: by('dialogs', 'ui/command-palette', 'keys') },
+    { id: 'model', title: 'models.title', icon: 'spark', slash: 'model', when: ({ app }) => Boolean(app.server.info()?.models?.length), run: by('dialogs', 'ui/command-palette', 'models') },
     { id: 'prompts', title: 'prompts.title', icon: 'book', keys: 'p', slash: 'prompts', run: by('dialogs', 'ui/prompt-library', 'open') },
     {
       id: 'prompts.keep', title: 'prompts.keep', icon: 'book',
@@ -91,7 +93,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
     { id: 'thread.next', title: 'command.next', icon: 'down', keys: 'j', when: hasMessages, run: () => walk(1) },
     { id: 'thread.previous', title: 'command.previous', icon: 'down', keys: 'k', when: hasMessages, run: () => walk(-1) },
     {
-      id: 'thread.ask', title: 'command.ask', icon: 'hand', keys: 'g a',
+      id: 'thread.ask', title: 'command.ask', icon: 'hand', keys: ['g a', 'Mod+J'],
       when: () => Boolean(document.querySelector('.ask')), run: ({ app }) => app.views.thread.showAsk(),
     },
     { id: 'thread.end', title: 'thread.toEnd', icon: 'down', keys: 'g e', when: hasMessages, run: ({ app }) => app.views.thread.follow() },

@@ -58,7 +58,7 @@ yaa.define('ui/commands', ['ui/i18n'], ({ t }) => {
 
   /**
    * The command that this key starts. `Mod+K` works anywhere; `?`, `j` and the pair `g a` only outside of fields, and
-   * only while single keys are not switched off in the settings.
+   * only if single keys are switched on in the settings: pressed by accident, they would change what is open.
    * @param {any} event a KeyboardEvent; it says when it was pressed, a busy page hears it late
    */
   function find(event) {
@@ -70,7 +70,7 @@ yaa.define('ui/commands', ['ui/i18n'], ({ t }) => {
     const by = (/** @type {string} */ keys) => [...commands.values()].find((one) => !one.hidden && keysOf(one).includes(keys) && offered(one))
     if (strong) return by(`Mod+${event.shiftKey ? 'Shift+' : ''}${event.key.toUpperCase()}`) ?? null
     if (event.ctrlKey || event.metaKey || event.altKey || event.target?.closest?.(OWN_KEYS)) return null
-    if (context?.app.settings.get('keys') === 'off' || event.key.length > 1) return null
+    if (context?.app.settings.get('keys') !== 'on' || event.key.length > 1) return null
     const found = by(`${before} ${event.key}`) ?? by(event.key)
     if (!found) first = { key: event.key, at: now }
     return found ?? null
@@ -79,9 +79,16 @@ yaa.define('ui/commands', ['ui/i18n'], ({ t }) => {
   /** @param {KeyboardEvent} event */
   function onkeydown(event) {
     const command = find(event)
-    if (!command) return
+    if (!command) return isText(event) ? context?.app.views?.composer.focus() : undefined
     event.preventDefault()
     run(command.id)
+  }
+
+  /** Is it a letter for the message: typed outside of any field? @param {any} event */
+  function isText(event) {
+    if (context?.app.settings.get('keys') === 'on') return false
+    if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return false
+    return [...event.key].length === 1 && event.key !== ' ' && !event.target?.closest?.(OWN_KEYS)
   }
 
   /** The keys of a command as they are printed on this machine's keyboard. @param {string} keys */

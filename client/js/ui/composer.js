@@ -31,9 +31,9 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     const area = h('textarea', {
       id, rows: 1, placeholder: t('compose.placeholder'), autocomplete: 'off', onkeydown, oninput, onpaste,
     })
-    const model = picker('compose.model', actions.setProvider)
+    const model = picker('compose.model', (name) => actions.choose('answers', name))
     const agent = picker('compose.agent', actions.setAgent)
-    const badge = h('span.badge', { hidden: true, title: t('demo.note') }, t('demo.badge'))
+    const badge = h('button.badge', { type: 'button', hidden: true, title: t('demo.note'), onclick: () => commands.run('connect') }, t('demo.badge'))
     const button = h('button.button.primary.send', { type: 'submit', onclick: press })
     const clip = iconButton('clip', t('compose.attach'), { onclick: () => commands.run('attach') })
     const note = h('p.composer-note', { hidden: true }, t('compose.superseded'))

@@ -6,7 +6,6 @@ yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text, attr
   const CHECKS = ['server', 'key', 'cors', 'permission']
   const TONES = { ok: '.good', bad: '.bad', unknown: '' }
   const STARTERS = [['hello', 'spark'], ['tool', 'hand'], ['question', 'question'], ['code', 'pencil']]
-  const COMMAND = 'python3 -m server'
 
   /** @param {any} server `{url, checking, ok, failure}` @returns {'good' | 'bad' | 'warn' | ''} */
   const toneOf = (server) => (server.checking ? '' : server.ok ? 'good' : server.failure?.kind === 'key' ? 'warn' : 'bad')
@@ -63,7 +62,7 @@ yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text, attr
       fill(sign, icon(needsKey ? 'key' : 'alert'))
       text(title, t(`fail.title.${failure.kind}`))
       const refused = needsKey && server.hasKey
-      text(reason, refused ? t('fail.keyRefused') : t(`fail.${failure.kind}`, { url: server.url, command: COMMAND }))
+      text(reason, refused ? t('fail.keyRefused') : t(`fail.${failure.kind}`, { url: server.url, command: server.command }))
       attr(el, 'aria-label', title.textContent)
       fill(checks, CHECKS.map((name) => checkRow(name, failure.checks?.[name] ?? 'unknown')))
       checks.hidden = needsKey
@@ -87,7 +86,8 @@ yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text, attr
     /** @param {Event} event */
     function onsubmit(event) {
       event.preventDefault()
-      if (input.value.trim()) actions.signIn(input.value.trim())
+      const key = input.value.trim()
+      if (key) actions.set({ key })
       input.value = ''
     }
     return h('form.inline-row', { onsubmit }, input, h('button.button.primary', { type: 'submit' }, t('fail.signIn')))

@@ -1,5 +1,4 @@
-// Dropped files: over the list of sessions they are imported, elsewhere attached to the draft. Unhandled, a drop would make
-// the browser leave the page.
+// Dropped files: over the list of sessions they are imported, elsewhere attached. Unhandled, the browser would leave.
 
 yaa.define('ui/file-drop', ['ui/dom', 'ui/commands'], ({ attr }, commands) => {
   /** @param {import('./types').CommandContext} context */

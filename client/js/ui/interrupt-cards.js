@@ -1,9 +1,11 @@
-// Cards of the interrupts a run waits for, one body per reason: the approval here, the others in ui/question-cards, which
-// comes with the first of them. A card reads `answer` from its interrupt and gives a new one to `actions.answer`. The
-// session keeps both, so cards survive a reload, another tab, another device.
+// Cards of the interrupts of a run, one body per reason: the approval here, the others in ui/question-cards, which
+// comes with the first of them. A card reads `answer` from its interrupt and gives a new one to `actions.answer`; the
+// session keeps both.
 
 yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
   const { h, icon, iconButton, fill } = dom
+  /** More of a text is shown when it is asked for. */
+  const [LINES, LETTERS] = [12, 1200]
   /** @typedef {(payload: any, status?: 'resolved' | 'cancelled') => void} Give */
   /** @typedef {import('./types').Field} Field */
   /** @typedef {import('./types').Asking} Does */
@@ -14,6 +16,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
    * @property {string} icon @property {string} title @property {string} [text]
    * @property {any[]} content everything under the heading
    * @property {(interrupt: any) => void} [update] it is looked at again
+   * @property {Record<string, () => void>} [keys] what keys do while the card has the focus
    * @property {(remember: 'once' | 'session') => any} [yes] what allowing it sends, null where its arguments are wrong
    */
 
@@ -27,7 +30,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
   function interruptCard(interrupt, actions, call) {
     /** @type {Give} */
     const answer = (payload, status = 'resolved') => actions.answer(interrupt.id, { status, payload })
-    const el = h('div.ask', { id: `ask-${interrupt.id}`, role: 'group', tabIndex: -1 })
+    const el = h('div.ask', { id: `ask-${interrupt.id}`, role: 'group', tabIndex: -1, onkeydown })
     const open = h('div.form')
     const done = h('div.ask-answered', { hidden: true })
     /** @type {Body} */ let body
@@ -44,6 +47,14 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
       el.yes = body.yes
       fill(open, body.content)
       fill(el, h('div.ask-head', null, icon(body.icon), h('div', null, h('h3', null, body.title), body.text ? h('p', null, body.text) : null)), open, done)
+    }
+
+    /** @param {any} event a letter that is pressed on the card, and not in a field of it */
+    function onkeydown(event) {
+      const key = event.key.toLowerCase()
+      if (open.hidden || event.repeat || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(body.keys ?? {}, key) || event.target.matches('input, textarea, select')) return
+      event.preventDefault()
+      body.keys?.[key]()
     }
 
     async function bring() {
@@ -91,16 +102,18 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
     const args = interrupt.args ?? parseArgs(call?.function.arguments)
     const tool = interrupt.tool ?? call?.function.name ?? ''
     const shown = h('div')
+    const marks = h('div')
     /** Made when it is wanted. @type {Field | null} */ let editor = null
     const holder = h('div', { hidden: true })
-    const edit = button('ask.edit', '.ghost', toggleEdit)
+    const edit = keyed('e', button('ask.edit', '.ghost', toggleEdit))
     const more = iconButton('more', t('ask.more'), { 'aria-haspopup': 'menu', onclick: () => does.approvalMenu(more, interrupt, { tool, args, answer, place: el }) }, 'ghost')
+    const refuse = () => { deny.show(); actions.hidden = true }
     const deny = denial((reason) => answer({ approved: false, ...(reason ? { reason } : {}) }), () => { actions.hidden = false })
     const actions = h('div.ask-actions', null,
-      button('ask.once', '.primary', () => allow('once')), button('ask.session', '', () => allow('session')),
-      button('ask.deny', '.danger', () => { deny.show(); actions.hidden = true }), h('span.end', null, edit, more))
+      keyed('y', button('ask.once', '.primary', once)), interrupt.always ? null : button('ask.session', '', rule),
+      keyed('n', button('ask.deny', '.danger', refuse)), h('span.end', null, edit, more))
     const names = Array.isArray(interrupt.skills) ? interrupt.skills.join(', ') : ''
-    const el = h('div.form', null, names ? h('p.hint', null, t('ask.skills', { names: escapeControls(names) })) : null, shown, holder, actions, deny.el)
+    const el = h('div.form', null, names ? h('p.hint', null, t('ask.skills', { names: escapeControls(names) })) : null, shown, marks, holder, actions, deny.el)
 
     draw(args)
 
@@ -108,6 +121,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
     async function draw(value) {
       const plain = isObject(value) ? argsList(value) : h('pre.mono', null, escapeControls(String(value)))
       fill(shown, plain)
+      does.marks?.(tool, value).then((/** @type {any} */ found) => fill(marks, found))
       const picture = await does.picture?.(tool, value)
       if (picture && plain.isConnected) fill(shown, picture)
     }
@@ -138,13 +152,19 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
       return { approved: true, remember, ...(changed ? { edited_args: edited.value } : {}) }
     }
 
-    /** @param {'once' | 'session'} remember */
-    function allow(remember) {
-      const payload = yes(remember)
+    function once() {
+      const payload = yes('once')
       if (payload) answer(payload)
     }
 
-    return { icon: 'hand', title: t('ask.title', { tool }), text: ownWords(interrupt, tool), content: [el], yes }
+    /** Say first which calls will not be asked about again. */
+    function rule() {
+      const payload = yes('session')
+      if (payload) does.rule(interrupt, { tool, args: payload.edited_args ?? args, place: el, answer: (given) => answer(given.approved ? { ...payload, ...given } : given) })
+    }
+
+    const keys = { y: once, n: refuse, e: toggleEdit }
+    return { icon: 'hand', title: t('ask.title', { tool }), text: ownWords(interrupt, tool), content: [el], yes, keys }
   }
 
   /** The server's question only where it says more than the title. @param {Interrupt} interrupt @param {string} tool */
@@ -186,6 +206,13 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
     return isObject(args) && Object.keys(args).length ? argsList(args) : null
   }
 
+  /** @param {string} key that does the same while the card has the focus @param {any} el */
+  function keyed(key, el) {
+    el.setAttribute('aria-keyshortcuts', key)
+    el.title = key.toUpperCase()
+    return el
+  }
+
   /** @param {string} key @param {string} classes @param {() => void} onclick */
   const button = (key, classes, onclick) => h(`button.button${classes}`, { type: 'button', onclick }, t(key))
 
@@ -197,7 +224,18 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
     const entries = Object.entries(args)
     if (!entries.length) return h('p.args-none', null, t('tool.noArguments'))
     const shown = (/** @type {any} */ value) => escapeControls(typeof value === 'string' ? value : JSON.stringify(value, null, 2))
-    return h('dl.args', null, entries.map(([name, value]) => [h('dt', null, escapeControls(name)), h('dd', null, shown(value))]))
+    return h('dl.args', null, entries.map(([name, value]) => [h('dt', null, escapeControls(name)), h('dd', null, longText(shown(value)))]))
+  }
+
+  /** The beginning of a long text, and how much follows. @param {string} words */
+  function longText(words) {
+    const head = words.split('\n', LINES).join('\n').slice(0, LETTERS)
+    const rest = words.slice(head.length)
+    if (rest.trim().length < 100 && !rest.includes('\n')) return words
+    const n = rest.replace(/^\n/, '').split('\n').length
+    const more = h('button.button.small.more-text', { type: 'button', onclick: () => more.replaceWith(rest) },
+      n > 1 || rest.startsWith('\n') ? t('ask.lines', { n }) : t('ask.letters', { n: rest.length }))
+    return [head, more]
   }
 
   /** @param {any} source @returns {any} an object, or the text itself where it isn't JSON */
@@ -212,5 +250,5 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
   /** @param {any} value */
   const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-  return { interruptCard, argsList, parseArgs, escapeControls, bodies: BODIES, declineForm, callArgs, button }
+  return { interruptCard, argsList, longText, parseArgs, escapeControls, bodies: BODIES, declineForm, callArgs, button }
 })

@@ -21,17 +21,22 @@ yaa.define('ui/limits', [
      */
     function approvalMenu(anchor, interrupt, { tool, args, answer, place }) {
       const forTool = (/** @type {string} */ rule, /** @type {any} */ payload) => () => {
-        actions.setTool(tool, rule)
+        actions.choose('tool', tool, rule)
         answer(payload)
       }
       openMenu(anchor, [
-        { label: t('rule.make'), icon: 'hand', action: () => builder(place, app.current.session, { interrupt, tool, args, answer }) },
-        { label: t('rule.always', { tool }), icon: 'check', action: forTool('allow', { approved: true, remember: 'once' }) },
+        ...(interrupt.always ? [] : [ // it would be asked about all the same
+          { label: t('rule.make'), icon: 'hand', action: () => rule(interrupt, { tool, args, answer, place }) },
+          { label: t('rule.always', { tool }), icon: 'check', action: forTool('allow', { approved: true, remember: 'once' }) },
+        ]),
         { label: t('rule.never', { tool }), icon: 'x', danger: true, action: forTool('deny', { approved: false }) },
         { label: t(paused() ? 'pause.end' : 'pause.start'), icon: 'clock', action: pause },
         { label: t('limits.open'), icon: 'limit', action: limits },
       ])
     }
+
+    /** @param {Interrupt} interrupt @param {{tool: string, args: any, answer: (payload: any) => void, place: any}} asked */
+    const rule = (interrupt, asked) => builder(asked.place, app.current.session, { interrupt, ...asked })
 
     function pause() {
       actions.set({ paused: !paused() })
@@ -75,7 +80,7 @@ yaa.define('ui/limits', [
       if (!tools.length) return h('p.hint', null, t('settings.toolsNone'))
       return h('details.tools-menu', null, h('summary', null, icon('chevron', 'chevron'), t('limits.tools')),
         h('ul.grants', null, tools.map((/** @type {any} */ { name, policy }) => {
-          const select = h('select.select', { 'aria-label': t('settings.toolRule', { tool: name }), disabled: policy === 'deny', onchange: () => actions.setTool(name, select.value) },
+          const select = h('select.select', { 'aria-label': t('settings.toolRule', { tool: name }), disabled: policy === 'deny', onchange: () => actions.choose('tool', name, select.value) },
             RULES.map((value) => h('option', { value, selected: value === (set[name] ?? '') }, t(value ? `limits.rule.${value}` : 'settings.toolDefault', { policy }))))
           return h('li', null, h('code', null, name), select)
         })))
@@ -107,7 +112,7 @@ yaa.define('ui/limits', [
       else toast(t('branch.busy'))
     }
 
-    return { approvalMenu, limits, pause }
+    return { approvalMenu, rule, limits, pause }
   }
 
   /** Limits a person set for this session; the app's own settings fill in the others. @param {Session} session @param {Record<string, number>} own */
@@ -162,19 +167,21 @@ yaa.define('ui/limits', [
     const told = h('p.hint', { role: 'status' })
     const rows = offered.map((one) => ruleRow(one, args, draw))
     const problem = h('p.problem', { hidden: true }, t('rule.misses'))
+    const allow = h('button.button.primary', { type: 'button', onclick: () => give(true) }, t('rule.allow'))
     const close = () => {
       el.remove()
       place.querySelector('.ask-actions .button')?.focus()
     }
-    const give = (/** @type {boolean} */ approved) => () => {
+    /** @param {boolean} approved */
+    function give(approved) {
       if (!patterns.covers({ tool, match: matchOf() }, tool, args)) return rows[0]?.focus()
       answer({ approved, remember: 'session', ...(rows.length ? { match: matchOf() } : {}) })
     }
     const el = h('section.rule', { 'aria-label': t('rule.title', { tool }) }, h('h4', null, t('rule.title', { tool })),
       rows.length ? rows.map((row) => row.el) : h('p.hint', null, t('rule.noText')), told, problem,
       offered.some((one) => one.key === 'command') ? h('p.hint', null, t('rule.chains')) : null,
-      h('div.ask-actions', null, h('button.button.primary', { type: 'button', onclick: give(true) }, t('rule.allow')),
-        h('button.button.danger', { type: 'button', onclick: give(false) }, t('rule.deny')),
+      h('div.ask-actions', null, allow,
+        h('button.button.danger', { type: 'button', onclick: () => give(false) }, t('rule.deny')),
         h('button.button.ghost', { type: 'button', onclick: close }, t('branch.cancel'))))
 
     /** @returns {Record<string, string>} */
@@ -186,6 +193,7 @@ yaa.define('ui/limits', [
       const grant = { tool, match: matchOf() }
       const all = patterns.earlierCalls(session, grant, interrupt.call_id)
       problem.hidden = patterns.covers(grant, tool, args)
+      allow.disabled = !problem.hidden
       text(told, Object.keys(grant.match).length ? t('rule.earlier', { n: all.length }) : t('rule.every', { tool, n: all.length }))
     }
 
@@ -195,13 +203,14 @@ yaa.define('ui/limits', [
     el.scrollIntoView({ block: 'nearest' })
   }
 
-  /** @param {{key: string, pattern: string, on: boolean}} offered @param {any} args @param {() => void} onchange */
-  function ruleRow({ key, pattern, on }, args, onchange) {
+  /** The pattern matches this call alone to begin with. @param {{key: string, pattern: string, exact: string, on: boolean}} offered @param {any} args @param {() => void} onchange */
+  function ruleRow({ key, pattern, exact, on }, args, onchange) {
     const box = h('input', { type: 'checkbox', checked: on, onchange: toggle })
-    const field = h('input.input.mono', { value: pattern, spellcheck: false, autocapitalize: 'off', autocomplete: 'off', 'aria-label': t('rule.pattern', { key }), disabled: !on, oninput: onchange })
-    const el = h('div.rule-row', null, h('label.check', null, box, h('code', null, key)), field)
+    const wider = h('button.button.small.ghost', { type: 'button', hidden: pattern === exact, onclick: () => { field.value = pattern; wider.hidden = true; field.focus(); onchange() } }, t('rule.wider', { pattern }))
+    const field = h('textarea.input.mono', { value: exact, rows: Math.min(6, exact.split('\n').length), spellcheck: false, autocapitalize: 'off', autocomplete: 'off', 'aria-label': t('rule.pattern', { key }), disabled: !on, oninput: onchange })
+    const el = h('div.rule-row', null, h('label.check', null, box, h('code', null, key)), field, wider)
     function toggle() {
-      field.disabled = !box.checked
+      field.disabled = wider.disabled = !box.checked
       onchange()
     }
     return { key, el, on: () => box.checked, pattern: () => field.value, focus: () => field.focus() }

@@ -126,26 +126,9 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
     if (!image) return alt || src
     if (!image.remote) return h('img', { src: image.src, alt: alt ?? '', title: title || undefined, loading: 'lazy' })
     const words = [alt || t('image.alt'), t('image.load', { host: image.host })].join(' · ')
-    const onclick = () => load(button, image.src, alt)
+    const onclick = () => yaa.load('images').then(() => yaa.use('ui/remote-image').load(button, image.src, alt))
     const button = h('button.image-off', { type: 'button', title: image.src, onclick }, icon('image'), words)
     return button
-  }
-
-  /**
-   * The page's policy allows no foreign pictures, so it is fetched without cookies or referrer and shown from memory.
-   * @param {any} button @param {string} src @param {string} alt
-   */
-  async function load(button, src, alt) {
-    button.disabled = true
-    try {
-      const reply = await fetch(src, { credentials: 'omit', referrerPolicy: 'no-referrer' })
-      const blob = await reply.blob()
-      if (!blob.type.startsWith('image/')) throw new TypeError(`not an image: ${blob.type}`)
-      button.replaceWith(h('img', { src: URL.createObjectURL(blob), alt: alt ?? '' }))
-    } catch {
-      // the other site does not let a page read it: leave a link the reader can open
-      button.replaceWith(h('a', { href: src }, alt || src))
-    }
   }
 
   return { markdownView }

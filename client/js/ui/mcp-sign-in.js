@@ -8,6 +8,11 @@ yaa.define('ui/mcp-sign-in', ['ui/dom', 'ui/i18n', 'ui/interrupt-cards', 'i18n/q
   /** @param {Api} api @returns {Promise<Account[]>} */
   const listed = async (api) => (await (await api.request('/mcp/sign-ins', { headers: JSON_BODY })).json()).servers
 
+  const REASONS = ['unusable', 'unreachable', 'unsafe', 'refused', 'unregistered', 'begin_again', 'misconfigured']
+
+  /** What the person reads, and the server's own words behind it. @param {{message: string, reason?: string}} error */
+  const why = ({ message, reason = '' }) => (REASONS.includes(reason) ? `${t(`signIn.why.${reason}`)} (${message})` : message)
+
   /** @param {Api} api @param {string} path @param {any} body */
   const post = async (api, path, body) => (await api.request(path, { method: 'POST', headers: JSON_BODY, body: JSON.stringify(body) })).json()
 
@@ -40,7 +45,7 @@ yaa.define('ui/mcp-sign-in', ['ui/dom', 'ui/i18n', 'ui/interrupt-cards', 'i18n/q
         watch()
       } catch (error) {
         tab?.close()
-        say(/** @type {Error} */ (error).message)
+        say(why(/** @type {any} */ (error)))
       }
       attr(start, 'aria-disabled', null)
     }
@@ -62,7 +67,7 @@ yaa.define('ui/mcp-sign-in', ['ui/dom', 'ui/i18n', 'ui/interrupt-cards', 'i18n/q
       else if (document.visibilityState !== 'hidden') back()
     }
 
-    return { start, note, end }
+    return { start, note, end, fail: (/** @type {any} */ error) => say(why(error)) }
   }
 
   /** The servers that take a sign-in, in the settings. @param {import('./types').Actions} actions */
@@ -86,7 +91,7 @@ yaa.define('ui/mcp-sign-in', ['ui/dom', 'ui/i18n', 'ui/interrupt-cards', 'i18n/q
       const isIn = state === 'signed_in'
       const words = [host, t(isIn ? 'signIn.in' : 'signIn.out'), issuer, scopes?.join(' ')].filter(Boolean).join(' · ')
       const begin = signInButton(api, server, '.small', refresh)
-      const leave = button('signIn.leave', '.small', () => post(api(), '/mcp/sign-out', { server }).then(refresh))
+      const leave = button('signIn.leave', '.small', () => post(api(), '/mcp/sign-out', { server }).then(refresh, begin.fail))
       return h('li', null, h('div', null, h('code', null, server), h('p', null, words), begin.note),
         interactive ? h('div', { role: 'group', 'aria-label': server }, isIn ? leave : begin.start) : null)
     }

@@ -12,6 +12,7 @@ yaa.define('ui/message', [
    * @property {Message} message @property {CallItem[]} calls
    * @property {boolean} live is a run going on? @property {boolean} last is it the last one? @property {boolean} cut was it cut off while it was written?
    * @property {boolean} joined does it follow another message of the assistant?
+   * @property {any} [fold] its place in a group of calls (ui/work/groups)
    * @property {Map<string, string>} outputs live output by call
    * @property {Map<string, (string | null)[]>} siblings the branches beside each message that has any
    */
@@ -29,6 +30,7 @@ yaa.define('ui/message', [
     /** @param {Shown} next */
     function update(next) {
       attr(el, 'data-join', next.joined ? 'true' : null)
+      attr(el, 'data-fold', foldOf(next.fold))
       const now = settled(next)
       if (now && drawn && now.length === drawn.length && now.every((one, i) => one === drawn?.[i])) return
       drawn = now
@@ -39,16 +41,19 @@ yaa.define('ui/message', [
     return { el, update, destroy: () => inner.destroy?.() }
   }
 
+  /** Its place in a group of calls. @param {any} fold */
+  const foldOf = (fold) => (fold ? (fold.head ? (fold.open ? 'open' : 'closed') : fold.open ? 'member' : 'inside') : null)
+
   /**
    * What an article that will not change by itself is made of, or null while it may: in a session of thousands only a
    * few are looked at more closely.
    * @param {Shown} item @returns {any[] | null}
    */
-  function settled({ message, calls, cut, last, siblings }) {
+  function settled({ message, calls, cut, last, siblings, fold }) {
     const done = !message.open && calls.every((one) => one.result)
     const results = calls.map((one) => one.result)
     const beside = siblings.size ? [message, ...results].map((one) => siblings.get(one?.id ?? '-')?.join(' ')) : []
-    return done ? [message, cut, last, ...results, ...beside] : null
+    return done ? [message, cut, last, fold?.key, ...results, ...beside] : null
   }
 
   /** @param {import('./types').Actions} actions */
@@ -99,7 +104,7 @@ yaa.define('ui/message', [
   /** @param {import('./types').Actions} actions */
   function assistantView(actions) {
     const el = h('div.turn')
-    const part = partsOf(el, { think: thinkView, prose: () => markdownView(actions.cite), calls: () => callsView(actions), cut: cutView, foot: () => footView(actions) })
+    const part = partsOf(el, { think: thinkView, prose: () => markdownView(actions.cite), work: () => actions.work?.lineView(actions), calls: () => callsView(actions), cut: cutView, foot: () => footView(actions) })
 
     /** @param {Shown} next */
     function update(next) {
@@ -108,6 +113,7 @@ yaa.define('ui/message', [
       const words = plainText(message.content)
       part('think', message.reasoning?.text)?.update({ message, thinking: writing && !words && !calls.length })
       part('prose', words)?.update(marked(words, message.meta?.citations), writing && !calls.length)
+      part('work', next.fold?.head)?.update(next.fold)
       part('calls', calls.length)?.update({ ...next, writing })
       const why = next.cut ? 'cut' : endedBy(message)
       part('cut', why)?.update(why)

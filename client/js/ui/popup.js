@@ -28,6 +28,7 @@ yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconBu
     shelf ??= h('div.toasts', { popover: 'manual', role: 'region', 'aria-label': t('toast.label') })
     putShelf()
     shelf.append(el)
+    rise()
     const timer = setTimeout(close, options.label ? STAYS_MS * 2 : STAYS_MS)
     say(message, options.bad)
   }
@@ -39,11 +40,24 @@ yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconBu
     if (shelf.parentElement !== host) host.append(shelf)
     if (!shelf.matches(':popover-open')) shelf.showPopover?.()
     dialog?.addEventListener('close', () => shelf.childElementCount && putShelf(), { once: true })
-    // over what is being written, however tall that is or becomes: nothing that can be pressed is covered
+    // over what is being written, however tall that is or becomes
     const foot = /** @type {HTMLElement | null} */ (document.querySelector('.foot'))
     below?.disconnect()
-    below = new ResizeObserver(() => shelf.style.setProperty('inset-block-end', `${(foot?.offsetHeight ?? 0) + 8}px`))
+    below = new ResizeObserver(rise)
     if (foot) below.observe(foot)
+  }
+
+  /** Stand over the message field, or as much higher as no button of an approval is covered. */
+  function rise() {
+    const foot = /** @type {HTMLElement | null} */ (document.querySelector('.foot'))
+    const base = (foot?.offsetHeight ?? 0) + 8
+    const { left, right, height } = shelf.getBoundingClientRect()
+    const taken = [...document.querySelectorAll('.ask-actions, .all-bar')].map((one) => one.getBoundingClientRect())
+      .filter((one) => one.height && one.left < right && one.right > left)
+    const free = (/** @type {number} */ up) => taken.every(({ top, bottom }) => bottom <= innerHeight - up - height || top >= innerHeight - up)
+    let up = base
+    while (!free(up) && up + height < innerHeight) up += 8
+    shelf.style.setProperty('inset-block-end', `${free(up) ? up : base}px`)
   }
 
   /** @type {Record<string, string[]>} what each line has still to say, the first being said */

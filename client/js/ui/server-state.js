@@ -4,12 +4,15 @@
 yaa.define('ui/server-state', ['io/api'], (apis) => {
   /** @typedef {import('./types').ServerState} ServerState */
 
+  /** What starts a server. A server that lies could have people run anything else. @param {any} info @returns {string} */
+  const commandOf = (info) => (/^(yaa|python3 (-m yaa|[\w+.-]+\.pyz))$/.test(info?.command) ? info.command : 'python3 -m server')
+
   /**
    * @param {{settings: Settings, onChange: () => void}} options
    */
   function openServer({ settings, onChange }) {
     let api = apis.create({ base: settings.base(), key: settings.key() })
-    /** @type {ServerState} */ let state = { url: api.base, hasKey: Boolean(api.key), checking: true, ok: false }
+    /** @type {ServerState} */ let state = { url: api.base, hasKey: Boolean(api.key), checking: true, ok: false, command: commandOf(null) }
     /** @type {any} */ let info = null
     let turn = 0
 
@@ -17,12 +20,12 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
     async function connect() {
       const mine = ++turn
       api = apis.create({ base: settings.base(), key: settings.key() })
-      publish({ url: api.base, hasKey: Boolean(api.key), checking: true, ok: false })
+      publish({ url: api.base, hasKey: Boolean(api.key), checking: true, ok: false, command: state.command })
       try {
         const found = await api.info()
         if (mine !== turn) return
         info = found
-        publish({ ...state, checking: false, ok: true, version: found.version, tier: found.sandbox?.tier })
+        publish({ ...state, checking: false, ok: true, version: found.version, tier: found.sandbox?.tier, command: commandOf(found) })
       } catch (error) {
         await yaa.load('connection-diagnosis').catch(() => {})
         const { cause, checks, error: failure } = await explain(error, api)
@@ -54,11 +57,23 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
     }
   }
 
-  /** The providers a session can name. @param {any} info @returns {import('./types').Offer[]} */
-  function modelsOf(info) {
-    return (info?.models ?? []).map((/** @type {any} */ { name, model, models = [], demo, default: first }) => (
-      { name, label: model && model !== name ? `${model} · ${name}` : name, models, demo: demo === true, first: first === true }
-    ))
+  /**
+   * The providers a session can name, with the model that answers; of several, the server's choice first.
+   * @param {any} info @param {{name?: string, model_name?: string}} said @param {string} auto
+   * @returns {import('./types').Offer[]}
+   */
+  function modelsOf(info, { name: own = 'auto', model_name: wanted }, auto) {
+    /** @type {any[]} */ const all = info?.models ?? []
+    const first = all.find((one) => one.default) ?? all[0]
+    const taken = [first, ...all].find((one) => one?.models?.includes(wanted)) ?? first
+    const offer = (/** @type {any} */ { name, model, demo }, /** @type {any} */ wish) => {
+      const answers = wish || model || name
+      return { name, label: answers === name ? name : `${answers} · ${name}`, demo: demo === true }
+    }
+    const offers = all.map((one) => offer(one, (one.name === own || !all[1]) && wanted))
+    if (!all[1]) return offers
+    const it = offer(taken, own === 'auto' && wanted)
+    return [{ ...it, name: 'auto', label: `${it.label} (${auto})` }, ...offers]
   }
 
   /**
@@ -78,12 +93,5 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
     return { agents, agent: own || find(usual)?.name || offered.find((one) => one.first)?.name || '' }
   }
 
-  /** What each tool is and does without being asked. @param {any} info @returns {import('./types').ToolRule[]} */
-  function toolsOf(info) {
-    return (info?.tools ?? []).map((/** @type {any} */ { name, description = '', hints, policy, unavailable = '' }) => (
-      { name, description, policy, readOnly: hints?.read_only === true, unavailable: unavailable.replace(/^\w+: /, '') }
-    ))
-  }
-
-  return { openServer, modelsOf, agentsOf, toolsOf }
+  return { openServer, commandOf, modelsOf, agentsOf }
 })

@@ -1,5 +1,5 @@
-// Applies a choice made beside the thread or in the settings: it becomes the default of new sessions and is written into
-// the open one. A default alone never changes what a session says (core/session-defaults).
+// Applies a choice made in the settings: it becomes the default of new sessions and is written into the open one. A model
+// chosen beside the thread is of the open session alone. A default never changes what a session says (core/session-defaults).
 
 yaa.define('ui/session-choices', [
   'ui/i18n', 'ui/popup', 'core/session-defaults', 'core/session', 'i18n/commands',
@@ -13,9 +13,13 @@ yaa.define('ui/session-choices', [
   /** @param {any} config @param {string} section @param {string} name @param {any} value */
   const within = (config, section, name, value) => withEntry(config, section, withEntry(config?.[section], name, value))
 
-  /** How each choice changes a `session.config`. @type {Record<string, (config: any, ...rest: any[]) => any>} */
+  /** @param {any} config @param {string} name of a provider, or auto @param {string} [model] */
+  const withProvider = (config, name, model) => within(config, 'llm_api', 'provider', { name, ...(model ? { model_name: model } : {}) })
+
+  /** How each choice changes a `session.config`; `answers` that of the open session alone. @type {Record<string, (config: any, ...rest: any[]) => any>} */
   const CHANGES = {
-    provider: (config, name, model) => within(config, 'llm_api', 'provider', { name, ...(model ? { model_name: model } : {}) }),
+    provider: withProvider,
+    answers: withProvider,
     model: (config, model) => within(config, 'llm_api', 'provider', withEntry({ name: 'auto', ...config?.llm_api?.provider }, 'model_name', model || undefined)),
     limit: (config, name, value) => within(config, 'limits', name, Number(value) > 0 ? Number(value) : undefined),
     yaa: (config, name, value) => within(config, 'yaa', name, value === '' ? undefined : value),
@@ -30,14 +34,14 @@ yaa.define('ui/session-choices', [
     if (what === 'tool') return chooseTool(app, entry, rest[0], rest[1])
     const before = entry.session.config?.llm_api?.provider
     const more = what === 'provider' ? [rest[0], settings.get('model')] : rest
-    keepDefaults(settings, CHANGES[what](defaultsOf(settings), ...more))
+    if (what !== 'answers') keepDefaults(settings, CHANGES[what](defaultsOf(settings), ...more))
     sessionStore.amend(entry, (session) => {
       releaseApprovals(session)
       const config = CHANGES[what](session.config, ...more)
       const own = what === 'limit' ? session.ext?.limits?.[rest[0]] : undefined // said for this session alone
       session.config = own === undefined ? config : within(config, 'limits', rest[0], own)
     })
-    if (what === 'provider' && isOwn(before)) toast(t('model.dropped'), { label: t('side.undo'), action: () => giveBack(app, entry, before) })
+    if (CHANGES[what] === withProvider && isOwn(before)) toast(t('model.dropped'), { label: t('side.undo'), action: () => giveBack(app, entry, before) })
   }
 
   /** @param {import('./types').App} app @param {import('./types').Entry} entry @param {string} name @param {string} rule '' for the server's */

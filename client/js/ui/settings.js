@@ -1,9 +1,10 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'i18n/settings', 'i18n/config-form', 'css/dialogs'], (dom, { t }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }) => {
+yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'ui/tool-rules', 'i18n/settings', 'i18n/config-form', 'css/dialogs'], (dom, { t }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }, { toolsOf }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
-  const TABS = ['server', 'model', 'tools', 'limits', 'config', 'look', 'storage']
+  /** `host`: the settings of the server itself, which only its owner sees. */
+  const TABS = ['server', 'model', 'tools', 'limits', 'config', 'look', 'storage', 'host']
   const LIMITS = [
     ['max_steps', 'maxSteps'], ['max_tokens', 'maxTokens'], ['max_wall_s', 'maxWall'], ['max_consecutive_errors', 'maxErrors'],
   ]
@@ -16,6 +17,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     const panels = {
       server: serverPanel(actions), model: modelPanel(actions), tools: toolsPanel(actions), limits: limitsPanel(actions),
       config: laterView('config', 'ui/config-form', 'panel', actions), look: appearancePanel(actions), storage: laterView('storage', 'ui/storage-notices', 'storagePanel', actions),
+      host: laterView('server', 'ui/server/panel', 'panel', actions),
     }
     const panel = h('div.panel', { role: 'tabpanel', tabIndex: -1 })
     const tab = (/** @type {string} */ name) => (
@@ -28,6 +30,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       h('div.dialog-body', null, tabs, panel))
     /** @type {any} */ let last = null
     let current = ''
+    let owns = false
 
     /** @param {string} name */
     function choose(name) {
@@ -49,14 +52,19 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key]
       if (!step) return
       event.preventDefault()
-      choose(TABS[(TABS.indexOf(current) + step + TABS.length) % TABS.length])
+      const offered = TABS.filter((name) => name !== 'host' || owns)
+      choose(offered[(offered.indexOf(current) + step + offered.length) % offered.length])
       tabs.querySelector('[aria-selected="true"]').focus()
     }
 
     /** @param {any} state */
     function update(state) {
       last = state
-      if (el.open) panels[current].update(state)
+      if (!el.open) return
+      owns = state.info?.owner === true
+      tabs.lastChild.hidden = !owns
+      if (current === 'host' && !owns) return choose('server')
+      panels[current].update(state)
     }
 
     /** @param {string} [name] */
@@ -79,7 +87,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     /** @type {any} */ let last = null
     let coming = false
     async function come() {
-      await Promise.all([yaa.load(group), yaa.load('dialogs'), yaa.load('session-defaults')])
+      await Promise.all([group, 'dialogs', 'questions', 'session-defaults'].map((one) => yaa.load(one)))
       view = yaa.use(/** @type {any} */ (module))[name](actions)
       fill(el, view.el)
       view.update(last)
@@ -150,9 +158,15 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     return [version && t('server.version', { version }), tier && t('server.sandbox', { tier })].filter(Boolean).join(' · ')
   }
 
+  /** The models of a provider, or of the server's choice. @param {any} info @param {string} provider @returns {string[]} */
+  function modelsOf(info, provider) {
+    /** @type {any[]} */ const all = info?.models ?? []
+    return (all.find((one) => one.name === provider) ?? all.find((one) => one.default) ?? all[0])?.models ?? []
+  }
+
   /** @param {import('./types').Actions} actions */
   function modelPanel(actions) {
-    const select = h('select.input', { id: uid('provider'), onchange: () => actions.setProvider(select.value) })
+    const select = h('select.input', { id: uid('provider'), onchange: () => actions.choose('provider', select.value) })
     const none = h('p.hint', null, t('settings.modelsNone'))
     const known = h('datalist', { id: uid('models') })
     const model = textField('settings.modelName', 'settings.modelHint', (value) => actions.choose('model', value.trim()), { list: known.id })
@@ -172,10 +186,10 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
 
     /** @param {import('./types').State} state */
     function update({ session, settings, models, provider: current, demo: isDemo, info }) {
-      const key = JSON.stringify([models, current])
+      const key = JSON.stringify([models, current, info?.models])
       if (key !== drawn) {
         fill(select, models.map((one) => h('option', { value: one.name, selected: one.name === current }, one.label)))
-        fill(known, (models.find((one) => one.name === current) ?? models[0])?.models.map((name) => h('option', { value: name })))
+        fill(known, modelsOf(info, current).map((name) => h('option', { value: name })))
       }
       drawn = key
       select.hidden = !models.length
@@ -200,7 +214,8 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
 
     /** @param {import('./types').State} state */
     function update(state) {
-      const { tools, settings } = state
+      const { info, settings } = state
+      const tools = toolsOf(info)
       own.update({ state })
       none.hidden = tools.length > 0
       rules.hidden = !tools.length
@@ -216,7 +231,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     const off = tool.policy === 'deny'
     const note = off ? 'settings.toolOff' : tool.readOnly ? 'settings.toolReadOnly' : ''
     const label = t('settings.toolRule', { tool: tool.name })
-    const select = h('select.select', { 'aria-label': label, disabled: off, onchange: () => actions.setTool(tool.name, select.value) },
+    const select = h('select.select', { 'aria-label': label, disabled: off, onchange: () => actions.choose('tool', tool.name, select.value) },
       RULES.map(([value, key]) => h('option', { value }, t(key, { policy: tool.policy }))))
     const name = h('div', null, h('code', null, tool.name), note ? h('span.badge', null, t(note)) : null)
     const why = h('p.why')
@@ -231,7 +246,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
   /** @param {import('./types').Actions} actions */
   function limitsPanel(actions) {
     const fields = LIMITS.map(([name, label]) => {
-      const field = textField(`settings.${label}`, '', (value) => actions.setLimit(name, value), { inputmode: 'numeric' })
+      const field = textField(`settings.${label}`, '', (value) => actions.choose('limit', name, value), { inputmode: 'numeric' })
       const told = h('p.hint', { id: uid('told') })
       field.el.append(told)
       attr(field.input, 'aria-describedby', told.id)

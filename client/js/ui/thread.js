@@ -4,7 +4,7 @@
 yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards', 'ui/connection-checks', 'ui/message-actions', 'core/session'], (
   dom, { t }, { messageView }, { interruptCard }, { emptyView }, { setAsideView }, { siblings },
 ) => {
-  const { h, icon, list, text, attr, hide } = dom
+  const { h, icon, list, attr, hide } = dom
   /** Within this many pixels of the end the view follows what arrives. */
   const NEAR_END = 80
   /** Articles are kept in chunks, so that the browser and this file can pass over most of a long session at once. */
@@ -20,9 +20,11 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards'
     const feed = h('div.feed', { role: 'feed', 'aria-label': t('thread.label') })
     const working = h('div.working', { hidden: true, 'aria-hidden': 'true' }, h('i'), h('i'), h('i'))
     const waits = h('div.calls')
-    const all = allBar(actions)
+    /** Takes the place of `rest` with the first two approvals. @type {any} */ let all = null
+    const rest = h('div', { hidden: true })
+    /** @type {Interrupt[]} */ let asked = []
     const ghost = setAsideView(actions)
-    const column = h('div.column', null, empty.el, h('div.thread', null, feed, working, waits, all.el, ghost.el))
+    const column = h('div.column', null, empty.el, h('div.thread', null, feed, working, waits, rest, ghost.el))
     const el = h('div.scroll', { onscroll, onkeydown, tabIndex: 0 }, column)
     const end = { type: 'button', hidden: true, onclick: scrollToEnd }
     const toEnd = h('button.button.small.to-end', end, icon('down'), t('thread.toEnd'))
@@ -43,7 +45,7 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards'
     /** @param {import('./types').State} state while an answer streams in (`whole` is false) its items are those of the last turn */
     function update(state) {
       const { session, live, whole } = state
-      const items = itemsOf(state)
+      const items = actions.work?.fold(itemsOf(state)) ?? itemsOf(state)
       shown = whole ? items : [...shown.slice(0, turn), ...items]
       if (whole) turn = Math.max(0, items.findLastIndex((item) => item.message.role === 'user'))
       if (session.id !== openId) reset(session.id)
@@ -90,7 +92,17 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards'
     function drawWaits(session, live) {
       const open = live ? [] : session.interrupts ?? []
       list(waits, open.filter((one) => !isOnCard(one, session)), (one) => one.id, (one) => waitCard(one, actions))
-      all.update(open)
+      drawAll(open)
+    }
+
+    /** @param {Interrupt[]} open */
+    async function drawAll(open) {
+      asked = open
+      if (!all && open.length > 1) {
+        await yaa.load('questions')
+        if (!all) rest.replaceWith((all = yaa.use('ui/approve-all').allBar(actions)).el)
+      }
+      all?.update(asked)
     }
 
     /** @param {string} id */
@@ -137,15 +149,15 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards'
       follow()
     }
 
-    /** A feed is walked by article: j and k, or Page Up and Page Down. @param {KeyboardEvent} event */
+    /** A feed is walked by article with Page Up and Page Down. @param {KeyboardEvent} event */
     function onkeydown(event) {
-      const step = { j: 1, k: -1, PageDown: 1, PageUp: -1 }[event.key]
+      const step = { PageDown: 1, PageUp: -1 }[event.key]
       const target = /** @type {Element} */ (event.target)
       if (!step || event.ctrlKey || event.metaKey || event.altKey || !target.matches('article, .scroll')) return
       // a page further in what is longer than the view
       const [box, view] = [target.getBoundingClientRect(), el.getBoundingClientRect()]
-      if (event.key.startsWith('Page') && (target === el || (step > 0 ? box.bottom > view.bottom : box.top < view.top))) return
-      const articles = [...feed.querySelectorAll('.message')]
+      if (target === el || (step > 0 ? box.bottom > view.bottom : box.top < view.top)) return
+      const articles = [...feed.querySelectorAll('.message:not([data-fold=inside])')]
       const at = articles.indexOf(target)
       const next = articles[at < 0 ? (step > 0 ? 0 : articles.length - 1) : at + step]
       if (!next) return
@@ -162,6 +174,10 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards'
 
     /** The article of a message, made and in view, wherever in the session it is. @param {string} id */
     function reveal(id) {
+      if (actions.work?.unfold(shown, id)) {
+        shown = actions.work.fold(shown)
+        drawFeed(0)
+      }
       if (from) drawFeed(from = 0)
       const article = document.getElementById(`message-${id}`)
       pinned = false
@@ -204,31 +220,6 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards'
     const ask = interruptCard(interrupt, actions)
     const tone = interrupt.reason === 'model_error' ? 'bad' : 'ask'
     return { el: h('section.card.wait', { 'data-tone': tone }, ask.el), update: ask.update }
-  }
-
-  /** Two or more approvals can be answered at once. @param {import('./types').Actions} actions */
-  function allBar(actions) {
-    const label = h('span')
-    /** @type {any[]} */ let open = []
-    /** What each card would send by itself: arguments that were changed there are what is allowed. */
-    const allow = () => {
-      const card = (/** @type {any} */ { id }) => /** @type {any} */ (document.getElementById(`ask-${id}`))
-      const given = open.map((one) => (card(one) ? card(one).yes('once') : { approved: true, remember: 'once' }))
-      if (given.every(Boolean)) each((i) => given[i])
-    }
-    const each = (/** @type {(i: number) => any} */ payload) => actions.answerAll(open.map((one, i) => [one.id, { status: 'resolved', payload: payload(i) }]))
-    const el = h('div.all-bar', { hidden: true }, label,
-      h('button.button.small', { type: 'button', onclick: allow }, t('ask.allOnce')),
-      h('button.button.small.danger', { type: 'button', onclick: () => each(() => ({ approved: false })) }, t('ask.allDeny')))
-
-    /** @param {any[]} interrupts */
-    function update(interrupts) {
-      open = interrupts.filter((one) => one.reason === 'tool_call' && !one.answer)
-      el.hidden = open.length < 2
-      text(label, t('ask.all', { n: open.length }))
-    }
-
-    return { el, update }
   }
 
   return { threadView }

@@ -49,16 +49,17 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
     function update(next) {
       item = next
       const now = stateOf(next)
-      const tone = WAITS.has(now) ? 'ask' : BAD.has(now) ? 'bad' : null
+      const failed = BAD.has(now) || (now === 'done' && hasExited(next.result))
+      const tone = WAITS.has(now) ? 'ask' : failed ? 'bad' : null
       attr(el, 'data-state', now)
       attr(el, 'data-tone', tone)
-      attr(el, 'aria-label', `${next.call.function.name}: ${t(`tool.state.${now}`)}`)
+      attr(el, 'aria-label', `${next.call.function.name}: ${failed && now === 'done' ? gistOf(next.result) : t(`tool.state.${now}`)}`)
       text(name, next.call.function.name || '…')
       text(brief, briefOf(next))
-      text(gist, gistOf(next.result))
+      text(gist, next.call.function.name === 'ask_user' ? answerOf(next.result) : gistOf(next.result))
       text(state, stateText(next, now))
       edited.hidden = !next.entry?.args && !next.result?.meta?.edited_from && next.of?.message.meta?.edited_call !== next.call.id
-      drawSign(now)
+      drawSign(failed ? 'failed' : now)
       if (!touched) details.open = (now === 'started' || now === 'unheard') && Boolean(next.output)
       draw()
       drawFiles(next.result?.result?.attachments)
@@ -128,6 +129,15 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
     if (Number.isInteger(value.matches)) return t('gist.matches', { n: value.matches })
     if (Array.isArray(value.files)) return t('gist.files', { n: value.files.length })
     return Number.isInteger(value.lines) ? t('gist.lines', { n: value.lines }) : ''
+  }
+
+  /** Did a program end with anything but 0? @param {any} result the tool message */
+  const hasExited = (result) => Number.isInteger(result?.result?.result?.exit_code) && result.result.result.exit_code !== 0
+
+  /** What a person answered. @param {any} result the tool message */
+  function answerOf(result) {
+    const value = result?.result?.result?.answer ?? result?.result?.result
+    return value === undefined || value === null ? '' : (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, BRIEF_MAX)
   }
 
   /** @param {string} diff unified */

@@ -15,6 +15,7 @@ export interface ServerState {
   ok: boolean
   version?: string
   tier?: string
+  command: string
   failure?: { kind: Explanation['cause']; detail?: string; checks: Explanation['checks'] }
 }
 
@@ -39,7 +40,7 @@ export interface Entry {
 /** An agent a session can name. `first`: that of a session which names none. */
 export interface AgentOffer { name: string; label: string; title: string; first: boolean }
 /** A provider a session can name. `first`: what the server takes when none is named. */
-export interface Offer { name: string; label: string; models: string[]; demo: boolean; first: boolean }
+export interface Offer { name: string; label: string; demo: boolean }
 export interface ToolRule { name: string; description: string; policy: 'run' | 'ask' | 'deny'; readOnly: boolean; unavailable: string }
 
 /** A row of a menu. `label`: words or an element; `checked`: of rows of which one is chosen. */
@@ -69,7 +70,6 @@ export interface State {
   agents: AgentOffer[]
   agent: string
   demo: boolean
-  tools: ToolRule[]
   info: any
   onDisk: boolean
   settings: Record<string, any>
@@ -90,16 +90,14 @@ export interface Actions {
   remove(id: string): void
   draft(text: string, draft: string): void
   connect(): void
-  signIn(key: string): void
   set(changes: Record<string, any>): void
   /** kept for new sessions, and written into the open one: see ui/session-choices */
   choose(what: string, ...rest: any[]): Promise<void>
-  setProvider(name: string): void
   setAgent(name: string): void
-  setTool(name: string, rule: string): void
-  setLimit(name: string, value: string): void
   openSettings(tab?: string): Promise<void>
   draw(): void
+  /** groups of calls, once their scripts are there */
+  work: Modules['ui/work/groups'] | null
   /** makes links of the citations that name a source of the open session */
   cite(marks: any[]): void
   toggleSide(): void
@@ -115,6 +113,10 @@ export interface Actions {
 /** What a card that asks may do beside answering. */
 export interface Asking {
   approvalMenu(anchor: any, interrupt: any, asked: { tool: string; args: any; answer: (payload: any) => void; place: any }): void
+  /** which calls like this one are not to be asked about again */
+  rule(interrupt: any, asked: { tool: string; args: any; answer: (payload: any) => void; place: any }): void
+  /** what is striking about a call; null for nothing */
+  marks?(tool: string, args: any): Promise<any>
   /** an editor for arguments, as a form and as JSON */
   valueField(args: any): Promise<Field>
   /** what a call would change, drawn; null where names and values say it best. `of`: its session, if that is not open */
@@ -219,6 +221,19 @@ export interface App {
   mount(): Promise<void> | undefined
 }
 
+/** A field of the server's settings. `problem('')` takes the words away. */
+export interface TextField { el: any; input: any; value(): string; problem(words: string): void; focus(): void }
+
+/** The settings of the server, for its owner; `now()` is null before they were read. */
+export interface ServerStore {
+  routes: any
+  app: App
+  read(): Promise<any>
+  change(changes: any[]): Promise<any>
+  now(): any
+  listen(listener: () => void): () => void
+}
+
 export interface Field<T = any> { el: any; read(): { ok: boolean; value?: T }; focus(): void }
 
 declare global {
@@ -260,7 +275,7 @@ declare global {
       schemaForm(schema: any): Field<Record<string, any>>
       isFlat(schema: any): boolean
     }
-    'ui/code-block': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
+    'ui/code-block': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string; spans?: [string, number, number][] }> }
     'ui/markdown-view': { markdownView(cite?: (marks: any[]) => void): View<string> }
     'ui/citations': { draw(marks: any[], sessionOf: () => Session): void }
     'ui/interrupt-cards': {
@@ -293,14 +308,50 @@ declare global {
       toneOf(server: ServerState): string
       wordsOf(server: ServerState): string
     }
+    'ui/approve-all': { allBar(actions: Actions): { el: any; update(interrupts: any[]): void } }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
     'ui/composer': { draftOf(session: Session): string; isSendKey(event: KeyboardEvent): boolean; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
+    'ui/tool-rules': { toolsOf(info: any): ToolRule[] }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
     'ui/client-tools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }
     'ui/builtin-tools': Record<never, never>
     'ui/focus-recovery': { start(context: CommandContext): void }
     'ui/mode-picker': { start(context: CommandContext): void }
+    'ui/server-launcher': { start(context: CommandContext): void; open(context: CommandContext): Promise<void> }
+    'ui/server/store': { storeOf(app: App): ServerStore }
+    'ui/server/parts': {
+      textField(label: string, given?: { hint?: string; value?: string; rows?: number; mono?: boolean; [property: string]: any }): TextField
+      secretField(label: string, kept: any, hint?: string): TextField & { read(): any }
+      choiceField(label: string, options: [value: string, words: string][], value: string, hint?: string): TextField
+      checkField(label: string, checked: boolean, hint?: string): { el: any; input: any }
+      busy(pressed: any, note: any, work: () => Promise<any>): Promise<void>
+      wordsOf(error: any): string
+      problemLine(): any
+      formOf(given: {
+        fields: Record<string, TextField>; label: string; save: () => Promise<{ wrong?: Record<string, string | undefined> } | void>
+        paths?: () => Record<string, string[]>; more?: any; buttons?: any[]; cancel?: () => void
+      }): { el: any; note: any; submit: any }
+      row(about: any[], buttons: any[], below?: any): any
+      badge(words: string, look?: string): any
+      confirm(title: string, words: string, work: () => Promise<any>): void
+      small(label: string, name: string, onclick: () => any, look?: string): any
+      listPart(given: {
+        lead: string; add?: string; rows: (settings: any) => any[]; none: string
+        form?: (settings: any, name: string, close: () => void) => any
+      }): { el: any; update(settings: any): void; open(name: string): void }
+    }
+    'ui/server/trial': {
+      trialView(store: { routes: any }, given: {
+        label: string; what: () => any; onModels?: (found: any) => void; onCandidates?: (vendors: Vendor[]) => void
+      }): { press: any; note: any; said: any; run(): Promise<any>; end(): void }
+      factsOf(model: any): string
+      offersOf(input: any): { el: any; write(models: any[]): void }
+    }
+    'ui/server/connect': {
+      connectView(store: ServerStore, given?: { done?: () => void; demo?: () => void }): { el: any; focus(): void; end(): void }
+      openConnect(store: ServerStore): void
+    }
     'ui/server-warnings': { start(context: CommandContext): void; warningText(remark: Remark): string; remarks(session: Session): Remark[] }
     'ui/status-line': {
       statusLine(entry: Entry): Line | null
@@ -321,9 +372,8 @@ declare global {
     }
     'ui/server-state': {
       openServer(options: { settings: Settings; onChange: () => void }): ServerLink
-      modelsOf(info: any): Offer[]
+      modelsOf(info: any, said: { name?: string; model_name?: string }, auto: string): Offer[]
       agentsOf(info: any, current: string | undefined, usual: string | undefined): { agents: AgentOffer[]; agent: string }
-      toolsOf(info: any): ToolRule[]
     }
     'ui/commands': {
       register(command: Command): () => void

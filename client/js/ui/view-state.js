@@ -1,10 +1,9 @@
 // The state that all views are drawn from, composed from settings, server and sessions for each drawing.
 
 yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'core/session'], (
-  { t, language }, { isActive }, { modelsOf, agentsOf, toolsOf }, { statusLine, markOf }, sessions,
+  { t, language }, { isActive }, { modelsOf, agentsOf }, { statusLine, markOf }, sessions,
 ) => {
   const NARROW = matchMedia('(max-width: 48rem)')
-  const NO_DEMO = { models: [], demo: false, first: false }
 
   /**
    * @param {import('./types').App} app
@@ -25,13 +24,11 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
   /** @param {import('./types').App} app @param {Session} session @param {boolean} live */
   function around({ settings, server, sessionStore, current, queue }, session, live) {
     const info = server.info()
-    const offered = modelsOf(info)
-    const first = offered.find((one) => one.first) ?? offered[0]
-    const models = offered.length > 1 ? [{ ...first, name: 'auto', label: t('compose.auto') }, ...offered] : [...offered]
     const said = session.config?.llm_api?.provider ?? settings.get('config')?.llm_api?.provider
-    const own = said?.api_url || said?.preset || ''
-    const provider = own || (said ?? { name: settings.get('provider') }).name || 'auto'
-    if (provider !== 'auto' && models.every((one) => one.name !== provider)) models.push({ ...NO_DEMO, name: provider, label: said?.model_name || provider })
+      ?? { name: settings.get('provider') || 'auto', model_name: settings.get('model') }
+    const provider = said.api_url || said.preset || said.name || 'auto'
+    const models = modelsOf(info, { ...said, name: provider }, t('compose.auto'))
+    if (provider !== 'auto' && models.every((one) => one.name !== provider)) models.push({ name: provider, label: said.model_name || provider, demo: false })
     return {
       models, provider, ...agentsOf(info, session.agent, settings.get('agent')),
       // a fresh branch has not been cut off: it waits for the person (ui/message-actions)
@@ -41,7 +38,6 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
       sideOpen: !NARROW.matches && settings.get('side') !== 'closed',
       sessions: sessionStore.heads().map((head) => rowOf(head, session.id, sessionStore.entry(head.id))),
       demo: Boolean((models.find((one) => one.name === provider) ?? models[0])?.demo),
-      tools: toolsOf(info),
       info,
       onDisk: !settings.canRememberSafely,
       settings: { ...settings.all(), url: settings.base(), key: settings.key(), remember: settings.remembers() },

@@ -47,6 +47,7 @@ yaa.define('ui/inspector/approvals-board', ['ui/dom', 'ui/inspector/i18n', 'ui/i
           // rules and limits are made in the session itself
           approvalMenu: (/** @type {any[]} */ ...rest) => (isCurrent() ? /** @type {any} */ (actions.asking).approvalMenu(...rest)
             : actions.open(entry.session.id)),
+          rule: (/** @type {any[]} */ ...rest) => (isCurrent() ? /** @type {any} */ (actions.asking).rule(...rest) : actions.open(entry.session.id)),
           limits: () => (isCurrent() ? actions.asking.limits() : actions.open(entry.session.id)),
         },
       }

@@ -6,7 +6,7 @@ yaa.define('ui/skills/panel', [
 ], ({ h, fill }, { t }, { toast }, { openDialog, button }, { visible, hiddenParts }) => {
   /** @typedef {{name: string, description: string, source: string, hidden?: Record<string, number>, local?: boolean}} Offered */
   const ALL = '*'
-  const SOURCES = ['home', 'folder', 'key', 'workspace']
+  const SOURCES = ['home', 'folder', 'key', 'workspace', 'mcp']
   const HERE = ['same', 'changed', 'missing']
 
   /** @param {import('../types').CommandContext} context @param {() => void} save */

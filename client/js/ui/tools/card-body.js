@@ -33,10 +33,11 @@ yaa.define('ui/tools/card-body', [
       const { call, entry, result, output } = next
       const envelope = result?.result
       const args = entry?.args ?? cards.parseArgs(call.function.arguments)
-      const value = envelope ? envelope.result : result?.content
+      const whole = envelope ? envelope.result : result?.content
+      const value = raw ? whole : toolCalls.shownResult(result)
       const failed = Boolean(envelope?.error) || Boolean(result?.is_error)
       choose(raw ? 'generic' : toolCalls.kindOf({ name: call.function.name, args, result: failed ? undefined : value }))
-      switcher.parentElement.hidden = switcher.hidden = !raw && kind === 'generic'
+      switcher.parentElement.hidden = switcher.hidden = !raw && kind === 'generic' && value === whole
       const covers = new Set(picture?.covers ?? [])
       picture?.update({ name: call.function.name, args, result: value, live: output, done: Boolean(result) && !failed })
       put('breach', breachText(envelope), breachPart)

@@ -1,7 +1,7 @@
 // What the pictures of tool calls are made of: a headed part, a notice, a name with a value, a list that shows its
 // beginning first.
 
-yaa.define('ui/tools/parts', ['ui/dom', 'ui/tools/i18n', 'ui/popup', 'ui/code-block'], (dom, { t, count }, popup, { codeBlock }) => {
+yaa.define('ui/tools/parts', ['ui/dom', 'ui/tools/i18n', 'ui/popup', 'ui/code-block', 'core/ansi'], (dom, { t, count }, popup, { codeBlock }, { parseAnsi }) => {
   const { h, icon, iconButton, fill, text } = dom
   /** Rows of a long list that are made at first. */
   const FIRST_ROWS = 300
@@ -34,8 +34,9 @@ yaa.define('ui/tools/parts', ['ui/dom', 'ui/tools/i18n', 'ui/popup', 'ui/code-bl
 
     /** @param {string} next @param {string} [noted] */
     function update(next, noted = '') {
-      words = next
-      block.update({ text: next || t('tool.noOutput'), lang: next ? lang : '' })
+      const { text: plain, spans } = lang ? { text: next, spans: [] } : parseAnsi(next)
+      words = plain
+      block.update({ text: plain || t('tool.noOutput'), lang: plain ? lang : '', ...(spans.length ? { spans } : {}) })
       text(note, noted)
     }
 

@@ -1,0 +1,26 @@
+// Line numbers and folded blocks of code. Loaded with js/ui/code-tools.js.
+
+yaa.define('css/code', ['ui/dom'], ({ css }) => css`
+@layer thread {
+  .code[data-numbers="true"]:not([data-wrap="true"]) pre { display: flex; padding-inline-start: 0; }
+  .code[data-numbers="true"]:not([data-wrap="true"]) pre::before {
+    content: attr(data-lines); content: attr(data-lines) / "";
+    flex: none; position: sticky; inset-inline-start: 0; padding-inline: var(--s3); white-space: pre; text-align: end;
+    font-family: var(--mono); color: var(--ink-3); background: var(--sunken); user-select: none; pointer-events: none;
+  }
+  .code[data-folded] pre { max-block-size: calc(60lh + var(--s3)); overflow-y: hidden; padding-block-end: 0; }
+  .code-more {
+    display: block; inline-size: 100%; min-block-size: 2.125rem; border: 0; border-block-start: 1px solid var(--line);
+    background: none; font-size: var(--t1); color: var(--ink-2); cursor: pointer;
+  }
+  .code-more:hover { background: var(--hover); }
+  @media (pointer: coarse) {
+    .code-more, .code-bar .button { min-block-size: 2.75rem; }
+    .code-bar .button { min-inline-size: 2.75rem; }
+  }
+  @media print {
+    .code[data-folded] pre { max-block-size: none; }
+    .code-more { display: none; }
+  }
+}
+`)

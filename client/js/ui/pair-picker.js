@@ -1,0 +1,61 @@
+// The agent and the model in one field, where there is no room for two (css/modes): it says what both are, and offers what
+// both offer.
+
+yaa.define('ui/pair-picker', ['ui/dom', 'ui/i18n', 'css/modes'], ({ h, fill, attr }, { t }) => {
+  /** @param {import('./types').CommandContext} context */
+  function start({ app }) {
+    /** @type {ReturnType<typeof picker> | null} */ let view = null
+
+    /** The composer is made anew when the language changes. @param {import('./types').State} state */
+    function update(state) {
+      if (!state.whole) return
+      if (!view?.el.isConnected) {
+        /** @type {NodeListOf<HTMLSelectElement>} */
+        const [agent, model] = document.querySelectorAll('.composer-bar > select')
+        if (!model) return
+        view = picker(agent, model)
+        model.after(view.el)
+      }
+      view.update()
+    }
+
+    app.watchers.add(update)
+    app.draw()
+  }
+
+  /** @param {HTMLSelectElement} agent @param {HTMLSelectElement} model */
+  function picker(agent, model) {
+    const label = `${t('compose.agent')} · ${t('compose.model')}`
+    const el = h('select.select.pair', { 'aria-label': label, title: label, hidden: true, onchange: choose })
+    const sources = [agent, model]
+    let drawn = ''
+
+    function update() {
+      const key = JSON.stringify(sources.map((one) => [one.hidden, one.disabled, one.value, one.textContent]))
+      if (key === drawn) return
+      drawn = key
+      el.hidden = sources.some((one) => one.hidden)
+      const names = sources.map((one) => one.selectedOptions[0]?.textContent ?? '')
+      fill(el, h('option', { value: '', selected: true, hidden: true }, names.join(' · ')), sources.map(group))
+    }
+
+    /** @param {HTMLSelectElement} one @param {number} index */
+    function group(one, index) {
+      const options = [...one.options].map((option) => h('option', { value: `${index} ${option.value}` }, `${option.selected ? '✓ ' : ''}${option.textContent}`))
+      const made = h('optgroup', { disabled: one.disabled }, options)
+      attr(made, 'label', t(index ? 'compose.model' : 'compose.agent'))
+      return made
+    }
+
+    function choose() {
+      const source = sources[Number(el.value[0])]
+      source.value = el.value.slice(2)
+      el.value = ''
+      source.dispatchEvent(new Event('change'))
+    }
+
+    return { el, update }
+  }
+
+  return { start }
+})

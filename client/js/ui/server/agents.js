@@ -1,0 +1,141 @@
+// Agents in the owner's folder: read, written, copied, tried, deleted. What has no field is edited as JSON beside them.
+
+yaa.define('ui/server/agents', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/server/parts', 'core/server-settings'], (
+  { h, text }, { t }, { jsonField }, { textField, formOf, row, badge, confirm, small, listPart, problemLine, wordsOf }, { isObject },
+) => {
+  const OWN = ['description', 'systemPrompt', 'tools', 'provider', 'model']
+  const NAME = /^[a-z0-9_-]{1,64}$/
+  /** @typedef {{name: string, built_in?: boolean, text?: string, revision?: string, agent?: any, problems?: string[]}} AgentFile */
+
+  /** @param {AgentFile | undefined} file @returns {any} null: it cannot be read as an object */
+  function agentOf(file) {
+    const { agent, text = '' } = file ?? {}
+    if (isObject(agent)) return agent
+    try {
+      const value = JSON.parse(text)
+      return isObject(value) ? value : null
+    } catch {
+      return null
+    }
+  }
+
+  /** @param {any} prompt */
+  const linesOf = (prompt) => (Array.isArray(prompt) ? prompt.join('\n') : prompt ?? '')
+
+  /**
+   * @param {any} store @param {AgentFile | undefined} file @param {string} name of what is made @param {(AgentFile)[]} all
+   * @param {() => Promise<AgentFile[]>} done @param {() => void} close
+   */
+  function agentForm(store, file, name, all, done, close) {
+    const agent = agentOf(file) ?? {}
+    const info = store.app.server.info() ?? {}
+    const named = textField(t('host.name'), { value: name, hint: t('host.agent.nameHint'), readOnly: Boolean(file && file.name === name) })
+    const about = textField(t('host.agent.about'), { value: agent.description ?? '' })
+    const prompt = textField(t('host.agent.prompt'), { value: linesOf(agent.systemPrompt), rows: 6, hint: t('host.agent.promptHint') })
+    const tools = textField(t('host.agent.tools'), { value: Array.isArray(agent.tools) ? agent.tools.join('\n') : '', rows: 3, mono: true, hint: t('host.agent.toolsHint', { names: (info.tools ?? []).map((/** @type {any} */ one) => one.name).join(', ') }) })
+    const provider = textField(t('host.provider'), { value: agent.provider ?? '', hint: t('host.agent.providerHint') })
+    const model = textField(t('host.model'), { value: agent.model ?? '' })
+    const others = Object.fromEntries(Object.entries(agent).filter(([key]) => !OWN.includes(key)))
+    const json = jsonField({ label: t('host.otherKeys'), value: others, object: true })
+    const broken = file && !agentOf(file) ? h('p.problem', null, t('host.agent.unreadable')) : null
+    /** Of the file that is edited; another one would be put over what was changed elsewhere. */
+    let revision = file?.name === name && !file.built_in ? file.revision : undefined
+    const form = formOf({
+      fields: { named, about, prompt, tools, provider, model }, label: t('host.save'), cancel: close,
+      more: h('div.stack', null, h('details.connect-more', { open: Object.keys(others).length > 0 }, h('summary', null, t('host.more')), json.el), broken),
+      paths: () => ({ about: ['agent', 'description'], prompt: ['agent', 'systemPrompt'], tools: ['agent', 'tools'], provider: ['agent', 'provider'], model: ['agent', 'model'] }),
+      save: async () => {
+        const wanted = named.value()
+        if (!NAME.test(wanted)) return { wrong: { named: t('host.agent.badName') } }
+        if (wanted !== (file?.name ?? '') && all.some((one) => one.name === wanted && !one.built_in)) return { wrong: { named: t('host.taken') } }
+        const rest = json.read()
+        if (!rest.ok) return json.focus()
+        const list = tools.value().split('\n').map((line) => line.trim()).filter(Boolean)
+        const keeps = Array.isArray(agent.tools) && !agent.tools.length ? { tools: [] } : {}
+        const given = {
+          ...rest.value, ...(about.value() ? { description: about.value() } : {}), ...(prompt.value() ? { systemPrompt: prompt.value() } : {}),
+          ...(list.length ? { tools: list } : keeps), ...(provider.value() ? { provider: provider.value() } : {}), ...(model.value() ? { model: model.value() } : {}),
+        }
+        try {
+          await store.routes.saveAgent(wanted, given, revision)
+        } catch (error) {
+          if (/** @type {Failure} */ (error).code !== 'revision_changed') throw error
+          revision = (await done()).find((one) => one.name === wanted)?.revision
+          throw new Error(t('host.changed'))
+        }
+        await done()
+        close()
+      },
+    })
+    return form.el
+  }
+
+  /** @param {any} store @param {import('../types').Actions} actions */
+  function part(store, actions) {
+    /** @type {AgentFile[]} */ let files = []
+    let asked = false
+    /** What a new one is made from. @type {AgentFile | undefined} */ let source
+    const note = problemLine()
+    const part = listPart({
+      lead: t('host.agent.lead'), add: t('host.agent.add'), none: t('host.agent.none'),
+      form: (_, name, close) => {
+        const from = name ? files.find((one) => one.name === name) : source
+        const of = name || (source ? freeName(source.name) : '')
+        source = undefined
+        return agentForm(store, from, of, files, read, close)
+      },
+      rows: () => [...own(), ...files.filter((one) => one.built_in)].map(fileRow),
+    })
+    part.el.append(note)
+
+    /** @param {string} name */
+    function freeName(name) {
+      for (let n = 2; ; n += 1) if (!files.some((one) => one.name === `${name}-${n}`)) return `${name}-${n}`
+    }
+
+    const own = () => files.filter((one) => !one.built_in)
+
+    async function read() {
+      note.hidden = true
+      try {
+        const found = await store.routes.agents()
+        files = Array.isArray(found) ? found : found?.agents ?? []
+        if (store.now()) draw(store.now())
+      } catch (error) {
+        text(note, wordsOf(error))
+        note.hidden = false
+      }
+      return files
+    }
+
+    /** @param {AgentFile} file */
+    function fileRow(file) {
+      const { name, built_in: builtIn, problems = [] } = file
+      return row([
+        h('b', null, name), ' ', builtIn ? badge(t('host.agent.builtIn')) : null, problems.length ? badge(t('host.agent.wrong'), 'bad') : null,
+        h('p.hint', null, agentOf(file)?.description ?? ''), problems.map((words) => h('p.problem', null, words)),
+      ], [
+        problems.length ? null : small(t('host.agent.try'), name, () => tryOut(name)), builtIn ? null : small(t('host.edit'), name, () => part.open(name)),
+        small(t('host.duplicate'), name, () => { source = file, part.open('') }),
+        builtIn ? null : small(t('host.remove'), name, () => confirm(t('host.removeIt', { name }), t('host.agent.removeHint'), async () => { await store.routes.removeAgent(name), await read(), await store.app.server.connect() }), 'danger'),
+      ])
+    }
+
+    /** A new session with it. @param {string} name */
+    async function tryOut(name) {
+      await store.app.server.connect()
+      document.querySelector('dialog[open]')?.querySelector('.dialog-head button')?.dispatchEvent(new MouseEvent('click', { bubbles: true }))
+      actions.newSession()
+      actions.setAgent(name)
+    }
+
+    const { update: draw } = part
+    part.update = (/** @type {any} */ settings) => {
+      draw(settings)
+      if (!asked) asked = Boolean(read())
+    }
+    return part
+  }
+
+  return { part }
+})

@@ -1,0 +1,55 @@
+// Folders of the server's machine that a session may work in.
+
+yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 'core/server-settings'], (
+  { h }, { t }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart }, { freeName, NAME },
+) => {
+  const MODES = ['read', 'write', 'overlay']
+  const PATH = ['server', 'folders']
+
+  /** @param {any} settings @returns {Record<string, any>} */
+  const foldersOf = (settings) => settings.effective?.folders ?? settings.file?.server?.folders ?? {}
+
+  /**
+   * @param {any} store @param {string} old its name, '' for a new one @param {any} entry @param {() => void} done @param {() => void} [cancel]
+   */
+  function folderForm(store, old, entry, done, cancel) {
+    const path = textField(t('host.folder.path'), { value: entry.path ?? '', hint: t('host.folder.pathHint'), placeholder: '~/projects/site' })
+    const name = textField(t('host.name'), { value: old, hint: t('host.folder.nameHint') })
+    const mode = choiceField(t('host.folder.mode'), MODES.map((one) => [one, t(`host.folder.${one}`)]), entry.mode ?? 'overlay')
+    const trusted = checkField(t('host.folder.trusted'), entry.trusted === true, t('host.folder.trustedHint'))
+    /** A name from the path, where none was given. */
+    const nameNow = () => name.value() || freeName(path.value().split(/[/\\]/).filter(Boolean).at(-1) ?? '', foldersOf(store.now() ?? {}))
+    const fields = { path, name, mode }
+    const form = formOf({
+      fields, label: t('host.save'), cancel, more: trusted.el,
+      paths: () => ({ path: [...PATH, nameNow(), 'path'], mode: [...PATH, nameNow(), 'mode'], name: [...PATH, nameNow()] }),
+      save: async () => {
+        if (!path.value()) return { wrong: { path: t('host.required') } }
+        const wanted = nameNow()
+        if (!NAME.test(wanted)) return { wrong: { name: t('host.badName') } }
+        if (wanted !== old && Object.hasOwn(foldersOf(store.now() ?? {}), wanted)) return { wrong: { name: t('host.taken') } }
+        const value = { ...entry, path: path.value(), mode: mode.value(), trusted: trusted.input.checked }
+        await store.change([...(old && old !== wanted ? [{ path: [...PATH, old], remove: true }] : []), { path: [...PATH, wanted], value }])
+        if (!old) path.input.value = name.input.value = ''
+        done()
+      },
+    })
+    return form.el
+  }
+
+  /** @param {any} store */
+  function part(store) {
+    const part = listPart({
+      lead: t('host.folder.lead'), add: t('host.folder.add'), none: t('host.folder.none'),
+      form: (settings, name, close) => folderForm(store, name, foldersOf(settings)[name] ?? {}, close, close),
+      rows: (settings) => Object.entries(foldersOf(settings)).map(([name, entry]) => row(
+        [h('b', null, name), ' ', badge(t(`host.folder.${entry.mode ?? 'overlay'}`)), entry.trusted ? badge(t('host.folder.isTrusted')) : null, h('p.hint.mono', null, entry.path)],
+        [small(t('host.edit'), name, () => part.open(name)),
+          small(t('host.remove'), name, () => confirm(t('host.removeIt', { name }), t('host.folder.removeHint'), () => store.change([{ path: [...PATH, name], remove: true }])), 'danger')],
+      )),
+    })
+    return part
+  }
+
+  return { part, folderForm }
+})

@@ -1,0 +1,82 @@
+// How the server is: its sandbox and why it is no stronger, whether it uses what the file says, what its owner has to fix,
+// and its last runs.
+
+yaa.define('ui/server/state', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 'core/usage'], ({ h, fill, text, icon }, { t, count, duration, moment, language }, { problemLine, wordsOf }, { money }) => {
+  /** What stops the page from changing anything, or waits for a start: over all parts. @param {any} store */
+  function notices(store) {
+    const el = h('div.stack', { role: 'status' })
+
+    /** @param {any} settings */
+    function update({ writable, why, opens_host: opensHost, reload = {}, fixed = [], problems = {} }) {
+      const wrong = Object.entries(problems).flatMap(([part, lines]) => lines.map((/** @type {string} */ line) => `${part}: ${line}`))
+      fill(el,
+        writable === false ? h('p.problem', null, t('host.readOnly'), ' ', why ?? '') : null,
+        reload.state === 'failed' ? h('p.problem', null, t('host.reload.failed', { detail: [reload.detail ?? []].flat().join(' · ') })) : null,
+        reload.state === 'loading' ? h('p.hint', null, h('span.spinner'), ' ', t('host.reload.loading')) : null,
+        reload.later?.length ? h('p.hint', null, t('host.reload.later', { names: reload.later.join(', ') })) : null,
+        opensHost === false ? h('p.hint', null, t('host.notFromHere')) : null,
+        fixed.length ? h('p.hint', null, t('host.fixedKeys', { names: fixed.join(', ') })) : null,
+        wrong.length ? h('details.connect-more', null, h('summary', null, icon('alert'), t('host.problems', { n: wrong.length })), h('ul.host-problems', null, wrong.map((line) => h('li', null, line)))) : null)
+    }
+
+    return { el, update, store }
+  }
+
+  /** @param {any} store */
+  function sandboxPart(store) {
+    const el = h('div.host-part')
+
+    /** @param {any} settings */
+    function update({ sandbox = {} }) {
+      const list = (/** @type {string} */ title, /** @type {any} */ lines) => (lines.length ? [h('h3', null, t(title)), h('ul.host-problems', null, lines.map((/** @type {any} */ line) => h('li', null, String(line))))] : null)
+      const tried = Array.isArray(sandbox.tried) ? sandbox.tried : Object.entries(sandbox.tried ?? {}).map(([tier, why]) => `${tier}: ${why}`)
+      fill(el, h('p', null, h('b', null, t('host.sandbox.tier', { tier: sandbox.tier ?? '?', require: sandbox.require ?? '?' }))), h('p.hint', null, t('host.sandbox.lead')),
+        list('host.sandbox.missing', sandbox.missing ?? []) ?? h('p.hint', null, t('host.sandbox.strongest')), list('host.sandbox.tried', tried), list('host.sandbox.withheld', sandbox.withheld ?? []))
+    }
+
+    return { el, update }
+  }
+
+  const COLUMNS = ['at', 'who', 'agent', 'model', 'end', 'steps', 'calls', 'tokens', 'cost', 'time', 'id']
+
+  /** @param {any} store */
+  function runsPart(store) {
+    const note = problemLine()
+    const none = h('p.hint', { hidden: true }, t('host.runs.none'))
+    const body = h('tbody')
+    const table = h('div.host-scroll', { tabIndex: 0, role: 'region', 'aria-label': t('host.runs') }, h('table.host-table', null, h('thead', null, h('tr', null, COLUMNS.map((one) => h('th', { scope: 'col' }, t(`host.runs.${one}`))))), body))
+    const el = h('div.host-part', null, h('p.hint', null, t('host.runs.lead')), table, none, note, h('div', null, h('button.button', { type: 'button', onclick: read }, icon('retry'), t('host.runs.read'))))
+    let asked = false
+
+    async function read() {
+      note.hidden = true
+      try {
+        const found = await store.routes.runs()
+        const runs = Array.isArray(found) ? found : found?.runs ?? []
+        fill(body, runs.map(rowOf))
+        table.hidden = !runs.length
+        none.hidden = runs.length > 0
+      } catch (error) {
+        text(note, wordsOf(error))
+        note.hidden = false
+      }
+    }
+
+    /** @param {any} run */
+    function rowOf(run) {
+      const cells = [
+        Number.isFinite(run.at) ? moment(run.at) : '', run.key_name, run.agent, run.model, [run.status, run.finish_reason !== run.status && run.finish_reason, run.code].filter(Boolean).join(' · '),
+        number(run.model_calls), number(run.tool_calls), number(run.total_tokens ?? (run.prompt_tokens ?? 0) + (run.completion_tokens ?? 0)),
+        run.cost_micro ? money(run.cost_micro, run.cost_unit ?? '', language()) : '', Number.isFinite(run.ms) ? duration(run.ms) : '', run.run,
+      ]
+      return h('tr', null, cells.map((one) => h('td', null, one ?? '')))
+    }
+
+    return { el, update: () => { if (!asked) asked = Boolean(read()) } }
+  }
+
+  /** @param {any} value */
+  const number = (value) => (Number.isFinite(value) ? count(value) : '')
+
+  return { notices, sandboxPart, runsPart }
+})

@@ -1,0 +1,16 @@
+"""A long run that can be followed at a glance, in two browsers."""
+
+from __future__ import annotations
+
+import unittest
+
+from . import test_accidental_input
+
+
+class LongRun(test_accidental_input.AccidentalInput):
+    def check(self, browser: str) -> None:
+        self.walk_served("long-run", browser)
+
+
+if __name__ == "__main__":
+    unittest.main()
