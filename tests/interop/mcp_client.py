@@ -1,5 +1,7 @@
 """This server's MCP client as a program, for the official conformance tests: it lists the tools of
 the server at the address given and calls each of them once, answering every question it is asked.
+It reads each resource and prompt as well, but no skill, unless the scenario is about how skills are
+loaded.
 Where a sign-in is wanted it follows the link as a browser would.
 
     python -m tests.interop.mcp_client <url>
@@ -12,11 +14,15 @@ import json
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from server.errors import Problem
 from server.http.client import Client
+from server.skills.folder import SkillError
 from server.tools.base import ToolQuestion
+from server.tools.mcp.library import McpLibrary
 from server.tools.mcp.servers import McpServers, McpTool
 from server.tools.runner import Outcome
 
@@ -41,8 +47,9 @@ async def main(url: str) -> int:
     client = Client()
     holder = tempfile.TemporaryDirectory()
     home = Path(holder.name)
-    entry = {"url": url, "oauth": settings(home)}
+    entry = {"url": url, "oauth": settings(home), "skills": ["*"]}
     servers = McpServers({"peer": entry}, client, home=home)
+    library = McpLibrary(servers)
     try:
         tools: list[McpTool] = []
         await servers.load(lambda _, listed: tools.extend(listed))
@@ -55,11 +62,38 @@ async def main(url: str) -> int:
         for tool in tools:
             for args in wanted(tool, tools):
                 print(tool.name, args, await settle(servers, client, tool, args))
+        scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+        if "-verify-" in scenario:
+            await use_skills(library)
+        if scenario == "http-standard-headers":
+            await read_all(library)
     finally:
-        await servers.close()
+        await library.close()
         await client.close()
         holder.cleanup()
     return 0
+
+
+async def read_all(library: McpLibrary) -> None:
+    for about in await library.lists("resources"):
+        for resource in about["resources"]:
+            with suppress(Problem):  # some answer without a content
+                print(await library.read(about["name"], resource["uri"]))
+    for about in await library.lists("prompts"):
+        for prompt in about["prompts"]:
+            with suppress(Problem):
+                print(await library.prompt(about["name"], prompt["name"], {}))
+
+
+async def use_skills(library: McpLibrary) -> None:
+    for name, skill in library.skills.found().items():
+        try:
+            found, about = await library.skills.load(skill)
+            print("loaded", name, about.text)
+            for path in found.files:
+                print("read", path, await library.skills.read(found, path))
+        except SkillError as error:
+            print("refused", name, error)
 
 
 def context() -> dict[str, Any]:

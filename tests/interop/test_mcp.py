@@ -1,6 +1,5 @@
 """Real MCP servers as tools: the official Python package of three lines, before and after the
-protocol's second era, and two servers of the official TypeScript package, over both transports; and
-the official conformance tests of clients."""
+protocol's second era, and two servers of the official TypeScript package, over both transports."""
 
 from __future__ import annotations
 
@@ -33,11 +32,9 @@ REDIRECT = "http://127.0.0.1:33418/callback"  # nobody listens: the address alon
 SCRIPT = str(Path(__file__).with_name("mcp_peer.py"))
 START_S = 30.0
 LIMITS = {"wall_s": 30.0, "output_kb": 64.0}
-CLIENT = "tests.interop.mcp_client"
 LEGACY = {"PYTHONPATH": str(tools.MCP_LEGACY)}
 SERVERS = {"PYTHONPATH": str(tools.MCP_SERVERS)}
 SILENT = {"PYTHONPATH": f"{tools.MCP_SILENT}:{tools.MCP_LEGACY}"}
-CONFORMANCE = tools.package("@modelcontextprotocol/conformance")
 EVERYTHING = tools.package("@modelcontextprotocol/server-everything")
 FILESYSTEM = tools.package("@modelcontextprotocol/server-filesystem")
 MEMORY = tools.package("@modelcontextprotocol/server-memory")
@@ -46,27 +43,6 @@ PAGE = (
     b"<p>Fjords are deep, and the water in them is salt; ships go far inland.</p></article></body>"
 )
 NODE = str(tools.program_node().path)
-
-SCENARIOS = (
-    *("initialize", "tools_call", "sse-retry", "request-metadata"),
-    "elicitation-sep1034-client-defaults",
-    *("sep-2322-client-request-state", "http-standard-headers", "http-custom-headers"),
-    *("http-invalid-tool-headers", "json-schema-ref-no-deref"),
-    "json-schema-2020-12-preservation",
-)
-# Those of every revision, and of the extensions.
-SIGN_IN = (
-    *("metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "basic-cimd"),
-    *("scope-from-www-authenticate", "scope-from-scopes-supported", "scope-omitted-when-undefined"),
-    *("scope-step-up", "scope-retry-limit", "pre-registration", "resource-mismatch"),
-    *("token-endpoint-auth-basic", "token-endpoint-auth-post", "token-endpoint-auth-none"),
-    *("2025-03-26-oauth-metadata-backcompat", "2025-03-26-oauth-endpoint-fallback"),
-    *("offline-access-scope", "offline-access-not-supported", "authorization-server-migration"),
-    *("iss-supported", "iss-not-advertised", "iss-supported-missing", "iss-wrong-issuer"),
-    *("iss-unexpected", "iss-normalized", "metadata-issuer-mismatch", "client-credentials-basic"),
-    *("client-credentials-jwt", "enterprise-managed-authorization", "wif-jwt-bearer"),
-    *("dpop", "dpop-nonce"),
-)
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
@@ -402,27 +378,6 @@ class PythonServers(Case):
         self.assertEqual([each["name"] for each in about["prompts"]], ["fetch"])
         found = await self.library.prompt("p", "fetch", {"url": f"{url}/page"})
         self.assertIn("Fjords are deep", found["messages"][0]["text"])
-
-
-class Conformance(unittest.TestCase):
-    @tools.needs(CONFORMANCE)
-    def test_scenarios(self) -> None:
-        older = Path(__file__).with_name("older_node.mjs").as_uri()
-        suite = str((CONFORMANCE.path or Path()) / "dist" / "index.js")
-        for scenario in (*SCENARIOS, *(f"auth/{name}" for name in SIGN_IN)):
-            with self.subTest(scenario), tempfile.TemporaryDirectory() as folder:
-                said = Path(folder, "said")
-                with said.open("wb") as out:
-                    done = subprocess.run(
-                        [NODE, "--import", older, suite, "client", "--scenario", scenario]
-                        + ["-o", folder, "--command", f"{sys.executable} -m {CLIENT}"],
-                        cwd=tools.ROOT,
-                        stdout=out,
-                        stderr=out,
-                        timeout=60,
-                        check=False,
-                    )
-                self.assertEqual(done.returncode, 0, said.read_text("utf-8", "replace")[-3000:])
 
 
 def listening(port: int) -> None:

@@ -20,6 +20,7 @@ from ..tooling.child import Yaa
 from ..wheels import make_environment
 
 # What editors, systems and people leave in a checkout.
+SUFFIXES = {".py", ".json", ".js", ".html", ".css", ".txt", ".png", ".svg", ".webmanifest"}
 LEFT = (
     *("server/.env", "server/.hidden.py", "server/.git/config.json", "server/app.py~"),
     *(
@@ -76,7 +77,7 @@ class Pyz(unittest.TestCase):
         run([sys.executable, "-m", "server", "pack", str(packed)], checkout)
         self.assertEqual(packed.read_bytes(), self.file.read_bytes())
         names = [Path(name) for name in zipfile.ZipFile(packed).namelist()]
-        self.assertEqual({name.suffix for name in names}, {".py", ".json", ".js", ".html", ".css"})
+        self.assertEqual({name.suffix for name in names}, SUFFIXES)
         self.assertNotIn(Path("yaa/client/jsconfig.json"), names)
 
     def test_tools_that_name_packages(self) -> None:
@@ -88,7 +89,9 @@ class Pyz(unittest.TestCase):
         file.write_text(head + text)
         check = [*self.command(), "tools", "--home", str(home), "check", str(file)]
         said = subprocess.run(check, cwd=self.folder, capture_output=True, text=True)
-        self.assertIn("unavailable  double: needs units: run yaa tools install\n", said.stdout)
+        self.assertIn(
+            "unavailable  double: needs units: run python3 yaa.pyz tools install\n", said.stdout
+        )
         make_environment(home, ("units",), {"units.py": ""})
         self.assertIn("1 to use, 0 refused\n", run(check, self.folder))
         command = [*self.command(), "tools", "--home", str(home), "install"]
@@ -113,11 +116,13 @@ class Pyz(unittest.TestCase):
     def test_it_serves_and_its_sandbox_is_that_of_a_checkout(self) -> None:
         quiet = {"server": {"discover": False}}
         with Yaa(quiet) as checkout:
-            wanted = Api(checkout.url, checkout.key).request("GET", "/info")[1]["sandbox"]
+            there = Api(checkout.url, checkout.key)
+            wanted = there.request("GET", "/info")[1]["sandbox"]
+            _, its_page = there.request("GET", "/", accept="text/html")
         with Yaa(quiet, command=self.command(), cwd=self.folder) as yaa:
             api = Api(yaa.url, yaa.key)
             _, page = api.request("GET", "/", accept="text/html")
-            self.assertEqual(page, (tools.ROOT / "client" / "index.html").read_text())
+            self.assertEqual(page, its_page)  # which names a digest of all its scripts
             self.assertEqual(api.request("GET", "/info")[1]["sandbox"]["tier"], wanted["tier"])
             asked = {"role": "user", "content": "shell echo from the one file"}
             allowed = {"shell": {"auto_approve": True}}

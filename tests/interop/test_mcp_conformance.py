@@ -1,0 +1,95 @@
+"""The official conformance tests of MCP's clients."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from ..tooling import patience, tools
+
+CLIENT = "tests.interop.mcp_client"
+CONFORMANCE = tools.package("@modelcontextprotocol/conformance")
+NODE = str(tools.program_node().path)
+
+SCENARIOS = (
+    *("initialize", "tools_call", "sse-retry", "request-metadata"),
+    "elicitation-sep1034-client-defaults",
+    *("sep-2322-client-request-state", "http-standard-headers", "http-custom-headers"),
+    *("http-invalid-tool-headers", "json-schema-ref-no-deref"),
+    "json-schema-2020-12-preservation",
+    *("sep-2640-client-no-prefetch", "sep-2640-client-verify-digest"),
+    *("sep-2640-client-verify-size", "sep-2640-client-verify-frontmatter"),
+)
+# Checks of what this client does not do: roots, sampling, the handshake of the legacy era.
+SKIPPED = {
+    "request-metadata": ["declares valid roots capability", "declares valid sampling capability"],
+    "http-standard-headers": ["on initialize request", "on notifications/initialized request"],
+}
+# Those of every revision, and of the extensions.
+SIGN_IN = (
+    *("metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "basic-cimd"),
+    *("scope-from-www-authenticate", "scope-from-scopes-supported", "scope-omitted-when-undefined"),
+    *("scope-step-up", "scope-retry-limit", "pre-registration", "resource-mismatch"),
+    *("token-endpoint-auth-basic", "token-endpoint-auth-post", "token-endpoint-auth-none"),
+    *("2025-03-26-oauth-metadata-backcompat", "2025-03-26-oauth-endpoint-fallback"),
+    *("offline-access-scope", "offline-access-not-supported", "authorization-server-migration"),
+    *("iss-supported", "iss-not-advertised", "iss-supported-missing", "iss-wrong-issuer"),
+    *("iss-unexpected", "iss-normalized", "metadata-issuer-mismatch", "client-credentials-basic"),
+    *("client-credentials-jwt", "enterprise-managed-authorization", "wif-jwt-bearer"),
+    *("dpop", "dpop-nonce"),
+)
+
+
+class Conformance(unittest.TestCase):
+    def run_suite(self, *arguments: str) -> tuple[int, str]:
+        """(exit code, what it said)"""
+        older = Path(__file__).with_name("older_node.mjs").as_uri()
+        suite = str((CONFORMANCE.path or Path()) / "dist" / "index.js")
+        with tempfile.TemporaryFile() as out:
+            command = [NODE, "--import", older, suite, *arguments]
+            done = subprocess.run(
+                command,
+                cwd=tools.ROOT,
+                stdout=out,
+                stderr=out,
+                timeout=patience.seconds(60),
+                check=False,
+            )
+            out.seek(0)
+            return done.returncode, out.read().decode("utf-8", "replace")
+
+    @tools.needs(CONFORMANCE)
+    def test_scenarios(self) -> None:
+        """None fails, and no check is skipped, which would pass as well, but those of SKIPPED."""
+        for scenario in (*SCENARIOS, *(f"auth/{name}" for name in SIGN_IN)):
+            with self.subTest(scenario), tempfile.TemporaryDirectory() as folder:
+                command = f"{sys.executable} -m {CLIENT}"
+                code, said = self.run_suite(
+                    *("client", "--scenario", scenario, "-o", folder, "--command", command)
+                )
+                self.assertEqual(code, 0, said[-3000:])
+                [file] = Path(folder).rglob("checks.json")
+                checks = json.loads(file.read_text())
+                skipped = [c["description"] for c in checks if c["status"] == "SKIPPED"]
+                expected = SKIPPED.get(scenario, [])
+                self.assertEqual(len(skipped), len(expected), skipped)
+                for words, described in zip(expected, skipped, strict=True):
+                    self.assertIn(words, described)
+
+    @tools.needs(CONFORMANCE)
+    def test_all_scenarios_of_clients_are_run(self) -> None:
+        code, said = self.run_suite("list")
+        self.assertEqual(code, 0, said)
+        _, _, listed = said.partition("Client scenarios")
+        listed, _, _ = listed.partition("\n\n")
+        names = re.findall(r"^ +- (\S+)", listed, re.MULTILINE)
+        self.assertEqual(sorted(names), sorted([*SCENARIOS, *(f"auth/{name}" for name in SIGN_IN)]))
+
+
+if __name__ == "__main__":
+    unittest.main()
