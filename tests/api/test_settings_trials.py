@@ -29,7 +29,7 @@ ENTRIES: list[dict[str, Any]] = [
 MODELS = answer(b'{"data": [{"id": "m-1"}]}', kind="application/json")
 PROVIDER, MCP = "/settings/try/provider", "/settings/try/mcp"
 SECRET = {"secret": True, "tail": "…cdef"}
-ANTHROPIC = "sk-ant-api03-0123456789abcdef"
+ANTHROPIC = "sk-ant-api03-f3a91c07d24e68b5"
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
@@ -201,10 +201,10 @@ class PastedKeys(Case):
         for key, vendor, host in (
             (ANTHROPIC, "", "api.anthropic.com"),
             (f" {ANTHROPIC}\n", "", "api.anthropic.com"),
-            ("gsk_0123456789abcdef", "", "api.groq.com"),
-            ("sk-0123456789abcdef", "deepseek", "api.deepseek.com"),
-            ("sk-0123456789abcdef", "kimi", "api.moonshot.cn"),
-            ("0123456789abcdef", "mistral", "api.mistral.ai"),
+            ("gsk_f3a91c07d24e68b5", "", "api.groq.com"),
+            ("sk-f3a91c07d24e68b5", "deepseek", "api.deepseek.com"),
+            ("sk-f3a91c07d24e68b5", "kimi", "api.moonshot.cn"),
+            ("f3a91c07d24e68b5", "mistral", "api.mistral.ai"),
         ):
             self.proxy.requests.clear()
             named = {"vendor": vendor} if vendor else {}
@@ -219,7 +219,7 @@ class PastedKeys(Case):
 
     async def test_a_key_that_may_be_of_several_goes_nowhere(self) -> None:
         await self.start()
-        for key in ("sk-0123456789abcdef", "0123456789abcdef", f"{'0' * 32}.{'a' * 16}"):
+        for key in ("sk-f3a91c07d24e68b5", "f3a91c07d24e68b5", f"{'0' * 32}.{'a' * 16}"):
             with self.subTest(key):
                 found = await self.attempt(key=key)
                 self.assertEqual(found["problem"]["code"], "vendor_unclear")
