@@ -185,6 +185,8 @@ def _messages(
 
 def accepted_media(preset: Preset, messages: list[Message]) -> list[Message]:
     """Return the messages with words in place of parts that the provider does not accept."""
+    if list not in {type(message.get("content")) for message in messages}:  # texts alone
+        return messages
     refused = {"image_url": not preset.images, "video_url": not preset.images}
     refused |= {"file": not preset.documents, "input_audio": not preset.audio}
     return [
