@@ -1,7 +1,7 @@
 """The handlers of `/settings`: what the owner's configuration file says, and changes of it.
 
 Only owners' keys are let in. A change is checked as the start of a server checks the file, written,
-and used for every request that begins afterwards (cli/reload.py). Secrets are never sent.
+and used for every request that begins afterwards (cli/live_config.py). Secrets are never sent.
 """
 
 from __future__ import annotations
