@@ -1,8 +1,9 @@
 """Types of the session document, of events, and of other JSON objects that many modules share.
 
 They describe checked documents (session/schema.py): keys that are not `Required` may be missing,
-and an object may have other keys, which are kept. tests/test_json_types.py holds them to the code and to
-docs/reference. Times are in ms since 1970, durations in ms, sizes in tokens, unless said otherwise.
+and an object may have other keys, which are kept. tests/test_json_types.py holds them to the code
+and to docs/reference. Times are in ms since 1970, durations in ms, sizes in tokens, unless said
+otherwise.
 """
 
 from __future__ import annotations
