@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import re
@@ -46,6 +47,11 @@ class Sample(unittest.TestCase):
         pass
 
 
+class AsyncSample(unittest.IsolatedAsyncioTestCase):
+    async def runs_without_debug_mode(self) -> None:
+        self.assertFalse(asyncio.get_running_loop().get_debug())
+
+
 class SuiteTest(unittest.TestCase):
     def test_counts(self) -> None:
         for name, passed, failed, skipped in (
@@ -70,6 +76,12 @@ class SuiteTest(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()) as said:
             Sample("passes").run(Result())
         self.assertEqual(said.getvalue(), f"{BEGINS}{__name__}.Sample.passes\n")
+
+    def test_event_loops_are_not_debugged(self) -> None:
+        with contextlib.redirect_stdout(io.StringIO()):
+            result = Result()
+            AsyncSample("runs_without_debug_mode").run(result)
+        self.assertEqual((result.passed, result.names), (1, []))
 
     def test_those_that_are_wanted(self) -> None:
         loader = unittest.TestLoader()
