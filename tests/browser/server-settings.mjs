@@ -58,6 +58,8 @@ await main(async (walk, job) => {
     await paste(`${DIALOG} details[open] input[type=password]`, job.key);
     await walk.press("Try it", `${DIALOG} details[open] button`);
     await walk.sees(DIALOG, "2 models");
+    const said = await page.$eval(DIALOG, (el) => el.innerText);
+    if (!/after (\d+ ms|[1-9][\d.]* s)\./.test(said)) throw new Error(said);
     const models = await page.$$eval(`${DIALOG} details[open] select option`, (all) => all.map((one) => one.value));
     if (models.join() !== "scripted-large,scripted-small") throw new Error(models.join());
     await page.select(`${DIALOG} details[open] select`, "scripted-small");

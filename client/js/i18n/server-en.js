@@ -51,7 +51,7 @@ yaa.define('i18n/server-en', [], () => ({
   'host.try': 'Try it',
   'host.try.going': 'Asking for its models …',
   'host.try.failed': 'It did not work.',
-  'host.try.works': 'It works: {n, plural, =0 {it answers} one {# model} other {# models}}, after {time} s.',
+  'host.try.works': 'It works: {n, plural, =0 {it answers} one {# model} other {# models}}, after {time}.',
   'host.connect.title': 'Connect a model',
   'host.connect.found': 'Found on this machine',
   'host.connect.paste': 'Paste a key',

@@ -51,7 +51,7 @@ yaa.define('i18n/server-zh', [], () => ({
   'host.try': '试一下',
   'host.try.going': '正在询问有哪些模型…',
   'host.try.failed': '没有成功。',
-  'host.try.works': '可以使用：{n, plural, =0 {有应答} other {# 个模型}}，用时 {time} 秒。',
+  'host.try.works': '可以使用：{n, plural, =0 {有应答} other {# 个模型}}，用时 {time}。',
   'host.connect.title': '连接模型',
   'host.connect.found': '在这台机器上找到',
   'host.connect.paste': '粘贴密钥',

@@ -1,6 +1,6 @@
 // Try a provider before it is kept: the server asks it for its models, and the page shows them to be chosen from.
 
-yaa.define('ui/server/trial', ['ui/dom', 'ui/server/i18n', 'ui/server/parts'], ({ h, fill, uid }, { t, count, language }, { busy, problemLine }) => {
+yaa.define('ui/server/trial', ['ui/dom', 'ui/server/i18n', 'ui/server/parts'], ({ h, fill, uid }, { t, count, duration, language }, { busy, problemLine }) => {
   /** Models of a vendor with many are narrowed by typing. */
   const MOST_SHOWN = 300
 
@@ -30,7 +30,7 @@ yaa.define('ui/server/trial', ['ui/dom', 'ui/server/i18n', 'ui/server/parts'], (
         if (!found.ok) throw new Error(found.problem?.detail ?? t('host.try.failed'))
       }).finally(() => fill(said))
       if (!note.hidden || !found?.ok || mine !== going) return null
-      fill(said, t('host.try.works', { n: found.models?.length ?? 0, time: ((found.took_ms ?? 0) / 1000).toFixed(1) }))
+      fill(said, t('host.try.works', { n: found.models?.length ?? 0, time: duration(found.took_ms ?? 0) }))
       onModels(found)
       return found
     }
