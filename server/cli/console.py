@@ -26,6 +26,7 @@ from ..session.content_blocks import to_blocks
 from ..session.events import alias
 from ..session.outcome import ended_by, finish_text
 from ..session.sanitize import sanitize
+from ..session.workspace_stand import tree_for_message
 from ..strict_json import JSONError, browser_safe, dumps, loads
 from . import session_files
 from .mcp_prompts import McpPrompts
@@ -344,6 +345,7 @@ class Chat:
                 self._changes.apply(self.session, rest)
             case _:
                 self._changes.discard(self.session, rest)
+                self._store()
 
     def _begin(self) -> None:
         """Begin a new session: saved under a new id if there is a store, else not saved."""
@@ -422,6 +424,8 @@ class Chat:
     def _say(self, text: str) -> None:
         messages = self.session.setdefault("messages", [])
         message: Message = {"id": f"msg_{secrets.token_hex(12)}", "role": "user", "content": text}
+        if (tree := tree_for_message(self.session)) is not None:
+            message["tree"] = tree
         messages.append(message)
         self._store()
         if not self._converse():

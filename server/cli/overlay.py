@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import Problem
 from ..json_types import Json, Session
+from ..session.workspace_stand import stand_at
 from ..workspace.errors import WorkspaceError
 
 SHOWN = 20  # files
@@ -89,7 +90,8 @@ class OverlayChanges:
     def discard(self, session: Session, paths: str) -> None:
         """Take the changes back, or those of some paths. Raises Problem."""
         found = self._ask(session, "discard", **_named(paths))
-        self._ask(session, "record", session=session["id"])
+        recorded = self._ask(session, "record", session=session["id"])
+        stand_at(session, recorded["after"])  # else the next run puts back what was taken
         self._say("discarded", found)
 
     def _say(self, what: str, found: Json) -> None:

@@ -55,6 +55,27 @@ def stand_after(session: Session, result: Message) -> None:
         session["workspace"] = workspace
 
 
+def stand_at(session: Session, tree: str) -> None:
+    """Let a session stand at the tree that a client left which changed files after its messages."""
+    if tree == stand_of(session):
+        return
+    messages: list[Any] = [*session.get("messages", [])]
+    last = str(messages[-1].get("id") or "") if messages else ""
+    known: SessionWorkspace = session.get("workspace") or {}
+    session["workspace"] = {"start": tree, **known, "tree": tree, "message": last}
+
+
+def tree_for_message(session: Session) -> str | None:
+    """Return the tree that belongs to the next user's message, None if its session says enough.
+
+    It is the one that a client left since the last call: whoever goes back to the message finds it.
+    """
+    start = session.get("workspace", {}).get("start", "")
+    stand = stand_of(session)
+    alone: Any = {**session, "workspace": {"start": start}}
+    return None if stand == stand_of(alone) else stand
+
+
 def tree_of(message: Any, side: str = "after") -> str | None:
     """Return the tree of a tool's result or a user's message, None without one.
 

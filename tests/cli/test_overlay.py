@@ -107,6 +107,27 @@ class NamedFolders(Case):
         self.assertEqual((self.content("big/b c"), self.content("big/file")), ("2\n", "big"))
         self.assertFalse((self.base / "big" / "a").exists())
 
+    def test_what_was_discarded_stays_away(self) -> None:
+        kept = self.base / "talk.json"
+        first = (shell("echo 1 > a; echo 2 > b; echo 3 > file"), "/discard a file")
+        lines = (*first, shell("cat file; ls"), "/changes")
+        found = self.yaa("chat", str(kept), "--folder", "big", said="\n".join(lines))
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertTrue(found.stdout.rstrip("> \n").endswith("  + b"), found.stdout)
+        messages = json.loads(kept.read_text())["messages"]
+        results = [each for each in messages if each["role"] == "tool"]
+        self.assertEqual(json.loads(results[1]["content"])["output"], "bigb\nfile\n")
+        # Whoever goes back to the second message finds the files as the person had left them.
+        second = [each for each in messages if each["role"] == "user"][1]
+        self.assertEqual(second["tree"], results[1]["result"]["tree"]["before"])
+
+    def test_what_was_discarded_last_stays_away_in_another_program(self) -> None:
+        kept = self.base / "talk.json"
+        lines = (shell("echo 1 > a; echo 3 > file"), "/discard")
+        self.yaa("chat", str(kept), "--folder", "big", said="\n".join(lines))
+        found = self.yaa("chat", str(kept), "--folder", "big", said=shell("cat file; ls"))
+        self.assertIn("bigfile", found.stdout, found.stderr)
+
     def test_a_name_is_one_line_without_control_characters(self) -> None:
         made = shell(r'''touch "$(printf 'x\n  + y\033[2Jz')"''')
         found = self.yaa("chat", "--folder", "big", said=f"{made}\n/changes")

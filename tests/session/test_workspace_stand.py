@@ -6,7 +6,14 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.session.workspace_stand import first_tree, is_tree, stand_of, tree_of
+from server.session.workspace_stand import (
+    first_tree,
+    is_tree,
+    stand_at,
+    stand_of,
+    tree_for_message,
+    tree_of,
+)
 from server.strict_json import loads
 
 VECTORS = loads((Path(__file__).parent.parent / "vectors" / "workspace_stand.json").read_bytes())
@@ -34,3 +41,23 @@ class Stand(unittest.TestCase):
         self.assertIsNone(first_tree({"messages": [{"role": "user"}, result(5, B)]}))
         self.assertEqual(first_tree({"messages": [result(A, B), result(B, A)]}), A)
         self.assertEqual(tree_of(result(A, B)), B)
+
+    def test_a_tree_that_a_client_left(self) -> None:
+        result = {"role": "tool", "id": "t1", "result": {"tree": {"before": A, "after": A}}}
+        cases: list[tuple[str, Any]] = [
+            ("after a call", {"messages": [result], "workspace": {"start": A, "folder": "x"}}),
+            ("before the first message", {"messages": [], "workspace": {"start": A}}),
+            ("a session that nothing was recorded of", {}),
+        ]
+        for name, session in cases:
+            with self.subTest(name):
+                self.assertIsNone(tree_for_message(session))
+                before = stand_of(session)
+                stand_at(session, B)
+                self.assertEqual(stand_of(session), B)
+                self.assertEqual(session["workspace"]["start"], before or B)
+                if before:  # else it is the tree that the session begins with
+                    self.assertEqual(tree_for_message(session), B)
+                known = {**session["workspace"]}
+                stand_at(session, B)
+                self.assertEqual(session["workspace"], known)
