@@ -76,7 +76,7 @@ yaa.define('ui/app', [
       idle(() => yaa.load('workspace').then(() => { for (const name of ['files', 'skills']) yaa.use(`ui/${name}/launcher`).start(context) }, console.warn))
       idle(() => yaa.load('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
-      idle(() => Promise.all(['questions', 'search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))).then(() => {
+      idle(() => Promise.all(['calls', 'questions', 'search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))).then(() => {
         app.views.composer.bringBack()
         if (!standalone) yaa.load('installed-page').then(() => yaa.use('ui/installed-page').start(context, shared), console.warn)
         if (store.kind === 'idb' && sessionStore.heads().length) yaa.use('io/draft-files').removeUnused((/** @type {string} */ draft) => draft === 'new' || sessionStore.heads().some(({ id }) => id === draft))

@@ -2,9 +2,9 @@
 // Results are not articles of their own: they belong to the card of their call.
 
 yaa.define('ui/message', [
-  'ui/dom', 'ui/i18n', 'ui/markdown-view', 'ui/tool-card', 'ui/message-actions', 'core/session', 'core/usage',
-], (dom, words, { markdownView }, { toolCard }, { actionBar }, { endedBy }, { money }) => {
-  const { h, icon, text, attr, hide, list, grow } = dom
+  'ui/dom', 'ui/i18n', 'ui/markdown-view', 'ui/message-actions', 'core/session', 'core/usage',
+], (dom, words, { markdownView }, { actionBar }, { endedBy }, { money }) => {
+  const { h, icon, text, attr, fill, hide, list, grow } = dom
   const { t, count, duration, moment, language } = words
 
   /**
@@ -155,26 +155,48 @@ yaa.define('ui/message', [
     return part
   }
 
-  /** @param {import('./types').Actions} actions */
+  /** @type {any} ui/tool-card, once there is a call to show */ let cards = null
+
+  /** What draws calls comes with the first; until then, and if it does not come, they are names. @param {import('./types').Actions} actions */
   function callsView(actions) {
     const el = h('div.calls')
-    const make = () => toolCard(actions)
+    const make = () => cards.toolCard(actions)
+    /** @type {(Shown & {writing: boolean}) | null} */ let shown = null
 
     /** @param {Shown & {writing: boolean}} next */
     function update(next) {
-      const { calls, outputs, live, cut, writing } = next
+      const bring = !cards && !shown
+      shown = next
+      if (cards) return draw(next)
+      text(el, next.calls.map(({ call }) => call.function.name).join(', '))
+      if (bring) yaa.load('calls').then(come, console.warn)
+    }
+
+    function come() {
+      cards ??= yaa.use('ui/tool-card')
+      if (shown) draw(shown)
+    }
+
+    /** @param {Shown & {writing: boolean}} now */
+    function draw({ calls, outputs, live, cut, writing }) {
+      if (!el.firstElementChild) fill(el)
       // An answer on its way to the server leaves nothing to ask: the call is a line again. And whether the page runs
       // a tool of its own without asking is seen when the run has come to rest.
       const items = calls.map(({ interrupt, ...one }) => {
         const sent = live && interrupt?.answer
         const asks = live && (sent || interrupt?.reason === 'client_tool') ? undefined : interrupt
         const output = outputs.get(one.call.id)
-        return { ...one, interrupt: asks, sent, output, cut, writing, live, of: next }
+        return { ...one, interrupt: asks, sent, output, cut, writing, live, of: shown }
       })
       list(el, items, (one) => one.call.id, make)
     }
 
-    return { el, update, destroy: () => list(el, [], String, make) }
+    function destroy() {
+      shown = null
+      list(el, [], String, make)
+    }
+
+    return { el, update, destroy }
   }
 
   function cutView() {

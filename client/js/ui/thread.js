@@ -1,8 +1,8 @@
 // The thread: messages in order, what waits for an answer at the end, and the scrolling. It follows the end only
 // while the reader is there; nothing here moves focus. The newest messages are made first, the rest in idle time.
 
-yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards', 'ui/connection-checks', 'ui/message-actions', 'core/session'], (
-  dom, { t }, { messageView }, { interruptCard }, { emptyView }, { setAsideView }, { siblings },
+yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-checks', 'ui/message-actions', 'core/session'], (
+  dom, { t }, { messageView }, { emptyView }, { setAsideView }, { siblings },
 ) => {
   const { h, icon, list, attr, hide } = dom
   /** Within this many pixels of the end the view follows what arrives. */
@@ -23,6 +23,7 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards'
     /** Takes the place of `rest` with the first two approvals. @type {any} */ let all = null
     const rest = h('div', { hidden: true })
     /** @type {Interrupt[]} */ let asked = []
+    /** @type {Interrupt[]} those that belong to no call */ let off = []
     const ghost = setAsideView(actions)
     const column = h('div.column', null, empty.el, h('div.thread', null, feed, working, waits, rest, ghost.el))
     const el = h('div.scroll', { onscroll, onkeydown, tabIndex: 0 }, column)
@@ -91,8 +92,18 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards'
     /** @param {Session} session @param {boolean} live */
     function drawWaits(session, live) {
       const open = live ? [] : session.interrupts ?? []
-      list(waits, open.filter((one) => !isOnCard(one, session)), (one) => one.id, (one) => waitCard(one, actions))
+      off = open.filter((one) => !isOnCard(one, session))
+      drawOff()
       drawAll(open)
+    }
+
+    /** What is asked beside the calls. */
+    async function drawOff() {
+      if (off.length && !cards) {
+        await yaa.load('calls')
+        cards = yaa.use('ui/interrupt-cards')
+      }
+      list(waits, off, (one) => one.id, (one) => waitCard(one, actions))
     }
 
     /** @param {Interrupt[]} open */
@@ -215,9 +226,11 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/interrupt-cards'
     return id !== undefined && messages.some((message) => message.tool_calls?.some((call) => call.id === id))
   }
 
+  /** @type {any} ui/interrupt-cards, once something is asked */ let cards = null
+
   /** @param {any} interrupt @param {import('./types').Actions} actions */
   function waitCard(interrupt, actions) {
-    const ask = interruptCard(interrupt, actions)
+    const ask = cards.interruptCard(interrupt, actions)
     const tone = interrupt.reason === 'model_error' ? 'bad' : 'ask'
     return { el: h('section.card.wait', { 'data-tone': tone }, ask.el), update: ask.update }
   }
