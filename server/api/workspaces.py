@@ -215,20 +215,23 @@ class WorkspaceFiles:
         """Send a ZIP of the files, or of the folders and files of each `path`, now or in a tree."""
         opened = self._open(call, "path", "tree")
         paths, tree = opened.paths, opened.query.get("tree") or None
-        await opened.fill()
-        found = await opened.ask("archive", paths=paths or None, tree=tree)
         named = paths[0] if len(paths) == 1 else opened.folder or "files"
-        name, size = found["archive"], int(found["bytes"])
         headers = {
             **HEADERS,
             "Content-Type": "application/zip",
             "Content-Disposition": disposition(f"{named}.zip"),
             "Accept-Ranges": "none",
         }
+        if call.request.method == "HEAD":  # only what is built has a length
+            await call.stream(headers).close()
+            return
+        await opened.fill()
+        found = await opened.ask("archive", paths=paths or None, tree=tree)
+        name, size = found["archive"], int(found["bytes"])
         stream = call.stream(headers | {"Content-Length": str(size)})
         complete = False
         try:
-            while call.request.method != "HEAD":
+            while True:
                 piece = base64.b64decode(found["data"])
                 stream.write(piece)
                 call.sent += len(piece)

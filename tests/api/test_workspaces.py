@@ -249,8 +249,16 @@ class Files(Case):
             with zipfile.ZipFile(io.BytesIO(got.body)) as file:
                 self.assertEqual(set(file.namelist()), wanted)
                 self.assertEqual(file.read("a/b/big"), data)
-        self.assertEqual(self.ask("HEAD", at).status, 200)
         self.assert_no_archive("zip")
+
+    def test_the_head_of_an_archive_makes_none(self) -> None:
+        states = self.home / "workspace_state"
+        before = sorted(states.glob("*"))
+        head = self.ask("HEAD", "/workspaces/only-asked/archive", query={"path": "a/b"})
+        self.assertEqual((head.status, head.headers["content-type"]), (200, "application/zip"))
+        self.assertIn("b.zip", head.headers["content-disposition"])
+        self.assertNotIn("content-length", head.headers)
+        self.assertEqual(sorted(states.glob("*")), before)
 
     def left_archives(self) -> list[Path]:
         """The archives that are still kept, where tests may look and the server does not."""
