@@ -44,6 +44,7 @@ WORKSPACE, SESSION, SKILLS, STATE, OBJECTS, FOLDER = (
 )
 PLACES = (WORKSPACE, SESSION, SKILLS, STATE, OBJECTS, FOLDER)
 SCRATCH = ("/tmp", "/dev/shm")  # in tier A: in memory, and counted as memory
+SCRATCH_NAME = ".tmp"  # in the other tiers: of the home of programs
 SCRATCH_MB = 64  # each, independent of memory_mb
 SCRATCH_FILES = 65_536  # each: an empty file takes 1 KB of kernel memory
 

@@ -38,6 +38,7 @@ from .policy import (
     SCRATCH,
     SCRATCH_FILES,
     SCRATCH_MB,
+    SCRATCH_NAME,
     SESSION,
     SETTINGS,
     STATE,
@@ -462,7 +463,7 @@ def confine(request: dict[str, Any], *, policy: SandboxPolicy) -> None:
     os.environ.update(request["env"])
     time.tzset()  # the zygote was started without TZ
     if policy.tier != "A":
-        os.environ["TMPDIR"] = f"{request['home']}/.tmp"
+        os.environ["TMPDIR"] = f"{request['home']}/{SCRATCH_NAME}"
         with contextlib.suppress(OSError):  # full disk, or a file of that name: tools can mend it
             os.makedirs(os.environ["TMPDIR"], exist_ok=True)  # noqa: PTH103
     os.environ["HOME"] = request["home"]

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from ..json_types import Json
 from ..sandbox.kept_processes import KeptProcess, KeptProcesses
 from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.policy import Mount
+from ..sandbox.policy import SCRATCH_NAME, Mount
 from ..sandbox.process import Job, Outcome, Process
 from ..telemetry import log
 from .errors import WorkspaceError
@@ -136,6 +136,8 @@ class Workspace:
         in_root = starter.tier == "A"
         at = {mount.at.lstrip("/"): mount.at if in_root else mount.path for mount in mounts}
         args = {"name": name, "arguments": arguments, "places": at, "settings": host.settings}
+        if starter.tier in ("B", "C") and self.mode == "own":  # it is the home of programs, too
+            args["scratch"] = SCRATCH_NAME
         job = Job(
             *(WHERE, args, "", host.limits),
             owner=self.place.owner,

@@ -17,12 +17,19 @@ TREE_KINDS = {"f": "file", "d": "folder", "l": "link"}
 MAX_NAMES = 200_000  # of one folder
 
 
-def listed_in_folder(files: FileAccess, place: Place, depth: int) -> Iterator[dict[str, Any]]:
-    """Yield what is in a folder now, in order, a folder before what it holds."""
+def listed_in_folder(
+    files: FileAccess, place: Place, depth: int, scratch: str = ""
+) -> Iterator[dict[str, Any]]:
+    """Yield what is in a folder now, in order, a folder before what it holds.
+
+    `scratch`: see scan.Limits.
+    """
     rows: list[tuple[str, os.stat_result]] = []
     with files.folder(place) as descriptor:
         with os.scandir(descriptor) as entries:
             for entry in entries:
+                if entry.name == scratch and not place:
+                    continue
                 try:
                     rows.append((entry.name, entry.stat(follow_symlinks=False)))
                 except OSError:  # it has just gone

@@ -232,7 +232,7 @@ class Operations:
         """
         place = place_of(path, top=True)
         if tree is None:
-            rows = listed_in_folder(self.files, place, depth)
+            rows = listed_in_folder(self.files, place, depth, self.places.limits.scratch)
         else:
             rows = listed_in_tree(self.store, self._tree(tree), place, depth)
         limit = max(1, min(limit, MAX_LISTED))

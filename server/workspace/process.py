@@ -16,14 +16,15 @@ def answer(
     arguments: dict[str, Any],
     places: dict[str, str],
     settings: dict[str, float],
+    scratch: str = "",
 ) -> dict[str, Any]:
     """Do an operation. Returns {"result": its result}, or {"refused": {code, detail, facts}}.
 
     `places`: the paths of workspace, state, objects and, of an overlay, folder. `settings`:
-    server.workspace.
+    server.workspace. `scratch`: name of the folder that the sandbox itself has in the workspace.
     """
     try:
-        opened = operations(tuple(places.items()), tuple(settings.items()))
+        opened = operations(tuple(places.items()), tuple(settings.items()), scratch)
         return {"result": opened.perform(name, arguments)}
     except WorkspaceError as error:
         about = {"code": error.code, "detail": error.detail, "facts": error.facts}
@@ -32,14 +33,14 @@ def answer(
 
 @functools.cache
 def operations(
-    places: tuple[tuple[str, str], ...], settings: tuple[tuple[str, float], ...]
+    places: tuple[tuple[str, str], ...], settings: tuple[tuple[str, float], ...], scratch: str
 ) -> Operations:
     """Return the workspace of this process, opened once. Raises WorkspaceError."""
     limits, at = dict(settings), dict(places)
     return Operations(
         Places(
             *(at["workspace"], at["state"], at["objects"], at.get("folder")),
-            limits=Limits(int(limits["file_mb"] * 1024 * 1024), int(limits["files"])),
+            limits=Limits(int(limits["file_mb"] * 1024 * 1024), int(limits["files"]), scratch),
             overlay_bytes=int(limits["overlay_mb"] * 1024 * 1024),
             objects_bytes=int(limits["objects_mb"] * 1024 * 1024),
         )

@@ -43,10 +43,14 @@ Stack = tuple[tuple[int, Rules], ...] | None  # None: below .git, where no rules
 
 @dataclass(frozen=True)
 class Limits:
-    """What is recorded: bytes of a file, and the number of files, links and folders."""
+    """What is recorded: bytes of a file, and the number of files, links and folders.
+
+    `scratch`: name of a folder at the top that is the sandbox's own, and as if it were not there.
+    """
 
     file_bytes: int = 64 << 20
     files: int = 50_000
+    scratch: str = ""
 
 
 LIMITS = Limits()
@@ -330,6 +334,8 @@ class Scanner:
         entry: os.DirEntry[str] | None = None,
     ) -> None:
         """Look at one name of a folder. `deep`: what is below is looked at as well."""
+        if name == self.limits.scratch and not place:
+            return
         try:
             if entry:
                 about = entry.stat(follow_symlinks=False)

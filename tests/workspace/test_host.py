@@ -201,6 +201,28 @@ class Requests(Case):
                     self.assertEqual(told["data"], data)
                 self.assertEqual((self.base / "project/dir/new").read_text(), "héllo")
 
+    async def test_temporary_files_of_the_sandbox_are_none_of_the_session(self) -> None:
+        for tier in TIERS:
+            with self.subTest(tier):
+                await self.open(tier)
+                workspace = self.workspaces.get("", "s1")
+                before = (await workspace.request("record", session="s1"))["after"]
+                await self.output("t=$(mktemp); echo 1 > $t")
+                told = await workspace.request("record", session="s1")
+                self.assertEqual((told["after"], told["left_out"]), (before, {}))
+                await self.output("mkdir -p a/.tmp .tmp; echo 1 > a/.tmp/f; echo 1 > .tmp/f")
+                files = ["a", "a/.tmp", "a/.tmp/f"]
+                free = tier in ("A", "none")  # temporary files are elsewhere
+                if free:
+                    files = [".tmp", ".tmp/f", *files]
+                tree = (await workspace.request("record", session="s1"))["after"]
+                for at in (tree, None):
+                    told = await workspace.request("list", tree=at, depth=9)
+                    self.assertEqual([row["path"] for row in told["entries"]], files)
+                await workspace.request("restore", session="s1", tree=before)
+                kept = await self.output("cat .tmp/f 2>/dev/null; ls -A a 2>/dev/null; true")
+                self.assertEqual(kept, "" if free else "1")
+
     async def test_refusals(self) -> None:
         await self.open()
         workspace = self.workspaces.get("", "s1")
