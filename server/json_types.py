@@ -58,6 +58,7 @@ class RunInfo(TypedDict, total=False):
     cost_micro: int  # millionths of the provider's unit
     wall_ms: int  # of earlier runs for the same message
     forgiven: int  # consecutive errors that a person allowed
+    extended: dict[str, float]  # limit -> what a person added to it
     summary: str  # id of the message that reports progress at a limit
     declined: str  # failed or limit: a person did not let the run go on
     files: Json  # {action, start, goal}: what a person decided about the files

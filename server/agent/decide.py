@@ -27,7 +27,6 @@ from ..session import prompts
 from ..session.agent_definition import wants_finish
 from ..session.answers import ANSWERS
 from ..session.call_actions import Ask, Execute, Job, Reply, Toolbox, Wait, is_unattended
-from ..session.limits import cap_limits
 from ..session.modes import (
     FINISH,
     Mode,
@@ -139,7 +138,7 @@ def next_step(
 ) -> Step:
     """Return the next step of the run. Reads the session and changes nothing.
 
-    limits        the session's, already capped by the server's
+    limits        of this run: the session's, capped by the server's and the mode's, extended
     elapsed_ms    how long this POST has run
     recoverable   ids of calls whose lost result this host can still return
     begun         whether this host has begun an attempt at a call (call_decisions.py)
@@ -170,12 +169,8 @@ def next_step(
         return final_stop
     if failure := goal_failure(session, mode):
         return failure
-    limits = (
-        limits if mode.most_rounds is None else cap_limits(limits, {"max_steps": mode.most_rounds})
-    )
-    if exceeded_limit := over_limit(
-        session, limits, elapsed_ms
-    ):  # after `stop_after_answer`: keep a final answer
+    # After `stop_after_answer`: a final answer is kept
+    if exceeded_limit := over_limit(session, limits, elapsed_ms):
         if exceeded_limit["limit"] == "max_steps" and sums_up(session, limits):
             return fit_to_window(session, [], model, SUM_UP, sums_up=True)
         return Stop("interrupted", "limit", interrupts=(exceeded_limit,))

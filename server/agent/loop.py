@@ -36,7 +36,8 @@ from ..session import run_record as account
 from ..session.events import IDS, put, state_delta
 from ..session.fold import Folder, digest, find_message, fold
 from ..session.kept_sessions import KeptSession
-from ..session.limits import LimitCeilings, cap_limits
+from ..session.limits import LimitCeilings, cap_limits, extend_limits
+from ..session.modes import mode_of
 from ..telemetry import log, tracing
 from ..telemetry.metrics import Metrics, Row
 from ..tools.execution_claims import Claims, Locks
@@ -165,9 +166,9 @@ class BaseAgent:
         remarks += history.remarks(prompts.custom({**session.get("config", {}), "agent": agent}))
         run_id = self.ids("run")
         now, ids, host = self.clock(), self.ids, self.toolbox.host
-        known = len(base.messages) if base else 0
+        known, ceilings = len(base.messages) if base else 0, self.ceilings.of(owner)["session"]
         opening = accept.opening_events(
-            session, self.defaults, agent, run_id, now, ids, host, remarks, known
+            session, self.defaults, agent, run_id, now, ids, host, remarks, known, ceilings
         )
         opening[1:1] = told
         return AcceptedSession(session, agent, opening, base)
@@ -470,11 +471,13 @@ class Run:
         ):
             yield event
         await self._hooks.pre_call()
-        self._limits = cap_limits(
+        limits = cap_limits(
             self.session["config"]["limits"],
             agent_definition.definition_of(self.session).get("limits", {}),
             self.agent.ceilings.of(self.session_key[0])["session"],
+            {"max_steps": mode_of(self.session).most_rounds},
         )
+        self._limits = extend_limits(limits, self.session["run"].get("extended", {}))
         while True:
             work = self._size + PER_CALL * len(self.session["calls"])
             step = await offload(work, self._next_step)

@@ -17,8 +17,6 @@ from ..json_types import (
     AgentDefinition,
     Change,
     Event,
-    Interrupt,
-    Json,
     LedgerEntry,
     Message,
     RunInfo,
@@ -28,12 +26,13 @@ from ..json_types import (
 )
 from ..schema.field_types import Misfit
 from ..schema.validate import SchemaError, Schemas
-from ..strict_json import LARGEST_COUNT, pointer
+from ..strict_json import pointer
 from . import agent_definition, content_blocks, prompts, snapshot, workspace_run
 from .answers import ANSWERS, OF_FILES
 from .client_tools import tool_misfits
 from .events import drop, id_at, ids_filled, messages_filled, put, run_started, state_delta
 from .kept_sessions import KeptSession
+from .limits import NO_LIMITS, Limits, amount, go_on, kept_extensions
 from .schema import MAX_ERRORS, NO_IDS, ROLE_ALIASES, VERSION, role_of, shape_misfits
 
 # -- accept ---------------------------------------------------------------------------------------
@@ -43,12 +42,6 @@ _FILE = re.compile(r'<(?:file|resource) name="([^"\n]*)"[^>\n]*>\n')  # as the w
 TITLE_LENGTH = 60  # characters
 RUN_LEVEL = ("limit", "model_error", *OF_FILES)  # interrupts of the run, not of one call
 COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven")
-SPENT = {  # limit -> its counter, and the counter's units in one of the limit
-    "max_steps": ("step", 1),
-    "max_tokens": ("tokens", 1),
-    "max_cost_micro": ("cost_micro", 1),
-    "max_wall_s": ("wall_ms", 1000),
-}
 
 
 def accept(document: Any) -> Session:
@@ -122,12 +115,14 @@ def opening_events(
     host: str = "",
     remarks: Iterable[RunWarning] = (),
     known: int = 0,
+    ceilings: Limits = NO_LIMITS,
 ) -> list[Event]:
     """Return the events that open a run: RUN_STARTED, then what was filled in and reconciled.
 
     `defaults` is the session half of the configuration, `agent` the definition for this run,
     `new_id("msg")` makes an id, `host` describes where the server's tools run, `remarks` are
-    warnings found earlier. `known`: so many first messages are as an earlier run left them.
+    warnings found earlier, `ceilings` those of the server. `known`: so many first messages are as
+    an earlier run left them.
     """
     session_id = session.get("id") or new_id("ses")
     messages = session.get("messages") or []
@@ -151,15 +146,14 @@ def opening_events(
         *_compactions(session),
         *workspace_run.opening_changes(session, known),
     ]
-    run = _run(session, user, run_id, now_ms)
+    run = _run(session, user, run_id, now_ms, ceilings)
     if decision := workspace_run.decision_on_files(session, user):
         run["files"] = decision
     if host:
         run["host"] = host
     if mode:
         run["mode"] = mode
-    warnings = [*remarks, *prompts.remarks(session.get("config", {}).get("prompt") or {})]
-    if warnings:
+    if warnings := [*remarks, *prompts.remarks(session.get("config", {}).get("prompt") or {})]:
         run["warnings"] = warnings
     if "output" in session and session.get("run", {}).get("message") != user:
         changes.append(drop("output"))
@@ -365,18 +359,20 @@ def _last_user(messages: list[Message], stem: str) -> str:
     return ""
 
 
-def _run(session: Session, user: str, run_id: str, now_ms: int) -> RunInfo:
+def _run(session: Session, user: str, run_id: str, now_ms: int, ceilings: Limits) -> RunInfo:
     """Return the new `run` object.
 
-    The counters of the same user message go on, whichever server counted them, unless a person has
-    answered a limit with more.
+    The counters of the same user message go on, whichever server counted them, and so does what a
+    person has added to its limits.
     """
     run: RunInfo = {"id": run_id, "message": user, "started_at": now_ms}
     counters: Any = run  # by name
     counters |= dict.fromkeys(COUNTERS, 0)
     before = session.get("run", {})
     if before.get("message") == user:
-        counters |= {name: _counter(before.get(name)) for name in COUNTERS}
+        counters |= {name: int(amount(before.get(name))) for name in COUNTERS}
+        if extended := kept_extensions(before.get("extended"), run, ceilings):
+            run["extended"] = extended
         if isinstance(summary := before.get("summary"), str):
             run["summary"] = summary
     elif "message" in before:  # a newer user message: answers to earlier limits no longer count
@@ -394,22 +390,5 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> RunInfo:
         elif payload.get("continue") is not True:
             run["declined"] = "limit"
         else:
-            counters |= _extend_counters(run, interrupt, payload.get("extend", {}))
+            go_on(run, interrupt, payload.get("extend", {}), ceilings)
     return run
-
-
-def _extend_counters(run: RunInfo, interrupt: Interrupt, extend: Json) -> dict[str, int]:
-    """Return the counters after "continue", with room for the extension or the whole limit."""
-    name, allowed = interrupt.get("limit"), _counter(interrupt.get("allowed"))
-    if name == "max_consecutive_errors":
-        return {"forgiven": run["forgiven"] + _counter(interrupt.get("observed"))}
-    if name not in SPENT:
-        return {}
-    counter, unit = SPENT[name]
-    room = min(extend.get(name, allowed), LARGEST_COUNT)
-    return {counter: max(0, int((allowed - room) * unit))}
-
-
-def _counter(value: Any) -> int:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(max(0, min(value, LARGEST_COUNT))) if number else 0

@@ -5,13 +5,24 @@ The limits for the runs of a key are the server's, narrowed by the key's own. Pu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
+
+from ..json_types import Interrupt, Json, RunInfo
+from ..strict_json import LARGEST_COUNT
 
 Limits = Mapping[str, Any]
+NO_LIMITS: Limits = {}
 
 LIMITS = ("max_steps", "max_tokens", "max_cost_micro", "max_wall_s", "max_consecutive_errors")
+SPENT = {  # limit -> its counter in `run`, and the counter's units in one of the limit
+    "max_steps": ("step", 1),
+    "max_tokens": ("tokens", 1),
+    "max_cost_micro": ("cost_micro", 1),
+    "max_wall_s": ("wall_ms", 1000),
+}
 # Path of a list or object in a session -> the most entries it may have. Only those whose entries
 # are compared with each other or written again for each call; the cost of all others is linear.
 MOST = {
@@ -50,6 +61,52 @@ def cap_limits(base: Limits, *ceilings: Limits) -> dict[str, Any]:
             own = limits.get(name)
             limits[name] = ceiling if own is None else min(own, ceiling)
     return limits
+
+
+def extend_limits(limits: Limits, extended: Limits) -> dict[str, Any]:
+    """Return limits with what a person has added to them (`run.extended`)."""
+    return {
+        name: limit if limit is None or name not in extended else limit + extended[name]
+        for name, limit in limits.items()
+    }
+
+
+def kept_extensions(extended: Any, run: RunInfo, ceilings: Limits) -> dict[str, float]:
+    """Return `run.extended` of a document: no more than the server can have granted so far."""
+    found: dict[str, float] = {}
+    counters: Any = run  # by name
+    for name, (counter, unit) in SPENT.items():
+        if isinstance(extended, dict) and (more := amount(extended.get(name))):
+            found[name] = min(more, counters[counter] / unit + _ceiling(ceilings, name))
+    return found
+
+
+def go_on(run: RunInfo, interrupt: Interrupt, extend: Json, ceilings: Limits) -> None:
+    """Note in `run` that a person answered a limit with "continue": so much more from now on.
+
+    Without a number as much as the limit first was. The server's ceiling is the most at once.
+    """
+    name = interrupt.get("limit")
+    allowed, observed = amount(interrupt.get("allowed")), amount(interrupt.get("observed"))
+    if name == "max_consecutive_errors":
+        run["forgiven"] += int(observed)
+    elif name in SPENT:
+        before = run.get("extended", {})
+        had = before.get(name, 0)
+        asked = min(extend.get(name, max(0, allowed - had)), _ceiling(ceilings, name))
+        beyond = math.ceil(max(0, observed - allowed))
+        run["extended"] = {**before, name: min(had + beyond + asked, LARGEST_COUNT)}
+
+
+def amount(value: Any) -> float:
+    """Return a number of a document, from 0 to the largest count; 0 for anything else."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return max(0, min(value, LARGEST_COUNT)) if number else 0
+
+
+def _ceiling(ceilings: Limits, name: str) -> float:
+    found = ceilings.get(name)
+    return LARGEST_COUNT if found is None else cast(float, found)
 
 
 def narrow_limits(limits: Limits, *others: Limits) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from .events import messages_filled, put, state_delta
 from .fold import Folder
 from .schema import ROLE_ALIASES
 
-COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven", "summary")  # of `run`
+COUNTERS = "step tokens cost_micro wall_ms forgiven extended summary".split()  # of `run`
 STATE = ("context", "output", "plan", "title", "usage")  # keys besides messages, calls and `run`
 STAND = ("tree", "message", "start")  # of `workspace`
 AT_ITS_END = ("done", "failed", "denied", "skipped")

@@ -621,15 +621,26 @@ class Limits(Flow):
         for payload, calls in (
             ({"continue": True}, 6),
             ({"continue": True, "extend": {"max_steps": 1}}, 7),
+            ({"continue": True, "extend": {"max_steps": 9}}, 16),
+            (None, 16),
         ):
-            answer(self.session, "limit", payload)
+            if payload:
+                answer(self.session, "limit", payload)
             await self.post(self.session, self.host)
-            self.assertEqual(
-                (len(self.model.requests), self.limit()["limit"]), (calls, "max_steps")
-            )
+            limit = {"limit": "max_steps", "allowed": calls, "observed": calls}
+            self.assertEqual((len(self.model.requests), self.limit()), (calls, limit))
         answer(self.session, "limit", {"continue": False})
         await self.post(self.session, self.host)
-        self.assertEqual((len(self.model.requests), self.session["interrupts"]), (7, []))
+        self.assertEqual((len(self.model.requests), self.session["interrupts"]), (16, []))
+
+    async def test_more_rounds_than_the_mode_has(self) -> None:
+        host = self.agent(lambda _: [("call", "time", "{}")])
+        config = {"yaa": {"mode": "plain"}, "limits": {"on_limit": "stop"}}
+        await self.post({"messages": [user("go")], "config": config}, host)
+        self.assertEqual(self.limit(), {"limit": "max_steps", "allowed": 2, "observed": 2})
+        answer(self.session, "limit", {"continue": True, "extend": {"max_steps": 1}})
+        await self.post(self.session, host)
+        self.assertEqual(self.limit(), {"limit": "max_steps", "allowed": 3, "observed": 3})
 
     async def test_a_resume_does_not_refill_a_budget(self) -> None:
         await self.looped({"max_steps": 3})

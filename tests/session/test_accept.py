@@ -6,7 +6,7 @@ import copy
 import json
 import unittest
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from server.errors import Problem
 from server.session.accept import accept, opening_events, title
@@ -25,11 +25,12 @@ def interrupt(reason: str, answer: Any, **more: Any) -> Any:
     return {"id": "i", "reason": reason, "call_id": "c1", "answer": answer, **more}
 
 
-def opened(document: Any, agent: Any = None, *, checked: bool = True) -> Any:
+def opened(document: Any, agent: Any = None, *, checked: bool = True, ceilings: Any = None) -> Any:
     session = copy.deepcopy(accept(document) if checked else document)
     folder = Folder(session)
     agent = agent or {}
-    for event in opening_events(session, DEFAULTS["session"], agent, "r1", NOW, Ids()):
+    defaults, more = DEFAULTS["session"], cast(Any, {"ceilings": ceilings or {}})
+    for event in opening_events(session, defaults, agent, "r1", NOW, Ids(), **more):
         folder.apply(event)
     return folder.session
 
@@ -335,8 +336,8 @@ class Opened(unittest.TestCase):
 
 
 class Run(unittest.TestCase):
-    def run_of(self, **document: Any) -> Any:
-        found: Any = opened({"messages": [user("go")], **document})["run"]
+    def run_of(self, ceilings: Any = None, **document: Any) -> Any:
+        found: Any = opened({"messages": [user("go")], **document}, ceilings=ceilings)["run"]
         return found
 
     def test_the_mode_is_the_sessions_own_where_it_names_one(self) -> None:
@@ -366,7 +367,7 @@ class Run(unittest.TestCase):
             ("no more", limit, {"payload": {"continue": False}}, {"declined": "limit"}),
             ("cancelled", limit, {"status": "cancelled"}, {"declined": "limit"}),
             ("why", limit, {"status": "cancelled", "payload": "no"}, {"declined": "limit"}),
-            ("one more", limit, {"payload": more}, {"step": 9}),
+            ("one more", limit, {"payload": more}, {"step": 10, "extended": {"max_steps": 1}}),
             ("no retry", error, {"payload": {"retry": False}}, {"declined": "failed"}),
         ]
         for name, item, answer, wanted in cases:
@@ -380,6 +381,7 @@ class Run(unittest.TestCase):
                 messages = [user("go"), user("something else", "u2")]
                 moved_on = self.run_of(messages=messages, run=run, interrupts=asked)
                 self.assertEqual((moved_on["step"], moved_on.get("declined")), (0, None))
+                self.assertNotIn("extended", moved_on)
 
     def test_counters_of_a_stranger(self) -> None:
         values: list[Any] = [-5, "x", None, True, [], 1e3]
@@ -389,32 +391,55 @@ class Run(unittest.TestCase):
         spent = self.run_of(run={"message": "u1", "wall_ms": 10**400})["wall_ms"]
         self.assertEqual(spent, LARGEST_COUNT)
 
+    def test_extending_adds_what_is_asked_whatever_was_used(self) -> None:
+        steps: Any = {"reason": "limit", "limit": "max_steps", "allowed": 20, "observed": 20}
+        again = {**steps, "allowed": 80, "observed": 80}
+        late = {**steps, "limit": "max_wall_s", "allowed": 10, "observed": 12.345}
+        spent = {"message": "u1", "step": 20, "tokens": 7, "cost_micro": 0, "wall_ms": 9}
+        had = {**spent, "step": 80, "extended": {"max_steps": 60}}
+        cases: list[tuple[str, Any, Any, Any, Any]] = [
+            ("more than the limit was", spent, steps, {"max_steps": 60}, {"max_steps": 60}),
+            ("once more", had, again, {"max_steps": 60}, {"max_steps": 120}),
+            ("no number: as much as at first", had, again, None, {"max_steps": 80}),
+            ("no more than the ceiling", spent, steps, {"max_steps": 10**400}, {"max_steps": 100}),
+            ("what was used beyond it", spent, late, {"max_wall_s": 5}, {"max_wall_s": 8}),
+            ("another limit", spent, steps, {"max_tokens": 9}, {"max_steps": 20}),
+        ]
+        for name, run, limit, extend, wanted in cases:
+            payload = {"continue": True} | ({} if extend is None else {"extend": extend})
+            item = {"id": "i", **limit, "answer": {"status": "resolved", "payload": payload}}
+            with self.subTest(name):
+                made = self.run_of(run=run, interrupts=[item], ceilings={"max_steps": 100})
+                self.assertEqual(made["extended"], wanted)
+                self.assertEqual(
+                    {key: made[key] for key in spent}, {**spent, "step": run["step"]}, "spent"
+                )
+
+    def test_extensions_go_on_until_the_user_speaks(self) -> None:
+        run = {"message": "u1", "step": 30, "wall_ms": 2500}
+        ceilings = {"max_steps": 100, "max_wall_s": None}
+        cases: list[tuple[str, Any, Any]] = [
+            ("kept", {"max_steps": 60, "max_wall_s": 0.5}, {"max_steps": 60, "max_wall_s": 0.5}),
+            ("more than was granted", {"max_steps": 10**400}, {"max_steps": 130}),
+            ("none", {"max_steps": 0, "max_tokens": -4}, None),
+            ("of a stranger", {"max_steps": "9", "max_wall_s": True, "max_tools": 9}, None),
+            ("no object", [["max_steps", 9]], None),
+        ]
+        for name, extended, wanted in cases:
+            with self.subTest(name):
+                before = {**run, "extended": extended}
+                self.assertEqual(self.run_of(run=before, ceilings=ceilings).get("extended"), wanted)
+                before["message"] = "u0"
+                self.assertNotIn("extended", self.run_of(run=before, ceilings=ceilings))
+
     def test_extending_by_more_than_any_number(self) -> None:
         for room in (1e308, 10**400):
             item: Any = {"id": "i", "reason": "limit", "limit": "max_wall_s"}
             item["allowed"] = 0.5
             payload = {"continue": True, "extend": {"max_wall_s": room}}
             item["answer"] = {"status": "resolved", "payload": payload}
-            spent = self.run_of(run={"message": "u1", "wall_ms": 900}, interrupts=[item])
-            self.assertEqual(spent["wall_ms"], 0)
-
-    def test_extending_gives_at_most_one_allowance(self) -> None:
-        cases: list[tuple[Any, int]] = [
-            ({"continue": True}, 0),
-            ({"continue": True, "extend": {"max_steps": 2}}, 8),
-            ({"continue": True, "extend": {"max_steps": 10_000}}, 0),
-        ]
-        for payload, expected in cases:
-            item = {
-                "id": "i",
-                "reason": "limit",
-                "limit": "max_steps",
-                "allowed": 10,
-                "observed": 10,
-            }
-            item["answer"] = {"status": "resolved", "payload": payload}
-            spent = self.run_of(run={"message": "u1", "step": 10}, interrupts=[item])
-            self.assertEqual(spent["step"], expected)
+            made = self.run_of(run={"message": "u1", "wall_ms": 900}, interrupts=[item])
+            self.assertEqual(made["extended"], {"max_wall_s": LARGEST_COUNT})
 
 
 if __name__ == "__main__":

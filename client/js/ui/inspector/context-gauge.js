@@ -85,7 +85,7 @@ yaa.define('ui/inspector/context-gauge', ['ui/dom', 'ui/inspector/i18n', 'core/c
       h('dl.figures', null, rows),
       h('p.hint', null, [t(gauge.measured ? 'gauge.measured' : 'gauge.estimated'), gauge.window ? '' : t('gauge.noWindow')]
         .filter(Boolean).join(' ')),
-      h('h3', null, t('gauge.run')), limitsOf(session, (name) => contexts.limitOf(session, info, name)),
+      h('h3', null, t('gauge.run')), limitsOf(session, (name) => allowed(session, info, name)),
       h('h3', null, t('gauge.session')), totalsOf(session),
     ]
   }
@@ -95,6 +95,12 @@ yaa.define('ui/inspector/context-gauge', ['ui/dom', 'ui/inspector/i18n', 'core/c
     const share = Math.round((100 * tokens) / Math.max(1, whole))
     return h('div', null, h('dt', null, h('i', { 'data-part': part, 'aria-hidden': 'true' }), t(`gauge.part.${part}`)),
       h('dd', null, count(tokens), h('small', null, ` ${share}%`)))
+  }
+
+  /** With what a person added to the limit. @param {Session} session @param {any} info @param {string} name */
+  function allowed(session, info, name) {
+    const limit = contexts.limitOf(session, info, name)
+    return limit && limit + (session.run?.extended?.[name] ?? 0)
   }
 
   /** What the last run used of what it may. @param {Session} session @param {(name: string) => number | null} allowed */
