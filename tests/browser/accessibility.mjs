@@ -28,13 +28,13 @@ await main(async (walk, job) => {
       await page.waitForFunction((wanted) => document.querySelector(`dialog[open] [data-tab=${wanted}][aria-selected=true]`), {}, name);
       if (name === "storage") await page.waitForSelector("dialog[open] section h3");
       if (name === "server") await page.waitForSelector("dialog[open] .servers li");
-      if (name === "limits") await heard(page, "at most 100 at this server");
+      if (name === "limits") await heard(page, "at most 1,000 at this server");
     }])),
     palette: async () => { await command(page, "palette"); await page.waitForSelector("dialog[open]"); },
     keys: async () => { await command(page, "keys"); await page.waitForSelector("dialog[open]"); },
     export: async () => { await command(page, "session.export"); await page.waitForSelector("dialog[open]"); },
     branches: async () => { await command(page, "session.tree"); await page.waitForSelector("dialog[open] .path-row"); },
-    limits: async () => { await command(page, "session.limits"); await walk.sees("dialog[open] .limit-rows", "at most 100 at this server"); },
+    limits: async () => { await command(page, "session.limits"); await walk.sees("dialog[open] .limit-rows", "at most 1,000 at this server"); },
     prompts: async () => { await command(page, "prompts"); await page.waitForSelector("dialog[open]"); },
     preview: async () => {
       await page.evaluate(async () => { await yaa.load("artifact"); yaa.use("ui/artifact").open("<h1>Hi</h1>", "html"); });

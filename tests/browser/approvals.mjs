@@ -92,9 +92,15 @@ await main(async (walk, job) => {
     await walk.sees("dialog[open] .limit-rows", "used so far: 1");
     await walk.sees("dialog[open] .grants", "command: echo *");
     await page.type("dialog[open] .limit-rows input", "1");
+    await walk.write("dialog[open] .limit-rows .field:last-child input", "none");
+    await walk.press("Save", "dialog[open] button");
+    await page.waitForSelector("dialog[open] .limit-rows .field:last-child input:focus ~ .problem:not([hidden])");
+    await walk.write("dialog[open] .limit-rows .field:last-child input", "45");
     await walk.shot("5-limits");
     await walk.clean();
     await walk.press("Save", "dialog[open] button");
+    const { max_steps: steps, tool } = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.config.limits);
+    if (steps !== 1 || tool.wall_s !== 45 || !tool.memory_mb) throw new Error(JSON.stringify([steps, tool]));
     await walk.press("Allow once", ".ask button");
     await walk.sees(".ask", "The limit was reached");
     await walk.shot("6-limit");
@@ -104,6 +110,10 @@ await main(async (walk, job) => {
     await walk.write(".ask .more-row input", "10");
     await walk.press("Continue", ".ask button");
     await walk.says("shell");
+    await page.waitForFunction(() => yaa.use("ui/commands").context().app.current.session.run.extended?.max_steps === 10);
+    await page.click("button.gauge");
+    await walk.sees(".gauge-panel", " / 11"); // 1 and 10 more
+    await page.keyboard.press("Escape");
   });
 
   await walk.step("what is written during a run waits for its end", async () => {

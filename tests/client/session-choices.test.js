@@ -49,3 +49,13 @@ test('a provider of its own that the session loses is told of, whichever choice 
     assert.deepEqual(one.told, ['model.dropped'], what)
   }
 })
+
+test('the time of one call is a limit of tools, beside what else is set there', () => {
+  const one = open()
+  one.kept.config = { limits: { tool: { memory_mb: 9 } } }
+  one.entry.session.config.limits = { max_steps: 3, tool: { wall_s: 30, cpu_s: 30 } }
+  for (const [said, usual, own] of [['40', { memory_mb: 9, wall_s: 40 }, { wall_s: 40, cpu_s: 30 }], ['', { memory_mb: 9 }, { cpu_s: 30 }], ['x', { memory_mb: 9 }, { cpu_s: 30 }]]) {
+    one.choose('call', 'wall_s', said)
+    assert.deepEqual(JSON.parse(JSON.stringify([one.kept.config.limits.tool, one.entry.session.config.limits])), [usual, { max_steps: 3, tool: own }], said)
+  }
+})

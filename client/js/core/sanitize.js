@@ -45,8 +45,8 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
     config: {
       llm_api: { max_tokens: null, request_timeout: 600, first_byte_timeout: 120, idle_timeout: 60, interval: 0, retry: { times: 3, delay: 2 } },
       limits: {
-        max_steps: 20, max_tokens: null, max_cost_micro: null, max_wall_s: 600, max_consecutive_errors: 16,
-        tool: { wall_s: 30, cpu_s: 30, memory_mb: 1024, file_mb: 256, disk_mb: 1024, output_kb: 256, processes: 64, open_files: 256 },
+        max_steps: 100, max_tokens: null, max_cost_micro: null, max_wall_s: 3600, max_consecutive_errors: 16,
+        tool: { wall_s: 300, cpu_s: 600, memory_mb: 1024, file_mb: 256, disk_mb: 1024, output_kb: 256, processes: 64, open_files: 256 },
       },
       context: { budget: 100000 },
     },

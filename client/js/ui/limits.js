@@ -47,8 +47,9 @@ yaa.define('ui/limits', [
     function limits() {
       const { session } = app.current
       const fields = LIMITS.map((one) => limitRow(session, app, one))
+      const call = callRow(session, app)
       const body = h('form.edit-form', { onsubmit: save },
-        h('section.group', null, h('h3', null, t('limits.limits')), h('p.hint', null, t('limits.lead')), h('div.limit-rows', null, fields.map((field) => field.el))),
+        h('section.group', null, h('h3', null, t('limits.limits')), h('p.hint', null, t('limits.lead')), h('div.limit-rows', null, [...fields, call].map((field) => field.el))),
         h('section.group', null, h('h3', null, t('limits.approvals')), pauseRow(), toolRows(), grantRows(session)),
         h('div.edit-actions', null, h('span.gap'), h('button.button', { type: 'button', onclick: () => el.close() }, t('branch.cancel')),
           h('button.button.primary', { type: 'submit' }, t('branch.save'))))
@@ -59,10 +60,11 @@ yaa.define('ui/limits', [
       function save(event) {
         event.preventDefault()
         const read = fields.map((field) => field.read())
-        const wrong = read.findIndex((one) => !one.ok)
-        if (wrong >= 0) return fields[wrong].focus()
+        const time = call.read()
+        const wrong = [...read, time].findIndex((one) => !one.ok)
+        if (wrong >= 0) return [...fields, call][wrong].focus()
         const own = Object.fromEntries(read.flatMap((one) => (one.value === undefined ? [] : [[one.name, one.value]])))
-        const done = app.sessionStore.edit(app.current, (one) => setLimits(one, own))
+        const done = app.sessionStore.edit(app.current, (one) => setLimits(one, own) && setCallTime(one, time.value))
         if (done === null) return toast(t('branch.busy'))
         el.close()
       }
@@ -128,29 +130,57 @@ yaa.define('ui/limits', [
     return true
   }
 
+  /** How long one call may take; a server fills in its own. @param {Session} session @param {number} [seconds] */
+  function setCallTime(session, seconds) {
+    const { limits = {} } = (session.config ??= {})
+    const { wall_s: _, ...rest } = limits.tool ?? {}
+    session.config.limits = { ...limits, tool: { ...rest, ...(seconds === undefined ? {} : { wall_s: seconds }) } }
+    return true
+  }
+
+  /** @param {Session} session @param {import('./types').App} app */
+  function callRow(session, app) {
+    const info = app.server.info()
+    const usual = info?.defaults?.config?.limits?.tool?.wall_s
+    const set = session.config?.limits?.tool?.wall_s
+    return numberField(t('limits.call'), {
+      value: set === undefined || set === usual ? '' : String(set), placeholder: usual === undefined ? t('limits.none') : count(usual),
+      hints: mostOf(info?.limits?.tool?.wall_s, count),
+    })
+  }
+
+  /** @param {any} most @param {(n: number) => string} shown */
+  const mostOf = (most, shown) => (Number.isFinite(most) ? [t('limits.most', { n: shown(most) })] : [])
+
   /** @param {Session} session @param {import('./types').App} app @param {readonly [string, string, number]} limit */
   function limitRow(session, app, [name, counter, scale]) {
-    const id = uid('limit')
     const info = app.server.info()
     const standard = session.config?.limits?.[name] ?? info?.defaults?.config?.limits?.[name]
     const most = info?.limits?.session?.[name] // more may be said here, and another server may allow it
     const own = session.ext?.limits?.[name]
     const shown = (/** @type {number} */ n) => (scale > 1 ? money(n, session.usage?.cost_unit, language()) : count(n))
     const used = (session.run?.[counter] ?? 0) / (counter === 'wall_ms' ? 1000 : 1)
-    const problem = h('p.problem', { hidden: true, id: `${id}-problem` }, t('limits.bad'))
-    const input = h('input.input', {
-      id, inputmode: 'decimal', autocomplete: 'off', value: own === undefined ? '' : String(own / scale), 'aria-describedby': `${id}-problem`,
+    const field = numberField(t(`limits.${name}`), {
+      value: own === undefined ? '' : String(own / scale),
       placeholder: typeof standard === 'number' ? (scale > 1 ? String(standard / scale) : count(standard)) : t('limits.none'),
+      hints: [t('limits.used', { n: shown(Math.round(used)) }), ...mostOf(most, shown)], scale,
     })
-    const el = h('div.field', null, h('label', { htmlFor: id }, t(`limits.${name}`)), input,
-      h('p.hint', null, t('limits.used', { n: shown(Math.round(used)) }), Number.isFinite(most) ? ` · ${t('limits.most', { n: shown(most) })}` : ''), problem)
+    return { ...field, read: () => ({ ...field.read(), name }) }
+  }
+
+  /** A number above 0, or nothing. @param {string} label @param {{value: string, placeholder: string, hints: string[], scale?: number}} shown */
+  function numberField(label, { value: before, placeholder, hints, scale = 1 }) {
+    const id = uid('limit')
+    const problem = h('p.problem', { hidden: true, id: `${id}-problem` }, t('limits.bad'))
+    const input = h('input.input', { id, inputmode: 'decimal', autocomplete: 'off', value: before, 'aria-describedby': `${id}-problem`, placeholder })
+    const el = h('div.field', null, h('label', { htmlFor: id }, label), input, h('p.hint', null, hints.join(' · ')), problem)
 
     function read() {
       const raw = input.value.trim().replace(',', '.')
       const value = Math.round(Number(raw) * scale)
       const ok = raw === '' || (Number.isSafeInteger(value) && value > 0)
       problem.hidden = ok
-      return { ok, name, value: raw === '' ? undefined : value }
+      return { ok, value: raw === '' ? undefined : value }
     }
 
     return { el, read, focus: () => input.focus() }

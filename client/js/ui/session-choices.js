@@ -22,6 +22,7 @@ yaa.define('ui/session-choices', [
     answers: withProvider,
     model: (config, model) => within(config, 'llm_api', 'provider', withEntry({ name: 'auto', ...config?.llm_api?.provider }, 'model_name', model || undefined)),
     limit: (config, name, value) => within(config, 'limits', name, Number(value) > 0 ? Number(value) : undefined),
+    call: (config, name, value) => within(config, 'limits', 'tool', withEntry(config?.limits?.tool, name, Number(value) > 0 ? Number(value) : undefined)),
     yaa: (config, name, value) => within(config, 'yaa', name, value === '' ? undefined : value),
   }
 

@@ -1,12 +1,13 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'ui/tool-rules', 'i18n/settings', 'i18n/config-form', 'css/dialogs'], (dom, { t }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }, { toolsOf }) => {
+yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'ui/tool-rules', 'i18n/settings', 'i18n/config-form', 'css/dialogs'], (dom, { t, count }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }, { toolsOf }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
   /** `host`: the settings of the server itself, which only its owner sees. */
   const TABS = ['server', 'model', 'tools', 'limits', 'config', 'look', 'storage', 'host']
   const LIMITS = [
     ['max_steps', 'maxSteps'], ['max_tokens', 'maxTokens'], ['max_wall_s', 'maxWall'], ['max_consecutive_errors', 'maxErrors'],
+    ['wall_s', 'callTime'], // of one call of a tool
   ]
   const RULES = [['', 'settings.toolDefault'], ['allow', 'settings.toolAllow'], ['ask', 'settings.toolAsk'], ['deny', 'settings.toolDeny']]
 
@@ -246,7 +247,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
   /** @param {import('./types').Actions} actions */
   function limitsPanel(actions) {
     const fields = LIMITS.map(([name, label]) => {
-      const field = textField(`settings.${label}`, '', (value) => actions.choose('limit', name, value), { inputmode: 'numeric' })
+      const field = textField(`settings.${label}`, '', (value) => actions.choose(name === 'wall_s' ? 'call' : 'limit', name, value), { inputmode: 'numeric' })
       const told = h('p.hint', { id: uid('told') })
       field.el.append(told)
       attr(field.input, 'aria-describedby', told.id)
@@ -257,11 +258,13 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
 
     /** @param {any} state */
     function update({ settings, info }) {
+      const { limits: usual } = info?.defaults?.config ?? {}
       for (const { name, field } of fields) {
-        const most = info?.limits?.session?.[name]
-        field.write(String(settings.limits?.[name] ?? ''))
-        field.input.placeholder = String(info?.defaults?.config?.limits?.[name] ?? '∞')
-        text(field.told, Number.isFinite(most) ? t('settings.most', { n: most }) : '')
+        const call = name === 'wall_s'
+        const most = (call ? info?.limits?.tool : info?.limits?.session)?.[name]
+        field.write(String((call ? settings.config?.limits?.tool : settings.limits)?.[name] ?? ''))
+        field.input.placeholder = String((call ? usual?.tool : usual)?.[name] ?? '∞')
+        text(field.told, Number.isFinite(most) ? t('settings.most', { n: count(most) }) : '')
       }
     }
 
