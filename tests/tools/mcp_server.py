@@ -6,7 +6,7 @@ It writes a line to the notes file for whatever a test may want to know afterwar
 legacy (refuses the question), silent (does not answer it, and ends when it is asked more), dead,
 nonsense, chatty (asks and notifies before it answers), endless (list), circle (list), stubborn
 (ignores end of input and SIGTERM), late (is fetched first), flood, parent (leaves a child behind),
-stuck, growing (has a tool that makes another).
+stuck, growing (has a tool that makes another), deaf (has a tool that closes its input).
 """
 
 from __future__ import annotations
@@ -66,6 +66,10 @@ def call(request: Any) -> Any:
             TOOLS.append({"name": "grown", "inputSchema": TEXT})
             send({"method": "notifications/tools/list_changed"})
             return text("there is more now")
+        case "deafen":
+            os.close(0)
+            send({"id": request["id"], "result": text("not a word more")})
+            threading.Event().wait()
         case "fail":
             return text("it failed on purpose", isError=True)
         case "ask":
@@ -157,6 +161,8 @@ def main() -> None:
         time.sleep(1)
     if "growing" in MANNERS:
         TOOLS.append({"name": "grow", "inputSchema": TEXT})
+    if "deaf" in MANNERS:
+        TOOLS.append({"name": "deafen", "inputSchema": TEXT})
     if "dead" in MANNERS:
         sys.exit("no configuration found")
     if "stubborn" in MANNERS:

@@ -39,6 +39,7 @@ from .peer import (
 GRACE_S = 2.0  # to exit after the end of its input, and again after SIGTERM
 CHUNK = 64 * 1024
 MAX_NOISE = 16 * 1024 * 1024  # bytes of output without an answer
+INPUT_CLOSED = "it closed its input"
 LINE_COST = 64  # extra bytes that each line counts for, as it costs time
 INHERITED = (
     *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"),  # as in the official clients
@@ -80,8 +81,13 @@ class StdioLink:
 
     @property
     def alive(self) -> bool:
-        """Return whether the process runs and takes requests."""
-        return self._process is not None and not self._end
+        """Return whether the process runs and takes requests.
+
+        One that closed its input may run on, and answer what it has read, but takes no more.
+        """
+        if self._process is None or self._process.stdin is None or self._end:
+            return False
+        return not self._process.stdin.is_closing()
 
     async def restart(self) -> None:
         """End the old process, if any, and start a new one. Raises LinkError."""
@@ -110,6 +116,7 @@ class StdioLink:
         self._readers = [
             asyncio.create_task(self._read(self._process, output)),
             asyncio.create_task(self._read_stderr(words)),
+            asyncio.create_task(self._watch_input(self._process)),
         ]
 
     async def listen(self) -> None:
@@ -132,14 +139,14 @@ class StdioLink:
     async def send(self, message: Json) -> None:
         """Send a message that has no answer. Raises LinkError."""
         if not self.alive or self._process is None or self._process.stdin is None:
-            raise LinkError(self._end or "it is not running")
+            raise LinkError(self._end or INPUT_CLOSED)
         if self._process.stdin.transport.get_write_buffer_size() > MAX_MESSAGE:
             raise LinkError("it does not read what it is sent")
         self._write(message)
         try:
             await self._process.stdin.drain()
         except OSError:
-            raise LinkError(self._end or "it closed its input") from None
+            raise LinkError(self._end or INPUT_CLOSED) from None
 
     def abort(self) -> None:
         """Kill the process group at once."""
@@ -206,6 +213,18 @@ class StdioLink:
         code = f"exit {process.returncode}" if ended else "its output ended"
         words = f": {self._last_words}" if self._last_words else ""
         return self._end_it(process, f"its process ended ({code}){words}")
+
+    async def _watch_input(self, process: asyncio.subprocess.Process) -> None:
+        """End a process that closed its input before it was given all that was sent.
+
+        If it ends by itself, what it said at last is the better reason.
+        """
+        assert process.stdin is not None
+        try:
+            await process.stdin.wait_closed()
+        except OSError:
+            if not await _has_ended(process):
+                self._end_it(process, INPUT_CLOSED)
 
     def _end_it(self, process: asyncio.subprocess.Process, why: str) -> None:
         self._fail(why)

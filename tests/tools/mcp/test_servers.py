@@ -8,6 +8,7 @@ import copy
 import json
 import logging
 import os
+import signal
 import sys
 import tempfile
 import unittest
@@ -22,7 +23,7 @@ from server.session.call_actions import Ask, Execute, Reply
 from server.session.fold import fold
 from server.tools.mcp.inbox import progress_line
 from server.tools.mcp.links import INHERITED, Launch, StdioLink
-from server.tools.mcp.peer import Peer
+from server.tools.mcp.peer import LinkError, Peer
 from server.tools.mcp.servers import McpServer, McpServers
 from server.tools.toolbox import Toolbox
 
@@ -466,6 +467,32 @@ class Ended(Case):
             contents.append((await self.call(toolbox, "mcp__s__echo", text="x"))[1])
         self.assertTrue(contents[1].startswith("x by "), contents)
         self.assertNotIn(f"x by {pid}", contents)
+
+    async def test_one_that_closed_its_input_is_started_again(self) -> None:
+        for manners in (("modern", "deaf"), ("legacy", "deaf")):
+            with self.subTest(manners):
+                toolbox = await self.toolbox(s=self.entry(*manners))
+                _, content, _ = await self.call(toolbox, "mcp__s__deafen")
+                self.assertEqual(content, "not a word more")
+                for text in ("back", "and again"):
+                    _, content, _ = await self.call(toolbox, "mcp__s__echo", text=text)
+                    self.assertTrue(content.startswith(f"{text} by "), content)
+
+    async def test_a_request_that_is_not_read_to_its_end_fails(self) -> None:
+        """It is larger than the pipe, and smaller than what a writer waits for."""
+        deaf = "import os, signal; signal.signal(signal.SIGUSR1, lambda *_: os.close(0))"
+        command = f"{deaf}; print(os.getpid(), flush=True)\nwhile True: signal.pause()"
+        link = StdioLink("deaf", Launch(sys.executable, ("-c", command)))
+        self.addAsyncCleanup(link.close)
+        await link.restart()
+        await eventually(lambda: bool(link.last_words))
+        work = asyncio.create_task(link.request({"id": 1, "method": "x", "params": "x" * 100_000}))
+        await asyncio.sleep(0)
+        self.assertTrue(link.alive)
+        os.kill(int(link.last_words), signal.SIGUSR1)
+        with self.assertRaisesRegex(LinkError, "it closed its input"):
+            await asyncio.wait_for(work, SOON_S)
+        self.assertFalse(link.alive)
 
 
 class Words(unittest.TestCase):
