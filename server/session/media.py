@@ -72,7 +72,8 @@ def kind_of(head: bytes) -> str:
 def recognise(data: bytes) -> Media:
     """Return what a file is, by its bytes. Raises MediaError if no model could read it.
 
-    What stands behind the end of a picture, such as another file, is cut off.
+    What stands behind the end of a picture, such as another file, is cut off, and a part of a PNG
+    that no picture needs is left out if it is broken.
     """
     kind = kind_of(data)
     if not kind:
@@ -87,7 +88,7 @@ def recognise(data: bytes) -> Media:
             raise MediaError("the PDF is cut off")
         return Media(kind, data)
     try:
-        width, height, end = _READERS[kind](data)
+        width, height, data = _READERS[kind](data)
     except (IndexError, ValueError) as error:
         why = str(error) if isinstance(error, MediaError) else "is cut off or broken"
         raise MediaError(f"the picture {why} ({kind})") from None
@@ -96,10 +97,10 @@ def recognise(data: bytes) -> Media:
             f"the picture has {width} x {height} pixels, and {MAX_SIDE} x {MAX_SIDE} can be shown:"
             " make it smaller"
         )
-    return Media(kind, data[:end], width, height)
+    return Media(kind, data, width, height)
 
 
-# -- formats: each returns (width, height, index of the end) ---------------------------------------
+# -- formats: each returns (width, height, the bytes of the picture) -------------------------------
 
 
 def _number(data: bytes, at: int, count: int, order: Any = "big") -> int:
@@ -108,23 +109,25 @@ def _number(data: bytes, at: int, count: int, order: Any = "big") -> int:
     return int.from_bytes(data[at : at + count], order)
 
 
-def _png(data: bytes) -> tuple[int, int, int]:
-    at, filled = 8, False
+def _png(data: bytes) -> tuple[int, int, bytes]:
+    at, filled, kept = 8, False, [data[:8]]
     for _ in range(MAX_BLOCKS):
         length, kind = _number(data, at, 4), data[at + 4 : at + 8]
         if at == 8 and (kind, length) != (b"IHDR", 13):
             break
         end = at + 8 + length
-        if zlib.crc32(data[at + 4 : end]) != _number(data, end, 4):
+        if zlib.crc32(data[at + 4 : end]) == _number(data, end, 4):
+            kept.append(data[at : end + 4])
+        elif not (kind.isalpha() and kind[:1].islower()):  # lowercase: pictures do without it
             raise MediaError("is broken: a checksum is wrong")
         filled = filled or kind == b"IDAT"
         if kind == b"IEND" and filled:
-            return _number(data, 16, 4), _number(data, 20, 4), end + 4
+            return _number(data, 16, 4), _number(data, 20, 4), b"".join(kept)
         at = end + 4
     raise ValueError
 
 
-def _jpeg(data: bytes) -> tuple[int, int, int]:
+def _jpeg(data: bytes) -> tuple[int, int, bytes]:
     at, size = 2, (0, 0)
     for _ in range(MAX_BLOCKS):
         while _number(data, at, 2) == 0xFFFF:
@@ -133,7 +136,7 @@ def _jpeg(data: bytes) -> tuple[int, int, int]:
         if first != 0xFF:
             break
         if marker == 0xD9:
-            return *size, at + 2
+            return *size, data[: at + 2]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             size = _number(data, at + 7, 2), _number(data, at + 5, 2)
         length = _number(data, at + 2, 2)
@@ -148,14 +151,14 @@ def _jpeg(data: bytes) -> tuple[int, int, int]:
     raise ValueError
 
 
-def _gif(data: bytes) -> tuple[int, int, int]:
+def _gif(data: bytes) -> tuple[int, int, bytes]:
     packed = data[10]
     at = 13 + (3 << (packed & 7) + 1 if packed & 0x80 else 0)
     blocks = 0
     while blocks < MAX_BLOCKS:
         kind = data[at]
         if kind == 0x3B:
-            return _number(data, 6, 2, "little"), _number(data, 8, 2, "little"), at + 1
+            return _number(data, 6, 2, "little"), _number(data, 8, 2, "little"), data[: at + 1]
         if kind == 0x2C:
             packed = data[at + 9]
             at += 11 + (3 << (packed & 7) + 1 if packed & 0x80 else 0)
@@ -171,18 +174,19 @@ def _gif(data: bytes) -> tuple[int, int, int]:
     raise ValueError
 
 
-def _webp(data: bytes) -> tuple[int, int, int]:
+def _webp(data: bytes) -> tuple[int, int, bytes]:
     end = 8 + _number(data, 4, 4, "little")
-    kind = data[12:16]
+    kind, whole = data[12:16], data[:end]
     if end > len(data):
         raise IndexError
     if kind == b"VP8X":
-        return _number(data, 24, 3, "little") + 1, _number(data, 27, 3, "little") + 1, end
+        return _number(data, 24, 3, "little") + 1, _number(data, 27, 3, "little") + 1, whole
     if kind == b"VP8L" and data[20] == 0x2F:
         bits = _number(data, 21, 4, "little")
-        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1, end
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1, whole
     if kind == b"VP8 " and data[23:26] == b"\x9d\x01\x2a":
-        return _number(data, 26, 2, "little") & 0x3FFF, _number(data, 28, 2, "little") & 0x3FFF, end
+        width, height = _number(data, 26, 2, "little"), _number(data, 28, 2, "little")
+        return width & 0x3FFF, height & 0x3FFF, whole
     raise ValueError
 
 

@@ -27,6 +27,15 @@ GOOD: dict[str, tuple[bytes, str, tuple[int, int]]] = {
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 EMPTY = pictures.chunk(b"IDAT", b"")
 CRC = pictures.png()[:30] + b"\xff" + pictures.png()[31:]
+PIXELS = pictures.png()[-16:-12], b"wrng"  # the checksum before IEND
+
+
+def with_chunk(kind: bytes) -> bytes:
+    """A PNG with a further chunk behind its head, the checksum of which is wrong."""
+    made = pictures.png()
+    return made[:33] + pictures.chunk(kind, b"Title\0x")[:-1] + b"?" + made[33:]
+
+
 BAD: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", "neither"),
     "one byte": (b"\xff", "neither"),
@@ -39,6 +48,8 @@ BAD: dict[str, tuple[bytes, str]] = {
     "no width": (pictures.png(0, 10), "0 x 10"),
     "too many bytes": (pictures.png(noise=b"a" * media.MAX_BYTES), "3.75 MB can be shown"),
     "a wrong checksum": (CRC, "checksum"),
+    "a wrong checksum of the pixels": (pictures.png().replace(*PIXELS), "checksum"),
+    "a kind that is no name": (with_chunk(b"\xffEXt"), "checksum"),
     "an empty png": (b"\x89PNG\r\n\x1a\n" + pictures.chunk(b"IEND", b""), "broken"),
     "a length beyond the end": (pictures.png()[:33] + b"\xff" * 8, "cut off"),
     "jpeg of marks": (b"\xff\xd8" + b"\xff" * 1000, "cut off"),
@@ -56,6 +67,12 @@ class Recognised(unittest.TestCase):
             with self.subTest(name):
                 found = media.recognise(data)
                 self.assertEqual(found, (kind, data, *size))
+
+    def test_a_part_that_no_picture_needs_may_be_broken(self) -> None:
+        for kind in (b"tEXt", b"zTXt", b"iCCP", b"eXIf", b"tRNS"):
+            with self.subTest(kind):
+                found = media.recognise(with_chunk(kind))
+                self.assertEqual(found, ("image/png", pictures.png(), 3, 2))
 
     def test_refused_in_words(self) -> None:
         for name, (data, words) in BAD.items():
