@@ -22,6 +22,19 @@ def count_hidden(text: str) -> dict[str, int]:
     return {name_of(sign): n for sign, n in sorted(found.items()) if sign not in USUAL}
 
 
+def first_hidden(text: str) -> str:
+    """Return where the first one stands, such as `U+200B ZERO WIDTH SPACE (line 2, character 7)`.
+
+    "" if there is none.
+    """
+    for found in HIDDEN.finditer(text):
+        if found[0] not in USUAL:
+            line = text.count("\n", 0, found.start()) + 1
+            place = found.start() - text.rfind("\n", 0, found.start())
+            return f"{name_of(found[0])} (line {line}, character {place})"
+    return ""
+
+
 def name_of(sign: str) -> str:
     """Return the number and the Unicode name of a character."""
     return f"U+{ord(sign):04X} {unicodedata.name(sign, '')}".strip()

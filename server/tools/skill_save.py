@@ -21,6 +21,7 @@ from typing import Annotated
 
 from ..skills.catalog import MAX_SKILLS, SkillCatalog
 from ..skills.folder import FILE, MAX_BYTES, MAX_DESCRIPTION, STANDARD_NAME, SkillError, skill_text
+from ..skills.hidden_characters import first_hidden
 from .base import Emit, Invocation, Tool, failure
 from .decorators import Context, ToolError, tool
 from .runner import Outcome
@@ -88,6 +89,8 @@ def save(
         skill_text(contents[FILE], name)
     except SkillError as error:
         raise ToolError(f"not saved: {error}") from None
+    _refuse_hidden({"the description": description, "the instructions": instructions})
+    _refuse_hidden(files or {})
     known = catalog.of(owner).get(name)
     folder = catalog.sources(owner)[0].folder
     there = known is not None or os.path.lexists(folder / name)
@@ -117,10 +120,18 @@ def _encoded(text: str, path: str) -> bytes:
         raise ToolError(f"not saved: {path} holds half a surrogate pair") from None
 
 
+def _refuse_hidden(texts: Mapping[str, str]) -> None:
+    """Raise ToolError for a character that the person who is asked could not see."""
+    for name, text in texts.items():
+        if found := first_hidden(text):
+            raise ToolError(f"not saved: {name[:80]} would hide {found}; write it without")
+
+
 def _checked(path: str) -> str:
     """Return a path that is one of a skill's further files. Raises ToolError."""
     parts = path.split("/")
     wrong = any(part in ("", ".", "..") or not part.isprintable() for part in parts)
+    wrong = wrong or bool(first_hidden(path))
     if wrong or path == FILE or len(path) > 200 or len(parts) > 4 or "\\" in path:
         raise ToolError(f"not saved: {path[:80]!r} is no path such as scripts/x.py")
     return path

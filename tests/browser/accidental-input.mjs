@@ -243,9 +243,10 @@ await main(async (walk, job) => {
   });
 
   await walk.step("what a call would be given is seen as it is", async () => {
-    await put(page, asking("turned", "shell", { command: "cat \u202egpj.exe" }));
+    await put(page, asking("turned", "shell", { command: "cat \u202egpj.exe\u200b # \u{e0068}\u{e0069} 👨‍👩‍👧" }));
     await page.waitForSelector(".ask .args dd");
-    expect(await page.$eval(".ask .args dd", (one) => one.textContent), "cat \\u{202e}gpj.exe", "the command");
+    const shown = await page.$eval(".ask .args dd", (one) => one.textContent);
+    expect(shown, "cat \\u{202e}gpj.exe\\u{200b} # \\u{e0068}\\u{e0069} 👨‍👩‍👧", "the command");
   });
 
   await walk.step("words of a language that is written from the right", async () => {

@@ -126,9 +126,9 @@ await main(async (walk, job) => {
     await sees(page, "article:last-child", "@");
     await button.click();
     await sees(page, ".status", "Stopped");
-    await send(page, 'bench tokens=4 delay_us=0 tool=datetime{"zone":"\u202eUTC"}');
+    await send(page, 'bench tokens=4 delay_us=0 tool=datetime{"zone":"\u202eUTC\u200b"}');
     await sees(page, ".status", "Waiting for your answer");
-    if (!(await inside(".ask pre")).includes('"\\u202eUTC"')) throw new Error(await inside(".ask pre"));
+    if (!(await inside(".ask pre")).includes('"\\u{202e}UTC\\u{200b}"')) throw new Error(await inside(".ask pre"));
     const allow = await part(page, ".ask .primary");
     await allow.focus();
     await page.keyboard.press("Enter");

@@ -3,7 +3,9 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use, cpu } = require('./load-modules.js')
+const fs = require('node:fs')
+const path = require('node:path')
+const { use, cpu, JS } = require('./load-modules.js')
 
 const { marksOf } = use('core/call-marks')
 const kinds = (args) => marksOf(args).map(({ kind }) => kind).sort().join(' ')
@@ -35,7 +37,16 @@ test('other arguments', () => {
     [null, ''], ['rm', ''], [[], ''], [{ a: null, b: 7 }, ''],
   ]
   for (const [args, wanted] of cases) assert.strictEqual(kinds(args), wanted, JSON.stringify(args))
+  for (const emoji of ['👨‍👩‍👧', '❤️', '👩🏽‍🚀', '1️⃣']) assert.deepStrictEqual(marksOf({ emoji }), [], emoji)
+  for (const hidden of ['a\u200db', '\u{e0041}', '\u3164', '\ufe00', '\u{e0101}', '\u2028', '\x1b', '\u061c']) assert.strictEqual(kinds({ hidden }), 'invisible', hidden)
   assert.deepStrictEqual(marksOf({ a: '\u200b\u200b', b: '\u202e' }), [{ kind: 'invisible', what: '3' }])
+})
+
+test('what is counted is what an approval writes out', () => {
+  const pattern = (file, before) => fs.readFileSync(path.join(JS, file), 'utf8').split(before)[1].match(/^\/.*?\/gu/)[0]
+  const counted = pattern('core/call-marks.js', 'INVISIBLE = ')
+  assert.strictEqual(pattern('ui/interrupt-cards.js', 'escapeControls = (words) => words.replace('), counted)
+  assert.strictEqual(pattern('widget/interrupt-cards.js', 'plainly = (json) => json.replace('), counted)
 })
 
 test('hostile texts take no time', () => {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unittest
 
-from server.skills.hidden_characters import HIDDEN, count_hidden, visible
+from server.skills.hidden_characters import HIDDEN, count_hidden, first_hidden, visible
 from tests.tooling.tools import ROOT
 
 
@@ -23,6 +23,18 @@ class Hidden(unittest.TestCase):
         for text, expected in cases:
             with self.subTest(repr(text)):
                 self.assertEqual(count_hidden(text), expected)
+
+    def test_where_the_first_one_is(self) -> None:
+        cases = [
+            ("", ""),
+            ("a family 👨‍👩‍👧, \r\n\tand a heart ❤️", ""),
+            ("\u200b", "U+200B ZERO WIDTH SPACE (line 1, character 1)"),
+            ("❤️\na\u202eb\u200b", "U+202E RIGHT-TO-LEFT OVERRIDE (line 2, character 2)"),
+            ("\n\n\U000e0041", "U+E0041 TAG LATIN CAPITAL LETTER A (line 3, character 1)"),
+        ]
+        for text, expected in cases:
+            with self.subTest(ascii(text)):
+                self.assertEqual(first_hidden(text), expected)
 
     def test_they_are_shown_by_their_numbers(self) -> None:
         self.assertEqual(visible("a\u200bb\u202e"), "a\\u{200b}b\\u{202e}")

@@ -50,6 +50,10 @@ class Saving(unittest.TestCase):
         ]
         self.assertEqual(modes, [0o600, 0o700, 0o600])
 
+    def test_emoji_hide_nothing(self) -> None:
+        self.save(description="For families 👨‍👩‍👧", instructions="With ❤️.\r\n\tTwice.")
+        self.assertEqual(self.catalog.of()["pdf"].about.hidden, {})
+
     def test_one_that_is_there_is_replaced_only_when_told(self) -> None:
         self.save(files={"kept.md": "kept"})
         self.assertIn("there is a skill pdf already", self.refused(instructions="Other."))
@@ -85,6 +89,10 @@ class Saving(unittest.TestCase):
             ({"instructions": "\ud800"}, "half a surrogate pair"),
             ({"instructions": "a\0b"}, "is no text"),
             ({"instructions": "x" * 300_000}, "larger than 256 KB"),
+            ({"description": "a\u200bb"}, "the description would hide U+200B ZERO WIDTH SPACE"),
+            ({"instructions": "a\n\u202eb"}, "hide U+202E RIGHT-TO-LEFT OVERRIDE (line 2, char"),
+            ({"files": {"a.md": "b\U000e0041"}}, "a.md would hide U+E0041 TAG LATIN CAPITAL LETT"),
+            ({"files": {"a\u3164.md": "b"}}, "is no path such as"),
             *(
                 ({"files": {path: "x"}}, "is no path such as")
                 for path in ("", "..", "../x", "/etc/x", "a//b", "SKILL.md", "a\nb", "a/b/c/d/e")

@@ -10,7 +10,8 @@ yaa.define('core/call-marks', [], () => {
   const DELETES = /(?<![\w./-])(?:rm|rmdir|unlink|shred|mkfs(?:\.\w+)?|truncate|git\s+clean|git\s+reset\s+--hard|git\s+push\s+(?:-f|--force)|drop\s+(?:table|database)|delete\s+from)(?=\s|$)|\s-delete\b|\b(?:rmtree|os\.remove|os\.unlink|os\.rmdir)\b|\.unlink\(|\bdd\s[^\n]{0,200}\bof=/i
   const NETWORK = /(?<![\w./-])(?:curl|wget|ssh|scp|rsync|sftp|nc|ncat|telnet|git\s+(?:clone|push|pull|fetch)|(?:pip3?|npm|npx|pnpm|yarn|cargo|gem|go)\s+(?:install|add|get|i))(?![\w-])|\b(?:requests\.\w+|urllib|urlopen|http\.client|socket\.\w+|fetch)\s?\(|\b(?:import|from)\s+(?:requests|urllib|socket|httpx|aiohttp)\b|\bhttps?:\/\/[^\s'"]/i
   const OUTSIDE = /(?<![\w:/.<-])(?:~(?:\/[^\s'";|&)]*|(?=[\s'";|&)]|$))|\/(?!workspace(?:\/|\b)|skills(?:\/|\b)|tmp(?:\/|\b)|dev\/(?:null|stdout|stderr|stdin)\b|\/|\*|>|[\s'"]|$)[A-Za-z][\w.-]*(?:\/[^\s'";|&)]*)?|[A-Za-z]:\\[^\s'"]*)|(?:\/\.\.){2}|(?<![\w./])\.\.(?:\/[^\s'";|&)]*|(?=[\s'";|&)]|$))|\$\{?HOME\b/
-  const INVISIBLE = /(?![\t\n\r])\p{Cc}|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\u{e0000}-\u{e007f}]/gu
+  /** Controls, and what has no width or turns the direction of text, but for what emoji are made of. */
+  const INVISIBLE = /(?![\t\n\r])\p{Cc}|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d|(?![\u200d\ufe0f])\p{DI}|[\u2028\u2029]/gu
 
   /**
    * @param {any} args of a call

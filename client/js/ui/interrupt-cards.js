@@ -216,8 +216,8 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
   /** @param {string} key @param {string} classes @param {() => void} onclick */
   const button = (key, classes, onclick) => h(`button.button${classes}`, { type: 'button', onclick }, t(key))
 
-  /** Show control characters: one that turns the direction of text would have one thing read and another allowed. @param {string} words */
-  const escapeControls = (words) => words.replace(/(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
+  /** Show what cannot be seen, as core/call-marks counts it: it would have one thing read and another allowed. @param {string} words */
+  const escapeControls = (words) => words.replace(/(?![\t\n\r])\p{Cc}|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d|(?![\u200d\ufe0f])\p{DI}|[\u2028\u2029]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
 
   /** Arguments as names and values. @param {Record<string, any>} args */
   function argsList(args) {

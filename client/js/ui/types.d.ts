@@ -283,7 +283,7 @@ declare global {
       argsList(args: Record<string, any>): any
       /** an object, or the text itself where it isn't JSON */
       parseArgs(source: any): any
-      /** words in which nothing turns the direction of what follows */
+      /** words in which nothing is invisible or turns the direction of what follows */
       escapeControls(words: string): string
       /** the inside of a card by the reason of its interrupt */
       bodies: Record<string, (interrupt: any, answer: (payload: any, status?: string) => void, call?: any, does?: any) => {

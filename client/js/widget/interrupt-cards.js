@@ -25,8 +25,8 @@ yaa.define('widget/interrupt-cards', ['widget/dom'], ({ h }) => {
     }
   }
 
-  /** Signs that turn the direction of what follows would have one thing read and another allowed. @param {string} json */
-  const plainly = (json) => json.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16)}`)
+  /** Signs that cannot be seen would have one thing read and another allowed. @param {string} json */
+  const plainly = (json) => json.replace(/(?![\t\n\r])\p{Cc}|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d|(?![\u200d\ufe0f])\p{DI}|[\u2028\u2029]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
 
   /** @param {string} title @param {any[]} parts */
   const box = (title, parts) => h('section.ask', { role: 'group', 'aria-label': title }, h('strong', null, title), parts)

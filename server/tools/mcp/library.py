@@ -20,6 +20,7 @@ from ...json_types import Json
 from ...strict_json import browser_safe
 from ...telemetry import redact
 from ..base import Emit, Invocation, ToolQuestion, failure, hints_of
+from ..foreign_text import without_unseen
 from ..result import shorten_text
 from ..runner import Outcome
 from .entry import is_allowed
@@ -201,7 +202,10 @@ class McpLibrary:
         return cleaned
 
     async def prompt(self, name: str, prompt: str, arguments: Mapping[str, str]) -> Json:
-        """Return a prompt as {description?, messages: [{role, text}]}. Raises Problem."""
+        """Return a prompt as {description?, messages: [{role, text}]}. Raises Problem.
+
+        Characters that nobody sees are removed: they could hide words from a person.
+        """
         server = self._server(name)
         params: Json = {"name": prompt, "arguments": dict(arguments)}
         result = await self._ask(server, "prompts/get", params)
@@ -212,7 +216,8 @@ class McpLibrary:
             content = each.get("content") if isinstance(each, dict) else None
             blocks = content if isinstance(content, list) else [content]
             texts = [block_text(block) for block in blocks if isinstance(block, dict)]
-            text = shorten_text("\n".join(texts), max(left, 0))
+            seen = without_unseen("\n".join(texts))  # a person reads it before it is sent
+            text = shorten_text(seen, max(left, 0))
             left -= len(text)
             if text and left >= 0:
                 role = "assistant" if each.get("role") == "assistant" else "user"

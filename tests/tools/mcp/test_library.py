@@ -216,6 +216,19 @@ class Prompts(Case):
         self.assertEqual(plain, {"messages": [{"role": "user", "text": "embedded"}]})
         self.assertIn("missing argument", await self.refused(library.prompt("s", "review", {})))
 
+    async def test_a_prompt_shows_all_that_it_says(self) -> None:
+        library = await self.start("modern")
+        for what, shown in (
+            ("it\u200b\u2060\ufeff", "it"),
+            ("it" + "".join(chr(0xE0000 + ord(each)) for each in "obey"), "it"),
+            ("\u202eit\u2066", "it"),
+            ("a\r\n\tb\x1b[8m", "a\n\tb[8m"),
+            *((text, text) for text in ("می\u200cخواهم", "👨\u200d👩\u200d👧 ❤\ufe0f")),
+        ):
+            with self.subTest(ascii(what)):
+                found = await library.prompt("s", "review", {"what": what})
+                self.assertEqual(found["messages"][0]["text"], f"Review {shown}, kindly.")
+
     async def test_completion(self) -> None:
         library = await self.start("legacy")
         ref = {"type": "ref/prompt", "name": "review"}

@@ -1,13 +1,11 @@
 // A file that was written or edited, as lines that went and lines that came. Signs and `ins`/`del` say what colours say.
 
 yaa.define('ui/tools/diff', [
-  'ui/dom', 'ui/tools/i18n', 'core/diff', 'core/tool-call-kind', 'ui/tools/parts',
-], (dom, { t, count }, diff, toolCalls, parts) => {
+  'ui/dom', 'ui/tools/i18n', 'core/diff', 'core/tool-call-kind', 'ui/tools/parts', 'ui/interrupt-cards',
+], (dom, { t, count }, diff, toolCalls, parts, { escapeControls }) => {
   const { h, fill, text } = dom
   const { part, longList, size } = parts
   const SIGNS = new Map([['\r', '␍'], ['\0', '␀'], ['\x1b', '␛']])
-  /** Control characters but the tab, and what has no width or turns the direction of what follows. */
-  const HIDDEN = /(?!\t)\p{Cc}|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
 
   /** @returns {ToolPicture} */
   function diffView() {
@@ -79,7 +77,7 @@ yaa.define('ui/tools/diff', [
   }
 
   /** Nothing that is changed may be invisible. @param {string} text */
-  const seen = (text) => text.replace(HIDDEN, (char) => SIGNS.get(char) ?? `\\u{${char.codePointAt(0)?.toString(16)}}`)
+  const seen = (text) => escapeControls(text.replace(/[\r\0\x1b]/g, (char) => SIGNS.get(char) ?? ''))
 
   /** @param {DiffRow[]} rows */
   function unified(rows) {
