@@ -73,6 +73,7 @@ yaa.define('css/cards', ['ui/dom'], ({ css }) => css`
     font-family: var(--mono); padding: 0.25rem var(--s2); background: var(--sunken); border-radius: var(--r1);
     white-space: pre-wrap; overflow-wrap: anywhere; max-block-size: 16rem; overflow-y: auto; scrollbar-width: thin;
   }
+  .args .args { grid-template-columns: minmax(0, 1fr); }
   .args-none { font-size: var(--t2); color: var(--ink-3); }
 
   /* what the run waits for */

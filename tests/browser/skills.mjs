@@ -121,14 +121,20 @@ await main(async (walk, job) => {
     await open();
     await walk.press("Save this session as a skill", `${DIALOG} button`);
     await page.waitForFunction((field) => document.querySelector(field).value.includes("skill_save"), {}, COMPOSER);
-    await told("order", "skill_save", { name: "count-pages", description: "Counts pages", instructions: "Count them, page by page." });
+    const files = { "scripts/count.py": 'import sys\n\nprint("pages:", len(sys.argv))\n', "references/odd.md": "Odd pages <b>count</b>." };
+    await told("order", "skill_save", { name: "count-pages", description: "Counts pages", instructions: "Count them, page by page.", files });
     await page.focus(COMPOSER);
     await page.keyboard.press("Enter");
     await page.waitForSelector(".ask:not([hidden])");
     await walk.sees(".ask", "Count them, page by page.");
+    const shown = await page.$eval(".ask .args .args", (list) => [...list.children].map((one) => one.textContent));
+    if (JSON.stringify(shown) !== JSON.stringify(Object.entries(files).flat())) throw new Error(JSON.stringify(shown));
     if (await offers("Allow for this session")) throw new Error("a grant is offered that would not help");
     await walk.clean("the approval");
     await walk.shot("5-save");
+    await page.setViewport({ width: 390, height: 844 });
+    await walk.shot("5-save-phone");
+    await page.setViewport({ width: 1280, height: 800 });
     await walk.press("Allow once", ".ask button");
     await page.waitForFunction(() => document.body.textContent.match(/It is done\./g)?.length === 3);
     const text = await told("saved", "count-pages");
@@ -160,8 +166,12 @@ await main(async (walk, job) => {
 
   await walk.step("in Chinese, by the words of the composer", async () => {
     await page.setViewport({ width: 1280, height: 800 });
+    await open();
     await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "zh" }));
-    await page.waitForFunction(() => document.documentElement.lang.startsWith("zh"));
+    await walk.sees(DIALOG, "本会话用过的技能"); // it was open in English
+    const left = await page.$eval(DIALOG, (one) => one.textContent.match(/[A-Z][a-z]+ this session/g));
+    if (left || (await page.$$(DIALOG)).length !== 1) throw new Error(String(left));
+    await close();
     await page.focus(COMPOSER);
     await page.type(COMPOSER, "/skills");
     await page.waitForSelector("[role=listbox] [role=option]");

@@ -219,13 +219,16 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
   /** Show what cannot be seen, as core/call-marks counts it: it would have one thing read and another allowed. @param {string} words */
   const escapeControls = (words) => words.replace(/(?![\t\n\r])\p{Cc}|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d|(?![\u200d\ufe0f])\p{DI}|[\u2028\u2029]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
 
-  /** Arguments as names and values. @param {Record<string, any>} args */
+  /** Arguments as names and values. @param {Record<string, any>} args @returns {any} */
   function argsList(args) {
     const entries = Object.entries(args)
     if (!entries.length) return h('p.args-none', null, t('tool.noArguments'))
-    const shown = (/** @type {any} */ value) => escapeControls(typeof value === 'string' ? value : JSON.stringify(value, null, 2))
-    return h('dl.args', null, entries.map(([name, value]) => [h('dt', null, escapeControls(name)), h('dd', null, longText(shown(value)))]))
+    const shown = (/** @type {any} */ value) => (areTexts(value) ? argsList(value) : longText(escapeControls(typeof value === 'string' ? value : JSON.stringify(value, null, 2))))
+    return h('dl.args', null, entries.map(([name, value]) => [h('dt', null, escapeControls(name)), h('dd', null, shown(value))]))
   }
+
+  /** Texts by name, such as files: read as texts, not as JSON. @param {any} value */
+  const areTexts = (value) => isObject(value) && Object.keys(value).length > 0 && Object.values(value).every((one) => typeof one === 'string')
 
   /** The beginning of a long text, and how much follows. @param {string} words */
   function longText(words) {
