@@ -18,7 +18,13 @@ yaa.define('ui/skills/panel', [
     let own = listOf(app.server.info()?.skills)
     let reads = false
     const buttons = [button(t('skills.save'), () => { dialog.close(); save() })]
-    const dialog = openDialog({ title: t('skills.title'), body, wide: true, buttons: entry.session.messages.length ? buttons : [] })
+    const dialog = openDialog({ title: t('skills.title'), body, wide: true, buttons: entry.session.messages.length ? buttons : [], onclose: () => tongue.disconnect() })
+    /** Its words are those of the language it was opened in. */
+    const tongue = new MutationObserver(() => {
+      dialog.close()
+      openSkills(context, save)
+    })
+    tongue.observe(document.documentElement, { attributeFilter: ['lang'] })
 
     /** @param {string} [focused] the name of the skill whose button had the focus */
     function overview(focused) {
