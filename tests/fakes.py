@@ -431,10 +431,10 @@ def agent(
     workspaces: FakeWorkspaces | None = None,
 ) -> BaseAgent:
     """An agent on a host of its own."""
-    server = copy.deepcopy(DEFAULTS["server"])
-    server["limits"].update(limits or {})
-    server["log"].update(log or {})
-    config = Config(server, copy.deepcopy(DEFAULTS["session"]), Path("/nowhere"))
+    server = {**DEFAULTS["server"]}  # Config takes a copy of all of it
+    server["limits"] = {**server["limits"], **(limits or {})}
+    server["log"] = {**server["log"], **(log or {})}
+    config = Config(server, DEFAULTS["session"], Path("/nowhere"))
     return BaseAgent(
         config,
         model,  # type: ignore[arg-type]

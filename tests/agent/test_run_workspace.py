@@ -80,9 +80,10 @@ class Server:
 
     async def post(self, document: Any, most: int | None = None) -> tuple[Any, list[Any]]:
         """POST a copy; return what the client has folded, and the events, `most` at the most."""
-        client = copy.deepcopy(document)
+        text = json.dumps(document)
+        client = json.loads(text)
         folder, found = Folder(client), list[Any]()
-        run = self.agent.prepare(copy.deepcopy(document))
+        run = self.agent.prepare(json.loads(text))
         async with aclosing(run.events()) as source:
             async for event in source:
                 if most is not None and len(found) == most:

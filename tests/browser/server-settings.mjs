@@ -141,6 +141,7 @@ await main(async (walk, job) => {
     await walk.shot("7-folder-wrong");
     await told("change", "others");
     await walk.write(await field("folders", "Path"), job.site);
+    if (await page.$(`${part("folders")} .field .problem:not([hidden])`)) throw new Error("what was corrected is still called wrong");
     await walk.press("Save", `${part("folders")} .host-form button`);
     await walk.sees(`${part("folders")} .host-form`, "changed elsewhere");
     if ((await page.$eval(await field("folders", "Path"), (el) => el.value)) !== job.site) throw new Error("it is gone");

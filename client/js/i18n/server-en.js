@@ -31,7 +31,7 @@ yaa.define('i18n/server-en', [], () => ({
   'host.choose': 'Choose …',
   'host.key': 'Key',
   'host.keyOptional': 'Key, if it wants one',
-  'host.keyTail': 'key {tail}',
+  'host.keyTail': 'key {tail}',
   'host.model': 'Model',
   'host.models': '{n, plural, one {# model} other {# models}}',
   'host.apiUrl': 'Address',

@@ -31,7 +31,7 @@ yaa.define('i18n/server-zh', [], () => ({
   'host.choose': '请选择…',
   'host.key': '密钥',
   'host.keyOptional': '密钥（如果需要）',
-  'host.keyTail': '密钥 {tail}',
+  'host.keyTail': '密钥 {tail}',
   'host.model': '模型',
   'host.models': '{n} 个模型',
   'host.apiUrl': '地址',

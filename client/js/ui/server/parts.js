@@ -42,16 +42,16 @@ yaa.define('ui/server/parts', ['ui/dom', 'ui/server/i18n', 'ui/dialog', 'core/se
     const about = hint ? h('p.hint', { id: `${input.id}-about` }, hint) : null
     attr(input, 'aria-describedby', about ? `${about.id} ${wrong.id}` : wrong.id)
     const el = h('div.field', null, h('label', { htmlFor: input.id }, label), input, about, wrong)
-    return {
-      el, input,
-      value: () => input.value.trim(),
-      focus: () => input.focus(),
-      problem: (words) => {
-        text(wrong, words)
-        wrong.hidden = !words
-        attr(input, 'aria-invalid', words ? true : null)
-      },
+
+    /** @param {string} words */
+    function problem(words) {
+      text(wrong, words)
+      wrong.hidden = !words
+      attr(input, 'aria-invalid', words ? true : null)
     }
+
+    input.addEventListener('input', () => problem('')) // it was said of what stood there before
+    return { el, input, value: () => input.value.trim(), focus: () => input.focus(), problem }
   }
 
   /** @param {string} label @param {boolean} checked @param {string} [hint] */
