@@ -474,7 +474,11 @@ interface Modules {
   'io/api': { create(options: { base: string; key?: string; fetch?: typeof fetch }): Api; failure(error: any, url: string): Failure }
   'io/connection-diagnosis': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
   'io/session-base': { create(post: Api['run']): Bases }
-  'io/run-stream': { start(session: Session, options: RunOptions): Run }
+  'io/run-stream': {
+    start(session: Session, options: RunOptions): Run
+    /** takes live output of a call; false: it is none */
+    hear(output: Map<string, string>, event: YaaEvent): boolean
+  }
   'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
   'io/settings': {

@@ -34,6 +34,8 @@ class Walk {
     page.on("console", (message) => {
       if (message.type() === "error") this.#complain(`${message.text()} ${message.location()?.url ?? ""}`);
     });
+    // Who leaves in the middle of something is asked: here they mean it.
+    page.on("dialog", (dialog) => dialog.type() === "beforeunload" && !this.stays && dialog.accept().catch(() => {}));
     page.on("pageerror", (error) => this.#complain(String(error?.stack ?? error)));
     // When a person could begin to type: the first frame that shows an enabled field.
     await page.evaluateOnNewDocument(() => {

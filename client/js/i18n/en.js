@@ -198,6 +198,7 @@ yaa.define('i18n/en', [], () => {
     'run.lostWait': 'Connection lost – next try in {time}',
     'run.failed': 'Could not continue.',
     'run.retry': 'Try now',
+    'run.mirrored': 'Another tab runs this. It is shown here as it goes, and can be stopped here.',
     'run.elsewhere': 'This session is running in another tab.',
     'run.stopped': 'Stopped.',
     'run.unfinished': 'This run was cut off before it ended.',

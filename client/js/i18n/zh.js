@@ -198,6 +198,7 @@ yaa.define('i18n/zh', [], () => {
     'run.lostWait': '连接中断，{time} 后再试',
     'run.failed': '无法继续。',
     'run.retry': '现在重试',
+    'run.mirrored': '由另一个标签页运行，此处同步显示，也可在此停止。',
     'run.elsewhere': '这个会话正在另一个标签页里运行。',
     'run.stopped': '已停止。',
     'run.unfinished': '这次运行在结束之前中断了。',

@@ -235,24 +235,13 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
       this.heard = true
       if (this.state.phase !== 'streaming') this.say({ phase: 'streaming' })
       fold(this.session, event)
-      if (event.type === 'ACTIVITY_SNAPSHOT' || event.type === 'ACTIVITY_DELTA') this.hearOutput(event)
-      else {
+      if (!hear(this.output, event)) {
         this.events.push({ at: this.timers.now(), event })
         this.store?.append(this.session.id, event)
       }
       if (PROGRESS.has(event.type)) this.attempt = this.waits = 0
       if (event.type === 'RUN_FINISHED' || event.type === 'RUN_ERROR') this.terminal(event)
       guard(() => this.onEvent(event, this.session))
-    }
-
-    /** @param {YaaEvent} event */
-    hearOutput({ type, messageId, content, patch }) {
-      const call = String(messageId).replace(/^out-/, '')
-      const first = type === 'ACTIVITY_SNAPSHOT'
-      const pieces = first ? content?.chunks ?? [] : (patch ?? []).map((/** @type {any} */ each) => each?.value)
-      const before = first ? '' : this.output.get(call) ?? ''
-      const text = before + pieces.filter((/** @type {any} */ piece) => typeof piece === 'string').join('')
-      this.output.set(call, text.length > KEPT_OUTPUT * 2 ? text.slice(-KEPT_OUTPUT) : text)
     }
 
     /** @param {YaaEvent} event */
@@ -296,6 +285,21 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
 
   }
 
+  /**
+   * Take live output of a call.
+   * @param {Map<string, string>} output by call @param {YaaEvent} event @returns {boolean} false: it is none
+   */
+  function hear(output, { type, messageId, content, patch }) {
+    const first = type === 'ACTIVITY_SNAPSHOT'
+    if (!first && type !== 'ACTIVITY_DELTA') return false
+    const call = String(messageId).replace(/^out-/, '')
+    const pieces = first ? content?.chunks ?? [] : (patch ?? []).map((/** @type {any} */ each) => each?.value)
+    const before = first ? '' : output.get(call) ?? ''
+    const text = before + pieces.filter((/** @type {any} */ piece) => typeof piece === 'string').join('')
+    output.set(call, text.length > KEPT_OUTPUT * 2 ? text.slice(-KEPT_OUTPUT) : text)
+    return true
+  }
+
   /** A mistake in a view must not look like a lost connection. @param {() => void} callback */
   function guard(callback) {
     try {
@@ -319,5 +323,5 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
     return reasons.size ? { phase: 'interrupted', reason: 'awaiting' } : { phase: 'done', reason: 'completed' }
   }
 
-  return { start }
+  return { start, hear }
 })

@@ -5,7 +5,7 @@ yaa.define('ui/app', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection-checks',
   'ui/commands', 'ui/composer-notices', 'ui/view-state', 'ui/file-drop',
 ], (
-  { h, fill, attr }, words, { toast, say }, { openSessionStore, isActive }, { openServer }, { markOf, announce },
+  { h, fill, attr }, words, { toast, say }, { openSessionStore, isBusy }, { openServer }, { markOf, announce },
   { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { noticesView, queueOf }, { stateOf, NARROW }, fileDrop,
 ) => {
   /** @typedef {import('./types').App} App */
@@ -75,6 +75,7 @@ yaa.define('ui/app', [
       idle(() => yaa.load('work').then(() => yaa.use('ui/work/launcher').start(context), console.warn))
       idle(() => yaa.load('workspace').then(() => { for (const name of ['files', 'skills']) yaa.use(`ui/${name}/launcher`).start(context) }, console.warn))
       idle(() => yaa.load('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
+      if (!standalone) idle(() => yaa.load('other-tabs').then(() => yaa.use('ui/other-tabs').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
       idle(() => Promise.all(['calls', 'questions', 'search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))).then(() => {
         app.views.composer.bringBack()
@@ -266,7 +267,7 @@ yaa.define('ui/app', [
       },
       send(text) {
         app.views.thread.follow()
-        if (isActive(app.current)) app.queue.add(text)
+        if (isBusy(app.current)) app.queue.add(text)
         else sessionStore.send(app.current, text)
       },
       stop: () => app.current.run?.stop(),

@@ -1,7 +1,7 @@
 // Notices over the composer: queued messages, a temporary session, approvals on hold. And the message queue: what is
 // written during a run is sent when that has ended well.
 
-yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'core/session'], (dom, { t }, { toast }, { isActive }, sessions) => {
+yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'core/session'], (dom, { t }, { toast }, { isBusy }, sessions) => {
   const { h, icon, iconButton, list, text, attr } = dom
   const FILE = /^<(?:file|resource) name="([^"]*)/
 
@@ -120,7 +120,7 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
     /** Say it at once; a run that is on is stopped first. @param {string} id */
     function sendNow(id) {
       const entry = app.current
-      if (!isActive(entry)) return take(entry, id)
+      if (!isBusy(entry)) return take(entry, id)
       next.set(entry.session.id, id)
       entry.run?.stop()
     }
@@ -129,7 +129,7 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
     function take(entry, id) {
       const items = of(entry.session)
       const found = items.find((one) => one.id === id)
-      if (!found || isActive(entry)) return // it has gone on by itself
+      if (!found || isBusy(entry)) return // it has gone on by itself
       keep(entry.session, items.filter((one) => one !== found))
       send(entry, found.content)
     }

@@ -13,6 +13,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
    * @typedef {object} Entry an open session
    * @property {Session} session @property {Run | null} run @property {RunState | null} state
    * @property {Promise<any> | null} going its run, until it rests @property {boolean} [elsewhere] another tab is running it
+   * @property {boolean} [mirrored] and sends what happens (io/run-mirror)
    * @property {Map<string, Answer>} given answers that wait for that @property {((session: Session) => void)[]} [later] changes too
    */
 
@@ -152,7 +153,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
      */
     async function takeOver(entry) {
       const { session: mine, elsewhere } = entry
-      entry.elsewhere = false
+      entry.elsewhere = entry.mirrored = false
       const session = elsewhere && await store.get(mine.id)
       if (!session) return
       const last = mine.messages.at(-1)
@@ -319,19 +320,33 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
         const entry = entries.get(id)
         if (entry && !isActive(entry)) {
           entry.elsewhere = message.running
+          entry.mirrored &&= message.running
           const session = await store.get(id)
-          if (session && !isActive(entry)) entry.session = session
+          if (session && !isBusy(entry)) entry.session = session
         }
         onChange(id, true)
       }
     }
 
+    /** The tab that had it is silent. @param {Entry} entry @returns {Promise<boolean>} is it gone? */
+    async function takeFromSilent(entry) {
+      const release = isActive(entry) ? null : await lock.acquire(`session ${entry.session.id}`)
+      if (!release) return false
+      await takeOver(entry)
+      release()
+      onChange(entry.session.id, true)
+      return true
+    }
+
     const entry = (/** @type {string} */ id) => entries.get(id)
-    return { refresh, open, fresh, setTemporary, send, answer, retry, edit, amend, rename, change, remove, restore, changed, heads: () => heads, entry, hooks }
+    return { takeFromSilent, redraw: onChange, refresh, open, fresh, setTemporary, send, answer, retry, edit, amend, rename, change, remove, restore, changed, heads: () => heads, entry, hooks }
   }
 
   /** @param {Entry | undefined} entry */
   const isActive = (entry) => Boolean(entry?.going)
+
+  /** Is a run of it going on, here or in a tab that is mirrored? @param {Entry | undefined} entry */
+  const isBusy = (entry) => Boolean(entry?.going || entry?.mirrored)
 
   /** A run before it is sent. @param {() => void} stop @returns {any} */
   const unsent = (stop) => ({ output: new Map(), events: [], stop, retryNow() {} })
@@ -367,5 +382,5 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
     }
   }
 
-  return { openSessionStore, isActive }
+  return { openSessionStore, isActive, isBusy }
 })

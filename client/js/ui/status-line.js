@@ -9,7 +9,8 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
    * @param {import('./types').Entry} entry
    * @returns {{text: string, tone?: string, busy?: boolean, icon?: string, action?: string, until?: number} | null}
    */
-  function statusLine({ session, state, elsewhere }) {
+  function statusLine({ session, state, elsewhere, mirrored }) {
+    if (mirrored) return { text: t('run.mirrored'), icon: 'clock' }
     if (elsewhere) return { text: t('run.elsewhere'), icon: 'clock', action: t('run.resume') }
     switch (state?.phase) {
       case 'posting': if (state.reason === 'queued') return { text: t('run.queued'), busy: true, tone: 'ask' }
@@ -49,9 +50,9 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
     return { text: t('run.stopped'), icon: 'stop', action: sessions.canResume(session) ? t('run.resume') : undefined }
   }
 
-  /** @param {{session: Session, state: RunState | null}} entry @returns {'' | 'busy' | 'asking' | 'failed'} */
-  function markOf({ session, state }) {
-    if (state && ['posting', 'streaming', 'lost'].includes(state.phase)) return 'busy'
+  /** @param {import('./types').Entry} entry @returns {'' | 'busy' | 'asking' | 'failed'} */
+  function markOf({ session, state, mirrored }) {
+    if (mirrored || state && ['posting', 'streaming', 'lost'].includes(state.phase)) return 'busy'
     if (sessions.openInterrupts(session).length) return 'asking'
     return state?.reason === 'failed' || state?.reason === 'gave_up' ? 'failed' : ''
   }

@@ -33,6 +33,8 @@ export interface Entry {
   given: Map<string, Answer>
   /** another tab is running it */
   elsewhere?: boolean
+  /** and sends what happens in it: `run` has its output, and stops it */
+  mirrored?: boolean
   /** changes that wait until no run has it */
   later?: ((session: Session) => void)[]
 }
@@ -187,6 +189,9 @@ export interface SessionStore {
   changed(...ids: string[]): Promise<void>
   heads(): Head[]
   entry(id: string): Entry | undefined
+  /** whether the tab that had it is gone: then what it left is read */
+  takeFromSilent(entry: Entry): Promise<boolean>
+  redraw(id: string, whole: boolean): void
   hooks: Hooks[]
 }
 
@@ -369,6 +374,7 @@ declare global {
         onUnsaid: (entry: Entry, words: any) => void
       }): SessionStore
       isActive(entry?: Entry): boolean
+      isBusy(entry?: Entry): boolean
     }
     'ui/server-state': {
       openServer(options: { settings: Settings; onChange: () => void }): ServerLink
@@ -388,6 +394,7 @@ declare global {
       keysOf(command: Command): string[]
       label(keys: string): string[]
     }
+    'ui/other-tabs': { start(context: CommandContext): void; losses(app: Pick<App, 'sessionStore' | 'store'>): string[] }
     'ui/session-choices': {
       choose(app: App, entry: Entry, what: string, ...rest: any[]): void
     }

@@ -1,7 +1,7 @@
 // The state that all views are drawn from, composed from settings, server and sessions for each drawing.
 
 yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'core/session'], (
-  { t, language }, { isActive }, { modelsOf, agentsOf }, { statusLine, markOf }, sessions,
+  { t, language }, { isBusy }, { modelsOf, agentsOf }, { statusLine, markOf }, sessions,
 ) => {
   const NARROW = matchMedia('(max-width: 48rem)')
 
@@ -13,7 +13,7 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
   function stateOf(app, whole) {
     const { current, past } = app
     const session = past ?? current.session
-    const live = !past && isActive(current)
+    const live = !past && isBusy(current)
     // at an earlier moment an answer was being written, and not cut off
     const writing = past ? past.status === 'in_progress' : live || current.elsewhere
     const items = sessions.items(whole ? session : lastTurn(session), { live: writing, given: current.given })

@@ -1,0 +1,36 @@
+// What other tabs of this browser run is shown here as it goes; and whoever leaves in the middle of something is asked,
+// and told what would happen.
+
+yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mirror', 'i18n/other-tabs'], ({ t }, { toast }, channels, mirrors) => {
+  /** @param {import('./types').CommandContext} context */
+  function start({ app }) {
+    const { sessionStore } = app
+    const mirror = mirrors.create({
+      channel: channels.open('yaa-runs'), entry: sessionStore.entry, onChange: sessionStore.redraw, takeFromSilent: sessionStore.takeFromSilent,
+      onEnd: (/** @type {import('./types').Entry} */ entry) => app.queue.onEnd(entry),
+    })
+    sessionStore.hooks.push(mirror.hooks)
+    app.watchers.add(() => mirror.look(app.current))
+    mirror.look(app.current)
+    addEventListener('beforeunload', (event) => {
+      const lost = losses(app)
+      if (!lost.length) return
+      event.preventDefault()
+      setTimeout(() => toast(lost.join(' '))) // for who stays: a browser asks in words of its own
+    })
+  }
+
+  /** What would be lost if this page were closed now, in words. @param {import('./types').App} app @returns {string[]} */
+  function losses({ sessionStore, store }) {
+    const open = sessionStore.heads().map(({ id }) => sessionStore.entry(id)).filter((entry) => entry !== undefined)
+    const runs = open.filter((entry) => entry.going).length
+    const temporary = open.filter(({ session }) => session.ext?.temporary && session.messages.length).length
+    return [
+      runs && t('leave.run', { n: runs }),
+      temporary && t('leave.temporary', { n: temporary }),
+      store.kind === 'memory' && open.length > temporary && t('leave.memory'),
+    ].filter((one) => typeof one === 'string')
+  }
+
+  return { start, losses }
+})
