@@ -16,7 +16,17 @@ from typing import Any, NamedTuple
 
 from ..runtime.file_stamps import FileStamps, Stamp, stamp_of
 from ..telemetry import log
-from .folder import FILE, MAX_TEXT, SkillError, SkillText, content_hash, files_of, read_file
+from .folder import (
+    FILE,
+    MAX_LOOKED_AT,
+    MAX_TEXT,
+    SkillError,
+    SkillText,
+    content_hash,
+    files_of,
+    first_entries,
+    read_file,
+)
 from .folder import skill_text as parse
 
 MAX_SKILLS = 200  # of one folder
@@ -115,7 +125,7 @@ class SkillCatalog:
         for source in self.sources(owner):
             yield str(source.folder)
             with suppress(OSError):
-                yield from (f"{source.folder}/{name}/{FILE}" for name in _names(source.folder))
+                yield from (f"{source.folder}/{name}/{FILE}" for name in _names(source.folder)[0])
 
     def problems(self, owner: str = "") -> list[str]:
         """Return what the owner has to fix or may want to know, one line each."""
@@ -147,7 +157,7 @@ class SkillCatalog:
 
     def _scan(self, source: Source) -> Iterator[_Entry]:
         try:
-            names = _names(source.folder)
+            names, has_more = _names(source.folder)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -169,12 +179,19 @@ class SkillCatalog:
                 if known.problem:
                     logger.warning("skill not used: %s", known.problem)
             yield known
+        if has_more:
+            text = f"{source.given}: more than {MAX_LOOKED_AT} entries; the rest is not looked at"
+            yield _Entry((), problem=text)
 
 
-def _names(folder: Path) -> list[str]:
-    """Return what is in a folder, in order, but for hidden names. Raises OSError."""
-    with os.scandir(folder) as entries:
-        return sorted(each.name for each in entries if not each.name.startswith("."))
+def _names(folder: Path) -> tuple[list[str], bool]:
+    """Return (what is in a folder, in order, but for hidden names; whether there is more).
+
+    Raises OSError.
+    """
+    found = first_entries(folder, MAX_LOOKED_AT + 1)
+    names = [each.name for each in found[:MAX_LOOKED_AT] if not each.name.startswith(".")]
+    return names, len(found) > MAX_LOOKED_AT
 
 
 def _read(source: Source, name: str, stamp: Stamp) -> _Entry:

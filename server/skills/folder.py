@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ FILE = "SKILL.md"
 MAX_TEXT = 256 * 1024  # bytes of a SKILL.md
 MAX_REFERENCE = 256 * 1024  # bytes of a file that a model is shown
 MAX_FILES = 1_000
+MAX_LOOKED_AT = 5_000  # entries of a folder and those in it: links and empty folders count too
 MAX_BYTES = 32 * 1024 * 1024  # of all files of a skill
 MAX_DEPTH = 8
 SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".DS_Store"))
@@ -168,6 +170,12 @@ def _descriptor(name: str | Path, flags: int, at: int | None = None) -> Iterator
         os.close(opened)
 
 
+def first_entries(folder: str | Path, most: int) -> list[os.DirEntry[str]]:
+    """Return what is in a folder in order of the names, at most so much. Raises OSError."""
+    with os.scandir(folder) as entries:
+        return sorted(islice(entries, most), key=lambda each: each.name)
+
+
 def files_of(folder: Path) -> tuple[list[SkillFile], list[str]]:
     """Return (files of a skill in order of their paths, what is left out and why).
 
@@ -175,15 +183,17 @@ def files_of(folder: Path) -> tuple[list[SkillFile], list[str]]:
     """
     found: list[SkillFile] = []
     left_out: list[str] = []
-    total = 0
+    total = looked = 0
     waiting = [("", 1)]
     while waiting:
         place, depth = waiting.pop()
         try:
-            with os.scandir(folder / place) as entries:
-                here = sorted(entries, key=lambda each: each.name)
+            here = first_entries(folder / place, MAX_LOOKED_AT - looked + 1)
         except OSError as error:
             raise SkillError(f"{place or 'its folder'}: {error.strerror}") from None
+        looked += len(here)
+        if looked > MAX_LOOKED_AT:
+            raise SkillError(f"it has more than {MAX_LOOKED_AT} files, folders and links")
         for entry in here:
             path = f"{place}{entry.name}"
             if entry.name in SKIPPED:

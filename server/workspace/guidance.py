@@ -13,7 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..skills.folder import FILE, MAX_REFERENCE, MAX_TEXT, SkillError, files_of, read_file
+from ..skills.folder import (
+    FILE,
+    MAX_REFERENCE,
+    MAX_TEXT,
+    SkillError,
+    files_of,
+    first_entries,
+    read_file,
+)
 from ..skills.folder import content_hash as hash_of
 from .errors import WorkspaceError
 
@@ -74,14 +82,18 @@ def _text(data: bytes, name: str) -> str:
 
 
 def _skills(top: Path) -> Iterator[dict[str, Any]]:
-    number = 0
+    number = looked = 0
     seen: set[Path] = set()
     for place in SKILLS:
         try:
-            names = sorted(each.name for each in (_inside(top, place)).iterdir())
+            here = first_entries(_inside(top, place), MOST_LOOKED_AT - looked + 1)
         except (OSError, SkillError):
             continue
-        for name in names:
+        looked += len(here)
+        if looked > MOST_LOOKED_AT:
+            yield {"path": place, "problem": f"more than {MOST_LOOKED_AT} entries are there"}
+            return
+        for name in (each.name for each in here):
             path = f"{place}/{name}"
             try:
                 path.encode()
@@ -131,17 +143,22 @@ def _read(top: Path, name: str) -> bytes | None:
         return None
 
 
+def _is_file(top: Path, path: str) -> bool:
+    try:
+        return stat.S_ISREG((top / path).lstat().st_mode)
+    except OSError:
+        return False
+
+
 def _nested(top: Path) -> Iterator[str]:
     """Yield the paths of instructions in folders below, the topmost first, one for each folder."""
     waiting, looked = [("", 0)], 0
     for place, depth in waiting:  # it grows
         try:
-            with os.scandir(top / place) as entries:
-                here = sorted(entries, key=lambda each: each.name)
+            here = first_entries(top / place, MOST_LOOKED_AT - looked + 1)
         except OSError:
             continue
-        names = {each.name for each in here if each.is_file(follow_symlinks=False)}
-        if place and (name := next((each for each in NAMES if each in names), "")):
+        if place and (name := next((each for each in NAMES if _is_file(top, place + each)), "")):
             yield f"{place}{name}"
         looked += len(here)
         if looked > MOST_LOOKED_AT:

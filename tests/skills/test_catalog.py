@@ -136,6 +136,15 @@ class Folders(Case):
         self.assertEqual(len(self.found()), finding.MAX_SKILLS)
         self.assertIn("more than 200 skills", self.catalog.problems()[0])
 
+    def test_no_more_than_so_many_entries_are_looked_at(self) -> None:
+        self.write(self.home / "skills", "good")
+        self.other.mkdir()
+        for number in range(finding.MAX_LOOKED_AT + 1):
+            (self.other / f"{number}").symlink_to(".")
+        self.assertEqual([*self.found()], ["good"])
+        told = "other: more than 5000 entries; the rest is not looked at"
+        self.assertEqual(self.catalog.problems()[0][-len(told) :], told)
+
     def test_what_a_key_saved_is_its_own(self) -> None:
         self.write(self.home / "skills", "all")
         mine = self.catalog.sources("me")[0].folder

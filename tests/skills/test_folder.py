@@ -135,6 +135,22 @@ class Files(unittest.TestCase):
             files_of(self.folder)
         self.assertIn("more than 1000 files", str(caught.exception))
 
+    def test_links_and_empty_folders_count_too(self) -> None:
+        for kind in ("links", "folders"):
+            with self.subTest(kind):
+                for number in range(reading.MAX_LOOKED_AT):
+                    place = self.folder / kind / f"{number % 70}" / f"{number}"
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    if kind == "links":
+                        place.symlink_to(self.folder)
+                    else:
+                        place.mkdir()
+                with self.assertRaisesRegex(SkillError, "more than 5000 files, folders and links"):
+                    files_of(self.folder)
+                (self.folder / kind).rename(self.folder.with_name(kind))
+        self.folder.with_name("links").rename(self.folder / "node_modules")
+        self.assertEqual(len(files_of(self.folder)[0]), 3)
+
     def test_too_large(self) -> None:
         with (self.folder / "large").open("wb") as file:
             file.truncate(reading.MAX_BYTES + 1)  # a sparse file counts as it would be copied

@@ -114,6 +114,18 @@ class Skills(Case):
         (self.top / ".claude/skills").symlink_to("../.agents/skills")
         self.assertEqual([*self.paths()], [".agents/skills/pdf"])
 
+    def test_no_more_than_so_many_are_looked_at(self) -> None:
+        self.write(".agents/skills/pdf/SKILL.md", SKILL.format("pdf"))
+        self.write(".codex/skills/late/SKILL.md", SKILL.format("late"))
+        many = self.top / ".claude/skills"
+        many.mkdir(parents=True)
+        for number in range(guidance.MOST_LOOKED_AT):
+            (many / str(number)).symlink_to("..")
+        told = f"more than {guidance.MOST_LOOKED_AT} entries are there"
+        found = self.paths()
+        self.assertEqual([*found], [".agents/skills/pdf", ".claude/skills"])
+        self.assertEqual(found[".claude/skills"], told)
+
     def test_links_that_lead_out(self) -> None:
         self.write(".agents/skills/pdf/SKILL.md", SKILL.format("pdf"))
         (self.top / ".agents/skills/out").symlink_to(self.top.parent)
