@@ -50,7 +50,8 @@ yaa.define('ui/server/parts', ['ui/dom', 'ui/server/i18n', 'ui/dialog', 'core/se
       attr(input, 'aria-invalid', words ? true : null)
     }
 
-    input.addEventListener('input', () => problem('')) // it was said of what stood there before
+    // It was said of what stood there before. Captured: it comes before a field's own check of what stands there now.
+    input.addEventListener('input', () => problem(''), { capture: true })
     return { el, input, value: () => input.value.trim(), focus: () => input.focus(), problem }
   }
 
