@@ -11,6 +11,7 @@ from pathlib import Path
 
 from server.skills import catalog as finding
 from server.skills.catalog import SkillCatalog, mistakes
+from server.skills.folder import MAX_LOOKED_AT
 
 
 def age(top: Path) -> None:
@@ -139,7 +140,7 @@ class Folders(Case):
     def test_no_more_than_so_many_entries_are_looked_at(self) -> None:
         self.write(self.home / "skills", "good")
         self.other.mkdir()
-        for number in range(finding.MAX_LOOKED_AT + 1):
+        for number in range(MAX_LOOKED_AT + 1):
             (self.other / f"{number}").symlink_to(".")
         self.assertEqual([*self.found()], ["good"])
         told = "other: more than 5000 entries; the rest is not looked at"
