@@ -2,8 +2,7 @@
 
 For the proofs of clients that have a key instead of a secret. The nonce of a signature is derived
 from key and message (RFC 6979), so no weak source of randomness can give the key away. Python's
-integers do not take constant time; a proof is made a few times an hour, far from who could measure
-it. Pure.
+integers do not take constant time: what follows from that is in docs/design/security.md. Pure.
 """
 
 from __future__ import annotations
