@@ -176,6 +176,19 @@ await main(async (walk, job) => {
     await order(walk, "And one more, please.", "shell", { command: "cat small.txt > other.txt" });
     await walk.says("It is done.");
     await page.waitForFunction(() => ["small.txt", "other.txt"].every((name) => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === name)));
+    // the tab counts what its list shows: what was uploaded, too
+    await walk.press("Changes", ".files-tabs button");
+    for (const [point, rows] of [["Start of this session", 5], ["Before this turn", 2]]) {
+      await page.$eval(".point-row select", (one, words) => {
+        one.selectedIndex = [...one.options].findIndex(({ text }) => text === words);
+        one.dispatchEvent(new Event("change"));
+      }, point);
+      await page.waitForFunction((rows) => {
+        const listed = [...document.querySelectorAll(".opening .file-row .path")].map((one) => one.textContent);
+        return listed.length === rows && listed.includes("small.txt") && document.querySelector(".files-tabs [aria-selected=true] .desk-count").textContent === String(rows);
+      }, {}, rows);
+    }
+    await walk.press("All", ".files-tabs button");
   });
 
   await walk.step("@ names a file", async () => {

@@ -17,8 +17,13 @@ class Files(walks.Both):
 
 
 def may_fail(complaint: walks.Complaint) -> bool:
-    """While one server takes the place of another, the page asks for files that are not there."""
-    return complaint["step"].startswith("it goes on at another") and walks.failed(complaint)
+    """Whether it is what comes of another server in the place of the first.
+
+    The page asks for files while there is none, and then to compare with trees that are not there.
+    """
+    if not walks.failed(complaint):
+        return False
+    return complaint["step"].startswith("it goes on at another") or "/diff?" in complaint["text"]
 
 
 if __name__ == "__main__":

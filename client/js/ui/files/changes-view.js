@@ -3,8 +3,8 @@
 yaa.define('ui/files/changes-view', [
   'ui/dom', 'ui/files/i18n', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/launcher', 'core/file-changes', 'core/file-names',
 ], ({ h, icon, fill, text, attr, uid }, { t }, { mark, size }, { diffPart }, launcher, changes, names) => {
-  /** @param {import('./files').Shared} shared */
-  function changesView(shared) {
+  /** @param {import('./files').Shared} shared @param {(n: number) => void} counted is told how many files are listed */
+  function changesView(shared, counted) {
     const ids = [uid('from'), uid('to')]
     const from = h('select.input', { id: ids[0], onchange: load })
     const to = h('select.input', { id: ids[1], onchange: load })
@@ -14,6 +14,7 @@ yaa.define('ui/files/changes-view', [
       h('div.field', null, h('label', { htmlFor: ids[0] }, t('points.from')), from), icon('chevron'), h('div.field', null, h('label', { htmlFor: ids[1] }, t('points.to')), to)), note, list)
     let turn = 0
     let drawnFor = ''
+    let rowsFor = ''
     /** Those that are open, to stay so. @type {Set<string>} */
     const open = new Set()
 
@@ -59,6 +60,8 @@ yaa.define('ui/files/changes-view', [
       const mine = ++turn
       if (!from.value) {
         fill(list)
+        rowsFor = ''
+        counted(0)
         return text(note, t('points.nothing'))
       }
       const between = { from: from.value, to: to.value }
@@ -76,7 +79,11 @@ yaa.define('ui/files/changes-view', [
 
     /** @param {FileChange[]} files @param {number} count @param {{from: string, to: string} | null} between */
     function draw(files, count, between) {
+      counted(count)
       text(note, count ? t('points.count', { n: count, shown: files.length }) : t('points.same'))
+      const key = JSON.stringify([files, between])
+      if (key === rowsFor && !open.size) return // a row stays where it is while it is pressed
+      rowsFor = key
       fill(list, files.map((file) => fileRow(file, between)))
     }
 

@@ -39,7 +39,7 @@ yaa.define('ui/files/panel', [
     }
     const tree = fileTree(shared)
     const viewer = fileView(shared, () => show('tree'))
-    const changes = changesView(shared)
+    const changes = changesView(shared, (/** @type {number} */ n) => number(tabs[1], n))
     const layer = layerView(shared, (/** @type {number} */ n) => number(tabs[2], n))
     const uploads = uploadsView(shared, () => tree.folder())
     /** @type {Record<string, any>} */ const views = { tree, file: viewer, changes, layer }
@@ -141,7 +141,7 @@ yaa.define('ui/files/panel', [
       folder.disabled = !files.foldersOf(app).length && !files.folderOf(app)
       tabs[2].hidden = mode !== 'overlay'
       if (mode !== 'overlay' && chosen === 'layer') show('tree')
-      number(tabs[1], changesOf(shared.session()).count)
+      if (chosen !== 'changes') changes.refresh()
       if (mode === 'overlay' && chosen !== 'layer' && state) layer.refresh()
       drawNotice()
       views[chosen].refresh?.()
@@ -214,6 +214,7 @@ yaa.define('ui/files/panel', [
       if (other) { // a session or folder
         state = null
         tree.reset()
+        number(tabs[1], 0)
         show('tree')
       }
       if (app.past) draw()
