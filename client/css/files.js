@@ -109,6 +109,9 @@ yaa.define('css/files', ['ui/dom'], ({ css }) => css`
     .files-bar { gap: var(--s1); }
     .files-bar > .gap { flex: 1 0 0; margin-inline: calc(-1 * var(--s1)); }
     .files-bar > .button:not(.square) { padding-inline: 0.375rem; }
+    .file-bar .segmented button { padding-inline: var(--s2); }
+    .file-bar > .button { inline-size: 2.75rem; position: relative; }
+    .file-bar > .button > span { position: absolute; inline-size: 1px; overflow: hidden; clip-path: inset(50%); }
     .layer-row > label { min-inline-size: 2.75rem; min-block-size: 2.75rem; padding: 0; }
     .layer-row input { inline-size: 1.5rem; block-size: 1.5rem; }
   }

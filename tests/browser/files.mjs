@@ -442,21 +442,26 @@ await main(async (walk, job) => {
       const small = await page.$$eval(".files :is(button, [role=treeitem])", (all) => all.filter((one) => one.checkVisibility() && (one.getBoundingClientRect().height < 43.5)).map((one) => one.outerHTML.slice(0, 90)));
       if (small.length) throw new Error(`too small for a finger: ${small.join("\n")}`);
       await walk.clean("the tree on a phone");
+      await fits(page);
       await walk.shot(`12-phone-tree-${theme}`);
       await page.$$eval(".files-tabs button", (all) => all[1].click());
       await page.waitForSelector(".opening .file-row");
       await page.click(".opening .file-row");
       await page.waitForSelector(".file-diff .diff");
       await walk.clean("changes on a phone");
+      await fits(page);
       await walk.shot(`13-phone-changes-${theme}`);
       if (language === "en") await picture("files-phone");
       await page.$$eval(".files-tabs button", (all) => all[2].click());
       await page.waitForSelector(".layer-row");
       await walk.clean("the layer on a phone");
+      await fits(page);
       await walk.shot(`14-phone-layer-${theme}`);
       await page.$$eval(".files-tabs button", (all) => all[0].click());
       await openFolder(page, "src");
       await view(page, "src/app.py");
+      await inOneRow(page);
+      await fits(page);
       await walk.clean("a file on a phone");
       await walk.shot(`15-phone-view-${theme}`);
       await page.keyboard.press("Escape");
@@ -469,6 +474,8 @@ await main(async (walk, job) => {
       await walk.shot(`16-phone-approval-${theme}`);
       await page.click(".ask .ask-actions .primary");
       await walk.says("It is done.");
+      await fits(page);
+      await walk.shot(`17-phone-answer-${theme}`);
     });
 
     await walk.step(`on a desktop, ${theme}, ${language}`, async () => {
@@ -480,13 +487,13 @@ await main(async (walk, job) => {
       await page.$eval(".opening .file-row", (one) => one.click());
       await page.waitForSelector(".file-diff .diff");
       await walk.clean("the panel");
-      await walk.shot(`17-desktop-changes-${theme}`);
+      await walk.shot(`18-desktop-changes-${theme}`);
       await page.$eval(".files-tabs button:nth-child(3)", (one) => one.click());
       await page.waitForSelector(".layer-row");
       await page.$eval(".layer-row .file-row", (one) => one.click());
       await page.waitForSelector(".layer-row .diff");
       await walk.clean("the layer");
-      await walk.shot(`18-desktop-layer-${theme}`);
+      await walk.shot(`19-desktop-layer-${theme}`);
     });
   }
 });
@@ -526,6 +533,20 @@ async function view(page, path) {
   await page.waitForSelector(row(path));
   await page.$eval(row(path), (one) => one.click());
   await page.waitForFunction((name) => document.querySelector(".file-head .path")?.checkVisibility() && document.querySelector(".file-head .path").textContent.includes(name) && document.querySelector(".file-place").firstChild, {}, path);
+}
+
+/** Nothing of the conversation or of the panel is wider than the screen. */
+async function fits(page) {
+  const wide = await page.evaluate(() => [document.scrollingElement, ...document.querySelectorAll(".scroll, .scroll article, .files, .files-body, .composer")]
+    .filter((one) => one.scrollWidth > one.clientWidth + 1 || one.getBoundingClientRect().right > innerWidth + 1)
+    .map((one) => `${one.tagName}.${one.className} ${one.scrollWidth} > ${one.clientWidth}`));
+  if (wide.length) throw new Error(`wider than the screen: ${wide.join("\n")}`);
+}
+
+/** The buttons over a file are beside each other. */
+async function inOneRow(page) {
+  const middles = await page.$$eval(".file-bar > *", (all) => all.filter((one) => one.offsetHeight).map((one) => Math.round(one.offsetTop + one.offsetHeight / 2)));
+  if (Math.max(...middles) - Math.min(...middles) > 4) throw new Error(`the buttons over a file are in several rows: ${middles}`);
 }
 
 /** A file that is dropped on the panel, from nowhere. */

@@ -20,13 +20,13 @@ yaa.define('ui/files/file-view', [
     const note = h('span.part-note')
     const ways = ['show', 'source', 'diff'].map((one) => h('button', { type: 'button', 'aria-pressed': 'false', 'data-way': one, onclick: () => { way = one; load() } }, t(`view.${one}`)))
     const place = h('div.file-place')
-    const save = h('button.button.small', { type: 'button', onclick: keep }, icon('download'), t('view.save'))
-    const say = h('button.button.small.ghost', { type: 'button', onclick: mention }, icon('pencil'), t('view.mention'))
+    const save = h('button.button.small', { type: 'button', title: t('view.save'), onclick: keep }, icon('download'), h('span', null, t('view.save')))
+    const say = h('button.button.small.ghost', { type: 'button', title: t('view.mention'), onclick: mention }, icon('pencil'), h('span', null, t('view.mention')))
     const rename = iconButton('tag', t('rename.title'), { onclick: () => actions.rename(shared, path, (/** @type {string} */ next) => show(next)) })
     const remove = iconButton('trash', t('view.remove'), { onclick: async () => { await actions.remove(shared, [path]); back() } })
     const el = h('div.files-view', null,
       h('div.file-head', null, iconButton('left', t('view.back'), { onclick: back }), name, note),
-      h('div.files-bar', null, h('div.segmented', { role: 'group', 'aria-label': t('view.as') }, ways), h('span.gap'), save, say, rename, remove), place)
+      h('div.files-bar.file-bar', null, h('div.segmented', { role: 'group', 'aria-label': t('view.as') }, ways), h('span.gap'), save, say, rename, remove), place)
 
     /** @param {string} [next] @param {{from: string, to: string}} [between] */
     function show(next, between) {
