@@ -134,14 +134,20 @@ class Layer:
         """
         if "base" not in state:
             state["base"] = self._fill(state, most_bytes)
-        now = self.root.scan(state)
-        layer = flatten(self.store, now)
-        return self._take_over(state, state["base"], layer, now)
+        base, now, news = state["base"], self.root.scan(state), self._look(state)
+        if news == base:  # as at the start of most runs
+            return {"tree": now, "base": base, "taken": 0, "conflicts": []}
+        return self._take_over(state, flatten(self.store, now), now, news)
 
-    def _take_over(self, state: dict[str, Any], base: str, layer: Flat, now: str) -> dict[str, Any]:
-        """Make the copy `layer`, together with what the folder changed since `base`."""
+    def _look(self, state: dict[str, Any]) -> str:
+        """Return the tree of the real folder."""
         news = self.folder.scan(state)
         self.folder.save_stats()
+        return news
+
+    def _take_over(self, state: dict[str, Any], layer: Flat, now: str, news: str) -> dict[str, Any]:
+        """Make the copy `layer`, together with what the folder, now `news`, changed since base."""
+        base = state["base"]
         target = Merge(layer)
         known = Merge(flatten(self.store, base))
         new = flatten(self.store, news)
@@ -179,10 +185,11 @@ class Layer:
     def status(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return {files: [{path, change, bytes?, conflict?}], base, count}."""
         base = self._base(state)
-        folder = flatten(self.store, self.folder.scan(state))
+        news = differences(self.store, base, self.folder.scan(state), folders=True)
+        changed = {item.place: item.after for item in news}
         rows = []
         for item in differences(self.store, base, self.root.scan(state)):
-            there = folder.get(item.place)
+            there = changed.get(item.place, item.before)
             if there == item.after:
                 continue
             row: dict[str, Any] = {"path": text_of(item.place), "change": item.change}
@@ -275,7 +282,7 @@ class Layer:
                 discarded += is_file
             elif is_file:
                 left.append(item.place)
-        found = self._take_over(state, base, target.flat, now)
+        found = self._take_over(state, target.flat, now, self._look(state))
         state["tree"] = found["tree"]
         self.note_base(state, found["tree"])
         self.file.save(state)

@@ -39,6 +39,7 @@ class ObjectStore:
         self.folder = os.fspath(folder)
         self._unsettled: list[str] = []
         self.parsed: dict[str, dict[str, list[Any]]] = {}  # recent directory objects (trees.py)
+        self.parsed_entries = 0  # in all of them, and their number
 
     # -- write
 

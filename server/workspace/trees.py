@@ -20,7 +20,7 @@ from .objects import ID, ObjectStore, absence
 DEPTH = 128  # folders in each other; what is deeper is left out
 MAX_FOLDER_BYTES = 64 << 20  # of a directory object
 MAX_ENTRIES = 200_000  # of a tree that is walked: a small object may name a huge tree
-PARSED, MAX_PARSED = 200, 1_000  # directory objects that are kept parsed, and entries of one
+PARSED, MAX_PARSED = 50_000, 10_000  # entries of folders that are kept parsed, and of one
 MAX_NAME = 255  # bytes, as in every file system in use
 MAX_TARGET = 4095
 
@@ -107,10 +107,13 @@ def keep(store: ObjectStore, entries: Entries) -> str:
 
 def _remember(store: ObjectStore, tree: str, entries: Entries) -> None:
     """Keep a directory object parsed: what is compared is mostly what was just recorded."""
-    if len(entries) <= MAX_PARSED:
-        store.parsed[tree] = entries
-        while len(store.parsed) > PARSED:
-            del store.parsed[next(iter(store.parsed))]
+    if len(entries) > MAX_PARSED or tree in store.parsed:
+        return
+    store.parsed[tree] = entries
+    store.parsed_entries += len(entries) + 1
+    while store.parsed_entries > PARSED:
+        oldest = next(iter(store.parsed))
+        store.parsed_entries -= len(store.parsed.pop(oldest)) + 1
 
 
 # -- walk -----------------------------------------------------------------------------------------

@@ -66,6 +66,28 @@ class Overlays(Case):
         self.assertFalse((self.files / "b").exists())
         self.assertEqual(_paths(run), ["d/c"])
 
+    def test_what_is_compared_is_only_what_differs(self) -> None:
+        write(self.folder, {f"e{number}/f": "1" for number in range(50)})
+        run = self.begin()
+        for name in ("refresh", "status"):
+            run.store.parsed.clear()
+            run.perform(name, {"session": "s"} if name == "refresh" else {})
+            self.assertEqual(len(run.store.parsed), 0, name)
+        write(self.files, {"e7/f": "2"})
+        self.assertEqual(_paths(run), ["e7/f"])
+        self.assertLess(len(run.store.parsed), 6)
+
+    def test_a_file_in_place_of_a_folder_is_no_conflict(self) -> None:
+        run = self.begin()
+        shutil.rmtree(self.files / "d")
+        write(self.files, {"d": "mine"})
+        rows = run.perform("status", {})["files"]
+        self.assertEqual(
+            [(row["path"], "conflict" in row) for row in rows if row["path"] == "d"], [("d", False)]
+        )
+        run.perform("apply", {})
+        self.assertEqual((self.folder / "d").read_text(), "mine")
+
     def test_a_conflict_is_said_and_decided_by_force(self) -> None:
         run = self.begin()
         write(self.folder, {"a": "theirs", "b": "same"})

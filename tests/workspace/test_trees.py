@@ -7,12 +7,15 @@ import json
 from server.workspace.errors import WorkspaceError
 from server.workspace.objects import ObjectStore
 from server.workspace.trees import (
+    MAX_PARSED,
+    PARSED,
     Flat,
     build,
     decode,
     differences,
     encode,
     flatten,
+    keep,
     missing,
     place_of,
     reachable,
@@ -120,6 +123,18 @@ class Trees(Case):
         self.assertEqual(
             missing(self.store, B, 10).objects, [{"sha256": B, "bytes": 0, "path": ""}]
         )
+
+    def test_what_is_kept_parsed(self) -> None:
+        tree = build(self.store, {(f"d{n}", "f"): ["f", 0o644, n, A] for n in range(1_000)})
+        self.assertEqual(len(self.store.parsed), 1_001)
+        flatten(self.store, tree)
+        self.assertEqual(self.store.parsed_entries, 1_001 + 2_000)
+        for number in range(PARSED // 5_000 + 1):  # none of a folder that is too large
+            keep(self.store, {f"{number} {n}": ["l", "x"] for n in range(5_000)})
+            keep(self.store, {f"{number} {n}": ["l", "x"] for n in range(MAX_PARSED + 1)})
+        held = sum(len(entries) + 1 for entries in self.store.parsed.values())
+        self.assertEqual(self.store.parsed_entries, held)
+        self.assertTrue(PARSED - 5_001 < held <= PARSED, held)
 
     def test_paths_come_back(self) -> None:
         for name in ("a", "é", "\udcff\udc80", "\uf7e4", "\uf7ff\udcff", "😀", "n\nl"):
