@@ -35,6 +35,7 @@ from .http.client import Client
 from .http.cors import Origins
 from .json_types import Json, Session
 from .models.adapter import BaseAPI, adapters
+from .models.offered_models import ask_vendors
 from .models.registry import Models
 from .models.vendors import DiscoveredProviders, discover
 from .protocols.services import Services
@@ -113,7 +114,7 @@ class App:
         self.locks: Locks = former.locks if former else Locks(config.home / "claims.lock")
         self.is_replaced = False
         self.records = RunRecords(config.home / "runs", limits["claim_ttl_s"])
-        self._sweeping: asyncio.Task[None] | None = None
+        self._background: list[asyncio.Task[None]] = []
         self.signals = StopSignals(config.home / "stops")
         days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
         self.workspaces = Workspaces(config.home / "workspaces", days, wall_s)
@@ -142,7 +143,8 @@ class App:
         )
         self.models.add(found)
         self.found = found
-        self._sweeping = asyncio.create_task(self._sweep())
+        work = (self._sweep(), ask_vendors(self.models, self.client))
+        self._background = [asyncio.create_task(each) for each in work]
         self._opened.set()
 
     async def _sweep(self) -> None:
@@ -192,8 +194,8 @@ class App:
 
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
-        if self._sweeping is not None:
-            self._sweeping.cancel()
+        for task in self._background:
+            task.cancel()
         await self.agent.close()
         if not self.is_replaced:  # else it would free the locks of all Apps of the process
             self.locks.close()

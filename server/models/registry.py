@@ -17,6 +17,7 @@ from ..config import ConfigError
 from ..errors import Problem
 from ..http.client import Client, address_of, is_public
 from ..http.parser import is_loopback
+from ..json_types import Json
 from ..schema.field_types import Misfit, misfits, object_of
 from ..session.config_schema import LIMIT, NUMBER, TEXT_OR_NONE
 from ..session.limits import API_PATHS
@@ -110,6 +111,7 @@ class Models:
         self._found: set[str] = set()
         self._adapters: dict[str, Adapter] = {}
         self._known: dict[str, OwnerState] = {}  # by owner
+        self._offered: dict[str, dict[str, Json]] = {}  # by provider: about each listed model
         self._preferred: str = server.get("default_provider") or ""
         for name, entry in self._entries.items():
             _check(name, entry)
@@ -123,6 +125,24 @@ class Models:
                 self._entries[name] = entry
                 self._found.add(name)
                 _check(name, entry)
+
+    def single_models(self) -> list[str]:
+        """Return the names of discovered providers of which only one model is known."""
+        return [name for name in self._entries if name in self._found and self._is_open(name)]
+
+    def _is_open(self, name: str) -> bool:
+        entry = self._entries[name]
+        return bool(entry.get("api_key")) and not _listed_models(entry)
+
+    def offer(self, name: str, windows: Mapping[str, int | None]) -> None:
+        """Add the models that a provider lists, with the context of each in tokens if it says so.
+
+        They are offered beside its usual one; it may still be asked for any other.
+        """
+        entry = self._entries[name]
+        preset = _preset(entry)
+        about = {model: _about(entry, preset, model, size) for model, size in windows.items()}
+        self._offered[name] = about
 
     def adopt(self, adapters: Mapping[str, Adapter], *, preferred: bool = False) -> None:
         """Add models behind Python code (models/adapter.py), before the discovered providers.
@@ -178,8 +198,12 @@ class Models:
         for name, entry in self._entries.items():
             preset = _preset(entry)
             model = entry.get("model_name") or preset.model_name
-            models = _listed_models(entry) or ([model] if model else [])
+            offered = self._offered.get(name, {})
+            usual = [model] if model else []
+            models = _listed_models(entry) or list(dict.fromkeys((*usual, *offered)))
+            about = {each: offered.get(each) or _about(entry, preset, each) for each in models}
             facts = _facts(_overlay(entry, preset, model), preset)
+            facts["about"] = {each: known for each, known in about.items() if known}
             origin = "discovered" if name in self._found else "configured"
             listed.append(
                 {"name": name, "model": model, "models": models, "origin": origin} | facts
@@ -218,9 +242,8 @@ class Models:
             return model in (adapter.models or [adapter.model_name or name])
         if entry is None:
             return name == model == DEMO
-        return model in (
-            _listed_models(entry) or [entry.get("model_name") or _preset(entry).model_name]
-        )
+        usual = entry.get("model_name") or _preset(entry).model_name
+        return model in (_listed_models(entry) or [usual, *self._offered.get(name, ())])
 
     def _provider_model(self, name: str, wanted: dict[str, Any], owner: str) -> Model:
         entry = self._entries.get(name)
@@ -485,6 +508,17 @@ def _facts(entry: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
         if entry.get(key):
             facts[key] = entry[key]
     return facts
+
+
+def _about(entry: Mapping[str, Any], preset: Preset, model: str, window: int | None = None) -> Json:
+    """Return what is known of a model: {window?, price?}, in tokens and per 1,000 of them."""
+    known = _overlay(entry, preset, model)
+    about: Json = {}
+    if size := known.get("max_context") or window:
+        about["window"] = size
+    if costs := _costs(known):
+        about["price"] = {**costs, "unit": known.get("cost_unit") or ""}
+    return about
 
 
 def _adapter_facts(adapter: Adapter) -> dict[str, Any]:

@@ -145,6 +145,25 @@ await main(async (walk, job) => {
     await walk.sees(".switch .where", "2/2");
   });
 
+  await walk.step("all models are listed with what is known of them, and the field names the one that answers", async () => {
+    await walk.press("New session", ".side button");
+    const before = await page.$eval(FIELD, (one) => one.value);
+    await page.select(FIELD, "*");
+    await page.waitForSelector(".palette[open] [role=option]");
+    if ((await page.$eval(FIELD, (one) => one.value)) !== before) throw new Error("the list itself was chosen");
+    const rows = await page.$$eval(".palette[open] [role=option]", (all) => all.map((one) => one.innerText.replace(/\s+/g, " ").trim()));
+    const wide = rows.find((one) => one.includes("wide-1"));
+    if (!/200K tokens · \$2.50 in, \$10.00 out per million/.test(wide)) throw new Error(rows.join("\n"));
+    await walk.clean();
+    await walk.shot("7-models");
+    await page.keyboard.type("wide-2");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((css) => document.querySelector(css).selectedOptions[0].textContent === "wide-2 · wide", {}, FIELD);
+    await send(walk, "bench tokens=3 delay_us=0");
+    await answered(walk, 3);
+    await walk.sees(".message-foot", "wide-2");
+  });
+
   await walk.step("too large for the model: what it says", async () => {
     await walk.press("New session", ".side button");
     await page.select(".composer-bar select[aria-label=Model]", "small");

@@ -18,6 +18,9 @@ class Modes(walks.Both):
             config = peers.config(peers.start(stack, "tests.bench.provider"))
             providers = config["server"]["providers"]
             providers["small"] = {**providers["main"], "max_context": SMALL_ROOM}
+            known = {"max_context": 200_000, "costs": {"input": 0.0025, "output": 0.01}}
+            models = [{"name": "wide-1", **known, "cost_unit": "USD"}, "wide-2"]
+            providers["wide"] = {**providers["main"], "model_name": "wide-1", "models": models}
             yaa = stack.enter_context(Yaa(config))
             self.walk("modes", browser, {"url": yaa.link})
 

@@ -19,7 +19,7 @@ interface Modules {
     takeOver(session: Session, item: Removed): void
     DEFAULTS: any
   }
-  'core/model-choices': { modelRows(info: any): { provider: string; model: string; name: string; window: number }[] }
+  'core/model-choices': { modelRows(info: any): { provider: string; model: string; name: string; window: number; price: { input: number; output: number; unit: string } | null }[] }
   'core/search': {
     foldCase(text: string): string
     terms(query: string): string[]

@@ -81,6 +81,7 @@ yaa.define('i18n/en', [], () => {
     'compose.hint': 'Enter sends, Shift+Enter starts a new line',
     'compose.model': 'Model',
     'compose.agent': 'Agent',
+    'compose.all': 'All models …',
     'compose.auto': 'server’s choice',
     'compose.superseded': 'Sending withdraws the open question.',
 

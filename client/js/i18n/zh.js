@@ -81,6 +81,7 @@ yaa.define('i18n/zh', [], () => {
     'compose.hint': '回车发送，Shift+回车换行',
     'compose.model': '模型',
     'compose.agent': '智能体',
+    'compose.all': '全部模型…',
     'compose.auto': '服务器选择',
     'compose.superseded': '发送会撤回未回答的问题。',
 

@@ -2,8 +2,8 @@
 // the sheet of keys, from the same table. Both are dialogs that list what `ui/commands` knows; nothing is said twice.
 
 yaa.define('ui/command-palette', [
-  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'core/search', 'core/model-choices', 'css/dialogs',
-], (dom, { t }, { openDialog }, commands, prompts, search, { modelRows }) => {
+  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'core/search', 'core/model-choices', 'core/usage', 'css/dialogs',
+], (dom, { t, language }, { openDialog }, commands, prompts, search, { modelRows }, { money, short }) => {
   const { h, icon, list, attr, fill, uid } = dom
   /** @typedef {import('./types').CommandContext} CommandContext */
   const SHOWN = 40
@@ -54,9 +54,15 @@ yaa.define('ui/command-palette', [
 
   /** @param {CommandContext} context @param {(provider: string, model: string) => any} use @returns {Choice[]} */
   function modelsOf(context, use) {
-    return modelRows(context.app.server.info()).map(({ provider, model, name, window }) => (
-      { id: `model ${provider} ${model}`, name, icon: 'spark', keys: [], note: window ? t('models.window', { n: window }) : '', run: () => use(provider, model) }
+    return modelRows(context.app.server.info()).map(({ provider, model, name, window, price }) => (
+      { id: `model ${provider} ${model}`, name, icon: 'spark', keys: [], note: knownOf(window, price), run: () => use(provider, model) }
     ))
+  }
+
+  /** @param {number} window @param {{input: number, output: number, unit: string} | null} price of a million tokens */
+  function knownOf(window, price) {
+    const sum = (/** @type {number} */ value) => money(Math.round(value * 1e6), price?.unit, language())
+    return [window && t('models.window', { n: short(window, language()) }), price && t('models.price', { input: sum(price.input), output: sum(price.output) })].filter(Boolean).join(' · ')
   }
 
   /** @param {CommandContext} context */
@@ -69,10 +75,17 @@ yaa.define('ui/command-palette', [
    * Every model of every provider. @param {CommandContext} context
    * @param {(provider: string, model: string) => any} [use] without it the session is answered by it from now on
    */
-  const models = (context, use = useModel(context)) => choose(modelsOf(context, use), t('models.title'))
+  function models(context, use = useModel(context)) {
+    const rows = () => modelsOf(context, use)
+    choose(rows(), t('models.title'), Infinity, context.app.server.refresh().then(rows))
+  }
 
-  /** A field to search in, over the list that it searches. @param {Choice[]} choices @param {string} label */
-  function choose(choices, label) {
+  /**
+   * A field to search in, over the list that it searches.
+   * @param {Choice[]} choices @param {string} label @param {number} [most] shown at once
+   * @param {Promise<Choice[]>} [later] what takes their place
+   */
+  function choose(choices, label, most = SHOWN, later) {
     const id = uid('palette')
     const box = h('ul', { id, role: 'listbox', 'aria-label': label })
     const none = h('p.side-note', { hidden: true }, t('palette.none'))
@@ -88,12 +101,17 @@ yaa.define('ui/command-palette', [
     el.showModal()
     input.focus()
     draw()
+    later?.then((now) => {
+      if (now.length === choices.length || !el.open) return
+      choices = now
+      draw()
+    })
 
     function draw() {
       const typed = input.value
       const ranked = choices.map((one, i) => ({ one, i, score: search.rank(one.name, typed) })).filter(({ score }) => score > 0)
       if (typed.trim()) ranked.sort((a, b) => b.score - a.score || a.i - b.i)
-      shown = ranked.slice(0, SHOWN).map(({ one }) => one)
+      shown = ranked.slice(0, most).map(({ one }) => one)
       at = 0
       list(box, shown.map((one) => ({ ...one, words: search.terms(typed) })), (one) => one.id, option)
       none.hidden = shown.length > 0

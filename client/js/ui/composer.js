@@ -6,6 +6,8 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
   const [REST_MS, LATEST_MS] = [300, 5000]
   /** Keys are on the screen, and there is no Shift+Enter among them. */
   const TOUCH = globalThis.matchMedia?.('(pointer: coarse)')
+  /** Stands for the list of all models. */
+  const ALL = '*'
   /** Files of drafts can be brought back: what does it is here. */
   let ready = false
 
@@ -31,7 +33,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     const area = h('textarea', {
       id, rows: 1, placeholder: t('compose.placeholder'), autocomplete: 'off', onkeydown, oninput, onpaste,
     })
-    const model = picker('compose.model', (name) => actions.choose('answers', name))
+    const model = picker('compose.model', (name) => (name === ALL ? commands.run('model') : actions.choose('answers', name)))
     const agent = picker('compose.agent', actions.setAgent)
     const badge = h('button.badge', { type: 'button', hidden: true, title: t('demo.note'), onclick: () => commands.run('connect') }, t('demo.badge'))
     const button = h('button.button.primary.send', { type: 'submit', onclick: press })
@@ -66,7 +68,8 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       waits = !busy && (state.session.interrupts ?? []).some((/** @type {Interrupt} */ one) => !one.answer)
       area.placeholder = t(waits ? 'compose.placeholderAsk' : 'compose.placeholder')
       // one model alone that is no AI: the badge beside it says it all
-      model.update(state.models, state.provider, !state.models.length || (state.models.length === 1 && state.demo))
+      const more = state.info?.models?.some((/** @type {any} */ one) => one?.models?.length > 1)
+      model.update(more ? [...state.models, { name: ALL, label: t('compose.all') }] : state.models, state.provider, !state.models.length || (state.models.length === 1 && state.demo))
       agent.update(state.agents, state.agent, state.agents.length < 2)
       agent.el.disabled = state.live // a run keeps the one it began with
       badge.hidden = !state.demo
@@ -268,8 +271,16 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
   /** The model or the agent, where there is a choice. @param {string} name @param {(name: string) => void} choose */
   function picker(name, choose) {
     const label = t(name)
-    const select = h('select.select', { 'aria-label': label, title: label, hidden: true, onchange: () => choose(select.value) })
+    const select = h('select.select', { 'aria-label': label, title: label, hidden: true, onchange })
     let drawn = ''
+    let chosen = ''
+
+    /** What opens a list is not chosen itself. */
+    function onchange() {
+      const { value } = select
+      if (value === ALL) select.value = chosen
+      choose(value)
+    }
 
     /** @param {{name: string, label: string, title?: string}[]} offered @param {string} current @param {boolean} hidden */
     function update(offered, current, hidden) {
@@ -277,6 +288,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       if (key === drawn) return
       drawn = key
       select.hidden = hidden
+      chosen = current
       fill(select, offered.map((one) => h('option', { value: one.name, selected: one.name === current, title: one.title ?? '' }, one.label)))
     }
 

@@ -35,13 +35,22 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
       }
     }
 
+    /** Ask for /info again; where it does not come, what was there stays. */
+    async function refresh() {
+      const [mine, asked] = [turn, api]
+      const found = await asked.info().catch(() => null)
+      if (!found || mine !== turn || !info) return
+      info = found
+      onChange()
+    }
+
     /** @param {ServerState} next */
     function publish(next) {
       state = next
       onChange()
     }
 
-    return { connect, api: () => api, state: () => state, info: () => info }
+    return { connect, refresh, api: () => api, state: () => state, info: () => info }
   }
 
   /**

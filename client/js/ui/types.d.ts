@@ -197,6 +197,8 @@ export interface SessionStore {
 
 export interface ServerLink {
   connect(): Promise<void>
+  /** asks again what there is, without a word about it */
+  refresh(): Promise<void>
   api(): Api
   state(): ServerState
   info(): any
