@@ -416,6 +416,17 @@ class FakeWorkspace:
         return {"files": found, "count": len(found)}
 
 
+def config_with(limits: dict[str, Any] | None, log: dict[str, Any] | None) -> Config:
+    """Return the defaults with other limits and another log."""
+    server = {**DEFAULTS["server"]}  # Config takes a copy of all of it
+    server["limits"] = {**server["limits"], **(limits or {})}
+    server["log"] = {**server["log"], **(log or {})}
+    return Config(server, DEFAULTS["session"], Path("/nowhere"))
+
+
+USUAL = config_with(None, None)
+
+
 def agent(
     model: ScriptedModel,
     toolbox: CountingToolbox,
@@ -431,12 +442,8 @@ def agent(
     workspaces: FakeWorkspaces | None = None,
 ) -> BaseAgent:
     """An agent on a host of its own."""
-    server = {**DEFAULTS["server"]}  # Config takes a copy of all of it
-    server["limits"] = {**server["limits"], **(limits or {})}
-    server["log"] = {**server["log"], **(log or {})}
-    config = Config(server, DEFAULTS["session"], Path("/nowhere"))
     return BaseAgent(
-        config,
+        config_with(limits, log) if limits or log else USUAL,
         model,  # type: ignore[arg-type]
         toolbox,  # type: ignore[arg-type]
         claims or MemoryClaims(),  # type: ignore[arg-type]

@@ -186,7 +186,8 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([m["role"] for m in self.session["messages"]], ["user", "assistant"])
         (warning,) = self.session["run"]["warnings"]
         self.assertEqual(warning["left_out"], ["policy.shell", "limits.max_steps"])
-        self.assertEqual(self.session["config"]["limits"]["max_steps"], 20)
+        usual = DEFAULTS["session"]["config"]["limits"]["max_steps"]
+        self.assertEqual(self.session["config"]["limits"]["max_steps"], usual)
         self.assertEqual(self.session["config"]["agent"]["policy"], {})
 
     def test_an_unknown_agent_is_refused_before_anything(self) -> None:

@@ -34,8 +34,9 @@ def options(**changes: Any) -> Options:
 
 def provider(url: str = "http://127.0.0.1:1", preset: str = "custom", **changes: Any) -> Provider:
     quirks = changes.pop("quirks", {})
-    made = Provider("main", endpoint(url), "m-1", replace(PRESETS[preset], **quirks), key=KEY)
-    return replace(made, **changes)
+    of_preset = replace(PRESETS[preset], **quirks) if quirks else PRESETS[preset]
+    made = Provider("main", endpoint(url), "m-1", of_preset, key=KEY)
+    return replace(made, **changes) if changes else made
 
 
 def tool(name: str, properties: Any | None = None) -> Any:

@@ -5,6 +5,7 @@ It goes with the files that carry its name, and its line in the index of the doc
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -89,7 +90,7 @@ class Folders(unittest.TestCase):
             timeout=300,
             check=False,
         )
-        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+        self.assertEqual(done.returncode, 0, (done.stdout + done.stderr)[-3000:])
         return done.stdout
 
     def test_nothing_else_names_them(self) -> None:
@@ -107,8 +108,9 @@ class Folders(unittest.TestCase):
         names = [path.relative_to(self.folder).with_suffix("").parts for path in tests]
         others = [".".join(parts) for parts in names if parts[-1] != "test_folders"]
         self.run_there(
-            *("-m", "unittest", "-q", "tests.test_layers", "tests.test_docs"),
-            *("tests.settings.test_json_errors", "tests.mission.test_rows", *sorted(others)),
+            *("-m", "tests.tooling.suite", "--result", os.devnull),
+            *("tests.test_layers", "tests.test_docs", "tests.settings.test_json_errors"),
+            *("tests.mission.test_rows", *sorted(others)),
         )
 
     def test_a_session_runs_there_and_a_protocol_is_added_by_its_folder(self) -> None:

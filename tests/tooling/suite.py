@@ -88,8 +88,9 @@ def main() -> None:
     parser.add_argument("--tests", type=re.compile, help="run those whose whole name this finds")
     parser.add_argument("modules", nargs="+")
     options = parser.parse_args()
-    # A shell starts what it puts into the background with SIGINT ignored, and children inherit it.
+    # Of a shell in the background and of nohup, which ignore them, as children of theirs do.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     sys.addaudithook(notice)
     faulthandler.enable()  # SIGABRT prints all stacks
     failed = False
