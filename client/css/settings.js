@@ -37,10 +37,7 @@ yaa.define('css/settings', ['ui/dom'], ({ css }) => css`
   }
   .rules li + li { border-block-start: 1px solid var(--line); }
   .rules code { font-weight: 600; overflow-wrap: anywhere; }
-  .rules p {
-    font-size: var(--t2); color: var(--ink-3); line-height: 1.4; display: -webkit-box; -webkit-line-clamp: 2;
-    -webkit-box-orient: vertical; overflow: hidden;
-  }
+  .rules p { font-size: var(--t2); color: var(--ink-3); line-height: 1.4; white-space: pre-line; overflow-wrap: anywhere; }
   .rules .why { color: var(--bad); display: block; overflow-wrap: anywhere; }
   .rules .badge { margin-inline-start: var(--s2); }
 

@@ -164,6 +164,61 @@ await main(async (walk, job) => {
     await walk.sees(".message-foot", "wide-2");
   });
 
+  await walk.step("effort, temperature and length are set beside the model, for this session", async () => {
+    await page.select(FIELD, "**");
+    await page.waitForSelector("dialog[open] .edit-form");
+    const fields = await page.$$eval("dialog[open] .edit-form :is(select, input)", (all) => all.map((one) => one.id));
+    await page.select(`#${fields[0]}`, "high");
+    await walk.fill(`#${fields[1]}`, "3");
+    await walk.press("Save", "dialog[open] button");
+    await walk.sees("dialog[open] .problem", "from 0 to 2");
+    await walk.clean();
+    await walk.shot("8-answers");
+    await walk.fill(`#${fields[1]}`, "0.3");
+    await walk.fill(`#${fields[2]}`, "500");
+    await walk.press("Save", "dialog[open] button");
+    await page.waitForFunction(() => !document.querySelector("dialog[open]"));
+    const label = await page.$eval(FIELD, (one) => one.selectedOptions[0].textContent);
+    if (label !== "wide-2 · wide") throw new Error(label);
+    await page.evaluate(() => {
+      const { app } = yaa.use("ui/commands").context();
+      app.sessionStore.hooks.push({ onStart: ({ session }) => { globalThis.sentWith = structuredClone(session.config.llm_api) }, onEvent() {}, onRest() {} });
+    });
+    await send(walk, "bench tokens=3 delay_us=0");
+    await page.waitForFunction(() => document.querySelectorAll("article.message[data-role=assistant]").length === 2 && !document.querySelector(".feed[aria-busy=true]"));
+    const { model_settings: settings, max_tokens: length } = await page.evaluate(() => globalThis.sentWith);
+    if (JSON.stringify([settings, length]) !== '[{"reasoning_effort":"high","use_custom_temp":true,"temperature":0.3},500]') throw new Error(JSON.stringify([settings, length]));
+  });
+
+  await walk.step("sessions of the same name say when each was", async () => {
+    await page.evaluate(async () => {
+      const { app } = yaa.use("ui/commands").context();
+      for (const id of ["twin-a", "twin-b"]) await app.sessionStore.restore({ id, title: "Twins", messages: [{ id: "u", role: "user", content: "x" }] });
+    });
+    await page.waitForFunction(() => {
+      const rows = [...document.querySelectorAll(".row")];
+      const timed = rows.filter((row) => row.querySelector(".row-tags").textContent);
+      const said = timed.map((row) => row.innerText);
+      return rows.length > 2 && new Set(said).size === said.length && timed.length >= 2 && timed.every((row) => rows.filter((one) => one.querySelector(".row-title").textContent === row.querySelector(".row-title").textContent).length > 1);
+    });
+    await walk.shot("9-twins");
+  });
+
+  await walk.step("the tools say all of what they do", async () => {
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.openSettings("tools"));
+    await page.waitForSelector("dialog[open] .panel li p", { visible: true });
+    const [cut, told] = await page.evaluate(() => {
+      const { tools } = yaa.use("ui/commands").context().app.server.info();
+      const shown = [...document.querySelectorAll("dialog[open] .panel li p")];
+      const text = shown.map((one) => one.textContent);
+      return [shown.filter((one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1).length, tools.filter((one) => !text.includes(one.description)).map((one) => one.name)];
+    });
+    if (cut || told.length) throw new Error(`${cut} are cut; ${told} are not whole`);
+    await walk.shot("10-tools");
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => !document.querySelector("dialog[open]"));
+  });
+
   await walk.step("too large for the model: what it says", async () => {
     await walk.press("New session", ".side button");
     await page.select(".composer-bar select[aria-label=Model]", "small");

@@ -19,6 +19,12 @@ interface Modules {
     takeOver(session: Session, item: Removed): void
     DEFAULTS: any
   }
+  'core/answer-settings': {
+    read(config: any): { effort: string; temperature: string; length: string }
+    wrong(wishes: { effort: string; temperature: string; length: string }): 'temperature' | 'length' | null
+    write(config: any, wishes: { effort: string; temperature: string; length: string }): any
+    EFFORTS: string[]
+  }
   'core/model-choices': { modelRows(info: any): { provider: string; model: string; name: string; window: number; price: { input: number; output: number; unit: string } | null }[] }
   'core/search': {
     foldCase(text: string): string

@@ -82,6 +82,7 @@ yaa.define('i18n/en', [], () => {
     'compose.model': 'Model',
     'compose.agent': 'Agent',
     'compose.all': 'All models …',
+    'compose.tune': 'Effort, temperature, length …',
     'compose.auto': 'server’s choice',
     'compose.superseded': 'Sending withdraws the open question.',
 

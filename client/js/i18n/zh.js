@@ -82,6 +82,7 @@ yaa.define('i18n/zh', [], () => {
     'compose.model': '模型',
     'compose.agent': '智能体',
     'compose.all': '全部模型…',
+    'compose.tune': '推理强度、温度、长度…',
     'compose.auto': '服务器选择',
     'compose.superseded': '发送会撤回未回答的问题。',
 

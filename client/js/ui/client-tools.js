@@ -98,7 +98,7 @@ yaa.define('ui/client-tools', [
     /** @type {Record<string, boolean>} */ let current = {}
     const box = h('input', { type: 'checkbox', onchange })
     const note = h('span.badge', { hidden: true }, t('page.taken'))
-    const about = h('p', { title: tool.description }, tool.about?.() ?? tool.description.split('\n')[0])
+    const about = h('p', null, tool.about?.() ?? tool.description)
     const el = h('li', null, h('label.check', null, box, h('span', null, h('code', null, tool.name), note, about)))
 
     function onchange() {

@@ -71,6 +71,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
     { id: 'palette', title: 'palette.label', icon: 'search', keys: ['Mod+K', ':'], run: by('dialogs', 'ui/command-palette', 'open') },
     { id: 'keys', title: 'keys.title', icon: 'keyboard', keys: ['?', 'Mod+/'], slash: 'keys', run: by('dialogs', 'ui/command-palette', 'keys') },
     { id: 'model', title: 'models.title', icon: 'spark', slash: 'model', when: ({ app }) => Boolean(app.server.info()?.models?.length), run: by('dialogs', 'ui/command-palette', 'models') },
+    { id: 'session.answers', title: 'answers.title', icon: 'tune', slash: 'effort', menu: 'session', run: by('dialogs', 'ui/answer-settings', 'open') },
     { id: 'prompts', title: 'prompts.title', icon: 'book', keys: 'p', slash: 'prompts', run: by('dialogs', 'ui/prompt-library', 'open') },
     {
       id: 'prompts.keep', title: 'prompts.keep', icon: 'book',

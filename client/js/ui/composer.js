@@ -6,8 +6,8 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
   const [REST_MS, LATEST_MS] = [300, 5000]
   /** Keys are on the screen, and there is no Shift+Enter among them. */
   const TOUCH = globalThis.matchMedia?.('(pointer: coarse)')
-  /** Stands for the list of all models. */
-  const ALL = '*'
+  /** What the last rows of the models open. @type {Record<string, string>} */
+  const LISTS = { '*': 'model', '**': 'session.answers' }
   /** Files of drafts can be brought back: what does it is here. */
   let ready = false
 
@@ -33,7 +33,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     const area = h('textarea', {
       id, rows: 1, placeholder: t('compose.placeholder'), autocomplete: 'off', onkeydown, oninput, onpaste,
     })
-    const model = picker('compose.model', (name) => (name === ALL ? commands.run('model') : actions.choose('answers', name)))
+    const model = picker('compose.model', (name) => (LISTS[name] ? commands.run(LISTS[name]) : actions.choose('answers', name)))
     const agent = picker('compose.agent', actions.setAgent)
     const badge = h('button.badge', { type: 'button', hidden: true, title: t('demo.note'), onclick: () => commands.run('connect') }, t('demo.badge'))
     const button = h('button.button.primary.send', { type: 'submit', onclick: press })
@@ -69,7 +69,8 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       area.placeholder = t(waits ? 'compose.placeholderAsk' : 'compose.placeholder')
       // one model alone that is no AI: the badge beside it says it all
       const more = state.info?.models?.some((/** @type {any} */ one) => one?.models?.length > 1)
-      model.update(more ? [...state.models, { name: ALL, label: t('compose.all') }] : state.models, state.provider, !state.models.length || (state.models.length === 1 && state.demo))
+      const rows = [...state.models, ...(more ? [{ name: '*', label: t('compose.all') }] : []), { name: '**', label: t('compose.tune') }]
+      model.update(rows, state.provider, !state.models.length || (state.models.length === 1 && state.demo))
       agent.update(state.agents, state.agent, state.agents.length < 2)
       agent.el.disabled = state.live // a run keeps the one it began with
       badge.hidden = !state.demo
@@ -278,7 +279,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     /** What opens a list is not chosen itself. */
     function onchange() {
       const { value } = select
-      if (value === ALL) select.value = chosen
+      if (LISTS[value]) select.value = chosen
       choose(value)
     }
 

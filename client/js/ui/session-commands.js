@@ -48,7 +48,7 @@ yaa.define('ui/session-commands', ['ui/commands', 'core/session'], ({ register }
     { id: 'branch.next', title: 'branch.next', icon: 'chevron', keys: '.', when: branched, run: turn(1) },
     { id: 'session.tree', title: 'branch.tree', icon: 'tree', keys: 'g b', slash: 'branches', menu: 'session', when: idle, run: ({ actions }) => actions.branch('tree') },
     { id: 'session.limits', title: 'command.limits', icon: 'limit', keys: 'g l', slash: 'limits', menu: 'session', run: ({ actions }) => actions.branch('limits') },
-    { id: 'session.character', title: 'command.character', icon: 'spark', slash: 'character', menu: 'session', when: idle, run: ({ actions }) => actions.branch('character') },
+    { id: 'session.character', title: 'command.character', icon: 'spark', slash: 'instructions', menu: 'session', when: idle, run: ({ actions }) => actions.branch('character') },
     { id: 'session.pause', title: 'command.pause', icon: 'hand', slash: 'pause', run: ({ actions }) => actions.branch('pause') },
     {
       id: 'session.temporary', title: 'command.temporary', icon: 'clock', slash: 'temporary',

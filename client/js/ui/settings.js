@@ -236,7 +236,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       RULES.map(([value, key]) => h('option', { value }, t(key, { policy: tool.policy }))))
     const name = h('div', null, h('code', null, tool.name), note ? h('span.badge', null, t(note)) : null)
     const why = h('p.why')
-    const el = h('li', null, h('div', null, name, h('p', { title: tool.description }, tool.description.split('\n')[0]), why), select)
+    const el = h('li', null, h('div', null, name, h('p', null, tool.description), why), select)
     return { el, update: (/** @type {any} */ { rule, unavailable }) => {
       select.value = rule
       why.hidden = !unavailable

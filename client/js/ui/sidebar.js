@@ -216,7 +216,7 @@ yaa.define('ui/sidebar', [
       box.checked = Boolean(row.picked)
       box.value = row.id
       attr(box, 'aria-label', t('side.pick', { title: row.title }))
-      const words = row.tags.map((/** @type {string} */ tag) => `#${tag}`).join(' ')
+      const words = [row.when, ...row.tags.map((/** @type {string} */ tag) => `#${tag}`)].filter(Boolean).join(' ')
       text(tags, words)
       tags.hidden = !words
       if (drawn === row.mark + row.temporary) return

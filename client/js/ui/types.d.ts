@@ -66,7 +66,7 @@ export interface State {
   queue: { id: string; text: string }[]
   server: ServerState
   sideOpen: boolean
-  sessions: { id: string; title: string; updated: number; current: boolean; mark: string; pinned: boolean; tags: string[]; archived: boolean; temporary: boolean }[]
+  sessions: { id: string; title: string; when: string; updated: number; current: boolean; mark: string; pinned: boolean; tags: string[]; archived: boolean; temporary: boolean }[]
   models: Offer[]
   provider: string
   agents: AgentOffer[]
@@ -396,6 +396,7 @@ declare global {
       keysOf(command: Command): string[]
       label(keys: string): string[]
     }
+    'ui/answer-settings': { open(context: CommandContext): void }
     'ui/other-tabs': { start(context: CommandContext): void; losses(app: Pick<App, 'sessionStore' | 'store'>): string[] }
     'ui/session-choices': {
       choose(app: App, entry: Entry, what: string, ...rest: any[]): void

@@ -1,7 +1,7 @@
 // The state that all views are drawn from, composed from settings, server and sessions for each drawing.
 
 yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'core/session'], (
-  { t, language }, { isBusy }, { modelsOf, agentsOf }, { statusLine, markOf }, sessions,
+  { t, language, moment }, { isBusy }, { modelsOf, agentsOf }, { statusLine, markOf }, sessions,
 ) => {
   const NARROW = matchMedia('(max-width: 48rem)')
 
@@ -36,7 +36,7 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
       queue: queue.of(session),
       server: server.state(),
       sideOpen: !NARROW.matches && settings.get('side') !== 'closed',
-      sessions: sessionStore.heads().map((head) => rowOf(head, session.id, sessionStore.entry(head.id))),
+      sessions: apart(sessionStore.heads().map((head) => rowOf(head, session.id, sessionStore.entry(head.id)))),
       demo: Boolean((models.find((one) => one.name === provider) ?? models[0])?.demo),
       info,
       onDisk: !settings.canRememberSafely,
@@ -55,6 +55,35 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
     const mark = entry ? markOf(entry) : head.waiting ? 'asking' : ''
     const labels = { pinned: Boolean(head.pinned), tags: head.tags ?? [], archived: Boolean(head.archived), temporary: entry?.session.ext?.temporary === true }
     return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark, ...labels }
+  }
+
+  /** What `moment` said, of one day in one language: it takes long for thousands. @type {Map<number, string>} */ const times = new Map()
+  let timesOf = ''
+
+  /** @param {number} ms */
+  function timeOf(ms) {
+    const now = `${language()} ${new Date().toDateString()}`
+    if (now !== timesOf) times.clear()
+    timesOf = now
+    const known = times.get(ms) ?? moment(ms)
+    times.set(ms, known)
+    return known
+  }
+
+  /**
+   * Rows of the same name say when each was, and which of several in that minute.
+   * @template {{title: string, updated: number}} T @param {T[]} rows the newest first @returns {(T & {when: string})[]}
+   */
+  function apart(rows) {
+    /** @type {Map<string, number>} */ const seen = new Map()
+    const count = (/** @type {string} */ key) => seen.set(key, (seen.get(key) ?? 0) + 1).get(key) ?? 0
+    for (const { title } of rows) count(title)
+    const timed = rows.map((row) => ({ ...row, when: Number(seen.get(row.title)) > 1 ? timeOf(row.updated) : '' }))
+    for (const { title, when } of timed) count(`${title}\n${when}`)
+    return timed.reverse().map((row) => {
+      const key = `${row.title}\n${row.when}`
+      return row.when && Number(seen.get(key)) > 1 ? { ...row, when: `${row.when} · ${count(`${key}\n`)}` } : row
+    }).reverse()
   }
 
   return { stateOf, NARROW }
