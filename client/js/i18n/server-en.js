@@ -59,7 +59,7 @@ yaa.define('i18n/server-en', [], () => ({
   'host.connect.looks': 'Looks like a key of {name}.',
   'host.connect.several': 'Several vendors have keys like this one. Whose key is it? Nobody was sent it yet.',
   'host.connect.whereKey': 'Keys are made at',
-  'host.connect.url': 'Another server (llama.cpp, vLLM …)',
+  'host.connect.url': 'Another server (llama.cpp, vLLM …)',
   'host.connect.urlHint': 'The address that its clients use, often with /v1 at its end.',
   'host.connect.folder': 'A folder to work in',
   'host.connect.folderKept': 'Kept. Choose it under the message field.',
