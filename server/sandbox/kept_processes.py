@@ -176,11 +176,14 @@ class StatefulCall(ProcessCall):
 
     def __init__(self, job: Job, process: Process) -> None:
         super().__init__(job, process, time.monotonic())
-        self.answered = False
-        self._took: dict[str, Any] = {}
         self._mark = f"\0{secrets.token_hex(16)}\0"
         self._output = CallOutput(process.output, self._mark.encode())
-        self._results = CallResults(self, process.results)
+        self._results = self._answers = CallResults(process.results, self._mark)
+
+    @property
+    def answered(self) -> bool:
+        """Return whether the process can be used again. A breach ends it, even after an answer."""
+        return self._answers.answered and self._breach is None
 
     async def send(self) -> None:
         """Send the call to the process."""
@@ -191,26 +194,9 @@ class StatefulCall(ProcessCall):
                 asyncio.to_thread(write_all, self.process.requests, data, last=False)
             )
 
-    def ends_with(self, line: bytes) -> bool:
-        """Return whether a line of results is the process's mark for the end of this call."""
-        message = parse_message(line)
-        if message.get("done") != self._mark:
-            return False
-        took = message.get("took")
-        if isinstance(took, dict) and all(type(value) is int for value in took.values()):
-            self._took = took
-        self.answered = True
-        return True
-
-    async def outcome(self) -> Outcome:
-        """Return how the call ended. A breach ends the process, even after an answer."""
-        found = await super().outcome()
-        self.answered = self.answered and self._breach is None
-        return found
-
     async def _end(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
-        if self.answered:
-            return self._took
+        if self._answers.answered:
+            return self._answers.took
         end = await super()._end(messages)
         if isinstance(breach := end.get("breach"), dict) and breach.get("limit") == "cpu_s":
             allowed = self.job.limits["cpu_s"]  # the breach reports the limit of the process
@@ -240,18 +226,34 @@ class CallOutput:
 
 
 class CallResults:
-    """The result lines of one call."""
+    """The result lines of one call. It knows nothing of the call: a circle of the two would keep
+    the lines, which may be megabytes, until the collector finds it.
 
-    def __init__(self, call: StatefulCall, stream: asyncio.StreamReader) -> None:
-        self._call, self._stream, self._over = call, stream, False
+    answered  whether the process has ended the call with its mark; `took`: what it says then
+    """
+
+    def __init__(self, stream: asyncio.StreamReader, mark: str) -> None:
+        self._stream, self._mark, self._over = stream, mark, False
+        self.answered = False
+        self.took: dict[str, Any] = {}
 
     async def readline(self) -> bytes:
         """Return the next line; b"" after the end of the call."""
         if self._over:
             return b""
         line = await self._stream.readline()
-        self._over = not line or self._call.ends_with(line)
+        self._over = not line or self._ends(line)
         return b"" if self._over else line
+
+    def _ends(self, line: bytes) -> bool:
+        message = parse_message(line)
+        if message.get("done") != self._mark:
+            return False
+        took = message.get("took")
+        if isinstance(took, dict) and all(type(value) is int for value in took.values()):
+            self.took = took
+        self.answered = True
+        return True
 
 
 def last_process(session: Session, of: str) -> dict[str, Any] | None:

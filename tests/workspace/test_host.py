@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import json
 import os
 import tempfile
@@ -16,6 +17,7 @@ from server.app import App
 from server.config import load
 from server.errors import Problem
 from server.sandbox.process import Job, Outcome
+from server.sandbox.process_call import ProcessCall
 from server.tools.base import Invocation
 from server.tools.runner import ToolRunner
 from server.workspace.errors import WorkspaceError
@@ -222,6 +224,16 @@ class Requests(Case):
                 await workspace.request("restore", session="s1", tree=before)
                 kept = await self.output("cat .tmp/f 2>/dev/null; ls -A a 2>/dev/null; true")
                 self.assertEqual(kept, "" if free else "1")
+
+    async def test_what_was_answered_is_free_at_once(self) -> None:
+        await self.open()
+        workspace = self.workspaces.get("", "s1")
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        for _ in range(3):
+            await workspace.request("state")
+        self.assertEqual([each for each in gc.get_objects() if isinstance(each, ProcessCall)], [])
 
     async def test_refusals(self) -> None:
         await self.open()
