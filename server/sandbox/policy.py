@@ -48,6 +48,8 @@ SCRATCH_NAME = ".tmp"  # in the other tiers: of the home of programs
 SCRATCH_MB = 64  # each, independent of memory_mb
 SCRATCH_FILES = 65_536  # each: an empty file takes 1 KB of kernel memory
 
+MOST_LINKS = 100  # on the way to the interpreter: against a circle of them
+
 PROXY_PORT = 3128  # of netproxy.py, in the call's own network, where no other port is in use
 PROXY_BACKLOG = 64  # connections that wait to be accepted
 
@@ -81,6 +83,7 @@ class SandboxPolicy:
     run_as      the user id of tools if the server is root
     read        what else a tool may read: the interpreter and the tools' own code
     staged      the folders that hold all that calls may get: each is one of them or holds some
+    links       links on the way to the interpreter, which tier A has too: (path, target)
     """
 
     tier: str
@@ -88,12 +91,14 @@ class SandboxPolicy:
     run_as: int = 0
     read: tuple[str, ...] = ()
     staged: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> SandboxPolicy:
         """Return the policy of its fields, as JSON has them."""
         lists = {name: tuple(options[name]) for name in ("read", "staged")}
-        return cls(**{**options, **lists})
+        links = tuple((path, target) for path, target in options["links"])
+        return cls(**{**options, **lists, "links": links})
 
     def rules(self) -> list[tuple[str, int]]:
         """Return Landlock's rules as (path, rights), without those for the call's folders.
@@ -116,6 +121,29 @@ def code_folders() -> tuple[str, ...]:
     server = Path(__file__).resolve().parents[1]
     places = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve(), server]
     return outermost_folders(places)
+
+
+def links_to(*places: str) -> tuple[tuple[str, str], ...]:
+    """Return the links on the way to these places as (path, target); no path goes through a link.
+
+    A program is found by the path it was started with, such as that of a virtual environment in a
+    folder that is a link, and its own `bin/python` is a link again.
+    """
+    found: dict[str, str] = {}
+    for place in places:
+        at, waiting, left = "", place.split("/")[::-1], MOST_LINKS
+        while waiting and left:
+            part = waiting.pop()
+            path = os.path.normpath(f"{at}/{part}")
+            try:
+                target = os.readlink(path)  # noqa: PTH115
+            except OSError:  # no link
+                at = path.rstrip("/")
+                continue
+            found[path], left = target, left - 1
+            at = "" if target.startswith("/") else at
+            waiting += target.split("/")[::-1]
+    return tuple(found.items())
 
 
 def configured_paths(options: Mapping[str, Any]) -> list[Path]:

@@ -24,6 +24,7 @@ from .policy import (
     SandboxPolicy,
     code_folders,
     configured_paths,
+    links_to,
     outermost_folders,
 )
 from .worker_pool import WorkerPool
@@ -106,7 +107,8 @@ def pool_for(options: dict[str, Any], proof: Json, staged: tuple[str, ...]) -> W
 def _pool(options: dict[str, Any], tier: str, staged: tuple[str, ...]) -> WorkerPool:
     network = networks_at(tier, options)[0]
     read = outermost_folders([*map(Path, code_folders()), *configured_paths(options)])
-    return WorkerPool(SandboxPolicy(tier, network, _run_as(options), read, staged))
+    links = links_to(sys.executable, sys.prefix, sys.base_prefix)
+    return WorkerPool(SandboxPolicy(tier, network, _run_as(options), read, staged, links))
 
 
 def _run_as(options: dict[str, Any]) -> int:

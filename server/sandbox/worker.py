@@ -81,6 +81,11 @@ def build_root(policy: SandboxPolicy) -> None:
     syscalls.mount("tmpfs", f"{new}/tmp", SCRATCH_FLAGS, scratch)
     for path in (*SYSTEM, *SETTINGS, *policy.read):
         mount_copy(path, new, FILES | syscalls.ATTR_NODEV)
+    for path, target in policy.links:  # after all that they may lie in
+        place = Path(new + path)
+        if not os.path.lexists(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(target)
     for path in DEVICES:
         mount_copy(path, new, syscalls.ATTR_NOSUID | syscalls.ATTR_NOEXEC)
     for name, target in LINKS.items():

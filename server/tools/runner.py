@@ -24,7 +24,7 @@ from ..errors import Problem
 from ..json_types import Json
 from ..sandbox.kept_processes import KeptProcesses
 from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.policy import SKILLS, WORKSPACE, Mount, outermost_folders
+from ..sandbox.policy import SKILLS, WORKSPACE, Mount, links_to, outermost_folders
 from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
@@ -144,7 +144,8 @@ class ToolRunner:
             user = f"user {policy.run_as} (server.sandbox.run_as)"
             return f"{user} may not read {place}: allow it with chmod -R o+rX {place}"
         read = outermost_folders(map(Path, (*policy.read, *package.roots)))
-        pool = WorkerPool(replace(policy, read=read), package.interpreter)
+        links = (*policy.links, *links_to(package.interpreter))
+        pool = WorkerPool(replace(policy, read=read, links=links), package.interpreter)
         try:
             with escape_targets(self.workspaces.parent) as facts:
                 found = await self._attempt(pool, policy.network, facts)
