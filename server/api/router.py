@@ -54,6 +54,7 @@ _PLAIN = {  # of every answer
 }
 
 _access = log.get("access")
+READS = ("GET", "HEAD", "OPTIONS")
 _log = log.get("api")
 
 
@@ -306,10 +307,10 @@ def _match_path(pattern: list[str], parts: list[str]) -> dict[str, str]:
 def _write_access(call: RequestContext, began: float, took: float) -> None:
     """Write one line to the access log, without the query, which may hold secrets.
 
-    Successful requests for `/health` are logged at `debug`: load balancers send them every few
-    seconds. `began`: Unix seconds. `took`: seconds.
+    What was only read, and answered, is logged at `debug`: a page that is loaded asks for many
+    things, and a load balancer every few seconds. `began`: Unix seconds. `took`: seconds.
     """
-    well = call.request.path == "/health" and call.status == 200
+    well = call.request.method in READS and 200 <= call.status < 400
     level = logging.DEBUG if well else logging.INFO
     if not _access.isEnabledFor(level):
         return

@@ -26,6 +26,7 @@ from .connection import ConnectionLimit, ServerConnection, ServerLimits
 from .cors import Origins
 from .exchange import Exchange, problem_of, problem_response
 from .parser import ProtocolError, RequestHead, host_allowed, is_loopback, split_authority
+from .problem_page import host_page, wants_page
 
 # -- tls ------------------------------------------------------------------------------------------
 # The server's TLS certificate, reloaded when its files change.
@@ -311,9 +312,14 @@ class BaseServer:
                 await self._report(exchange, problem_of(error, exchange.id))
 
     async def _report(self, exchange: Exchange, problem: Problem) -> None:
-        cors = self.origins.headers(exchange.request.headers)
+        request = exchange.request
+        answer = problem_response(problem, self.origins.headers(request.headers))
+        accept = request.headers.get("accept", "")
+        if problem.code == "host_not_allowed" and wants_page(request.method, accept):
+            name, port = split_authority(request.headers["host"])
+            answer = host_page(problem, name, port or 80 if self._loopback else None)
         with contextlib.suppress(ConnectionError):
-            await exchange.respond(*problem_response(problem, cors))
+            await exchange.respond(*answer)
 
     def _screen(self, request: RequestHead) -> None:
         """Check the Host and Expect headers. Raises Problem."""

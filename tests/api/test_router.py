@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import logging
 import re
 import unittest
 from collections.abc import Mapping
@@ -367,15 +368,26 @@ class Errors(Case):
 
 
 class AccessLog(Case):
-    def test_that_all_is_well_is_no_news(self) -> None:
-        self.ask("GET", "/health")
+    def test_that_what_is_read_is_there_is_no_news(self) -> None:
+        asked = (("GET", "/health"), ("HEAD", "/open"), ("GET", "/page.js"), ("OPTIONS", "/closed"))
+        for method, path in (*asked, ("GET", "/closed")):
+            self.ask(method, path, KEY)
         self.assertEqual(self.access(), [])
+        self.ask("GET", "/closed")
         self.raised = ValueError("x")
         self.ask("GET", "/health")
-        self.assertEqual([line["status"] for line in self.access()], [500])
+        self.assertEqual([line["status"] for line in self.access()], [401, 500])
+
+    def test_all_of_it_at_debug(self) -> None:
+        logger = logging.getLogger("yaa")
+        before = logger.level
+        self.addCleanup(logger.setLevel, before)
+        logger.setLevel(logging.DEBUG)
+        self.ask("GET", "/health")
+        self.assertEqual([line["status"] for line in self.access()], [200])
 
     def test_one_line_for_each_request(self) -> None:
-        self.ask("GET", "/closed", KEY)
+        self.ask("POST", "/closed", KEY)
         self.ask("GET", "/closed", {"Authorization": "Bearer canary-wrong"})
         self.raised = ValueError("x")
         self.ask("POST", "/closed", KEY)
@@ -392,17 +404,17 @@ class AccessLog(Case):
         self.assertEqual(len(traces), 4)  # a fault of ours has a line of its own
         self.assertEqual(len(set(traces)), 3)
         theirs = f"00-{'4b' * 16}-{'0a' * 8}-01"
-        self.ask("GET", "/open", {"traceparent": theirs})
+        self.ask("PUT", "/open", {"traceparent": theirs})
         self.assertIn(f" trace={'4b' * 16} ", self.log.getvalue().splitlines()[-1])
         self.assertNotIn("canary-wrong", self.log.getvalue())
 
     def test_what_is_asked_for_is_named_without_its_query(self) -> None:
-        self.ask("GET", "/closed?words=quince-medlar", KEY)
+        self.ask("POST", "/closed?words=quince-medlar", KEY)
         self.assertEqual(self.access()[0]["path"], "/closed")
         self.assertNotIn("quince", self.log.getvalue())
 
     def test_hostile_paths_stay_in_their_line(self) -> None:
-        self.ask("GET", "/a%0d%0a\r\nFAKE" + "x" * 10_000)
+        self.ask("POST", "/a%0d%0a\r\nFAKE" + "x" * 10_000)
         self.assertEqual(self.log.getvalue().count("\n"), 1)
         self.assertLess(len(self.log.getvalue()), 600)
 

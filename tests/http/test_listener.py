@@ -102,6 +102,30 @@ class Border(unittest.IsolatedAsyncioTestCase):
             raw = b"GET / HTTP/1.0\r\n\r\n"
             self.assertEqual((await client.ask(raw))[0].status, 200)
 
+    async def test_a_browser_gets_a_page_for_a_foreign_name(self) -> None:
+        browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+        cases = (
+            ("GET", browser, "text/html; charset=utf-8"),
+            ("GET", "TEXT/HTML", "text/html; charset=utf-8"),
+            ("GET", "application/json", "application/json"),
+            ("GET", "", "application/json"),
+            ("POST", browser, "application/json"),
+        )
+        async with serving() as server, connected(server) as client:
+            for method, accept, kind in cases:
+                with self.subTest(method=method, accept=accept):
+                    host = f"evil.example:{server.port}"
+                    raw = f"{method} / HTTP/1.1\r\nHost: {host}\r\nAccept: {accept}\r\n\r\n"
+                    head, body = await client.ask(raw.encode())
+                    self.assertEqual((head.status, head.headers["content-type"]), (403, kind))
+                    self.assertIn(b"evil.example", body)
+                    if "html" in kind:
+                        self.assertIn(f'href="//localhost:{server.port}/"'.encode(), body)
+                        self.assertIn(b"server.hosts", body)
+                        self.assertEqual(
+                            head.headers["content-security-policy"], "default-src 'none'"
+                        )
+
     async def test_other_peoples_client(self) -> None:
         """http.client, in a thread: sizes, reuse, chunks."""
 
