@@ -53,8 +53,10 @@ class Execution:
     grace: asyncio.TimerHandle | None = None
     stopped: str = ""
     result: Event | None = None
+    began: float = field(default_factory=time.monotonic)
     output: list[str] = field(default_factory=list)
     output_size: int = 0
+    lines: int = 0  # ends of lines in all of its output
 
     def tell(self, event: Event | None) -> None:
         """Send an event to the listener, if there is one."""
@@ -64,6 +66,7 @@ class Execution:
     def keep_output(self, text: str) -> None:
         """Keep live output for clients that attach later, up to KEPT_OUTPUT characters."""
         self.output.append(text)
+        self.lines += text.count("\n")
         self.output_size += len(text)
         if self.output_size > 2 * KEPT_OUTPUT:
             self.output = ["".join(self.output)[-KEPT_OUTPUT:]]
@@ -404,6 +407,7 @@ def _stop_result(execution: Execution) -> Event:
     text = f"{execution.stopped} It had begun and may have had part of its effect."
     if output := execution.output_so_far()[-TOLD_OUTPUT:]:
         text = f"{text}\nIts output until then:\n{output}"
+    lines = execution.lines + (bool(output) and not output.endswith("\n"))
     return events.tool_result(
         execution.key[1],
         execution.name,
@@ -411,5 +415,9 @@ def _stop_result(execution: Execution) -> Event:
         time.time_ns() // 1_000_000,
         state="failed",
         is_error=True,
-        result={"status": "stopped", "error": {"type": "stopped", "message": text}},
+        result={
+            "status": "stopped",
+            "error": {"type": "stopped", "message": text, "details": {"lines": lines}},
+            "duration_ms": round((time.monotonic() - execution.began) * 1000),
+        },
     )

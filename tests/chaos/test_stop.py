@@ -114,6 +114,8 @@ class Running(unittest.TestCase):
         result = self.session["messages"][-1]
         self.assertEqual(result["result"]["status"], "stopped", result)
         self.assertIn("begun", result["content"])
+        self.assertGreater(result["result"]["duration_ms"], 0)
+        self.assertGreater(result["result"]["error"]["details"]["lines"], 0)
         before = self.written
         until = time.monotonic() + 1
         while time.monotonic() < until:

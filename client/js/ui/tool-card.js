@@ -1,7 +1,7 @@
 // One tool call: a line at rest, its arguments, live output and result when opened, and the question it waits for.
 // What is shown follows from the session alone (call, ledger entry, result, interrupt), so a reload shows the same.
 
-yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-cards', 'ui/message-actions'], (dom, { t, duration }, { codeBlock }, cards, { callEdits }) => {
+yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-cards', 'ui/message-actions', 'i18n/calls'], (dom, { t, duration }, { codeBlock }, cards, { callEdits }) => {
   const { h, icon, text, attr, fill } = dom
   const BAD = new Set(['failed', 'denied'])
   const WAITS = new Set(['asking', 'waiting', 'indeterminate'])
@@ -113,8 +113,9 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
 
   /** @param {Call} item @param {string} now */
   function stateText({ result, entry }, now) {
-    const ms = result?.result?.duration_ms
-    const words = now === 'done' && ms >= 1 ? duration(ms) : t(`tool.state.${now}`)
+    const { status, duration_ms: ms, error } = result?.result ?? {}
+    const words = status === 'stopped' && Number.isFinite(ms) ? t('tool.stopped', { time: duration(ms), n: Number(error?.details?.lines) || 0 })
+      : now === 'done' && ms >= 1 ? duration(ms) : t(`tool.state.${now}`)
     return entry?.attempt > 1 ? `${words} · ${t('tool.attempt', { n: entry.attempt })}` : words
   }
 

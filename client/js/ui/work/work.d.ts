@@ -12,6 +12,7 @@ declare global {
       hasFailed(result: any): boolean
     }
     'i18n/work': { en: Record<string, string>; zh: Record<string, string> }
+    'i18n/calls': { en: Record<string, string>; zh: Record<string, string> }
     'css/work': {}
     'ui/work/groups': {
       fold(items: any[]): any[]
