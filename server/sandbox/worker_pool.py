@@ -140,6 +140,19 @@ class WorkerPool:
             )
 
     def _order_worker(self, network: str) -> socket.socket:
+        """Return the socket of a worker that the zygote now makes. Raises OSError."""
+        try:
+            try:
+                return self._send_order(network)
+            except (BrokenPipeError, ConnectionResetError):
+                # The zygote is ending, which `_start` could not see yet.
+                self.close()
+                self._start()
+                return self._send_order(network)
+        except OSError:
+            raise OSError(0, NO_WORKER) from None
+
+    def _send_order(self, network: str) -> socket.socket:
         assert self._door is not None
         ours, theirs = socket.socketpair()
         with theirs:
@@ -147,7 +160,7 @@ class WorkerPool:
                 socket.send_fds(self._door, [network.encode()], [theirs.fileno()])
             except OSError:
                 ours.close()
-                raise OSError(0, NO_WORKER) from None
+                raise
         return ours
 
 

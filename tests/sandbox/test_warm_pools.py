@@ -181,6 +181,18 @@ class Warm(test_runner.Case):
             await asyncio.gather(self.echo("one"), self.echo("two"))
             self.assertNotIn(pool.pid, (0, killed))
 
+    async def test_a_zygote_that_is_ending_is_replaced(self) -> None:
+        """It listens no more, and there is no exit code yet."""
+        pool = await self.opened(LONG_S)
+        self.runner.prepare([None])
+        self.assertTrue(await until(lambda: len(pool._waiting) == OFFERED))
+        pool.renew()
+        ending = pool.pid
+        assert pool._door is not None
+        pool._door.shutdown(socket.SHUT_RDWR)
+        await self.echo("one")
+        self.assertNotIn(pool.pid, (0, ending))
+
     async def test_a_waiting_worker_is_two_processes_that_end_with_the_zygote(self) -> None:
         pool = await self.opened(LONG_S)
         self.runner.prepare([None])
