@@ -55,7 +55,10 @@ type Block =
   | { type: 'paragraph'; children: Inline[] }
   | { type: 'heading'; level: number; children: Inline[] }
   | { type: 'code'; text: string; lang: string; info: string; open?: boolean }
-  | { type: 'quote'; children: Block[] }
+  | { type: 'quote'; alert?: string; children: Block[] }
+  | { type: 'details'; shown: boolean; summary: Inline[]; children: Block[] }
+  /** `n`: its number in the text, 0 if another note has its name */
+  | { type: 'footnote'; n: number; children: Inline[] }
   | { type: 'list'; ordered: boolean; start: number; tight: boolean; items: { checked: boolean | null; children: Block[] }[] }
   | { type: 'table'; align: (null | 'left' | 'center' | 'right')[]; head: Inline[][]; rows: Inline[][][] }
   | { type: 'rule' }
@@ -65,17 +68,18 @@ type Inline =
   | { type: 'text' | 'code' | 'cite'; text: string }
   | { type: 'math'; text: string; display: boolean }
   | { type: 'break' }
-  | { type: 'emphasis' | 'strong' | 'strike'; children: Inline[] }
+  | { type: 'note'; n: number; text: string }
+  | { type: 'emphasis' | 'strong' | 'strike' | 'kbd' | 'sub' | 'sup'; children: Inline[] }
   /** `host`: where it leads, if its text is the address of another one */
   | { type: 'link'; href: string; title: string; host?: string; children: Inline[] }
   | { type: 'image'; src: string; title: string; alt: string }
 /** Link reference definitions by their normalized label. */
-type References = Map<string, { href: string; title: string }>
+type References = Map<string, { href: string; title: string; note?: number }>
 /** What an answer cites, to be shown: `href` may be opened. */
 interface Source { id: string; href: string; host: string; title: string; text: string; date: string }
 /** A node while its block is being parsed. */
 interface InlineNode {
-  type: string; text?: string; href?: string; src?: string; title?: string; display?: boolean
+  type: string; text?: string; href?: string; src?: string; title?: string; display?: boolean; n?: number
   prev: InlineNode | null; next: InlineNode | null; first?: InlineNode | null
 }
 /** A block while it is being parsed; `start` and `end` are lines, counted from 0. */

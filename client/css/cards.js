@@ -3,12 +3,7 @@
 
 yaa.define('css/cards', ['ui/dom'], ({ css }) => css`
 @layer cards {
-  .card {
-    border: 1px solid var(--line); border-radius: var(--r2); background: var(--raised); min-inline-size: 0;
-    overflow: clip;
-  }
-  .card[data-tone="ask"], .tool:has(> .ask:not([hidden])) { border-color: var(--ask-line); box-shadow: var(--shadow); }
-  .card[data-tone="bad"] { border-color: var(--bad-line); }
+  .tool:has(> .ask:not([hidden])) { border-color: var(--ask-line); box-shadow: var(--shadow); }
   .tool:has(> .ask:not([hidden])) > details { display: none; }
   .tool > .ask { border-radius: inherit; }
   .calls:empty { display: none; }
@@ -81,31 +76,8 @@ yaa.define('css/cards', ['ui/dom'], ({ css }) => css`
   .tool > .ask { background: var(--ask-wash); }
   .card.wait { background: var(--ask-wash); }
   .card.wait[data-tone="bad"] { background: var(--bad-wash); }
-  .ask-head { display: flex; gap: var(--s3); align-items: flex-start; }
-  .ask-head .icon { color: var(--ask); margin-block-start: 0.1rem; inline-size: 1.25rem; block-size: 1.25rem; }
-  [data-tone="bad"] .ask-head .icon { color: var(--bad); }
-  .ask-head h3 { font-size: var(--t4); }
-  .ask-head p {
-    font-size: var(--t3); color: var(--ink-2); overflow-wrap: anywhere; white-space: pre-wrap;
-    margin-block-start: 0.125rem;
-  }
   .more-text { display: flex; margin-block-start: var(--s1); font-family: var(--sans); }
   .ask .args dd { max-block-size: none; background: var(--raised); box-shadow: inset 0 0 0 1px var(--line); }
-  .ask-actions { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; }
-  .ask-actions > .input { flex: 1 1 16rem; inline-size: auto; }
-  .ask-actions .end { margin-inline-start: auto; display: inline-flex; align-items: center; }
-  /* for a thumb: as wide as the screen, and in sight however long the question is */
-  @media (max-width: 30rem) {
-    .ask-actions {
-      position: sticky; inset-block-end: 0; display: grid; grid-template-columns: 1fr 1fr; background: var(--ask-wash);
-      margin: 0 calc(-1 * var(--s4)) calc(-1 * var(--s4)); padding: var(--s2) var(--s4) var(--s4); border-radius: 0 0 var(--r2) var(--r2);
-    }
-    .ask-actions > * { min-block-size: 2.75rem; grid-column: span 1; }
-    .ask-actions > :is(.primary, .input) { grid-column: 1 / -1; }
-    .ask-actions .end { margin: 0; justify-content: end; grid-column: 1 / -1; }
-    .ask-actions .end .button { min-block-size: 2.75rem; }
-    .ask-actions .end .square { min-inline-size: 2.75rem; }
-  }
   .ask-answered {
     display: flex; gap: var(--s2); align-items: center; font-size: var(--t3); color: var(--ink-2);
     min-block-size: 2rem;
@@ -126,16 +98,5 @@ yaa.define('css/cards', ['ui/dom'], ({ css }) => css`
   }
   .all-bar > span { flex: 1 1 8rem; color: var(--ask); font-weight: 550; }
 
-  /* what is wrong with the connection: four checks, in the order in which they fail */
-  .failure { display: grid; gap: var(--s3); padding: var(--s4); grid-template-columns: minmax(0, 1fr); }
-  .card.failure { background: var(--bad-wash); max-block-size: 60dvh; overflow-y: auto; }
-  .card.failure[data-tone="ask"] { background: var(--ask-wash); }
-  .foot > .column > .failure { margin-block-end: var(--s3); }
-  .checks { list-style: none; display: grid; gap: var(--s2); }
-  .checks li { display: flex; gap: var(--s2); align-items: baseline; font-size: var(--t3); }
-  .checks .dot { translate: 0 -0.05rem; }
-  .checks li > span:last-child { min-inline-size: 0; overflow-wrap: anywhere; }
-  .checks b { font-weight: 600; }
-  .checks .why { color: var(--ink-2); }
 }
 `)

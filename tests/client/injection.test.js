@@ -16,7 +16,8 @@ const TEXTS = Object.values(CORPUS).flat()
 
 /** What a node of each kind may have besides its type. */
 const KINDS = {
-  paragraph: ['children'], heading: ['level', 'children'], code: ['text', 'lang', 'info', 'open'], quote: ['children'],
+  paragraph: ['children'], heading: ['level', 'children'], code: ['text', 'lang', 'info', 'open'], quote: ['alert', 'children'], details: ['shown', 'summary', 'children'], footnote: ['n', 'children'],
+  note: ['n', 'text'], cite: ['text'], kbd: ['children'], sub: ['children'], sup: ['children'],
   list: ['ordered', 'start', 'tight', 'items'], table: ['align', 'head', 'rows'], rule: [], html: ['text'], text: ['text'], break: [],
   emphasis: ['children'], strong: ['children'], strike: ['children'], link: ['href', 'title', 'host', 'children'], image: ['src', 'title', 'alt'],
   math: ['text', 'display', 'children'],

@@ -61,9 +61,9 @@ class Text extends Node {
 
 function draw(piece) {
   if (piece.type === 'text') return piece.text
-  const { children, items, head, rows, ...frame } = piece
+  const { children, items, head, rows, summary, ...frame } = piece
   const el = new Node(JSON.stringify(frame))
-  const isLeaf = ['code', 'math', 'break', 'image', 'box'].includes(piece.type)
+  const isLeaf = ['code', 'math', 'break', 'image', 'box', 'note', 'alert', 'noteLabel'].includes(piece.type)
   for (const one of isLeaf ? [] : piecesOf(piece)) el.append(draw(one))
   return el
 }
@@ -81,7 +81,7 @@ function page() {
 
 const BITS = [
   '# H\n', 'words ', '**b**', '*i* ', '`c` ', '\n', '\n\n', '- ', '  - ', '1. ', '> ', '```js\n', '```\n', '| a | b |\n', '|---|:-:|\n', '| 1 | **2** |\n',
-  '[x](http://a.b) ', '![p](http://a.b/c.png) ', '$x^2$ ', '$$\ny\n$$\n', '- [ ] ', '- [x] ', '---\n', '~~s~~', '[r]', '\n[r]: http://z.z\n', '中文，**注意：**API ',
+  '[x](http://a.b) ', '![p](http://a.b/c.png) ', '$x^2$ ', '$$\ny\n$$\n', '- [ ] ', '- [x] ', '---\n', '~~s~~', '[r]', '\n[r]: http://z.z\n', '中文，**注意：**API ', '> [!NOTE]\n', '[^1] ', '\n[^1]: n\n', '<kbd>a</kbd> ', '<sub>', '</sub>', '<details>\n', '<summary>s *t*</summary>\n', '\n</details>\n', '\\begin{align}\n', '\\end{align}\n',
 ]
 
 test('at every cut it is as made anew', () => {

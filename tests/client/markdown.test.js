@@ -14,6 +14,11 @@ const INLINE = {
   break: () => '↵',
   emphasis: (n) => `<i>${inlines(n.children)}</i>`,
   strong: (n) => `<b>${inlines(n.children)}</b>`,
+  kbd: (n) => `<kbd ${inlines(n.children)}>`,
+  sub: (n) => `<sub ${inlines(n.children)}>`,
+  sup: (n) => `<sup ${inlines(n.children)}>`,
+  note: (n) => `^${n.n}`,
+  cite: (n) => n.text,
   strike: (n) => `<s>${inlines(n.children)}</s>`,
   link: (n) => `<a ${n.href}${n.title ? ` "${n.title}"` : ''}${n.host ? ` (${n.host})` : ''}>${inlines(n.children)}</a>`,
   math: (n) => `${n.display ? 'M' : 'm'}(${n.text.replaceAll('\n', '⏎')})`,
@@ -23,7 +28,9 @@ const BLOCK = {
   paragraph: (n) => `p(${inlines(n.children)})`,
   heading: (n) => `h${n.level}(${inlines(n.children)})`,
   code: (n) => `code[${n.info}](${n.text.replaceAll('\n', '⏎')})${n.open ? '…' : ''}`,
-  quote: (n) => `quote(${blocks(n.children)})`,
+  quote: (n) => `${n.alert ?? 'quote'}(${blocks(n.children)})`,
+  details: (n) => `${n.shown ? 'open' : 'fold'}[${inlines(n.summary)}](${blocks(n.children)})`,
+  footnote: (n) => `note${n.n}(${inlines(n.children)})`,
   list: (n) => `${n.ordered ? `ol${n.start === 1 ? '' : n.start}` : 'ul'}${n.tight ? '' : '+'}(${n.items.map(item).join(' ')})`,
   table: (n) => `table[${n.align.map((a) => a ?? '-').join()}](${[n.head, ...n.rows].map((row) => row.map(inlines).join('|')).join(' / ')})`,
   rule: () => 'hr',
@@ -95,7 +102,7 @@ const TABLE = {
   'html is text': [
     ['<div>\n*a*\n</div>\n\nb', 'html(<div>⏎*a*⏎</div>) p(b)'], ['<script>\nalert(1)\n\n</script>\na', 'html(<script>⏎alert(1)⏎⏎</script>) p(a)'], ['<!-- a\n\nb -->\nc', 'html(<!-- a⏎⏎b -->) p(c)'],
     ['a <b>c</b> *d*', 'p(a <b>c</b> <i>d</i>)'.replace('<b>c</b>', '<b>c</b>')], ['<img src=x onerror=alert(1)>', 'html(<img src=x onerror=alert(1)>)'], ['a <a title="*b*">c', 'p(a <a title="*b*">c)'], ['a<br>b<br/>c', 'p(a↵b↵c)'], ['<think>\na', 'html(<think>⏎a)'],
-    ['a <!-- *b* --> c', 'p(a <!-- *b* --> c)'], ['1 < 2 > 0', 'p(1 < 2 > 0)'], ['<details>\n<summary>a</summary>\n\n**b**\n\n</details>', 'html(<details>⏎<summary>a</summary>) p(<b>b</b>) html(</details>)'],
+    ['a <!-- *b* --> c', 'p(a <!-- *b* --> c)'], ['1 < 2 > 0', 'p(1 < 2 > 0)'], ['<details>\n<summary>a</summary>\n\n**b**\n\n</details>', 'fold[a](p(<b>b</b>))'],
   ],
   'code spans': [
     ['`a`', 'p(`a`)'], ['`` a ` b ``', 'p(`a ` b`)'], ['` `` `', 'p(````)'.replace('````', '````')], ['`  `` `', 'p(` `` `)'.replace('` `` `', '` ```')], ['`a\nb`', 'p(`a b`)'], ['`a\\`b`', 'p(`a\\`b`)'], ['*a`*`', 'p(*a`*`)'], ['`a', 'p(`a)'], ['```a``', 'p(```a``)'], ['` `', 'p(` `)'], ['`<a href="`">`', 'p(`<a href="`">`)'],
@@ -127,6 +134,32 @@ const TABLE = {
     ['$$\nx', 'p($$⏎x)'], ['$$\nx\n\ny\n$$', 'p($$⏎x) p(y) p($$)'], ['- $$\n  x\n  $$\n- b', 'ul(li(M(x)) li(p(b)))'], ['> $$\n> x\n> $$', 'quote(M(x))'], ['$$$ a', 'p($$$ a)'], ['| $a$ |\n|---|', 'table[-](m(a))'],
     ['**$a$**', 'p(<b>m(a)</b>)'], ['[$a$](b)', 'p(<a b>m(a)</a>)'],
   ],
+  alerts: [
+    ['> [!NOTE]\n> a', 'note(p(a))'], ['> [!warning]  \n>\n> - a', 'warning(ul(li(p(a))))'], ['> [!TIP]', 'tip()'], ['> [!NOTE] a', 'quote(p([!NOTE] a))'], ['> [!OTHER]\n> a', 'quote(p([!OTHER]⏎a))'],
+    ['- > [!CAUTION]\n  > a', 'ul(li(caution(p(a))))'], ['[!NOTE]\na', 'p([!NOTE]⏎a)'], ['> a\n> [!NOTE]', 'quote(p(a⏎[!NOTE]))'], ['> [!NOTE]\na', 'note(p(a))'],
+  ],
+  notes: [
+    ['a[^1]\n\n[^1]: b *c*', 'p(a^1) note1(b <i>c</i>)'], ['a[^x] b[^y]\n\n[^y]: 1\n[^x]: 2', 'p(a^2 b^1) note1(1) note2(2)'], ['a[^1]', 'p(a[^1])'], ['[^1]: b', 'note1(b)'], ['a\n[^1]: b\nc', 'p(a) note1(b⏎c)'],
+    ['[^A]: b\n\n[^a]', 'note1(b) p(^1)'], ['[^1]: a\n[^1]: b', 'note1(a) note1(b)'], ['[x][^1]\n\n[^1]: b', 'p([x]^1) note1(b)'], ['[a[^1]](b)\n\n[^1]: c', 'p(<a b>a[^1]</a>) note1(c)'], ['![^1](u)\n\n[^1]: c', 'p(<img u ^1>) note1(c)'],
+    ['- a[^1]\n- [^1]: b', 'ul(li(p(a^1)) li(note1(b)))'], ['[^ a]: b', ''], ['[^1]:b', ''], ['[^s1.2] [^p1]\n\n[^1]: b', 'p([^s1.2] [^p1]) note1(b)'], ['`[^1]`\n\n[^1]: b', 'p(`[^1]`) note1(b)'],
+    ['[^1]:\nb', 'note1(b)'], ['[^constructor] [^__proto__]\n\n[^__proto__]: b', 'p([^constructor] ^1) note1(b)'],
+  ],
+  'words in tags': [
+    ['<kbd>Ctrl</kbd>+<KBD>C</KBD>', 'p(<kbd Ctrl>+<kbd C>)'], ['H<sub>2</sub>O, x<sup>*n*</sup>', 'p(H<sub 2>O, x<sup <i>n</i>>)'], ['<kbd>a', 'p(<kbd>a)'], ['a</kbd>', 'p(a</kbd>)'], ['<kbd>a</sub>', 'p(<kbd>a</sub>)'],
+    ['<kbd onclick="x">a</kbd>', 'p(<kbd onclick="x">a</kbd>)'], ['<sup>a<sub>b</sup>c</sub>', 'p(<sup a<sub>b>c</sub>)'], ['*a <kbd>b* c</kbd>', 'p(*a <kbd b* c>)'], ['<kbd>*a</kbd>*', 'p(<kbd *a>*)'],
+    ['[a <kbd>b](c) d</kbd>', 'p(<a c>a <kbd>b</a> d</kbd>)'], ['<kbd>[a</kbd>](c)', 'p(<kbd [a>](c))'], ['[<kbd>a</kbd>](b)', 'p(<a b><kbd a></a>)'], ['`<kbd>`a</kbd>', 'p(`<kbd>`a</kbd>)'], ['<kbd></kbd>', 'p(<kbd >)'],
+    ['<sup><sup>a</sup>b</sup>', 'p(<sup <sup a>b>)'], ['**<kbd>a</kbd>**', 'p(<b><kbd a></b>)'], ['<script>a</script>', 'html(<script>a</script>)'], ['x <b>a</b>', 'p(x <b>a</b>)'],
+  ],
+  'parts that are opened': [
+    ['<details>\n<summary>A *b*</summary>\n\n- c\n\n</details>\nd', 'fold[A <i>b</i>](ul(li(p(c)))) p(d)'], ['<details open><summary>A</summary>\nb\n</details>', 'open[A](p(b))'], ['<details>\na', 'fold[](p(a))'], ['a\n<details>\nb\n</details>', 'p(a) fold[](p(b))'],
+    ['<details>\n```\n</details>\n```\n</details>\na', 'fold[](code[](</details>)) p(a)'], ['<details>\n<details>\na\n</details>\nb\n</details>\nc', 'fold[](fold[](p(a)) p(b)) p(c)'], ['<details>a</details>', 'html(<details>a</details>)'],
+    ['- <details>\n  a', 'ul(li(html(<details>⏎a)))'], ['<details ontoggle="x">\na', 'html(<details ontoggle="x">⏎a)'], ['</details>', 'html(</details>)'], ['<details>\na\n<summary>b</summary>', 'fold[](p(a) html(<summary>b</summary>))'],
+    ['<details>\n> a\n</details>\nb', 'fold[](quote(p(a))) p(b)'],
+  ],
+  environments: [
+    ['\\begin{align}\na &= b \\\\\n\\end{align}', 'M(\\begin{align}⏎a &= b \\\\⏎\\end{align})'], ['\\begin{align*} a \\end{align*}\nb', 'M(\\begin{align*} a \\end{align*}) p(b)'], ['\\begin{itemize}\na', 'p(\\begin{itemize}⏎a)'], ['\\begin{align}\na', 'p(\\begin{align}⏎a)'],
+    ['x\n\\begin{cases}a\\end{cases}', 'p(x) M(\\begin{cases}a\\end{cases})'], ['\\begin{align}a\\end{gather}', 'p(\\begin{align}a\\end{gather})'],
+  ],
   'escapes and entities': [
     ['\\!\\"\\#\\$\\%\\&\\\'\\(\\)\\*\\+\\,\\-\\.\\/\\:\\;\\<\\=\\>\\?\\@\\[\\\\\\]\\^\\_\\`\\{\\|\\}\\~', 'p(!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~)'], ['\\a\\ ', 'p(\\a\\)'], ['&amp; &copy; &#35; &#x22; &nope; &#0; &', 'p(& © # " &nope; \ufffd &)'], ['&#42;a&#42;', 'p(*a*)'], ['\\\\*a*', 'p(\\<i>a</i>)'], ['`&amp;`', 'p(`&amp;`)'], ['[a](b&amp;c "d&quot;")', 'p(<a b&c "d"">a</a>)'],
   ],
@@ -147,7 +180,7 @@ function texts(count, seed) {
   const next = random(seed)
   const pick = (list) => list[Math.floor(next() * list.length)]
   const lines = ['', '', '', '- a', '- b', '  - c', '1. a', '2. b', '  text', 'text *em* `code`', '> q', '---', '===', '```', '~~~', '    code', '| a | b |',
-    '|---|---|', '[r]: u', '[r] and [s][r]', '# h', '<div>', '</div>', '* x', '+ y', '\ttab', '-', '1', '12.', '**b', 'c**', '<!--', '-->', '$$', '$$ a', 'b $$', '\\[', '\\]', 'x $y$ z', '$', '中文**强**', '[x](y', ')']
+    '|---|---|', '[r]: u', '[r] and [s][r]', '# h', '<div>', '</div>', '* x', '+ y', '\ttab', '-', '1', '12.', '**b', 'c**', '<!--', '-->', '$$', '$$ a', 'b $$', '\\[', '\\]', 'x $y$ z', '$', '中文**强**', '[x](y', ')', '> [!NOTE]', '[^1]: n', 'a[^1]', '<kbd>k', 'l</kbd>', '<sub>[', '<details>', '<summary>s</summary>', '</details>', '\\begin{align}', '\\end{align}']
   return Array.from({ length: count }, () => Array.from({ length: 1 + Math.floor(next() * 14) }, () => (next() < 0.15 ? pick(EVERYTHING) : pick(lines))).join('\n'))
 }
 
@@ -197,7 +230,7 @@ test('a definition that arrives late makes links of what stands above', () => {
 
 test('a live text holds back a line that has only marks', () => {
   const rows = [['a\n-', 'p(a)'], ['a\n- ', 'p(a)'], ['a\n1', 'p(a)'], ['a\n1.', 'p(a)'], ['a\n==', 'p(a)'], ['a\n``', 'p(a)'], ['a\n> -', 'p(a)'], ['a\n>', 'p(a)'], ['> a\n> > ', 'quote(p(a))'], ['a\n|->', 'p(a)'], ['a\n|--', 'p(a)'],
-    ['a\n- b', 'p(a) ul(li(p(b)))'], ['#', ''], ['-', ''], ['a -', 'p(a -)'], ['a\n-\n', 'h2(a)']]
+    ['a\n- b', 'p(a) ul(li(p(b)))'], ['> a\n\n> [!NO', 'quote(p(a))'], ['> [', ''], ['> [!NOTE]', ''], ['> [!NOTE]\n', 'note()'], ['#', ''], ['-', ''], ['a -', 'p(a -)'], ['a\n-\n', 'h2(a)']]
   for (const [text, expected] of rows) {
     const growing = stream()
     assert.strictEqual(blocks(growing.update(text, { live: true }).map((block) => block.node)), expected, text)
@@ -227,6 +260,8 @@ const EVIL = {
   'hard breaks': 'a  \n'.repeat(N / 4), 'table columns': `${'|a'.repeat(N / 10)}|\n${'|-'.repeat(N / 10)}|\n${'|\n'.repeat(N / 4)}`, 'table rows': `|a|\n|-|\n${'|b|\n'.repeat(N / 4)}`, 'almost a table': '|-\n'.repeat(N / 3), 'delimiter spaces': `a|b\n-${' '.repeat(N)}x|`,
   definitions: '[a]: b\n'.repeat(N / 7), 'half definitions': '[a\n'.repeat(N / 3), 'definition titles': "[a]: b '\n".repeat(N / 9), fences: '```\n'.repeat(N / 4), 'fence words': `\`\`\`${'a'.repeat(N)}`, 'fence spaces': `\`\`\`\na\n\`\`\`${' '.repeat(N)}x`,
   rules: '* '.repeat(N / 2) + 'x', underlines: 'a\n-\n'.repeat(N / 4), html: '<div>\n'.repeat(N / 6), lazy: `> a\n${'b\n'.repeat(N / 2)}`, escapes: '\\'.repeat(N), nul: '\0'.repeat(N), dollars: '$'.repeat(N), 'dollar letters': '$a'.repeat(N / 2), 'half formulas': '\\('.repeat(N / 2), 'formulas with ticks': `${'\\('.repeat(N / 3)}\`\\)`, 'display half': '$$ a\n'.repeat(N / 5),
+  'tags, open': '<kbd>'.repeat(N / 5), 'tags, closed': '</kbd>'.repeat(N / 6), 'tags, other end': `${'<kbd>'.repeat(N / 10)}${'</sub>'.repeat(N / 12)}`, 'tags, nested': `${'<sup>'.repeat(N / 10)}a${'</sup>'.repeat(N / 11)}`, 'tags and brackets': '<sup>[*a</sup>'.repeat(N / 14), 'tags across links': '<sub>[a</sub>](b)'.repeat(N / 16),
+  details: '<details>\n'.repeat(N / 10), 'details closed': '</details>\n'.repeat(N / 11), 'details with summary': '<details>\n<summary>a</summary>\n'.repeat(N / 30), notes: '[^1]: a\n'.repeat(N / 8), 'notes, all different': Array.from({ length: N / 12 }, (_, i) => `[^${i}]: a`).join('\n'), 'points at notes': `[^1]: a\n\n${'[^1]'.repeat(N / 4)}`, alerts: '> [!NOTE]\n'.repeat(N / 10), environments: '\\begin{align}\n'.repeat(N / 14),
   surrogates: '\ud800'.repeat(N), 'a fence that is none': `${'`'.repeat(N)} a\``, 'addresses before semicolons': 'http://a; '.repeat(N / 4),
 }
 

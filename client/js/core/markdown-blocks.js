@@ -10,6 +10,14 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
   const FENCE_END = /^(?:`{3,}|~{3,})(?=[ \t]*$)/
   /** `$$` or `\\[`, alone or with its end in the same line; behind `$$` the formula may begin at once. */
   const MATH = /^(?:\$\$(?!\$)(?:[^$]*(?:\$\$[ \t]*)?|.*\$\$[ \t]*)|\\\[(?:[ \t]*|.*\\\][ \t]*))$/
+  /** A formula of several lines that has its own beginning and end. */
+  const ENVIRONMENT = /^\\begin\{((?:align|aligned|alignat|equation|gather|multline|eqnarray|cases|[bpvBV]?matrix)\*?)\}/
+  /** What follows is a note, to which `[^label]` in the text points. */
+  const NOTE = /^\[\^([^\]\s]{1,60})\]:(?=[ \t]|$)/
+  /** May be opened by the reader; only at the beginning of a line, outside of lists and quotes. */
+  const DETAILS = /^<details(\s+open)?\s*>[ \t]*(?:<summary>(.*?)<\/summary>)?[ \t]*$/i
+  const DETAILS_END = /^ {0,3}<\/details>[ \t]*$/i
+  const SUMMARY = /^ {0,3}<summary>(.*?)<\/summary>[ \t]*$/i
   const UNDERLINE = /^(?:=+|-+)[ \t]*$/
   const MARKER = /^(?:([*+-])|([0-9]{1,9})([.)]))(?=[ \t]|$)/
   const DEFAULT_TAGS = 'address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|'
@@ -47,6 +55,7 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       this.text = text
       this.number++
       this.at = 0
+      if (this.tip !== this.root && text.includes('<') && this.inDetails()) return
       const reached = this.walk()
       if (!reached) return // it was a closing fence
       const container = isText(reached) ? reached : this.openBlocks(reached)
@@ -55,6 +64,20 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       this.closeTo(container)
       if (isText(container) || container.type === 'paragraph' || container.type === 'table') this.add(container)
       else if (!this.blank && container.type !== 'heading' && container.type !== 'rule') this.add(this.open('paragraph'))
+    }
+
+    /** The end of what may be opened, or what stands over it. */
+    inDetails() {
+      /** @type {BlockNode | null} */ let node = this.tip
+      if (isText(node) && node.until !== null) return false
+      while (node && node.type !== 'details') node = node.parent
+      const ends = node && DETAILS_END.test(this.text)
+      const summary = node && this.tip === node && !node.children.length && node.summary === undefined ? SUMMARY.exec(this.text) : null
+      if (!node || !(ends || summary)) return false
+      this.touch(node)
+      if (ends) this.closeTo(/** @type {BlockNode} */ (node.parent))
+      else node.summary = summary?.[1]
+      return true
     }
 
     /** Down the open blocks, as far as this line goes on with them. */
@@ -73,7 +96,7 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
     /** @param {BlockNode} node whether the line belongs to it; if so, its mark is passed over */
     continues(node) {
       switch (node.type) {
-        case 'list': return true
+        case 'list': case 'details': return true
         case 'quote': return this.quoteMark() && this.touch(node)
         case 'item': return (this.blank ? node.children.length > 0 : this.indent >= node.offset) && this.skip(node.offset)
         case 'code': return (node.fence || this.blank || this.indent >= 4) && this.skip(node.fence ? node.indent : 4)
@@ -129,6 +152,14 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
         this.quoteMark()
         return quote
       }
+      const details = rest[0] === '<' && isPlain(container) ? DETAILS.exec(rest) : null
+      if (details) {
+        this.closeTo(container)
+        const made = this.open('details', { shown: Boolean(details[1]), summary: details[2] })
+        this.skip(this.indent)
+        this.at = this.text.length
+        return made
+      }
       const marker = RULE.test(rest) ? null : MARKER.exec(rest)
       if (!marker) return null
       const empty = rest.slice(marker[0].length).trim() === ''
@@ -149,6 +180,11 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
     /** @param {BlockNode} container @param {string} rest @returns {BlockNode} */
     openLeaf(container, rest) {
       const inParagraph = container.type === 'paragraph'
+      const note = rest.startsWith('[^') && NOTE.exec(rest)
+      if (note) {
+        this.closeTo(container)
+        return this.open('paragraph', { note: note[1] })
+      }
       const heading = HEADING.exec(rest)?.[0]
       const fence = FENCE.exec(rest)?.[0]
       const rule = RULE.test(rest)
@@ -157,12 +193,13 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       if (inParagraph && UNDERLINE.test(rest) && this.underline(container, rest)) return container
       const align = inParagraph ? alignments(rest) : null
       if (align && this.table(container, align)) return this.tip
-      const math = (rest[0] === '$' || rest[0] === '\\') && MATH.test(rest)
+      const formula = rest[0] === '\\' ? ENVIRONMENT.exec(rest)?.[1] : undefined
+      const math = formula || ((rest[0] === '$' || rest[0] === '\\') && MATH.test(rest))
       if (!heading && !fence && !rule && !html && !math) return container
       this.closeTo(container)
       if (heading) return this.open('heading', { level: heading.length, text: headingText(rest.slice(heading.length)) })
       if (fence) return this.open('code', { fence, indent: this.indent, info: rest.slice(fence.length).trim() })
-      if (math) return this.open('math', { mark: rest[0] === '$' ? '$$' : '\\]' })
+      if (math) return this.open('math', formula ? { mark: `\\end{${formula}}`, whole: true } : { mark: rest[0] === '$' ? '$$' : '\\]' })
       return html ? this.open('html', { until: html[1] }) : this.open('rule')
     }
 
@@ -288,7 +325,14 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
   const isText = (node) => ['code', 'html', 'math'].includes(node.type)
 
   /** @param {string} outer @param {string} inner */
-  const holds = (outer, inner) => (inner === 'item' ? outer === 'list' : ['root', 'quote', 'item'].includes(outer))
+  const holds = (outer, inner) => (inner === 'item' ? outer === 'list' : ['root', 'quote', 'item', 'details'].includes(outer))
+
+  /** Is it in nothing but what may be opened? @param {BlockNode} node */
+  function isPlain(node) {
+    /** @type {BlockNode | null} */ let each = node.type === 'paragraph' ? node.parent : node
+    while (each?.type === 'details' || each?.type === 'list') each = each.parent // of a list whose items end here
+    return each?.type === 'root'
+  }
 
   /** Spaces and a closing run of # taken off. @param {string} text */
   function headingText(text) {

@@ -13,6 +13,10 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
   const AUTOMAIL = /<([\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+)>/y
   /** A source of the session (core/sources) */
   const CITE = /\[\^(?:s\d+\.|p)\d+\]/y
+  /** A note of the text (core/markdown-blocks). */
+  const NOTE = /\[\^[^\]\s]{1,60}\]/y
+  /** HTML that says what words are. */
+  const WORDS = /^<(\/?)(kbd|sub|sup)\s*>$/i
   const MAIL_HOST = /@[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})+/y
   /** No name of a mail address and no scheme is longer. */
   const LOOK_BACK = 64
@@ -46,6 +50,8 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
     /** brackets that opened before here can't become a link any more: links hold no links */ barrier = 0
     /** @type {Map<number, number[]> | null} places of the runs of backticks, by length */ ticks = null
     noComment = false
+    /** open tags that a later one may close @type {{name: string, node: Node, at: number, marks: Mark | null}[]} */ tags = []
+    /** how many of each @type {Map<string, number>} */ tagCounts = new Map()
     /** @type {Map<string, number>} where the next end of a formula is */ ends = new Map()
     /** @type {number | undefined} */ lastTarget
 
@@ -277,6 +283,12 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
         this.at += cite.length
         return this.push(leaf('cite', cite))
       }
+      const note = image || !this.references.size ? '' : match(NOTE, this.text, this.at)
+      const n = note && this.references.get(links.label(note.slice(1, -1)))?.note
+      if (n) {
+        this.at += note.length
+        return this.push({ ...leaf('note', note), n })
+      }
       const node = leaf('text', image ? '![' : '[')
       this.push(node)
       this.at += image ? 2 : 1
@@ -288,6 +300,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       const found = opener && this.isActive(opener) ? this.target(opener) : null
       if (!opener || !found) return this.take(']')
       this.emphasize(opener.marks)
+      this.forget(opener.at)
       const node = opener.node // everything behind it becomes its own
       node.first = node.next
       node.next = null
@@ -319,7 +332,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       const empty = this.text.startsWith('[]', after)
       const own = this.at - opener.at < 1000 ? this.text.slice(opener.at, this.at) : ''
       const reference = this.references.get(links.label(name ?? own))
-      if (!reference) return null
+      if (!reference || reference.note) return null
       return { ...reference, end: name !== null ? after + name.length + 2 : empty ? after + 2 : after }
     }
 
@@ -335,7 +348,41 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
         this.at += tag.length
         return this.push(leaf('break'))
       }
+      const [, closes, name] = WORDS.exec(tag) ?? []
+      if (name) return this.wordsTag(tag, name.toLowerCase(), Boolean(closes))
       this.take(tag || this.comment() || '<')
+    }
+
+    /**
+     * A pair of tags around words; one without the other is text.
+     * @param {string} tag @param {string} name @param {boolean} closes
+     */
+    wordsTag(tag, name, closes) {
+      const count = this.tagCounts.get(name) ?? 0
+      if (!closes) {
+        const node = leaf('text', tag)
+        this.push(node)
+        this.at += tag.length
+        this.tags.push({ name, node, at: this.at, marks: this.marks })
+        this.tagCounts.set(name, count + 1)
+        return
+      }
+      if (!count) return this.take(tag)
+      const opener = this.tags[this.tags.findLastIndex((one) => one.name === name)]
+      this.emphasize(opener.marks)
+      this.forget(opener.at)
+      while (this.brackets.length && this.brackets[this.brackets.length - 1].at >= opener.at) this.brackets.pop()
+      Object.assign(opener.node, { type: name, text: undefined, first: opener.node.next, next: null })
+      this.tail = opener.node
+      this.at += tag.length
+    }
+
+    /** Tags that opened here or later can be closed no more. @param {number} at */
+    forget(at) {
+      while (this.tags.length && this.tags[this.tags.length - 1].at >= at) {
+        const { name } = /** @type {{name: string}} */ (this.tags.pop())
+        this.tagCounts.set(name, (this.tagCounts.get(name) ?? 1) - 1)
+      }
     }
 
     comment() {

@@ -51,6 +51,7 @@ yaa.define('core/markdown-nodes', ['core/safe-urls'], ({ otherHost }) => {
       else if (node.type === 'text' || node.type === 'cite') addText(into, inLink ? straight(node.text) : node.text ?? '')
       else if (node.type === 'code') into.push({ type: 'code', text: inLink ? straight(node.text) : node.text })
       else if (node.type === 'math') into.push({ type: 'math', text: node.text, display: node.display })
+      else if (node.type === 'note') inLink ? addText(into, node.text ?? '') : into.push({ type: 'note', n: node.n, text: node.text })
       else if (node.type === 'break') into.push({ type: 'break' })
       else if (node.type === 'image') into.push({ type: 'image', src: node.src, title: node.title, alt: node.text })
       else {

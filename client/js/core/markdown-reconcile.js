@@ -9,7 +9,9 @@ yaa.define('core/markdown-reconcile', [], () => {
       case 'list': return node.items.map((/** @type {any} */ item) => ({ ...item, type: 'item', tight: node.tight }))
       case 'item': return [...(node.checked === null ? [] : [{ type: 'box', checked: node.checked }]),
         ...children.flatMap((/** @type {any} */ one) => (node.tight && one.type === 'paragraph' ? one.children : blockOf(one)))]
-      case 'quote': return children.map(blockOf)
+      case 'quote': return [...(node.alert ? [{ type: 'alert', kind: node.alert }] : []), ...children.map(blockOf)]
+      case 'details': return [{ type: 'summary', children: node.summary }, ...children.map(blockOf)]
+      case 'footnote': return [{ type: 'noteLabel', n: node.n }, ...children]
       case 'table': return [{ type: 'grid', children: [rowsOf('top', 'head', [node.head], node), rowsOf('rest', 'cell', node.rows, node)] }]
       case 'link': return node.host ? [...children, { type: 'text', text: ` (${node.host})` }] : children
       case 'html': return [{ type: 'text', text: node.text }]
@@ -27,7 +29,7 @@ yaa.define('core/markdown-reconcile', [], () => {
   })
 
   /** A piece without what is in it. @param {any} piece */
-  const frameOf = ({ children, items, head, rows, ...frame }) => JSON.stringify(frame)
+  const frameOf = ({ children, items, head, rows, summary, ...frame }) => JSON.stringify(frame)
 
   /**
    * @param {any} el whose children show the pieces `before` @param {any[]} before @param {any[]} after

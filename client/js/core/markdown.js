@@ -5,11 +5,13 @@
 yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'core/markdown-links'], (lines, inlines, links) => {
   const { parseBlocks, definitionsEnd } = lines
   const { inline } = inlines
-  const { unescape, trimSpaces } = links
+  const { unescape, trimSpaces, label } = links
   /** A top-level block as it stands in the text, blank lines behind it included. @typedef {{key: number, source: string, node: Block, start: number, definitions: Definition[]}} Slice */
-  /** @typedef {{label: string, href: string, title: string}} Definition */
+  /** @typedef {{label: string, href: string, title: string, note?: boolean}} Definition */
   const TASK = /^\[([ xX])\][ \t]+/
   /** A line that has only marks so far: `-` may become a list, a heading's underline or a rule. */
+  const ALERT = /^\[!(note|tip|important|warning|caution)\][ \t]*$/i
+  const ALERT_BEGINS = /^\n?[ \t]*>[ \t]*\[(?:![A-Za-z]*\]?)?$/
   const UNDECIDED = /^\n?[ \t]*(?:>[ \t]*)*(?:>|[-=+*_#`~|:$][-=+*_#`~|:>$]*|[0-9]{1,9}[.)]?)[ \t]*$/
 
   /** @param {string} text @returns {Block[]} */
@@ -50,7 +52,8 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
     /** @type {Definition[]} */
     const found = []
     const visit = (/** @type {BlockNode} */ node) => {
-      if (isProse(node) && textOf(node).startsWith('[')) definitionsEnd(textOf(node), (each) => found.push(each))
+      if (node.note !== undefined) found.push({ label: label(`^${node.note}`), href: '', title: '', note: true })
+      else if (isProse(node) && textOf(node).startsWith('[')) definitionsEnd(textOf(node), (each) => found.push(each))
       node.children.forEach(visit)
     }
     visit(tree)
@@ -60,8 +63,11 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
   /** @param {{definitions: Definition[]}[]} slices the first of a name counts @returns {References} */
   function referencesOf(slices) {
     const references = new Map()
+    let notes = 0
     for (const { definitions } of slices) {
-      for (const { label, href, title } of definitions) if (!references.has(label)) references.set(label, { href, title })
+      for (const { label, href, title, note } of definitions) {
+        if (!references.has(label)) references.set(label, note ? { href, title, note: ++notes } : { href, title })
+      }
     }
     return references
   }
@@ -80,7 +86,8 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
       case 'html': return { type: 'html', text: withoutBlankEnd(node.lines).join('\n') }
       case 'math': return buildMath(node, references)
       case 'rule': return { type: 'rule' }
-      case 'quote': return { type: 'quote', children: buildAll(node.children, references) }
+      case 'quote': return buildQuote(node, references)
+      case 'details': return { type: 'details', shown: node.shown, summary: inline(trimSpaces(node.summary ?? ''), references), children: buildAll(node.children, references) }
       case 'list': return buildList(node, references)
       case 'table': return {
         type: 'table',
@@ -90,9 +97,25 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
       }
       default: {
         const text = proseOf(node)
+        if (node.note !== undefined) return buildNote(node, text, references)
         return text ? { type: 'paragraph', children: inline(text, references) } : null
       }
     }
+  }
+
+  /** A quote, or an alert of GitHub's. @param {BlockNode} node @param {References} references @returns {Block} */
+  function buildQuote(node, references) {
+    const first = node.children[0]
+    const alert = first?.type === 'paragraph' ? ALERT.exec(first.lines[0] ?? '')?.[1].toLowerCase() : undefined
+    if (alert) first.lines = first.lines.slice(1)
+    const children = buildAll(node.children, references)
+    return alert ? { type: 'quote', alert, children } : { type: 'quote', children }
+  }
+
+  /** @param {BlockNode} node @param {string} text @param {References} references @returns {Block} */
+  function buildNote(node, text, references) {
+    const children = inline(text.slice(text.indexOf(':') + 1).trimStart(), references)
+    return { type: 'footnote', n: references.get(label(`^${node.note}`))?.note ?? 0, children }
   }
 
   /** @param {BlockNode[]} nodes @param {References} references */
@@ -110,7 +133,7 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
   /** A formula that has no end is text: it may be one that is still being written. @param {BlockNode} node @param {References} references */
   function buildMath(node, references) {
     const text = node.lines.join('\n').trim()
-    const body = text.slice(2, -2).trim()
+    const body = node.whole ? text : text.slice(2, -2).trim()
     if (node.closed && body) return { type: /** @type {'math'} */ ('math'), text: body, display: /** @type {true} */ (true) }
     return { type: /** @type {'paragraph'} */ ('paragraph'), children: inline(text, references) }
   }
@@ -131,7 +154,7 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
   const hasGap = (nodes) => nodes.some((node, i) => i > 0 && node.start > nodes[i - 1].end + 1)
 
   /** @param {BlockNode} node */
-  const isProse = (node) => node.type === 'paragraph' || (node.type === 'heading' && node.lines.length > 0)
+  const isProse = (node) => (node.type === 'paragraph' && node.note === undefined) || (node.type === 'heading' && node.lines.length > 0)
 
   /** @param {BlockNode} node */
   const textOf = (node) => node.text ?? node.lines.join('\n')
@@ -198,7 +221,8 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
   /** The text without a last line of which nobody can tell yet what it becomes. @param {string} text */
   function decided(text) {
     const line = text.lastIndexOf('\n')
-    return UNDECIDED.test(text.slice(Math.max(line, 0))) ? text.slice(0, line + 1) : text
+    const last = text.slice(Math.max(line, 0))
+    return UNDECIDED.test(last) || ALERT_BEGINS.test(last) ? text.slice(0, line + 1) : text
   }
 
   return { parse, stream }

@@ -2,7 +2,7 @@
 // comes with the first of them. A card reads `answer` from its interrupt and gives a new one to `actions.answer`; the
 // session keeps both.
 
-yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n'], (dom, { t }) => {
+yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards'], (dom, { t }) => {
   const { h, icon, iconButton, fill } = dom
   /** More of a text is shown when it is asked for. */
   const [LINES, LETTERS] = [12, 1200]

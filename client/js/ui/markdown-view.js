@@ -28,7 +28,7 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
   }
 
   /** A block whose kind changes is a new view: a paragraph may become a table with its second line. @param {any} block */
-  const keyOf = ({ key, node }) => `${key}/${node.type}${node.level ?? ''}${node.ordered ? '1' : ''}`
+  const keyOf = ({ key, node }) => `${key}/${node.type}${node.level ?? ''}${node.ordered ? '1' : ''}${node.alert ?? node.n ?? ''}`
 
   /** @param {any} block @returns {import('./types').View} */
   function blockView({ node }) {
@@ -51,7 +51,7 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
   }
 
   /** The text of a block of nothing but text, else null: as such it grows where it is. @param {any} node @returns {string | null} */
-  const plainOf = (node) => (node?.children?.length === 1 && node.children[0].type === 'text' ? node.children[0].text : null)
+  const plainOf = (node) => (node?.type !== 'footnote' && node?.children?.length === 1 && node.children[0].type === 'text' ? node.children[0].text : null)
 
   /** Blocks of code inside a block grow in place, like those that are none. @type {WeakMap<Element, any>} */
   const codes = new WeakMap()
@@ -67,6 +67,7 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
       case 'math': return formulaOf(node)
       case 'cite': return cited[cited.push(h('span', null, node.text)) - 1]
       case 'break': return h('br')
+      case 'alert': case 'note': case 'noteLabel': return markupOf(node)
       case 'image': return imageOf(node)
       case 'box': return h('input', { type: 'checkbox', checked: node.checked, disabled: true, 'aria-label': t(node.checked ? 'task.done' : 'task.open') })
     }
@@ -87,7 +88,10 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
   function elementOf(node) {
     switch (node.type) {
       case 'heading': return h(`h${Math.min(6, node.level + 2)}.level-${node.level}`)
-      case 'quote': return h('blockquote', { dir: 'auto' })
+      case 'quote': return h('blockquote', { dir: 'auto', 'data-alert': node.alert })
+      case 'details': return withMarkup(h('details.fold', { open: node.shown || null }), node)
+      case 'kbd': case 'sub': case 'sup': return withMarkup(h(node.type), node)
+      case 'footnote': return h('p.footnote', { 'data-note': node.n, tabIndex: -1 })
       case 'list': return h(node.ordered ? 'ol' : 'ul', { dir: 'auto', start: node.ordered ? node.start : null })
       case 'item': return h(node.checked === null ? 'li' : 'li.task')
       case 'table': return h('div.table', { tabIndex: 0 })
@@ -101,7 +105,7 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
   }
 
   /** @type {Record<string, string>} */
-  const TAGS = { grid: 'table', top: 'thead', rest: 'tbody', row: 'tr', emphasis: 'em', strong: 'strong', strike: 's' }
+  const TAGS = { grid: 'table', top: 'thead', rest: 'tbody', row: 'tr', summary: 'summary', emphasis: 'em', strong: 'strong', strike: 's' }
 
   /** @type {any} ui/math, once it is here */
   let maths = null
@@ -111,6 +115,17 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
     const el = h('span.formula', null, h('code', null, text))
     if (maths) maths.draw(el, text, display)
     else yaa.load('math').then(() => (maths = yaa.use('ui/math')).draw(el, text, display), () => {})
+    return el
+  }
+
+  /** What has styles and words of its own (ui/markup): they come with the first. @param {any} node */
+  function markupOf(node) {
+    return withMarkup(h(node.type === 'alert' ? 'p' : 'span', null, node.text ?? node.kind ?? `${node.n}.`), node)
+  }
+
+  /** @param {any} el @param {any} node */
+  function withMarkup(el, node) {
+    yaa.load('markup').then(() => yaa.use('ui/markup').draw(el, node), () => {})
     return el
   }
 

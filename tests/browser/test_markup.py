@@ -1,0 +1,24 @@
+"""Markup and diagrams in answers."""
+
+from __future__ import annotations
+
+import unittest
+from contextlib import ExitStack
+
+from ..bench import peers
+from ..tooling.child import Yaa
+from . import walks
+
+
+class Markup(walks.Both):
+    def check(self, browser: str) -> None:
+        with ExitStack() as stack:
+            config = peers.config(peers.start(stack, "tests.bench.provider"))
+            config["server"] |= {"hosts": ["yaa.test"], "tools": {"datetime": {"ceiling": "ask"}}}
+            yaa = stack.enter_context(Yaa(config))
+            name = "yaa.test" if browser == "chromium" else "127.0.0.1"
+            self.walk("markup", browser, {"url": yaa.link.replace("127.0.0.1", name)})
+
+
+if __name__ == "__main__":
+    unittest.main()
