@@ -78,6 +78,7 @@ yaa.define('css/cards', ['ui/dom'], ({ css }) => css`
   .card.wait[data-tone="bad"] { background: var(--bad-wash); }
   .more-text { display: flex; margin-block-start: var(--s1); font-family: var(--sans); }
   .ask .args dd { max-block-size: none; background: var(--raised); box-shadow: inset 0 0 0 1px var(--line); }
+  .args dd:has(> .args) { padding: 0; background: none; box-shadow: none; }
   .ask-answered {
     display: flex; gap: var(--s2); align-items: center; font-size: var(--t3); color: var(--ink-2);
     min-block-size: 2rem;

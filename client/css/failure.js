@@ -26,7 +26,7 @@ yaa.define('css/failure', ['ui/dom'], ({ css }) => css`
       margin: 0 calc(-1 * var(--s4)) calc(-1 * var(--s4)); padding: var(--s2) var(--s4) var(--s4); border-radius: 0 0 var(--r2) var(--r2);
     }
     .ask-actions > * { min-block-size: 2.75rem; grid-column: span 1; }
-    .ask-actions > :is(.primary, .input) { grid-column: 1 / -1; }
+    .ask-actions > :is(.primary, .primary + .danger, .input) { grid-column: 1 / -1; }
     .ask-actions .end { margin: 0; justify-content: end; grid-column: 1 / -1; }
     .ask-actions .end .button { min-block-size: 2.75rem; }
     .ask-actions .end .square { min-inline-size: 2.75rem; }

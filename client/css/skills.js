@@ -11,6 +11,7 @@ yaa.define('css/skills', ['ui/dom'], ({ css }) => css`
   .skill-list .badge { margin-inline-end: var(--s1); }
   .skill-head { display: flex; align-items: center; gap: var(--s3); overflow-wrap: anywhere; }
   .skill-text { white-space: pre-wrap; overflow-wrap: anywhere; max-block-size: 60vh; overflow: auto; padding: var(--s3); border-radius: var(--r2, 0.5rem); background: var(--hover); }
+  .skills summary { padding-block: var(--s1); }
   .skill-text mark { background: var(--bad-wash); color: var(--bad); border-radius: 0.2rem; }
   .note-bad { color: var(--bad); }
 }
