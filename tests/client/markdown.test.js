@@ -141,7 +141,7 @@ const TABLE = {
   notes: [
     ['a[^1]\n\n[^1]: b *c*', 'p(a^1) note1(b <i>c</i>)'], ['a[^x] b[^y]\n\n[^y]: 1\n[^x]: 2', 'p(a^2 b^1) note1(1) note2(2)'], ['a[^1]', 'p(a[^1])'], ['[^1]: b', 'note1(b)'], ['a\n[^1]: b\nc', 'p(a) note1(b⏎c)'],
     ['[^A]: b\n\n[^a]', 'note1(b) p(^1)'], ['[^1]: a\n[^1]: b', 'note1(a) note1(b)'], ['[x][^1]\n\n[^1]: b', 'p([x]^1) note1(b)'], ['[a[^1]](b)\n\n[^1]: c', 'p(<a b>a[^1]</a>) note1(c)'], ['![^1](u)\n\n[^1]: c', 'p(<img u ^1>) note1(c)'],
-    ['- a[^1]\n- [^1]: b', 'ul(li(p(a^1)) li(note1(b)))'], ['[^ a]: b', ''], ['[^1]:b', ''], ['[^s1.2] [^p1]\n\n[^1]: b', 'p([^s1.2] [^p1]) note1(b)'], ['`[^1]`\n\n[^1]: b', 'p(`[^1]`) note1(b)'],
+    ['- a[^1]\n- [^1]: b', 'ul(li(p(a^1)) li(note1(b)))'], ['[^ a]: b', ''], ['[^s1.2]: b "c"', ''], ['[^p1]: b c', 'p([^p1]: b c)'], ['[^s1]: b c', 'note1(b c)'], ['[^1]:b', ''], ['[^s1.2] [^p1]\n\n[^1]: b', 'p([^s1.2] [^p1]) note1(b)'], ['`[^1]`\n\n[^1]: b', 'p(`[^1]`) note1(b)'],
     ['[^1]:\nb', 'note1(b)'], ['[^constructor] [^__proto__]\n\n[^__proto__]: b', 'p([^constructor] ^1) note1(b)'],
   ],
   'words in tags': [

@@ -12,8 +12,8 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
   const MATH = /^(?:\$\$(?!\$)(?:[^$]*(?:\$\$[ \t]*)?|.*\$\$[ \t]*)|\\\[(?:[ \t]*|.*\\\][ \t]*))$/
   /** A formula of several lines that has its own beginning and end. */
   const ENVIRONMENT = /^\\begin\{((?:align|aligned|alignat|equation|gather|multline|eqnarray|cases|[bpvBV]?matrix)\*?)\}/
-  /** What follows is a note, to which `[^label]` in the text points. */
-  const NOTE = /^\[\^([^\]\s]{1,60})\]:(?=[ \t]|$)/
+  /** What follows is a note, to which `[^label]` in the text points. None has the name of a source: it would pose as it. */
+  const NOTE = /^\[\^(?!(?:s\d+\.|p)\d+\])([^\]\s]{1,60})\]:(?=[ \t]|$)/
   /** May be opened by the reader; only at the beginning of a line, outside of lists and quotes. */
   const DETAILS = /^<details(\s+open)?\s*>[ \t]*(?:<summary>(.*?)<\/summary>)?[ \t]*$/i
   const DETAILS_END = /^ {0,3}<\/details>[ \t]*$/i
