@@ -107,12 +107,12 @@ class KeptProcesses:
             about: dict[str, Any] = {"of": job.stateful, "id": held.id, "calls": held.calls}
             if restarted:
                 about["restarted"] = restarted
-            if not call.answered:
+            if not call.is_answered:
                 self._end(key, f"it ended: {found.error.get('message', '')}"[:200])
             yield replace(found, process=about)
         finally:
             held.busy, held.used = False, time.monotonic()
-            if not call.answered:
+            if not call.is_answered:
                 self._end(key, "a call was cut")
             elif self._held.get(key) is held:
                 why = f"it had no call for {self._idle_s:g} s"
@@ -181,7 +181,7 @@ class StatefulCall(ProcessCall):
         self._results = self._answers = CallResults(process.results, self._mark)
 
     @property
-    def answered(self) -> bool:
+    def is_answered(self) -> bool:
         """Return whether the process can be used again. A breach ends it, even after an answer."""
         return self._answers.answered and self._breach is None
 
