@@ -496,3 +496,7 @@ interface Modules {
   'io/unzip': { isZip(file: Blob): Promise<boolean>; texts(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; text: string }>; files(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; bytes: Uint8Array<ArrayBuffer> }> }
   'io/download': { blob(name: string, content: Blob): void; text(name: string, content: string, type?: string): void; json(name: string, value: Json): void; nameFor(session: Session, extension: string): string }
 }
+
+/** A shape of a diagram: an element of SVG without any behaviour. */
+interface DiagramShape { tag: string; kind: string; text?: string; attrs: Record<string, string | number> }
+interface Diagram { width: number; height: number; shapes: DiagramShape[] }

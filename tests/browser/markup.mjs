@@ -32,6 +32,70 @@ d &= e
 [^late]: 第二条脚注。
 `;
 
+const FENCE = "```";
+const DIAGRAMS = `A flow:
+
+${FENCE}mermaid
+flowchart TD
+  A[Request arrives] --> B{Key valid?}
+  B -->|Yes| C[Run the agent]
+  B -->|No| D[401]
+  C --> E{Tool needed?}
+  E -->|Yes| F([Ask the person])
+  F --> C
+  E -->|No| G((Done))
+  subgraph server [The server]
+    C
+    E
+  end
+  click A "javascript:alert(1)"
+${FENCE}
+
+${FENCE}mermaid
+graph LR
+  开始[开始] --> 处理(处理数据) -.-> 结束((结束))
+  处理 ==> 处理
+${FENCE}
+
+${FENCE}mermaid
+sequenceDiagram
+  participant U as You
+  participant S as Server
+  participant M as Model
+  U->>S: POST /session
+  S->>M: messages
+  M-->>S: call shell
+  alt allowed
+    S->>S: run it in the sandbox
+  else refused
+    S-->>U: ask
+  end
+  Note over U,S: nothing runs twice
+  S-->>U: the answer
+${FENCE}
+
+${FENCE}mermaid
+pie title Where time goes
+  "Model" : 72
+  "Tools" : 20
+  "Server" : 8
+${FENCE}
+
+${FENCE}mermaid
+stateDiagram-v2
+  [*] --> idle
+  idle --> running : POST
+  running --> waiting : asks
+  waiting --> running : answer
+  running --> [*]
+${FENCE}
+
+${FENCE}mermaid
+gantt
+  title Not drawn
+${FENCE}
+`;
+
 await main(async (walk, job) => {
   const { page } = walk;
   await page.goto(job.url);
@@ -69,13 +133,62 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => document.querySelector(".prose details").open && document.querySelector(".prose details li").checkVisibility());
   });
 
+  await walk.step("diagrams are drawn, with their source one press away; what is not understood is its source", async () => {
+    await show("diagrams", DIAGRAMS);
+    for (let i = 0; i < 6; i++) {
+      await page.waitForFunction((at) => {
+        const block = document.querySelectorAll(".prose .code")[at];
+        block?.scrollIntoView({ block: "center" });
+        return block?.querySelector(at === 5 ? ".code-bar button" : "svg.diagram text");
+      }, {}, i);
+    }
+    const found = await page.$$eval(".prose .code", (all) => all.map((one) => [Boolean(one.querySelector("svg.diagram")), !one.querySelector("pre").hidden]));
+    if (JSON.stringify(found) !== JSON.stringify([...Array(5).fill([true, false]), [false, true]])) throw new Error(JSON.stringify(found));
+    const odd = await page.$$eval(".diagram *", (all) => all.filter((one) => !["rect", "circle", "polygon", "path", "text"].includes(one.localName) || [...one.attributes].some(({ name }) => /^on|href|style/.test(name))).length);
+    if (odd) throw new Error(`${odd} odd elements`);
+    await page.evaluate(() => document.querySelector(".prose .code").scrollIntoView({ block: "start" }));
+    await walk.clean();
+    await walk.shot("3-flow");
+    await page.evaluate(() => document.querySelectorAll(".prose .code")[2].scrollIntoView({ block: "start" }));
+    await walk.shot("4-sequence");
+    await page.evaluate(() => document.querySelectorAll(".prose .code")[3].scrollIntoView({ block: "start" }));
+    await walk.shot("5-pie");
+    await page.evaluate(() => document.querySelector(".prose .code").scrollIntoView({ block: "start" }));
+    await walk.press("Source", ".code-bar button");
+    await page.waitForFunction(() => document.querySelector(".prose .code pre").checkVisibility() && document.querySelector(".prose .code pre").textContent.includes("flowchart TD"));
+    await walk.press("Source", ".code-bar button");
+  });
+
+  await walk.step("a diagram that is written piece by piece is text until it is whole", async () => {
+    const shown = await page.evaluate(async () => {
+      const stage = document.createElement("div");
+      document.querySelector(".scroll").append(stage);
+      const view = yaa.use("ui/markdown-view").markdownView();
+      stage.append(view.el);
+      const text = "A:\n\n```mermaid\ngraph TD\n  A[One] --> B{Two}\n  B -->|x| C\n```\nAnd so on";
+      const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+      let early = 0;
+      for (let end = 1; end <= text.length; end++) {
+        view.update(text.slice(0, end), end < text.length);
+        if (end % 6 === 0) await frame();
+        if (!text.slice(0, end).includes("C\n``") && stage.querySelector("svg.diagram")) early++;
+      }
+      for (let i = 0; i < 200 && !stage.querySelector("svg.diagram"); i++) await frame();
+      const found = [early, [...stage.querySelectorAll("svg.diagram text")].map((one) => one.textContent).join()];
+      stage.remove();
+      return found;
+    });
+    if (JSON.stringify(shown) !== '[0,"One,Two,C,x"]') throw new Error(JSON.stringify(shown));
+  });
+
   await walk.step("in Chinese, in the dark, on a phone", async () => {
     await page.setViewport({ width: 390, height: 844 });
     await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "dark", language: "zh" }));
-    await walk.sees(".alert-title", "警告");
+    await page.waitForFunction(() => document.querySelectorAll("svg.diagram").length > 1);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     if (wide) throw new Error("it is wider than the screen");
     await walk.clean();
+    await page.evaluate(() => document.querySelector(".prose .code").scrollIntoView({ block: "start" }));
     await walk.shot("2-phone");
     await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "", language: "en" }));
     await page.setViewport({ width: 1280, height: 800 });

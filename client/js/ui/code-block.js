@@ -35,7 +35,7 @@ yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/render-visibility'], (dom,
     /** @param {{text: string, lang?: string, open?: boolean, spans?: [string, number, number][]}} block `spans`: its colours, instead of those of its language */
     function update(block) {
       const lang = block.lang ?? ''
-      if (block.text === shown.text && lang === shown.lang && block.spans?.length === shown.spans?.length) return
+      if (block.text === shown.text && lang === shown.lang && block.spans?.length === shown.spans?.length && block.open === shown.open) return
       const { text: before } = shown
       shown = { ...block, lang }
       const follow = options.plain && before && pre.scrollHeight - pre.scrollTop - pre.clientHeight < NEAR_END

@@ -62,10 +62,19 @@ yaa.define('ui/code-tools', ['ui/dom', 'ui/i18n', 'i18n/code', 'ui/popup', 'io/d
     /** @param {typeof first} block what it shows now */
     function update(block) {
       shown = block
+      if (/^mermaid$/i.test(shown.lang) && !shown.open) drawing()
       if (show) hide(show, !/^(?:html|svg)$/i.test(shown.lang))
       opened ||= shown.open === true
       number()
       fold()
+    }
+
+    /** @type {((text: string) => void) | null} */ let draw = null
+
+    async function drawing() {
+      await yaa.load('diagram')
+      draw ??= yaa.use('ui/diagram').diagramView(el, bar, pre)
+      draw?.(shown.text)
     }
 
     update(first)
