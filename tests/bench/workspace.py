@@ -78,6 +78,17 @@ def measure(
     again = Operations(places)
     note("first of a new process", lambda: again.perform("record", {"session": "bench"}))
     again.close()
+    (home / "layer").mkdir()
+    layer = Operations(Places(f"{home}/layer", f"{home}/of-layer", places.objects, f"{top}"))
+    refresh = partial(layer.perform, "refresh", {"session": "bench"})
+    note("overlay filled", refresh)
+    for number in range(rounds):
+        note("overlay, folder unchanged", refresh)
+        change([home / "layer" / path.relative_to(top) for path in paths[:CHANGED]], f"{number}")
+        note("overlay, changes listed", partial(layer.perform, "status", {}))
+        change(paths[-1:], f"folder {number}")
+        note("overlay, folder changed", refresh)
+    layer.close()
     return {name: (min(times), min(walks)) for name, times in rows.items()}
 
 
