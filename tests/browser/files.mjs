@@ -49,6 +49,8 @@ await main(async (walk, job) => {
     await walk.press("Changes", ".files-tabs button");
     await page.waitForFunction(() => document.querySelectorAll(".opening .file-row").length === 2);
     await walk.sees(".opening", "notes/new.txt");
+    const point = await page.$eval(".point-row select", (one) => one.selectedOptions[0].textContent);
+    if (point !== "Before this turn") throw new Error(`nobody chose to compare with: ${point}`);
     await walk.press("draft.txt", ".file-row");
     await walk.sees(".file-diff .diff", "three");
     await walk.clean("the changes");

@@ -6,8 +6,8 @@ yaa.define('ui/files/changes-view', [
   /** @param {import('./files').Shared} shared @param {(n: number) => void} counted is told how many files are listed */
   function changesView(shared, counted) {
     const ids = [uid('from'), uid('to')]
-    const from = h('select.input', { id: ids[0], onchange: load })
-    const to = h('select.input', { id: ids[1], onchange: load })
+    const from = h('select.input', { id: ids[0], onchange: pick })
+    const to = h('select.input', { id: ids[1], onchange: pick })
     const note = h('p.hint')
     const list = h('ul.file-list.opening')
     const el = h('div.files-view', null, h('div.point-row', null,
@@ -15,6 +15,8 @@ yaa.define('ui/files/changes-view', [
     let turn = 0
     let drawnFor = ''
     let rowsFor = ''
+    /** The session for which a person chose the points. */
+    let picked = ''
     /** Those that are open, to stay so. @type {Set<string>} */
     const open = new Set()
 
@@ -42,7 +44,7 @@ yaa.define('ui/files/changes-view', [
       const last = shared.tree() ? { value: String(shared.tree()), label: t('points.shown') } : { value: 'now', label: t('points.now') }
       const key = JSON.stringify([session.id, all, last])
       if (key !== drawnFor) {
-        const kept = drawnFor && JSON.parse(drawnFor)[0] === session.id ? [from.selectedOptions[0]?.textContent, to.selectedIndex] : []
+        const kept = picked === session.id ? [from.selectedOptions[0]?.textContent, to.selectedIndex] : []
         drawnFor = key
         fill(from, all.map((one) => h('option', { value: one.value }, one.label)))
         fill(to, [last, ...[...all].reverse()].map((one) => h('option', { value: one.value }, one.label)))
@@ -53,6 +55,11 @@ yaa.define('ui/files/changes-view', [
         from.selectedIndex = same >= 0 ? same : Math.max(0, usual)
         if (kept[1] > 0 && kept[1] <= all.length) to.selectedIndex = kept[1]
       }
+      load()
+    }
+
+    function pick() {
+      picked = shared.session().id
       load()
     }
 
