@@ -122,6 +122,15 @@ await main(async (walk, job) => {
     await walk.shot("1-markup");
   });
 
+  await walk.step("colours of a terminal are colours in a block of code", async () => {
+    await show("ansi", "```\n\u001b[1mbold\u001b[0m \u001b[31mfailed\u001b[0m 3 \u001b[32mpassed\u001b[0m\n```\n");
+    await page.waitForSelector(".code-ansi-red");
+    const [text, red, plain] = await page.evaluate(() => [document.querySelector(".prose pre").textContent, getComputedStyle(document.querySelector(".code-ansi-red")).color, getComputedStyle(document.querySelector(".prose pre code")).color]);
+    if (text !== "bold failed 3 passed" || red === plain) throw new Error(JSON.stringify([text, red, plain]));
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.open("markup"));
+    await page.waitForSelector(".note-ref button");
+  });
+
   await walk.step("a note is reached and left by keys, and a part is opened", async () => {
     await page.focus(".note-ref button");
     await page.keyboard.press("Enter");

@@ -49,9 +49,11 @@ yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/render-visibility'], (dom,
     function paint() {
       if (tools) tools.update(shown)
       else if (bar) tools = yaa.use('ui/code-tools').codeTools(el, bar, pre, shown)
-      const { text, lang } = shown
-      if (text.length > COLOUR_MAX) return
-      const spans = shown.spans ?? highlight.spans(text, lang)
+      if (shown.text.length > COLOUR_MAX) return
+      const ansi = shown.spans ? null : yaa.use('core/ansi').parseAnsi(shown.text)
+      const { lang } = shown
+      const { text } = ansi ?? shown
+      const spans = shown.spans ?? (ansi?.spans.length ? ansi.spans : highlight.spans(text, lang))
       /** @type {typeof drawn} */ const pieces = []
       let at = 0
       for (const [kind, start, end] of spans) {

@@ -1,7 +1,7 @@
 // The buttons of a block of code: preview, line numbers, wrap, download, copy. A long block shows its first lines until
 // it is opened. Loaded with the first block of code.
 
-yaa.define('ui/code-tools', ['ui/dom', 'ui/i18n', 'i18n/code', 'ui/popup', 'io/download', 'core/code-text', 'css/code'], (dom, { t }, _texts, popup, download, { fileNameOf, lineCount, numbersOf, SHOWN }) => {
+yaa.define('ui/code-tools', ['ui/dom', 'ui/i18n', 'i18n/code', 'ui/popup', 'io/download', 'core/code-text', 'css/code', 'css/ansi'], (dom, { t }, _texts, popup, download, { fileNameOf, lineCount, numbersOf, SHOWN }) => {
   const { h, attr, hide, iconButton } = dom
 
   /** A page in one file has no artifact.html beside it. */
