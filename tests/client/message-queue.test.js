@@ -15,7 +15,7 @@ function page({ kept = new Map(), room = Infinity } = {}) {
     kept.set(name, value)
   }
   const sessionStorage = { getItem: (name) => kept.get(name) ?? null, setItem, removeItem: (name) => kept.delete(name) }
-  const modules = { 'core/session': use('core/session'), 'ui/session-store': { isActive: (entry) => entry.active } }
+  const modules = { 'core/session': use('core/session'), 'ui/session-store': { isBusy: (entry) => entry.active } }
   let made
   const define = (_, deps, factory) => { made = factory(...deps.map((name) => modules[name] ?? {})) }
   vm.runInContext(fs.readFileSync(path.join(JS, 'ui', 'composer-notices.js'), 'utf8'), vm.createContext({ sessionStorage, yaa: { define } }))

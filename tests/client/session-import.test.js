@@ -213,12 +213,12 @@ test('calls and results fit together, and every id is there once', () => {
 
 test('what a file wanted to allow is told, of each session in it', () => {
   const grant = { tool: 'shell', decision: 'allow' }
-  const all = [ours, { ...ours, id: 'def', grants: [grant] }, { ...ours, id: 'ghi', config: { limits: { max_steps: 30 } } }]
-  const given = { agent: 'default', config: { limits: { max_steps: 50 } } }
+  const all = [ours, { ...ours, id: 'def', grants: [grant] }, { ...ours, id: 'ghi', config: { limits: { max_steps: 130 } } }]
+  const given = { agent: 'default', config: { limits: { max_steps: 150 } } }
   for (const text of [JSON.stringify(all), all.map((one) => JSON.stringify(one)).join('\n'), JSON.stringify(exportDocument(all, [], '2026')), JSON.stringify(use('core/backup').backup(all, 0))]) {
     const { sessions, removed } = readSessions(text)
     assert.deepStrictEqual(sessions.map(({ id }) => id), ['abc', 'def', 'ghi'])
-    assert.deepStrictEqual(plain(removed), [[], [{ kind: 'grant', path: '/grants/0', value: grant }], [{ kind: 'limit', path: '/config/limits/max_steps', value: 30 }]])
+    assert.deepStrictEqual(plain(removed), [[], [{ kind: 'grant', path: '/grants/0', value: grant }], [{ kind: 'limit', path: '/config/limits/max_steps', value: 130 }]])
     assert.deepStrictEqual(readSessions(text, '', given).removed.map((one) => one.length), [0, 1, 0])
   }
   assert.deepStrictEqual(plain(readSessions(page({ source: yaa.source(), session: all[1] })).removed), [[{ kind: 'grant', path: '/grants/0', value: grant }]])
