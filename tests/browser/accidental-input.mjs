@@ -168,6 +168,39 @@ await main(async (walk, job) => {
     expect(posts.filter((url) => !url.endsWith("/health")), [], "requests");
   });
 
+  await walk.step("the message field has the focus when a session was opened, a card answered, an edit saved", async () => {
+    const held = () => page.evaluate((css) => document.activeElement.matches(css) || document.activeElement.outerHTML.slice(0, 80), AREA);
+    await put(page, asking("focus-one", "shell", { command: "true" }), asking("focus-two", "shell", { command: "true" }));
+    await page.waitForSelector(".side .row:not([data-current=true]) .row-open");
+    await page.click(".side .row:not([data-current=true]) .row-open");
+    await page.waitForFunction((css) => document.activeElement.matches(css), {}, AREA);
+    const double = asking("focus-three", "datetime", { zone: "UTC" });
+    const [message] = double.messages.slice(-1);
+    message.tool_calls.push({ ...message.tool_calls[0], id: "second" });
+    double.calls.second = structuredClone(Object.values(double.calls)[0]);
+    double.interrupts.push({ ...double.interrupts[0], id: "int-second", call_id: "second" });
+    await put(page, double);
+    await page.waitForFunction(() => document.querySelectorAll(".ask").length === 2);
+    await page.focus(".ask");
+    await page.keyboard.press("y");
+    await page.waitForFunction(() => document.activeElement === document.querySelectorAll(".ask")[1]);
+    await page.keyboard.press("n");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((css) => document.activeElement.matches(css), {}, AREA);
+    await page.waitForSelector(".feed:not([aria-busy])");
+    expect(await held(), true, "after the answers");
+    await page.focus("article[data-role=user]");
+    await walk.press("Edit", "article[data-role=user] button");
+    await page.waitForSelector(".words-edit textarea");
+    await page.keyboard.type(" bench tokens=2 delay_us=0");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((css) => document.activeElement.matches(css), {}, AREA);
+    await page.keyboard.type("and");
+    expect(await page.$eval(AREA, (one) => one.value), "and", "what is typed then");
+    await walk.write(AREA, " ");
+    await page.keyboard.press("Backspace");
+  });
+
   await walk.step("a link to a session that is not here says so, and what is said then has its own", async () => {
     await page.goto("about:blank");
     await page.goto(`${job.url.split("#")[0]}#s=gone`);

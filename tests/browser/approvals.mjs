@@ -116,6 +116,19 @@ await main(async (walk, job) => {
     await page.keyboard.press("Escape");
   });
 
+  await walk.step("a call that is stopped says when, and how much it had printed", async () => {
+    await walk.press("New session");
+    await walk.send("shell for n in 1 2 3; do echo line $n; done; sleep 1000");
+    await walk.press("Allow once", ".ask button");
+    await page.waitForFunction(() => [...document.querySelectorAll(".card.tool[data-state=started] .tool-body")].some((one) => one.innerText.includes("line 3")));
+    await walk.press("Stop", ".send.stop");
+    await walk.sees(".status-line", "Stopped.");
+    const said = await page.$$eval(".card.tool", (all) => all.map((one) => [one.dataset.state, one.querySelector(".tool-state").textContent]));
+    if (said.length !== 1 || said[0][0] !== "failed" || !/^stopped after [\d.]+ m?s, 3 lines$/.test(said[0][1])) throw new Error(JSON.stringify(said));
+    await walk.shot("6b-stopped");
+    await walk.clean();
+  });
+
   await walk.step("what is written during a run waits for its end", async () => {
     await walk.press("New session");
     await walk.send("stream 400");
@@ -293,4 +306,55 @@ await main(async (walk, job) => {
     await page.waitForSelector(".ask .ask-actions input", { visible: true });
     await page.keyboard.press("Escape");
   });
+
+  await walk.step("of several questions the first is in sight, and edits can be allowed for the session", async () => {
+    await put(page, edits("several", 3));
+    await page.waitForSelector(".all-bar:not([hidden])");
+    const inView = (n) => page.waitForFunction((at) => {
+      const [view, card] = [document.querySelector(".scroll"), document.querySelectorAll(".thread .ask")[at]].map((one) => one.getBoundingClientRect());
+      return card.top >= view.top && card.top < view.bottom;
+    }, {}, n);
+    await inView(0);
+    await walk.shot("9-several");
+    await page.focus(".ask");
+    await page.keyboard.press("y");
+    await page.waitForFunction(() => document.activeElement === document.querySelectorAll(".ask")[1]);
+    await inView(1);
+    await put(page, edits("edits", 2));
+    await walk.press("Allow every edit_file of this session", ".all-bar button");
+    await page.waitForFunction(() => yaa.use("ui/commands").context().app.current.session.grants.length);
+    const [grant, ...more] = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.grants);
+    if (more.length || grant.tool !== "edit_file" || grant.match) throw new Error(JSON.stringify([grant, more]));
+  });
+
+  await walk.step("on a phone a thumb reaches everything that answers", async () => {
+    await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true }); // the page is loaded again
+    for (const theme of ["light", "dark"]) {
+      await put(page, edits(`thumb-${theme}`, 2));
+      await page.waitForSelector(".all-bar:not([hidden])");
+      await page.evaluate((one) => yaa.use("ui/commands").context().actions.set({ theme: one }), theme);
+      const small = await page.evaluate(() => {
+        const touch = matchMedia("(pointer: coarse)").matches;
+        const all = [...document.querySelectorAll(touch ? ".ask-actions .button, .all-bar .button, .top .button, .message-actions .button" : ".ask-actions .button")];
+        return all.filter((one) => one.checkVisibility()).map((one) => [one.innerText || one.ariaLabel, one.offsetWidth, one.offsetHeight]).filter(([, wide, high]) => wide < 44 || high < 44);
+      });
+      if (small.length) throw new Error(JSON.stringify(small));
+      if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) throw new Error("wider than the screen");
+      await walk.shot(`9-phone-${theme}`);
+      await walk.clean();
+    }
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "" }));
+    await page.setViewport({ width: 1280, height: 800 });
+  });
 });
+
+/** Several changes of files that wait, each taller than a card of one line. */
+function edits(id, n) {
+  const made = asking(id, "edit_file", { path: "a.py", old: "a", new: "b" });
+  const [, answer] = made.messages;
+  const args = (at) => ({ path: `part${at}.py`, old: Array.from({ length: 10 }, (_, line) => `line ${line}`).join("\n"), new: `line ${at}` });
+  answer.tool_calls = Array.from({ length: n }, (_, at) => ({ ...answer.tool_calls[0], id: `k${at}`, function: { name: "edit_file", arguments: JSON.stringify(args(at)) } }));
+  made.calls = Object.fromEntries(answer.tool_calls.map((call) => [call.id, { name: "edit_file", state: "asking" }]));
+  made.interrupts = answer.tool_calls.map((call, at) => ({ ...made.interrupts[0], id: `int-${id}-${at}`, call_id: call.id, args: args(at) }));
+  return made;
+}

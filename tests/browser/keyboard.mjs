@@ -375,7 +375,7 @@ await main(async (walk, job) => {
         return made;
       });
       const wanted = {
-        removed: "box", hidden: "box", disabled: "box", moved: "one", "all of it": "div",
+        removed: "box", hidden: "box", disabled: "box", moved: "one", "all of it": "textarea",
         left: "body", "gone when it was left": "body", "in a dialog": "two",
       };
       if (JSON.stringify(found) !== JSON.stringify(wanted)) throw new Error(JSON.stringify(found));

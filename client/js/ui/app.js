@@ -278,6 +278,7 @@ yaa.define('ui/app', [
         show(app.current.session.messages.length ? sessionStore.fresh() : app.current)
         app.views.composer.focus()
       },
+      write: () => app.views.composer.focus(),
       rename: (id, title) => sessionStore.rename(id, title),
       draft: (text, draft) => settings.setDraft(draft, text),
       connect: () => server.connect(),

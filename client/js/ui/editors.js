@@ -34,14 +34,14 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
     }
 
     function close() {
-      el.remove()
+      el.remove() // the focus goes on to the message field
       attr(place, 'data-editing', null)
-      place.focus()
     }
 
     function leave() {
       const left = area.value
       close()
+      place.focus()
       const again = () => editInline(place, { value, sends, save, typed: left })
       if (left !== value) toast(t('dialog.left'), { label: t('side.undo'), action: again })
     }

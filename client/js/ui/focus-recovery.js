@@ -1,5 +1,5 @@
-// Keeps the focus when its element is removed (an answered card, a form, an edit): it moves to the nearest focusable
-// ancestor or neighbour, at last to the message field, in the same task, so that no key is lost.
+// Keeps the focus when its element is removed (a form, a message that has another one in its place): it moves to the nearest
+// focusable ancestor or neighbour, from an answered card or an edit to the message field, in the same task: no key is lost.
 
 yaa.define('ui/focus-recovery', [], () => {
   /** What takes an element away from who uses it, beside its removal; `open` is a dialog's. */
@@ -35,7 +35,7 @@ yaa.define('ui/focus-recovery', [], () => {
     }
 
     function move() {
-      const next = near(path)
+      const next = isDone(path) ? null : near(path)
       if (next) next.focus({ preventScroll: true })
       else if (!touched) app.views.composer.focus()
     }
@@ -51,11 +51,14 @@ yaa.define('ui/focus-recovery', [], () => {
     return found
   }
 
+  /** Was it in a card of the thread, or an editor of a message, that is gone? @param {any[]} path */
+  const isDone = (path) => path.some((one) => one.matches('.ask, .words-edit') && !usable(one)) && !path.some((one) => one.matches('dialog, .inspect-view'))
+
   /** Out of a dialog there is no way but its end: something in it. @param {any[]} path */
   function near(path) {
     const inside = path.some((one) => one.localName === 'dialog' && usable(one))
     for (const one of path) {
-      if (one.hasAttribute('tabindex') && usable(one)) return one
+      if (one.hasAttribute('tabindex') && !one.matches('.scroll') && usable(one)) return one // the thread as a whole takes no letters
       const field = inside && [...one.querySelectorAll(FIELDS)].find(usable)
       if (field) return field
     }

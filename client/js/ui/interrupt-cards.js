@@ -29,7 +29,10 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards'], (dom, { t }
    */
   function interruptCard(interrupt, actions, call) {
     /** @type {Give} */
-    const answer = (payload, status = 'resolved') => actions.answer(interrupt.id, { status, payload })
+    const answer = (payload, status = 'resolved') => {
+      onward()
+      actions.answer(interrupt.id, { status, payload })
+    }
     const el = h('div.ask', { id: `ask-${interrupt.id}`, role: 'group', tabIndex: -1, onkeydown })
     const open = h('div.form')
     const done = h('div.ask-answered', { hidden: true })
@@ -55,6 +58,13 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards'], (dom, { t }
       if (open.hidden || event.repeat || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(body.keys ?? {}, key) || event.target.matches('input, textarea, select')) return
       event.preventDefault()
       body.keys?.[key]()
+    }
+
+    /** The focus goes on to the next question of the thread; after the last one it leaves with the card. */
+    function onward() {
+      const all = [...el.closest('.thread')?.querySelectorAll('.ask') ?? []]
+      const next = all.find((one) => one !== el && one.querySelector('.ask-answered[hidden]'))
+      if (el.contains(document.activeElement)) next?.focus()
     }
 
     async function bring() {

@@ -196,13 +196,19 @@ yaa.define('ui/sidebar', [
     const tags = h('span.row-tags')
     const mark = h('span.row-mark')
     const box = h('input.row-check', { type: 'checkbox' })
-    const open = h('button.row-open', { type: 'button', onclick: () => actions.open(row.id), ondblclick: rename },
+    const open = h('button.row-open', { type: 'button', onclick: visit, ondblclick: rename },
       mark, h('span.row-words', null, title, tags))
     const onclick = () => openMenu(more, entries())
     const more = iconButton('more', '', { 'aria-haspopup': 'menu', onclick }, 'ghost.small.row-more')
     const el = h('li.row', null, box, open, more)
     /** @type {any} */ let row = null
     let drawn = ''
+
+    /** What is typed next is meant for it; a touched screen would show its keys over it. @param {any} event */
+    async function visit({ pointerType }) {
+      await actions.open(row.id)
+      if (pointerType !== 'touch' && document.activeElement === open) actions.write()
+    }
 
     /** @param {any} next */
     function update(next) {

@@ -7,6 +7,8 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
   const { h, icon, list, attr, hide } = dom
   /** Within this many pixels of the end the view follows what arrives. */
   const NEAR_END = 80
+  /** Pixels between the edge of the view and what is brought there. */
+  const NEAR_EDGE = 8
   /** Articles are kept in chunks, so that the browser and this file can pass over most of a long session at once. */
   const CHUNK = 50
   /** Articles made at once when a session is opened; the earlier ones follow while the browser is idle. */
@@ -151,7 +153,16 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     function follow() {
       if (!pinned || !empty.el.hidden) return onscroll()
       el.scrollTop = el.scrollHeight
+      if (asked.length > 1) showFirst()
       top = el.scrollTop // lower where something has shrunk, which is no move of the reader
+    }
+
+    /** Of several questions the first one, where not all have room. */
+    function showFirst() {
+      const first = asked.find((one) => !one.answer)
+      const card = first && document.getElementById(`ask-${first.id}`)
+      const above = card ? el.getBoundingClientRect().top + NEAR_EDGE - card.getBoundingClientRect().top : 0
+      if (above > 0) el.scrollTop -= above
     }
 
     /** At once: on a gentle way there what comes into view changes its height, and the end is somewhere else. */

@@ -87,6 +87,8 @@ export interface Actions {
   answer(id: string, answer: Answer | null): void
   answerAll(answers: [string, Answer | null][]): void
   newSession(): void
+  /** Focus the message field. */
+  write(): void
   open(id: string, how?: How): void
   rename(id: string, title: string): void
   remove(id: string): void
