@@ -350,6 +350,7 @@ interface Modules {
     create(options?: { id?: string; title?: string; character?: string; agent?: string; config?: Json; tools?: Json[]; now?: number }): Session
     append(session: Session, content: Json, options?: { id?: string; now?: number }): Message
     openInterrupts(session: Session): Interrupt[]
+    questionsOf(session: Session): Interrupt[]
     answeredInterrupts(session: Session): Interrupt[]
     answer(session: Session, id: string, answer: Answer | null): boolean
     writeAhead(session: Session): Marks

@@ -320,9 +320,13 @@ await main(async (walk, job) => {
     await page.keyboard.press("y");
     await page.waitForFunction(() => document.activeElement === document.querySelectorAll(".ask")[1]);
     await inView(1);
+    await page.$eval(".scroll", (one) => { one.scrollTop = one.scrollHeight; });
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.draw());
+    await walk.rest();
+    if (await page.$eval(".scroll", (one) => one.scrollHeight - one.scrollTop - one.clientHeight > 2)) throw new Error("it was brought away from where the reader went");
     await put(page, edits("edits", 2));
     await walk.press("Allow every edit_file of this session", ".all-bar button");
-    await page.waitForFunction(() => yaa.use("ui/commands").context().app.current.session.grants.length);
+    await page.waitForFunction(() => yaa.use("ui/commands").context().app.current.session.grants?.length);
     const [grant, ...more] = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.grants);
     if (more.length || grant.tool !== "edit_file" || grant.match) throw new Error(JSON.stringify([grant, more]));
   });

@@ -51,7 +51,7 @@ await main(async (walk, job) => {
     await says(walk, "The server needs a key", "does not know this key");
     await clean(walk);
     await walk.shot("3-key");
-    await page.type(`${FAILURE} input[type=password]`, job.key);
+    await page.type(`${FAILURE} input[type=password]`, `${job.server}/#key=${job.key}`); // the link that the server prints
     await page.keyboard.press("Enter");
     await page.waitForSelector(".side-foot .dot.good");
     await page.waitForFunction((css) => !document.querySelector(css), {}, FAILURE);

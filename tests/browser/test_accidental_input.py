@@ -27,6 +27,11 @@ class FromSessionToSession(AccidentalInput):
         self.walk_served("session-list", browser)
 
 
+class SmallThings(AccidentalInput):
+    def check(self, browser: str) -> None:
+        self.walk_served("small-things", browser)
+
+
 class WithoutStorage(AccidentalInput):
     def check(self, browser: str) -> None:
         self.walk_served("storage-forbidden", browser, forbidden=True)

@@ -156,6 +156,15 @@ test('an address as a person gives it: bare, with slashes, or the whole link tha
   for (const [words, expected] of rows) assert.deepStrictEqual(settings.linkOf(words), expected, words)
 })
 
+test('a key is taken from a pasted link', () => {
+  const set = settings.open({ storage: storage(), location: place('http://h/') })
+  for (const [words, key] of [['k', 'k'], [' k ', 'k'], ['http://other:1/#key=a%2Bb', 'a+b'], ['#key=z', 'z'], ['sk-#key', 'sk-#key'], ['', '']]) {
+    set.setKey(words)
+    assert.strictEqual(set.key(), key, words)
+    assert.strictEqual(set.base(), 'http://h', 'the address stays')
+  }
+})
+
 test('the key of a link is its address’s own, kept no longer than one that is typed, and never part of the address', () => {
   for (const [href, remembered] of [['http://h/', true], ['file:///c/index.html', false]]) {
     const own = storage()

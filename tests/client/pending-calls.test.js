@@ -99,3 +99,20 @@ test('every session with something open is on the desk, and hears of changes', a
   const all = await page.calls.all()
   assert.deepStrictEqual(Array.from(all, ({ entry, open }) => [entry.session.id, open.length]), [['here', 1], ['stored', 2]])
 })
+
+test('an answer that came while nobody looked is told, one that was looked at is not', () => {
+  for (const hidden of [true, false]) {
+    const page = desk({ permission: 'granted' })
+    page.look({ live: true })
+    page.document.hidden = hidden
+    page.look()
+    page.look()
+    assert.deepStrictEqual(page.notes, hidden ? ['desk.done'] : [])
+  }
+  const page = desk({ permission: 'granted' })
+  page.look({ live: true })
+  page.document.hidden = true
+  page.app.current = { session: sessionOf('another') }
+  page.look()
+  assert.deepStrictEqual(page.notes, [], 'another session was opened')
+})

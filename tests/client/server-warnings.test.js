@@ -15,8 +15,9 @@ async function open(language) {
   for (const name of ['ui/dom', 'css/modes']) context.yaa.define(name, [], () => ({}))
   for (const file of ['core/message-format', 'i18n/en', 'i18n/zh', 'i18n/modes', 'ui/i18n', 'ui/server-warnings']) read(...`${file}.js`.split('/'))
   await context.yaa.use('ui/i18n').use(language)
-  const { warningText, remarks } = context.yaa.use('ui/server-warnings')
-  return (warnings) => [...remarks({ run: { warnings } })].map(warningText)
+  const { warningText, remarks, versionRemark, VERSION } = context.yaa.use('ui/server-warnings')
+  const said = (warnings) => [...remarks({ run: { warnings } })].map(warningText)
+  return Object.assign(said, { VERSION, version: (version) => [...versionRemark({ version })].map(warningText) })
 }
 
 const PLACEHOLDER = { code: 'prompt_placeholder_unknown', message: 'Said.', section: 'persona', placeholders: ['{x}', '{y}'], known: ['date', 'mode'] }
@@ -53,5 +54,16 @@ test('what the page has no words for is said in those of the server', async () =
 test('a document may hold anything', async () => {
   for (const warnings of [undefined, null, 'Said.', { length: 1 }, [null], [7], [''], [[]], [{}], [{ code: 'prompt_section_unknown' }], [{ message: '' }], [{ message: ['Said.'] }]]) {
     assert.deepStrictEqual((await open('en'))(warnings), [], JSON.stringify(warnings))
+  }
+})
+
+test('a server of another version than the page', async () => {
+  const page = await open('en')
+  const server = /^VERSION = "(.+)"$/m.exec(fs.readFileSync(path.join(JS, '..', '..', 'server', '__init__.py'), 'utf8'))[1]
+  assert.strictEqual(page.VERSION, server, 'the page is of the version that it comes with')
+  assert.deepStrictEqual([page.version(server), page.version(undefined)], [[], []])
+  for (const [language, words] of [['en', 'of version'], ['zh', '版本']]) {
+    const [said] = (await open(language)).version('9.9.0')
+    assert.ok(said.includes(words) && said.includes('9.9.0') && said.includes(server), said)
   }
 })

@@ -34,6 +34,8 @@ test('a new session', () => {
 test('open and answered questions', () => {
   const session = asking()
   assert.deepStrictEqual(sessions.openInterrupts(session).map(({ id }) => id), ['int-c1', 'int-c2'])
+  const failed = { ...session, interrupts: [...session.interrupts, { id: 'failed', reason: 'model_error' }, { id: 'limit', reason: 'limit' }] }
+  assert.deepStrictEqual(sessions.questionsOf(failed).map(({ id }) => id), ['int-c1', 'int-c2', 'limit'], 'what failed asks nobody')
   assert.strictEqual(sessions.answer(session, 'int-c1', resolved({ approved: true })), true)
   assert.deepStrictEqual(sessions.openInterrupts(session).map(({ id }) => id), ['int-c2'])
   assert.deepStrictEqual(sessions.answeredInterrupts(session).map(({ id }) => id), ['int-c1'])

@@ -260,6 +260,17 @@ test('a connection that the browser has closed is made anew, once for all; not w
   assert.deepStrictEqual([errors, indexedDB.opened], [['failed', 'failed'], 3])
 })
 
+test('a browser in which even looking for storage throws', async () => {
+  const errors = []
+  Object.defineProperty(globalThis, 'indexedDB', { configurable: true, get() { throw new Error('not here') } })
+  try {
+    const store = await idb.open({ onError: ({ code, message }) => errors.push([code, message]) })
+    assert.deepStrictEqual([store.kind, errors], ['memory', [['blocked', 'not here']]])
+  } finally {
+    delete globalThis.indexedDB
+  }
+})
+
 test('no storage at all: memory, and a word about it', async () => {
   for (const indexedDB of [Object.assign(new FakeIDB(), { closed: 'InvalidStateError' }), null, { open: () => { throw new Error('SecurityError') } }]) {
     const errors = []

@@ -35,6 +35,9 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   /** List interrupts without an answer. @param {Session} session */
   const openInterrupts = (session) => standing(session).filter((interrupt) => !interrupt.answer)
 
+  /** Those that ask a person something: what failed waits for nobody. @param {Session} session */
+  const questionsOf = (session) => openInterrupts(session).filter(({ reason }) => reason !== 'model_error')
+
   /** List interrupts whose answer has no recorded effect yet. @param {Session} session */
   const answeredInterrupts = (session) => standing(session).filter((interrupt) => interrupt.answer)
 
@@ -282,5 +285,5 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }
 
-  return { create, append, openInterrupts, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, treeOf, orderOf, siblings, callsOf, markContinued, holdApprovals, releaseApprovals }
+  return { create, append, openInterrupts, questionsOf, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, treeOf, orderOf, siblings, callsOf, markContinued, holdApprovals, releaseApprovals }
 })

@@ -21,7 +21,7 @@ yaa.define('i18n/inspector-en', [], () => {
     'gauge.title': 'Room in the model’s window',
     'gauge.label': '{used} of {window} tokens used.',
     'gauge.short': '{used} / {window}',
-    'gauge.shortFree': '{used} tokens',
+    'gauge.shortFree': 'context {used}',
     'gauge.measured': 'The total is what the provider counted last; its parts are estimated.',
     'gauge.estimated': 'Estimated from the text.',
     'gauge.noWindow': 'The server does not say how large the window is.',
@@ -158,10 +158,13 @@ yaa.define('i18n/inspector-en', [], () => {
     'page.length': '{n, plural, one {# character} other {# characters}}',
 
     'desk.open': 'Approvals of all sessions',
-    'desk.waiting': '{n, plural, one {# call waits} other {# calls wait}} for you',
+    'desk.waiting': '{n, plural, one {# question waits} other {# questions wait}} for you',
     'desk.lead': 'What waits for you in any session of this browser.',
     'desk.none': 'Nothing waits for you.',
     'desk.notify': 'Notify me when I am elsewhere',
+    'desk.notifyAsk': 'This takes a while.',
+    'desk.notifyLater': 'Not now',
+    'desk.done': '{title}: the answer is there',
 
     'time.label': 'Moment of the session',
     'time.play': 'Play (space)',

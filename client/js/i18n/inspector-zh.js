@@ -21,7 +21,7 @@ yaa.define('i18n/inspector-zh', [], () => {
     'gauge.title': '模型窗口的用量',
     'gauge.label': '已用 {used} / {window} 个词元。',
     'gauge.short': '{used} / {window}',
-    'gauge.shortFree': '{used} 词元',
+    'gauge.shortFree': '上下文 {used}',
     'gauge.measured': '总数是提供方最近一次统计的，各部分是估计值。',
     'gauge.estimated': '根据文本估计。',
     'gauge.noWindow': '服务器没有说明窗口有多大。',
@@ -162,6 +162,9 @@ yaa.define('i18n/inspector-zh', [], () => {
     'desk.lead': '这个浏览器的任何会话里，等待你处理的都在这里。',
     'desk.none': '没有等待你的事项。',
     'desk.notify': '我不在时通知我',
+    'desk.notifyAsk': '这需要一些时间。',
+    'desk.notifyLater': '以后再说',
+    'desk.done': '{title}：已有回答',
 
     'time.label': '会话的时刻',
     'time.play': '播放（空格）',

@@ -60,7 +60,7 @@ yaa.define('io/settings', [], () => {
 
     /** @param {string} key @param {{remember?: boolean}} [options] */
     function setKey(key, { remember = served } = {}) {
-      keys = { ...keys, [address]: key.trim() }
+      keys = { ...keys, [address]: keyIn(key.trim()) }
       if (!keys[address]) delete keys[address]
       kept = remember
       write(KEYS, kept && Object.keys(keys).length ? keys : undefined)
@@ -123,6 +123,9 @@ yaa.define('io/settings', [], () => {
     const address = place.replace(/\/+$/, '')
     return { address: /^$|:\/\//.test(address) ? address : `http://${address}`, key: new URLSearchParams(hash).get('key') ?? '' }
   }
+
+  /** A key, or the link with it that the server prints. @param {string} words */
+  const keyIn = (words) => (words.includes('#key=') ? linkOf(words).key : words)
 
   /** Even looking at it throws where cookies are off. @param {'localStorage' | 'sessionStorage'} name */
   function browserStorage(name) {

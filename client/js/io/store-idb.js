@@ -18,8 +18,9 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
   /**
    * @param {StoreOptions} [options] @returns {Promise<Store>} in memory if there is no other
    */
-  async function open({ name = 'yaa', indexedDB = globalThis.indexedDB, onError = () => {}, makeRoom = async () => {}, layout = LAYOUT, convert = same, names } = {}) {
+  async function open({ name = 'yaa', indexedDB: given, onError = () => {}, makeRoom = async () => {}, layout = LAYOUT, convert = same, names } = {}) {
     try {
+      const indexedDB = given ?? globalThis.indexedDB // in some browsers even looking at it throws
       const connect = () => openDatabase(indexedDB, layout === 1 ? name : `${name}.${layout}`)
       const database = await connect()
       if (layout > 1) {

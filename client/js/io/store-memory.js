@@ -1,6 +1,6 @@
 // Sessions for as long as the page is open: where the browser has no IndexedDB, or doesn't let this page use it.
 
-yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { openInterrupts: waiting }) => {
+yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { questionsOf: waiting }) => {
   const TITLE_MAX = 60
 
   /** @returns {Store} */

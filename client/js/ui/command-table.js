@@ -83,7 +83,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
     { id: 'attach', title: 'attach.title', icon: 'clip', keys: 'f', slash: 'attach', run: attach },
     { id: 'sessions.select', ...never, run: by('dialogs', 'ui/manage-sessions', 'select') },
     {
-      id: 'session.delete', title: 'command.delete', icon: 'trash',
+      id: 'session.delete', title: 'command.delete', icon: 'trash', menu: 'session', danger: true,
       when: hasMessages, run: ({ app, actions }) => actions.remove(app.current.session.id),
     },
     { id: 'compose.focus', title: 'command.write', icon: 'pencil', keys: 'i', run: ({ app }) => app.views.composer.focus() },

@@ -1,8 +1,11 @@
 // What the server remarks on a session without stopping it: a template that names what means nothing, a section that is
-// none. One calm note over the composer, which opens to the remarks and goes when it is dismissed.
+// none; and that the page is of another version. One calm note over the composer, which says it, or opens to several
+// remarks, and goes when it is dismissed.
 
 yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'], ({ h, icon, iconButton, fill }, { t }) => {
   /** @typedef {import('./types').Remark} Remark */
+  /** Of the page: that of the server it came with (server/__init__.py). */
+  const VERSION = '0.1.0'
   /** What there are words for here, and the facts that they name. @type {Map<string | undefined, [string, string[]]>} */
   const KNOWN = new Map([
     ['prompt_placeholder_unknown', ['warn.placeholder', ['section', 'placeholders', 'known']]],
@@ -12,6 +15,7 @@ yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'
     ['agent_narrowed', ['warn.agent', ['agent', 'left_out']]],
     ['skill_changed', ['warn.skillChanged', ['skill']]],
     ['skill_missing', ['warn.skillMissing', ['skill']]],
+    ['other_version', ['warn.version', ['page', 'server']]],
   ])
 
   /** In the reader's language, or in the server's words: a newer one says more, and a document may hold anything. @param {Remark} remark */
@@ -32,11 +36,12 @@ yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'
     let drawn = ''
 
     /** @param {import('./types').State} state */
-    function update({ whole, session }) {
+    function update({ whole, session, server }) {
       if (!whole) return
       if (!el.isConnected) document.querySelector('.foot .notes')?.prepend(el)
-      const all = remarks(session)
-      const key = `${document.documentElement.lang} ${session.id} ${JSON.stringify(all)}`
+      const own = remarks(session)
+      const all = [...own, ...versionRemark(server)]
+      const key = `${document.documentElement.lang} ${own.length ? session.id : ''} ${JSON.stringify(all)}`
       el.hidden = !all.length || dismissed.has(key)
       if (el.hidden || drawn === key) return
       drawn = key
@@ -45,7 +50,7 @@ yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'
         el.hidden = true
         app.views.composer.focus()
       } })
-      fill(el, h('details', null,
+      fill(el, all.length === 1 ? [icon('question'), h('span', null, warningText(all[0]))] : h('details', null,
         h('summary', null, icon('question'), h('span', null, t('warn.lead', { n: all.length })), icon('chevron', 'chevron')),
         h('ul', null, all.map((one) => h('li', null, warningText(one))))), close)
     }
@@ -54,6 +59,9 @@ yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'
     app.draw()
   }
 
+  /** @param {import('./types').ServerState} server @returns {Remark[]} */
+  const versionRemark = ({ version }) => (version && version !== VERSION ? [{ code: 'other_version', message: '', page: VERSION, server: version }] : [])
+
   /** @param {Session} session @returns {Remark[]} in documents of earlier versions they are texts */
   function remarks(session) {
     const found = session.run?.warnings
@@ -61,5 +69,5 @@ yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'
     return found.map((one) => (typeof one === 'string' ? { message: one } : one)).filter((one) => one?.message && typeof one.message === 'string')
   }
 
-  return { start, warningText, remarks }
+  return { start, warningText, remarks, versionRemark, VERSION }
 })

@@ -17,7 +17,8 @@ yaa.define('ui/sidebar', [
     const find = searchField(groups, draw)
     const chips = chipRow(narrow)
     const server = serverButton(actions)
-    const el = h('nav.side', { id: 'side', 'aria-label': t('side.label') },
+    const onkeydown = (/** @type {KeyboardEvent} */ { key }) => key === 'Escape' && picking.end()
+    const el = h('nav.side', { id: 'side', 'aria-label': t('side.label'), onkeydown },
       h('div.side-head', null, h('p.side-name', null, t('app.name')),
         iconButton('panel', t('side.hide'), { onclick: () => actions.toggleSide() }),
         iconButton('plus', t('side.new'), { onclick: () => actions.newSession() }, 'small')),
@@ -107,7 +108,7 @@ yaa.define('ui/sidebar', [
       bar?.update([...picked ?? []])
     }
 
-    return { begin, update, has: (/** @type {string} */ id) => (picked ? picked.has(id) : null) }
+    return { begin, update, end: () => { if (picked) set(null) }, has: (/** @type {string} */ id) => (picked ? picked.has(id) : null) }
   }
 
   /** The field over the list; its results take the place of the list. @param {any} groups @param {() => void} draw */
@@ -331,9 +332,14 @@ yaa.define('ui/sidebar', [
       attr(meter, 'title', total ? [split, ms && t('session.time', { time: duration(ms) })].filter(Boolean).join('\n') : null)
     }
 
-    const entries = () => commands.list().filter((one) => one.menu === 'session').map((one) => (
-      { label: commands.titleOf(one), icon: one.icon ?? 'chevron', danger: one.danger, action: () => commands.run(one.id) }
-    ))
+    /** What concerns the session as a whole is at both ends. */
+    function entries() {
+      const all = commands.list().filter((one) => one.menu === 'session').map((one) => (
+        { label: commands.titleOf(one), icon: one.icon ?? 'chevron', danger: one.danger, action: () => commands.run(one.id) }
+      ))
+      const rest = all.filter(({ danger }) => !danger)
+      return [{ label: t('side.rename'), icon: 'pencil', action: rename }, ...rest, ...all.filter(({ danger }) => danger)]
+    }
 
     function rename() {
       const { id, title: old = '' } = last.session

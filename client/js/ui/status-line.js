@@ -25,6 +25,7 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
   /** Tell from the session alone how the last run ended: after a reload there is no run. @param {Session} session */
   function pastLine(session) {
     const { kind } = sessions.stopReason(session, { live: false })
+    if (kind === 'ready' && !session.run && session.messages.length > 1) return null // a talk from elsewhere, where it ended
     const unfinished = kind === 'cut' || kind === 'ready' || kind === 'running'
     return unfinished ? { text: t('run.unfinished'), icon: 'alert', tone: 'ask', action: t('run.resume') } : null
   }
@@ -53,8 +54,8 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
   /** @param {import('./types').Entry} entry @returns {'' | 'busy' | 'asking' | 'failed'} */
   function markOf({ session, state, mirrored }) {
     if (mirrored || state && ['posting', 'streaming', 'lost'].includes(state.phase)) return 'busy'
-    if (sessions.openInterrupts(session).length) return 'asking'
-    return state?.reason === 'failed' || state?.reason === 'gave_up' ? 'failed' : ''
+    if (sessions.questionsOf(session).length) return 'asking'
+    return ['failed', 'gave_up', 'model_error'].includes(state?.reason ?? '') ? 'failed' : ''
   }
 
   /** One sentence for a screen reader; only failures interrupt. @param {{session: Session, state: RunState | null}} entry */

@@ -32,6 +32,8 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     const end = { type: 'button', hidden: true, onclick: scrollToEnd }
     const toEnd = h('button.button.small.to-end', end, icon('down'), t('thread.toEnd'))
     let pinned = true
+    /** The first of several questions, once it was brought into view. */
+    let brought = ''
     /** Where the view was when it last moved. */
     let top = 0
     let openId = ''
@@ -111,6 +113,10 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     /** @param {Interrupt[]} open */
     async function drawAll(open) {
       asked = open
+      if (brought && open.every((one) => one.answer)) { // all are answered: what comes is at the end
+        brought = ''
+        pinned = true
+      }
       if (!all && open.length > 1) {
         await yaa.load('questions')
         if (!all) rest.replaceWith((all = yaa.use('ui/approve-all').allBar(actions)).el)
@@ -121,6 +127,7 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     /** @param {string} id */
     function reset(id) {
       openId = id
+      brought = ''
       pinned = true
       el.scrollTop = 0 // where a session with nothing in it begins
       from = Math.max(0, shown.length - FIRST)
@@ -157,12 +164,15 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
       top = el.scrollTop // lower where something has shrunk, which is no move of the reader
     }
 
-    /** Of several questions the first one, where not all have room. */
+    /** Of several questions the first one, where not all have room; once, and from there the reader goes on. */
     function showFirst() {
       const first = asked.find((one) => !one.answer)
-      const card = first && document.getElementById(`ask-${first.id}`)
+      const card = first && first.id !== brought ? document.getElementById(`ask-${first.id}`) : null
       const above = card ? el.getBoundingClientRect().top + NEAR_EDGE - card.getBoundingClientRect().top : 0
-      if (above > 0) el.scrollTop -= above
+      if (!first || above <= 0) return
+      el.scrollTop -= above
+      brought = first.id
+      pinned = false
     }
 
     /** At once: on a gentle way there what comes into view changes its height, and the end is somewhere else. */

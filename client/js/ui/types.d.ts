@@ -361,7 +361,7 @@ declare global {
       connectView(store: ServerStore, given?: { done?: () => void; demo?: () => void }): { el: any; focus(): void; end(): void }
       openConnect(store: ServerStore): void
     }
-    'ui/server-warnings': { start(context: CommandContext): void; warningText(remark: Remark): string; remarks(session: Session): Remark[] }
+    'ui/server-warnings': { start(context: CommandContext): void; warningText(remark: Remark): string; remarks(session: Session): Remark[]; versionRemark(server: ServerState): Remark[]; VERSION: string }
     'ui/status-line': {
       statusLine(entry: Entry): Line | null
       markOf(entry: Entry): '' | 'busy' | 'asking' | 'failed'

@@ -2,8 +2,8 @@
 // that open the inspector. Loaded once the page can be used.
 
 yaa.define('ui/inspector/launcher', [
-  'ui/dom', 'ui/inspector/i18n', 'ui/commands', 'ui/popup', 'ui/inspector/context-gauge', 'ui/inspector/compaction-markers', 'ui/inspector/pending-calls', 'css/gauge',
-], ({ h, icon, text, attr }, { t, language }, commands, { toast }, { gaugeView }, { placeMarkers }, { pendingCalls }) => {
+  'ui/dom', 'ui/inspector/i18n', 'ui/commands', 'ui/popup', 'ui/inspector/context-gauge', 'ui/inspector/compaction-markers', 'ui/inspector/pending-calls', 'ui/inspector/notify-offer', 'css/gauge',
+], ({ h, icon, text, attr }, { t, language }, commands, { toast }, { gaugeView }, { placeMarkers }, { pendingCalls }, { notifyOffer }) => {
   /** @typedef {import('../types').CommandContext} CommandContext */
   /** Parts of the inspector, with the keys that open them. */
   const TABS = /** @type {const} */ ([
@@ -17,6 +17,7 @@ yaa.define('ui/inspector/launcher', [
     /** @type {any} the panel and the slider, once they are loaded */ let made = null
     const open = (/** @type {string} */ tab, /** @type {string} */ what = '') => load().then((one) => one?.panel.open(tab, what))
     let views = makeViews()
+    const offer = notifyOffer(context)
     const calls = pendingCalls(context, (/** @type {number} */ n) => views.desk.update(n))
 
     function makeViews() {
@@ -51,6 +52,7 @@ yaa.define('ui/inspector/launcher', [
       if (state.whole) {
         placeMarkers(state.session)
         calls.look(state)
+        offer.look(state)
       }
       made?.update(state)
     }

@@ -1,5 +1,5 @@
 // Counts what waits for a person in all sessions of this browser, in the title and as a notification where the browser
-// allows one.
+// allows one, which also tells of an answer.
 
 yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], ({ t }, sessions) => {
   const FLASH_MS = 1000
@@ -11,6 +11,7 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
     let count = 0
     let flash = 0
     let shown = ''
+    let wasLive = ''
     /** @type {Set<() => void>} */ const listeners = new Set()
     document.addEventListener('visibilitychange', calm)
 
@@ -18,13 +19,15 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
     function look(state) {
       const own = app.current.session
       const others = app.sessionStore.heads().filter((head) => head.id !== own.id)
-      const here = state.live ? 0 : sessions.openInterrupts(own).length
+      const here = state.live ? 0 : sessions.questionsOf(own).length
       const next = here + others.reduce((sum, head) => sum + waitingIn(head), 0)
       const more = next > count
       count = next
       onCount(next)
       title()
-      if (more && document.hidden) call()
+      if (more && document.hidden) call(t('desk.waiting', { n: count }))
+      else if (wasLive === own.id && !state.live && document.hidden) call(t('desk.done', { title: own.title ?? '' }))
+      wasLive = state.live ? own.id : ''
       const key = JSON.stringify([next, here, others.map((head) => [head.id, head.waiting])])
       if (key !== shown) for (const listener of listeners) listener()
       shown = key
@@ -33,7 +36,7 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
     /** @param {Head} head */
     function waitingIn(head) {
       const session = app.sessionStore.entry(head.id)?.session
-      return session ? sessions.openInterrupts(session).length : head.waiting ?? 0
+      return session ? sessions.questionsOf(session).length : head.waiting ?? 0
     }
 
     /** The app writes the title; the count goes before it. */
@@ -42,9 +45,8 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
       document.title = count ? `(${count}) ${plain}` : plain
     }
 
-    /** Somebody is wanted who does not look. */
-    function call() {
-      const words = t('desk.waiting', { n: count })
+    /** Somebody is wanted who does not look. @param {string} words */
+    function call(words) {
       if (globalThis.Notification?.permission === 'granted') {
         const note = new Notification(t('app.name'), { body: words, tag: 'yaa-desk' })
         note.onclick = () => {
@@ -79,8 +81,8 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
         const head = app.sessionStore.heads().find((one) => one.id === id)
         const known = id === app.current.session.id || waitingIn(/** @type {Head} */ (head)) > 0
         const entry = known ? app.sessionStore.entry(id) ?? await app.sessionStore.open(id) : null
-        const open = entry ? (entry.session.interrupts ?? []).filter((one) => one && typeof one === 'object') : []
-        if (entry && open.length && sessions.openInterrupts(entry.session).length) found.push({ entry, open })
+        const open = entry ? (entry.session.interrupts ?? []).filter((one) => one && typeof one === 'object' && one.reason !== 'model_error') : []
+        if (entry && sessions.questionsOf(entry.session).length) found.push({ entry, open })
       }
       return found
     }

@@ -1,0 +1,123 @@
+/**
+ * Small things that people met on their first day: what waits and what failed, menus, notices of the server, another version
+ * of it, notifications, a browser that shows no storage. The job: {url}.
+ */
+import { main } from "./driver.mjs";
+import { asking, put } from "./sample-session.mjs";
+
+const AREA = "form.composer textarea";
+const said = (id, messages, more = {}) => ({ id, version: 1, rev: 1, title: id, status: "completed", finish_reason: "completed", calls: {}, messages, ...more });
+const user = { id: "u1", role: "user", content: "go", at: 1 };
+
+await main(async (walk, job) => {
+  const { page } = walk;
+  const expect = (found, wanted, what) => {
+    if (JSON.stringify(found) !== JSON.stringify(wanted)) throw new Error(`${what}: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`);
+  };
+  const items = () => page.$$eval(".menu [role=menuitem]", (all) => all.map((one) => one.innerText.trim()));
+
+  await walk.step("open", async () => {
+    // what a browser that is looked at and one that is not would do, and a server of another version
+    await page.evaluateOnNewDocument(() => {
+      globalThis.noted = [];
+      globalThis.Notification = class {
+        static permission = "default";
+        static async requestPermission() { return (this.permission = "granted"); }
+        constructor(title, { body }) { globalThis.noted.push(body); }
+        close() {}
+      };
+      Object.defineProperty(document, "hidden", { get: () => globalThis.away === true });
+      const ask = globalThis.fetch;
+      globalThis.fetch = async (address, ...rest) => {
+        const answer = await ask(address, ...rest);
+        if (!globalThis.otherVersion || !/\/info$/.test(String(address))) return answer;
+        return new Response(JSON.stringify({ ...await answer.json(), version: "9.9.0" }), { status: answer.status, headers: answer.headers });
+      };
+    });
+    await page.goto(job.url);
+    await page.waitForSelector(".first-line .dot.good");
+  });
+
+  await walk.step("what failed waits for nobody", async () => {
+    const failed = said("failed", [user], { status: "interrupted", interrupts: [{ id: "i1", reason: "model_error", message: "429 Too many requests" }] });
+    await put(page, failed, said("well", [user, { id: "a1", role: "assistant", content: "Yes." }]));
+    await walk.sees(".ask", "429 Too many requests");
+    await page.waitForSelector(".desk-button", { hidden: true });
+    expect(await page.$$eval(".side .row-mark .dot.warn, .chip", (all) => all.length), 0, "marks of what waits");
+    await put(page, asking("waits", "shell", { command: "true" }));
+    await walk.sees(".desk-button", "1");
+    await page.waitForSelector(".side .row-mark .dot.warn");
+    expect(await page.$eval(".desk-button .sr-only", (one) => one.textContent), "1 question waits for you", "for those who listen");
+  });
+
+  await walk.step("a talk from elsewhere that ends with a question was not cut off", async () => {
+    await put(page, said("elsewhere", [user, { id: "a1", role: "assistant", content: "Yes." }, { ...user, id: "u2", content: "And then?" }], { status: undefined, finish_reason: undefined }));
+    await walk.rest();
+    expect(await page.$$eval(".status-line", (all) => all.filter((one) => one.checkVisibility()).map((one) => one.innerText)), [], "a line");
+  });
+
+  await walk.step("the menu of a session begins with its name and ends with its end", async () => {
+    await page.waitForFunction(() => yaa.use("ui/commands").list().some(({ id }) => id === "session.delete"));
+    await walk.press("More about this session", ".top button");
+    const all = await items();
+    expect([all[0], all.at(-1)], ["Rename", "Delete this session"], all.join());
+    await walk.press("Rename", ".menu button");
+    await page.waitForSelector(".top .title-edit:focus");
+    await page.keyboard.type("Named here");
+    await page.keyboard.press("Enter");
+    await walk.sees(".top-title", "Named here");
+  });
+
+  await walk.step("Escape ends a selection", async () => {
+    await page.$eval(".side .row .row-more", (one) => one.click());
+    await walk.press("Select", ".menu button");
+    await page.waitForSelector(".select-bar");
+    await page.focus(".side .row-check");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector(".select-bar", { hidden: true });
+    expect(await page.$$eval(".row-check", (all) => all.filter((one) => !one.hidden).length), 0, "boxes");
+  });
+
+  await walk.step("one remark of the server is said, several are folded", async () => {
+    const remark = { code: "config_key_unknown", message: "Said.", key: "limits.max_stepz", nearest: "limits.max_steps" };
+    const talk = [user, { id: "a1", role: "assistant", content: "Yes." }];
+    await put(page, said("one remark", talk, { run: { id: "r", warnings: [remark] } }));
+    await walk.sees(".warnings", "limits.max_steps");
+    expect(await page.$$eval(".warnings details", (all) => all.length), 0, "to be opened");
+    await walk.shot("remark");
+    await put(page, said("two remarks", talk, { run: { id: "r", warnings: [remark, { message: "Another." }] } }));
+    await walk.sees(".warnings summary", "2 remarks");
+  });
+
+  await walk.step("that the server has another version is said", async () => {
+    await page.evaluate(() => {
+      globalThis.otherVersion = true;
+      yaa.use("ui/commands").context().actions.newSession();
+      yaa.use("ui/commands").context().actions.connect();
+    });
+    await walk.sees(".warnings", "This page is of version");
+    await walk.sees(".warnings", "9.9.0");
+    await walk.shot("version");
+    await walk.clean();
+  });
+
+  await walk.step("who waits for a while may be told when it is over", async () => {
+    await page.type(AREA, "bench tokens=4000 delay_us=20000");
+    await page.keyboard.press("Enter");
+    await walk.press("Notify me when I am elsewhere", ".note.notify button");
+    await page.waitForFunction(() => Notification.permission === "granted" && !document.querySelector(".note.notify"));
+    await page.evaluate(() => { globalThis.away = true; });
+    await page.click(".send.stop");
+    await page.waitForFunction(() => globalThis.noted.some((words) => words.includes("the answer is there")));
+    await page.evaluate(() => { globalThis.away = false; });
+  });
+
+  await walk.step("a browser that lets nobody look for its storage shows the page", async () => {
+    const other = await walk.context.newPage();
+    await other.evaluateOnNewDocument(() => Object.defineProperty(globalThis, "indexedDB", { get() { throw new Error("not here"); } }));
+    await other.goto(job.url);
+    await other.waitForSelector(AREA, { visible: true });
+    await other.waitForSelector(".first-line .dot.good");
+    await other.close();
+  });
+});
