@@ -121,6 +121,7 @@ await main(async (walk, job) => {
     await walk.send("shell for n in 1 2 3; do echo line $n; done; sleep 1000");
     await walk.press("Allow once", ".ask button");
     await page.waitForFunction(() => [...document.querySelectorAll(".card.tool[data-state=started] .tool-body")].some((one) => one.innerText.includes("line 3")));
+    await page.waitForSelector(".card.tool[data-state=started] .tool-state[data-for]"); // for how long it has been running
     await walk.press("Stop", ".send.stop");
     await walk.sees(".status-line", "Stopped.");
     const said = await page.$$eval(".card.tool", (all) => all.map((one) => [one.dataset.state, one.querySelector(".tool-state").textContent]));

@@ -66,6 +66,7 @@ await main(async (walk, job) => {
     await page.keyboard.type("Named here");
     await page.keyboard.press("Enter");
     await walk.sees(".top-title", "Named here");
+    expect(await page.$$eval(".title-edit", (all) => all.length), 0, "opened again by the same key");
   });
 
   await walk.step("Escape ends a selection", async () => {
@@ -99,6 +100,34 @@ await main(async (walk, job) => {
     await walk.sees(".warnings", "9.9.0");
     await walk.shot("version");
     await walk.clean();
+  });
+
+  await walk.step("long code shows its beginning, and how much follows", async () => {
+    const lines = Array.from({ length: 5700 }, (_, n) => `value_${n} = ${n}`);
+    await put(page, said("long code", [user, { id: "a1", role: "assistant", content: `Here:\n\n\`\`\`python\n${lines.join("\n")}\n\`\`\``, meta: {} }]));
+    await walk.sees(".code-more", "5,640 more lines");
+    const tall = await page.$eval(".feed", (one) => one.scrollHeight);
+    if (tall > 3 * 800) throw new Error(`${tall} pixels`);
+    await walk.press("5,640 more lines", ".code-more");
+    await page.waitForFunction(() => document.querySelector(".feed").scrollHeight > 50_000);
+    if (!(await page.$eval("article pre", (one) => one.textContent.endsWith("value_5699 = 5699")))) throw new Error("not whole");
+  });
+
+  await walk.step("the palette has what it is asked for by its name first, and what can be set", async () => {
+    await page.waitForFunction(() => yaa.use("ui/commands").list().some(({ id }) => id === "palette"));
+    await page.evaluate(() => { yaa.use("ui/commands").run("palette"); });
+    await page.waitForSelector("dialog[open] [role=combobox]");
+    const first = async (words) => {
+      await walk.write("dialog[open] [role=combobox]", words);
+      return page.$$eval("dialog[open] [role=option] .name", (all) => all.map((one) => one.textContent));
+    };
+    expect((await first("new session"))[0], "New session", "the first");
+    for (const [words, wanted] of [["theme", "Theme: Dark"], ["language", "Language: 中文"], ["model", "Model: "], ["agent", "Agent: coder"]]) {
+      const found = await first(words);
+      if (!found.some((one) => one.toLowerCase().startsWith(wanted.toLowerCase()))) throw new Error(`${words}: ${found.join(", ")}`);
+    }
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog[open]", { hidden: true });
   });
 
   await walk.step("who waits for a while may be told when it is over", async () => {

@@ -280,9 +280,10 @@ yaa.define('ui/sidebar', [
     const field = h('input.input.title-edit', { value, 'aria-label': label, autocomplete: 'off', onblur: () => end(true), onkeydown })
     /** @param {KeyboardEvent} event */
     function onkeydown(event) {
-      if (event.isComposing || event.keyCode === 229) return
-      if (event.key === 'Enter') end(true)
-      if (event.key === 'Escape') end(false)
+      if (event.isComposing || event.keyCode === 229 || !['Enter', 'Escape'].includes(event.key)) return
+      event.preventDefault() // it would press the button that has the focus next
+      event.stopPropagation()
+      end(event.key === 'Enter')
     }
     return field
   }
