@@ -34,6 +34,9 @@ yaa.define('css/tools', ['ui/dom'], ({ css }) => css`
   }
   .diff:focus-visible, .found:focus-visible, .tree:focus-visible, .grid:focus-visible { outline-offset: -2px; }
   .diff { padding-block: var(--s1); display: grid; grid-template-columns: minmax(100%, max-content); align-content: start; }
+  /* what is to be allowed is in sight: no box to be scrolled in, no line out of its end */
+  .ask .diff { max-block-size: none; grid-template-columns: minmax(0, 1fr); }
+  .ask .diff-row { white-space: pre-wrap; overflow-wrap: anywhere; }
   .diff-row { display: grid; grid-template-columns: 3.2em 3.2em minmax(0, 1fr); white-space: pre; }
   .diff-row > :last-child { padding-inline: 1.5em var(--s3); text-decoration: none; position: relative; }
   .diff-row > :last-child::before { position: absolute; inset-inline-start: 0.4em; }

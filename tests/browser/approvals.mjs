@@ -308,6 +308,22 @@ await main(async (walk, job) => {
     await page.keyboard.press("Escape");
   });
 
+  await walk.step("so does a long change of a file, on every screen", async () => {
+    const lines = Array.from({ length: 60 }, (_, n) => (n === 59 ? `last_${"wide_".repeat(60)}end` : `value_${n} = ${n}`));
+    for (const [width, height] of [[1280, 800], [390, 844]]) {
+      await page.setViewport({ width, height });
+      await put(page, asking(`long-change-${width}`, "write_file", { path: "values.py", content: `${lines.join("\n")}\n` }));
+      await walk.sees(".ask .more-rows", "36 more lines");
+      await page.waitForFunction(() => { const { scrollHeight, clientHeight } = document.querySelector(".ask .diff"); return scrollHeight - clientHeight < 2; });
+      await walk.shot(`2-change-${width}`);
+      await walk.press("36 more lines", ".ask .more-rows");
+      await page.waitForFunction(() => document.querySelectorAll(".ask .diff-row").length === 60);
+      const out = await page.$eval(".ask .diff", (one) => [one.scrollHeight - one.clientHeight > 1, one.scrollWidth - one.clientWidth > 1]);
+      if (out.some(Boolean)) throw new Error(`out of sight at ${width}: ${out}`);
+    }
+    await page.setViewport({ width: 1280, height: 800 });
+  });
+
   await walk.step("of several questions the first is in sight, and edits can be allowed for the session", async () => {
     await put(page, edits("several", 3));
     await page.waitForSelector(".all-bar:not([hidden])");

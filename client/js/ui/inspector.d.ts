@@ -11,12 +11,12 @@ declare global {
       part(title: string, words: () => string, ...content: any[]): { el: any; head: any; note: any }
       notice(words: string, tone?: 'bad' | 'ask' | '', sign?: string): any
       textPart(options: { lang?: string; title: string }): { el: any; update(next: string, noted?: string): void }
-      longList(holder: any, all: readonly any[], make: (row: any, index: number) => any): void
+      longList(holder: any, all: readonly any[], make: (row: any, index: number) => any, first?: number): void
       block(): { el: any; update(item: { text: string; lang?: string }): void }
       size(bytes: number): string
     }
     'ui/tools/shell': { shellView(): ToolPicture }
-    'ui/tools/diff': { diffView(): ToolPicture; drawRows(table: any, rows: DiffRow[]): void }
+    'ui/tools/diff': { diffView(options?: { asks?: boolean }): ToolPicture; drawRows(table: any, rows: DiffRow[], asks?: boolean): void }
     'ui/tools/lists': { searchView(): ToolPicture; resultsView(): ToolPicture; treeView(): ToolPicture; tableView(): ToolPicture }
     'ui/tools/file': { fileView(): ToolPicture; pageView(): ToolPicture }
     'ui/tools/result-media': { resultMediaView(): { el: any; update(media: any[]): void } }

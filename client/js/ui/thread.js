@@ -32,8 +32,8 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     const end = { type: 'button', hidden: true, onclick: scrollToEnd }
     const toEnd = h('button.button.small.to-end', end, icon('down'), t('thread.toEnd'))
     let pinned = true
-    /** The first of several questions, once it was brought into view. */
-    let brought = ''
+    /** Was the first of several questions brought into view? */
+    let brought = false
     /** Where the view was when it last moved. */
     let top = 0
     let openId = ''
@@ -114,7 +114,7 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     async function drawAll(open) {
       asked = open
       if (brought && open.every((one) => one.answer)) { // all are answered: what comes is at the end
-        brought = ''
+        brought = false
         pinned = true
       }
       if (!all && open.length > 1) {
@@ -127,7 +127,7 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     /** @param {string} id */
     function reset(id) {
       openId = id
-      brought = ''
+      brought = false
       pinned = true
       el.scrollTop = 0 // where a session with nothing in it begins
       from = Math.max(0, shown.length - FIRST)
@@ -167,11 +167,11 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     /** Of several questions the first one, where not all have room; once, and from there the reader goes on. */
     function showFirst() {
       const first = asked.find((one) => !one.answer)
-      const card = first && first.id !== brought ? document.getElementById(`ask-${first.id}`) : null
+      const card = first && !brought ? document.getElementById(`ask-${first.id}`) : null
       const above = card ? el.getBoundingClientRect().top + NEAR_EDGE - card.getBoundingClientRect().top : 0
-      if (!first || above <= 0) return
+      if (above <= 0) return
       el.scrollTop -= above
-      brought = first.id
+      brought = true
       pinned = false
     }
 

@@ -59,7 +59,7 @@ yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/sessi
   function shown(args, rows, notes, tone) {
     const { added, removed } = rows ? diff.count(rows) : { added: 0, removed: 0 }
     const plain = h('div', { hidden: true }, cards.argsList(args))
-    const table = rows && rowsPart(rows)
+    const table = rows && rowsPart(rows, true)
     const swap = h('button.button.small.ghost', { type: 'button', 'aria-pressed': 'false', onclick: () => {
       plain.hidden = !plain.hidden
       if (table) table.hidden = !plain.hidden

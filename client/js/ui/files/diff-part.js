@@ -1,11 +1,11 @@
 // A unified diff as rows of what went and what came, with line numbers.
 
 yaa.define('ui/files/diff-part', ['ui/dom', 'ui/files/i18n', 'core/diff', 'ui/tools/diff', 'css/tools'], ({ h }, { t, count }, diff, { drawRows }) => {
-  /** @param {DiffRow[]} rows */
-  function rowsPart(rows) {
+  /** @param {DiffRow[]} rows @param {boolean} [asks] the change waits to be allowed */
+  function rowsPart(rows, asks = false) {
     const { added, removed } = diff.count(rows)
     const table = h('div.diff', { tabIndex: 0, role: 'group', 'aria-label': t('diff.of', { added: count(added), removed: count(removed) }) })
-    drawRows(table, rows)
+    drawRows(table, rows, asks)
     return table
   }
 

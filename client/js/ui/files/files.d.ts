@@ -57,7 +57,7 @@ declare global {
       unzipped(file: Blob): Promise<Map<string, ArrayBuffer>>
       takeBack(session: Session, objects: Map<string, ArrayBuffer>, stored: boolean): Promise<void>
     }
-    'ui/files/diff-part': { diffPart(words: string): any; rowsPart(rows: DiffRow[]): any }
+    'ui/files/diff-part': { diffPart(words: string): any; rowsPart(rows: DiffRow[], asks?: boolean): any }
     'ui/files/launcher': { start(context: import('../types').CommandContext): void; runs: Map<string, number> }
     'ui/files/approval-diff': { refine(app: import('../types').App, tool: string, args: any, of?: Session): Promise<any> }
   }

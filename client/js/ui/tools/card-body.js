@@ -178,7 +178,7 @@ yaa.define('ui/tools/card-body', [
     if (toolCalls.kindOf({ name, args }) !== 'diff') return null
     const refined = app?.server.info()?.workspace && await againstFile(name, args, app, of)
     if (refined) return refined
-    const view = diffView()
+    const view = diffView({ asks: true })
     view.update({ name, args, result: undefined, done: false })
     const { path, content, old, new: next, edits, patch, ...rest } = args
     return h('div.picture', null, view.el, Object.keys(rest).length ? cards.argsList(rest) : null)

@@ -7,8 +7,11 @@ yaa.define('ui/tools/diff', [
   const { part, longList, size } = parts
   const SIGNS = new Map([['\r', '␍'], ['\0', '␀'], ['\x1b', '␛']])
 
-  /** @returns {ToolPicture} */
-  function diffView() {
+  /** Of a change that waits to be allowed, which no box of limited height hides: these are shown if there are more than twice as many. */
+  const ASKED_ROWS = 24
+
+  /** @param {{asks?: boolean}} [options] `asks`: it waits to be allowed @returns {ToolPicture} */
+  function diffView({ asks = false } = {}) {
     const path = h('span.path')
     const table = h('div.diff', { tabIndex: 0, role: 'group' })
     let words = ''
@@ -28,7 +31,7 @@ yaa.define('ui/tools/diff', [
       text(path, result?.path ?? args?.path ?? '')
       table.setAttribute('aria-label', t('diff.label', { path: path.textContent ?? '' }))
       text(body.note, [noteOf(args, result), t('diff.count', { added: count(added), removed: count(removed) })].filter(Boolean).join(' · '))
-      drawRows(table, rows)
+      drawRows(table, rows, asks)
     }
 
     return { el, update, covers: ['args', 'result'] }
@@ -45,10 +48,11 @@ yaa.define('ui/tools/diff', [
     return [result.created ? t('diff.created') : result.replaced > 1 ? t('diff.places', { n: result.replaced }) : '', ...repairs].filter(Boolean).join(' · ')
   }
 
-  /** @param {any} table @param {DiffRow[]} rows */
-  function drawRows(table, rows) {
+  /** @param {any} table @param {DiffRow[]} rows @param {boolean} [asks] */
+  function drawRows(table, rows, asks = false) {
+    const first = asks && rows.length > 2 * ASKED_ROWS ? ASKED_ROWS : undefined
     if (!rows.length) fill(table, h('p.diff-none', null, t('diff.none')))
-    else longList(table, rows.every(isCrlf) ? rows.map(chopped) : rows, rowView)
+    else longList(table, rows.every(isCrlf) ? rows.map(chopped) : rows, rowView, first)
   }
 
   /** @param {DiffRow} row */

@@ -45,15 +45,15 @@ yaa.define('ui/tools/parts', ['ui/dom', 'ui/tools/i18n', 'ui/popup', 'ui/code-bl
 
   /**
    * Rows of a long list: the first ones, and a button for the others.
-   * @param {any} holder @param {readonly any[]} all @param {(row: any, index: number) => any} make
+   * @param {any} holder @param {readonly any[]} all @param {(row: any, index: number) => any} make @param {number} [first] how many
    */
-  function longList(holder, all, make) {
-    const rest = all.length - FIRST_ROWS
-    fill(holder, all.slice(0, FIRST_ROWS).map(make))
+  function longList(holder, all, make, first = FIRST_ROWS) {
+    const rest = all.length - first
+    fill(holder, all.slice(0, first).map(make))
     if (rest <= 0) return
     const more = h('button.button.small.ghost.more-rows', { type: 'button', onclick: () => {
       more.remove()
-      holder.append(...all.slice(FIRST_ROWS).map((row, i) => make(row, FIRST_ROWS + i)))
+      holder.append(...all.slice(first).map((row, i) => make(row, first + i)))
     } }, t('tool.more', { n: rest }))
     holder.append(more)
   }
