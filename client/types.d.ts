@@ -491,7 +491,7 @@ interface Modules {
     linkOf(words: string): { address: string; key: string }
   }
   'io/tab-channel': { open(name?: string): Channel & { close(): void } }
-  'io/idb-transaction': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]> }
+  'io/idb-transaction': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]>; factory(): IDBFactory | null }
   'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null; channel?: Channel }): { acquire(name: string): Promise<(() => any) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }
   'io/clipboard': { copy(text: string): Promise<boolean> }
   'io/unzip': { isZip(file: Blob): Promise<boolean>; texts(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; text: string }>; files(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; bytes: Uint8Array<ArrayBuffer> }> }

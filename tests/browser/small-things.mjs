@@ -143,6 +143,7 @@ await main(async (walk, job) => {
 
   await walk.step("a browser that lets nobody look for its storage shows the page", async () => {
     const other = await walk.context.newPage();
+    other.setDefaultTimeout(job.patience_ms);
     await other.evaluateOnNewDocument(() => Object.defineProperty(globalThis, "indexedDB", { get() { throw new Error("not here"); } }));
     await other.goto(job.url);
     await other.waitForSelector(AREA, { visible: true });

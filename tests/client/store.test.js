@@ -266,6 +266,9 @@ test('a browser in which even looking for storage throws', async () => {
   try {
     const store = await idb.open({ onError: ({ code, message }) => errors.push([code, message]) })
     assert.deepStrictEqual([store.kind, errors], ['memory', [['blocked', 'not here']]])
+    assert.strictEqual(use('io/idb-transaction').factory(), null)
+    const release = await locks.create({ locks: null, tab: 't' }).acquire('s')
+    assert.strictEqual(typeof release, 'function', 'without it nobody is kept out')
   } finally {
     delete globalThis.indexedDB
   }

@@ -51,5 +51,14 @@ yaa.define('io/idb-transaction', [], () => {
     })
   }
 
-  return { transact }
+  /** @returns {IDBFactory | null} in some browsers even looking at it throws */
+  function factory() {
+    try {
+      return globalThis.indexedDB ?? null
+    } catch {
+      return null
+    }
+  }
+
+  return { transact, factory }
 })

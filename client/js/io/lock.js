@@ -2,7 +2,7 @@
 // while it is held. Timers of a hidden tab come once a minute, messages at once: before an expired lease is taken, its
 // holder is asked.
 
-yaa.define('io/lock', ['core/ids', 'io/idb-transaction'], ({ uuid }, { transact }) => {
+yaa.define('io/lock', ['core/ids', 'io/idb-transaction'], ({ uuid }, { transact, factory }) => {
   const LEASE_MS = 8000
   const RENEW_MS = 2000
   const ANSWER_MS = 500
@@ -14,7 +14,7 @@ yaa.define('io/lock', ['core/ids', 'io/idb-transaction'], ({ uuid }, { transact 
    * @param {{locks?: LockManager | null, indexedDB?: IDBFactory | null, tab?: string, channel?: Channel}} [options] `tab`: the
    *   same one after a reload, which may then take over at once what the page before it held
    */
-  function create({ locks = globalThis.navigator?.locks, indexedDB = globalThis.indexedDB, tab = locks ? '' : tabOf(), channel } = {}) {
+  function create({ locks = globalThis.navigator?.locks, indexedDB = factory(), tab = locks ? '' : tabOf(), channel } = {}) {
     const owner = `${tab || uuid()} ${uuid()}`
 
     /** Releases under way, by name: to take it again waits for them. @type {Map<string, Promise<any>>} */

@@ -5,7 +5,7 @@ yaa.define('io/session-folder', ['core/backup'], ({ fileName }) => {
   const DATABASE = 'yaa-folder'
 
   /** @param {{indexedDB?: IDBFactory}} [options] */
-  function open({ indexedDB = globalThis.indexedDB } = {}) {
+  function open({ indexedDB: given } = {}) {
     /** @type {any} a FileSystemDirectoryHandle */
     let folder = null
     /** Writes follow one another: two of the same file would undo each other. */
@@ -15,7 +15,7 @@ yaa.define('io/session-folder', ['core/backup'], ({ fileName }) => {
 
     /** @param {string} mode @param {(store: IDBObjectStore) => IDBRequest} work @returns {Promise<any>} */
     async function keep(mode, work) {
-      const database = await databaseOf(indexedDB)
+      const database = await databaseOf(given ?? globalThis.indexedDB)
       try {
         const request = work(database.transaction('handles', /** @type {IDBTransactionMode} */ (mode)).objectStore('handles'))
         return await new Promise((resolve, reject) => {
