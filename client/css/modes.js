@@ -21,7 +21,8 @@ yaa.define('css/modes', ['ui/dom'], ({ css }) => css`
   .mode-row { display: grid; text-align: start; }
   .menu [role="menuitemradio"] { align-items: start; max-inline-size: 22rem; padding-block: var(--s1); white-space: normal; }
   .menu [role="menuitemradio"] > .icon { margin-block-start: 0.1875rem; }
-  .warnings { flex-wrap: nowrap; align-items: start; }
+  .warnings { flex-wrap: nowrap; }
+  .warnings:has(> details) { align-items: start; }
   .warnings > details { flex: 1; min-inline-size: 0; }
   .warnings summary { display: flex; gap: var(--s2); align-items: center; min-block-size: 1.75rem; cursor: pointer; list-style: none; }
   .warnings summary::-webkit-details-marker { display: none; }
