@@ -32,8 +32,8 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     const end = { type: 'button', hidden: true, onclick: scrollToEnd }
     const toEnd = h('button.button.small.to-end', end, icon('down'), t('thread.toEnd'))
     let pinned = true
-    /** Was the first of several questions brought into view? */
-    let brought = false
+    /** Which of several questions was brought into view last. */
+    let brought = ''
     /** Where the view was when it last moved. */
     let top = 0
     let openId = ''
@@ -114,7 +114,7 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     async function drawAll(open) {
       asked = open
       if (brought && open.every((one) => one.answer)) { // all are answered: what comes is at the end
-        brought = false
+        brought = ''
         pinned = true
       }
       if (!all && open.length > 1) {
@@ -127,7 +127,7 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     /** @param {string} id */
     function reset(id) {
       openId = id
-      brought = false
+      brought = ''
       pinned = true
       el.scrollTop = 0 // where a session with nothing in it begins
       from = Math.max(0, shown.length - FIRST)
@@ -158,20 +158,22 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     }
 
     function follow() {
+      if (!pinned && brought) showFirst()
       if (!pinned || !empty.el.hidden) return onscroll()
       el.scrollTop = el.scrollHeight
       if (asked.length > 1) showFirst()
       top = el.scrollTop // lower where something has shrunk, which is no move of the reader
     }
 
-    /** Of several questions the first one, where not all have room; once, and from there the reader goes on. */
+    /** Of several questions the first one, where not all have room, and with each answer the next; each once. */
     function showFirst() {
       const first = asked.find((one) => !one.answer)
-      const card = first && !brought ? document.getElementById(`ask-${first.id}`) : null
-      const above = card ? el.getBoundingClientRect().top + NEAR_EDGE - card.getBoundingClientRect().top : 0
-      if (above <= 0) return
-      el.scrollTop -= above
-      brought = true
+      const card = first && first.id !== brought ? document.getElementById(`ask-${first.id}`) : null
+      if (!first || !card) return
+      const above = el.getBoundingClientRect().top + NEAR_EDGE - card.getBoundingClientRect().top
+      if (above > 0) el.scrollTop -= above
+      else if (!brought) return
+      brought = first.id
       pinned = false
     }
 
