@@ -76,6 +76,7 @@ yaa.define('css/dialogs', ['ui/dom'], ({ css }) => css`
   }
   .palette li .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
   .palette li .name { flex: 1; min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+  @media (max-width: 30rem) { .palette li:has(.hint) { display: grid; grid-template-columns: auto minmax(0, 1fr); row-gap: 0; } .palette li .hint { grid-column: 2; } }
   .palette li[aria-selected="true"] { background: var(--wash); }
   .palette mark { background: none; color: var(--accent); font-weight: 650; }
   .palette .side-note { padding: 0 var(--s5) var(--s4); }

@@ -210,8 +210,9 @@ await main(async (walk, job) => {
     const [cut, told] = await page.evaluate(() => {
       const { tools } = yaa.use("ui/commands").context().app.server.info();
       const shown = [...document.querySelectorAll("dialog[open] .panel li p")];
-      const text = shown.map((one) => one.textContent);
-      return [shown.filter((one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1).length, tools.filter((one) => !text.includes(one.description)).map((one) => one.name)];
+      const flat = (words) => words.replace(/\s+/g, " ");
+      const text = shown.map((one) => flat(one.textContent));
+      return [shown.filter((one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1).length, tools.filter((one) => !text.includes(flat(one.description))).map((one) => one.name)];
     });
     if (cut || told.length) throw new Error(`${cut} are cut; ${told} are not whole`);
     await walk.shot("10-tools");
@@ -277,9 +278,23 @@ await main(async (walk, job) => {
     await walk.shot("5-phone");
     await page.evaluate(() => { yaa.use("ui/commands").run("model"); });
     await page.waitForSelector(".palette[open] [role=option]");
+    const narrow = await page.$$eval(".palette [role=option] .name", (all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1 || one.clientWidth < 40).length);
+    if (narrow) throw new Error(`${narrow} names of models are cut`);
     await walk.shot("5-phone-models");
     await page.keyboard.press("Escape");
     await page.waitForSelector(".palette", { hidden: true });
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "zh" }));
+    await page.waitForFunction(() => document.documentElement.lang.startsWith("zh"));
+    await page.evaluate(() => { yaa.use("ui/commands").run("session.answers"); });
+    await walk.sees("dialog[open] label", "推理强度");
+    const over = await page.$eval("dialog[open]", (one) => one.scrollWidth > one.clientWidth + 1);
+    if (over) throw new Error("the dialog is wider than the screen");
+    await walk.clean();
+    await walk.shot("5-phone-answers");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog[open]", { hidden: true });
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "en" }));
+    await page.waitForSelector(PAIR);
     await page.setViewport({ width: 320, height: 640 });
     const pair = await page.$eval(PAIR, (one) => one.offsetWidth);
     if (pair < 80) throw new Error(`the names of agent and model have ${pair} pixels`);

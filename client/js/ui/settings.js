@@ -227,6 +227,9 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     return { el, update }
   }
 
+  /** A description of the server's, without the ends of its lines; paragraphs and lists stay. @param {string} words */
+  const flowing = (words) => words.replace(/([^\n])\n(?![\n\s*-])/g, '$1 ')
+
   /** @param {any} tool @param {import('./types').Actions} actions */
   function toolRow(tool, actions) {
     const off = tool.policy === 'deny'
@@ -236,7 +239,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       RULES.map(([value, key]) => h('option', { value }, t(key, { policy: tool.policy }))))
     const name = h('div', null, h('code', null, tool.name), note ? h('span.badge', null, t(note)) : null)
     const why = h('p.why')
-    const el = h('li', null, h('div', null, name, h('p', null, tool.description), why), select)
+    const el = h('li', null, h('div', null, name, h('p', null, flowing(tool.description)), why), select)
     return { el, update: (/** @type {any} */ { rule, unavailable }) => {
       select.value = rule
       why.hidden = !unavailable
