@@ -130,9 +130,23 @@ await main(async (walk, job) => {
     await page.waitForSelector("dialog[open]", { hidden: true });
   });
 
+  await walk.step("how long one call may take is set beside the other limits", async () => {
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.openSettings("limits"));
+    await walk.sees("dialog[open] .grid-2 .field:last-child", "at most 3,600 at this server");
+    expect(await page.$eval("dialog[open] .grid-2 .field:last-child input", (one) => one.placeholder), "300", "the usual one");
+    await walk.write("dialog[open] .grid-2 .field:last-child input", "120");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => yaa.use("ui/commands").context().app.settings.get("config")?.limits?.tool?.wall_s === 120);
+    await walk.shot("limits");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog[open]", { hidden: true });
+  });
+
   await walk.step("who waits for a while may be told when it is over", async () => {
     await page.type(AREA, "bench tokens=4000 delay_us=20000");
     await page.keyboard.press("Enter");
+    await page.waitForSelector(".note.notify");
+    await walk.shot("notify");
     await walk.press("Notify me when I am elsewhere", ".note.notify button");
     await page.waitForFunction(() => Notification.permission === "granted" && !document.querySelector(".note.notify"));
     await page.evaluate(() => { globalThis.away = true; });
