@@ -393,14 +393,7 @@ await main(async (walk, job) => {
     await openSession(page, first);
     await walk.sees(".file-tree", "README.md"); // its first row is a folder, which nobody has chosen
     const before = await stand();
-    await page.evaluate(() => {
-      const { fetch } = globalThis;
-      const opened = new Promise((resolve) => { globalThis.openGate = resolve; });
-      globalThis.fetch = async (address, options) => {
-        if (options?.method === "PUT") await opened;
-        return fetch(address, options);
-      };
-    });
+    await closeGate(page);
     await drop(page, "late1.txt", 5);
     await drop(page, "late2.txt", 5);
     await page.waitForFunction(() => document.querySelectorAll(".uploads li").length === 2);
@@ -466,6 +459,15 @@ await main(async (walk, job) => {
       await fits(page);
       await walk.clean("a file on a phone");
       await walk.shot(`15-phone-view-${theme}`);
+      await closeGate(page);
+      await drop(page, `from-a-phone-with-a-long-name-${theme}.txt`, 5);
+      await drop(page, `${theme}.txt`, 3_000_000);
+      await page.waitForFunction(() => document.querySelectorAll(".uploads li").length === 2);
+      await fits(page);
+      await walk.clean("uploads on a phone");
+      await walk.shot(`15-phone-uploads-${theme}`);
+      await page.evaluate(() => globalThis.openGate());
+      await page.waitForFunction(() => !document.querySelectorAll(".uploads li").length);
       await page.keyboard.press("Escape");
       await page.keyboard.press("Escape");
       await order(walk, "Once more.", "edit_file", { path: "src/app.py", old: theme === "light" ? "somebody else" : "the light one", new: `the ${theme} one` });
@@ -478,6 +480,18 @@ await main(async (walk, job) => {
       await walk.says("It is done.");
       await fits(page);
       await walk.shot(`17-phone-answer-${theme}`);
+      await page.evaluate(() => yaa.use("ui/commands").run("inspect.time"));
+      await page.waitForSelector(".time input[type=range]");
+      await page.$eval(".time input[type=range]", (one) => { one.value = String(Math.round(Number(one.max) * 0.45)); one.dispatchEvent(new Event("input")); });
+      await page.evaluate(() => yaa.use("ui/commands").run("files"));
+      await walk.sees(".files-none", language === "en" ? "This server does not have the files" : ""); // it is the other one
+      await fits(page);
+      await walk.clean("the past on a phone");
+      await walk.shot(`17-phone-past-${theme}`);
+      await page.keyboard.press("Escape");
+      await fits(page);
+      await walk.shot(`17-phone-slider-${theme}`);
+      await page.$eval(".time button:last-child", (one) => one.click());
     });
 
     await walk.step(`on a desktop, ${theme}, ${language}`, async () => {
@@ -535,6 +549,18 @@ async function view(page, path) {
   await page.waitForSelector(row(path));
   await page.$eval(row(path), (one) => one.click());
   await page.waitForFunction((name) => document.querySelector(".file-head .path")?.checkVisibility() && document.querySelector(".file-head .path").textContent.includes(name) && document.querySelector(".file-place").firstChild, {}, path);
+}
+
+/** Lets uploads wait until `openGate` is called in the page. */
+async function closeGate(page) {
+  await page.evaluate(() => {
+    const { fetch } = globalThis;
+    const opened = new Promise((resolve) => { globalThis.openGate = resolve; });
+    globalThis.fetch = async (address, options) => {
+      if (options?.method === "PUT") await opened;
+      return fetch(address, options);
+    };
+  });
 }
 
 /** Nothing of the conversation or of the panel is wider than the screen. */

@@ -19,11 +19,12 @@ class Files(walks.Both):
 def may_fail(complaint: walks.Complaint) -> bool:
     """Whether it is what comes of another server in the place of the first.
 
-    The page asks for files while there is none, and then to compare with trees that are not there.
+    The page asks for files while there is none, and then for trees that are not there.
     """
     if not walks.failed(complaint):
         return False
-    return complaint["step"].startswith("it goes on at another") or "/diff?" in complaint["text"]
+    gone = any(words in complaint["text"] for words in ("/diff?from=", "/files?tree="))
+    return gone or complaint["step"].startswith("it goes on at another")
 
 
 if __name__ == "__main__":
