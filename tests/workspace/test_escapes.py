@@ -253,6 +253,24 @@ class ByOperations(Escapes):
         self.assertEqual((self.outside / "file").read_bytes(), before)
         self.assertEqual((self.base / "project" / "hard").read_bytes(), before)
 
+    async def test_a_hundred_thousand_files(self) -> None:
+        """They are counted up to the limit, and what is beyond is said; nothing grows with them."""
+        await self.open()
+        workspace = self.workspaces.get("", "s1")
+        before = (await workspace.request("record", session="s1"))["after"]
+        made = "import os; os.mkdir('many'); [open(f'many/{n}', 'x').close() for n in range(10**5)]"
+        await self.output(f'python3 -c "{made}"')
+        most = int(self.workspaces.settings["files"])
+        told = await workspace.request("record", session="s1")
+        self.assertEqual(told["changed_count"], most - 1)  # and their folder
+        self.assertEqual(told["left_out"], {"beyond": 10**5 + 1 - most})
+        self.assertLess(len(told["changed"]), 101)
+        page = await workspace.request("list", path="many", limit=10**6)
+        self.assertEqual((len(page["entries"]), page["complete"]), (10_000, False))
+        told = await workspace.request("restore", session="s1", tree=before)
+        self.assertEqual(told["tree"], before)
+        self.assertEqual(await self.output("ls many | wc -l"), str(10**5 + 1 - most))
+
     async def test_trees_that_name_what_is_outside(self) -> None:
         """Objects come from clients: a tree may claim any name."""
         await self.open()
