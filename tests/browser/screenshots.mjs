@@ -73,8 +73,7 @@ await main(async (walk, job) => {
     mode: [async () => { await at("p-chat"); await command("mode"); await page.waitForSelector(".menu [role=menuitemradio]"); }, () => page.keyboard.press("Escape")],
     remarks: [async () => {
       await at("p-trip");
-      await page.waitForSelector(".warnings summary", { visible: true });
-      await page.$eval(".warnings details", (one) => { one.open = true; });
+      await page.waitForSelector(".warnings", { visible: true });
     }],
     approval: [async () => { await at("p-ask"); await page.waitForSelector(".ask .diff-row"); }],
     tools: [async () => {
