@@ -25,7 +25,7 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
   /** Tell from the session alone how the last run ended: after a reload there is no run. @param {Session} session */
   function pastLine(session) {
     const { kind } = sessions.stopReason(session, { live: false })
-    if (kind === 'ready' && !session.run && session.messages.length > 1) return null // a talk from elsewhere, where it ended
+    if (kind === 'ready' && !session.run && session.messages.length > 1 && session.messages.at(-1)?.role === 'user') return null // a talk from elsewhere, where it ended
     const unfinished = kind === 'cut' || kind === 'ready' || kind === 'running'
     return unfinished ? { text: t('run.unfinished'), icon: 'alert', tone: 'ask', action: t('run.resume') } : null
   }
