@@ -22,6 +22,7 @@ from server.tools.mcp.servers import McpServers, McpTool
 
 from ..chaos import processes
 from ..fakes import call_server
+from ..tooling.patience import seconds
 from .mcp.test_servers import SCRIPT, eventually, gone
 from .mcp_liar import CALLS, HOSTILE_SCHEMAS
 
@@ -79,6 +80,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
                 "good": {"command": sys.executable, "args": good, "allowedTools": ["echo"]},
             },
             self.client,
+            patience_s=seconds(60),
         )
         self.addAsyncCleanup(servers.close)
         self.tools: dict[str, McpTool] = {}
@@ -115,7 +117,7 @@ class Called(Case):
             said = await self.call(servers, "mcp__good__echo", text="still here")
             self.assertTrue(said.text.startswith("still here by "), said)
         found = await work
-        self.assertLess(time.monotonic() - started, wall_s + GRACE_S)
+        self.assertLess(time.monotonic() - started, wall_s + seconds(GRACE_S))
         self.assertEqual(found.status, status, found)
         self.assertIn(part, found.error.get("message", found.text))
         await self.ended(servers)
@@ -181,8 +183,8 @@ class Listed(Case):
         ):
             with self.subTest(manner):
                 self.notes.unlink(missing_ok=True)
-                slow = {"start_timeout": 1} if manner.endswith(" list") and count == 0 else {}
-                slow = slow if manner != "no list" else {}
+                late = manner in ("silent list", "slow list")
+                slow = {"start_timeout": seconds(1)} if late else {}
                 servers = await self.start(manner, **slow)
                 theirs = [tool for tool in self.tools.values() if tool.server == "liar"]
                 self.assertEqual(len(theirs), count)

@@ -28,9 +28,10 @@ from server.tools.mcp.servers import McpServer, McpServers
 from server.tools.toolbox import Toolbox
 
 from ...fakes import DEFAULTS, events_of
+from ...tooling.patience import seconds
 
 SCRIPT = str(Path(__file__).parents[1] / "mcp_server.py")
-SOON_S = 20.0
+SOON_S = 120.0
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
@@ -144,7 +145,7 @@ class Listed(Case):
         self.assertLessEqual(len(started), 2)
 
     async def test_one_that_never_lists_is_quoted(self) -> None:
-        toolbox = await self.toolbox(s=self.entry("late", "stuck", start_timeout=0.7))
+        toolbox = await self.toolbox(s=self.entry("late", "stuck", start_timeout=seconds(0.7)))
         wanted = "it did not list its tools in time; the last it said: fetching"
         self.assertIn(wanted, "\n".join(toolbox.problems))
 
