@@ -386,6 +386,7 @@ interface Modules {
   'core/message-edits': {
     fork(session: Session, id: string): boolean
     retry(session: Session, id: string): boolean
+    takeBack(session: Session): Message | false
     editMessage(session: Session, id: string, content: Json, when?: { now?: number }): boolean
     editArguments(session: Session, callId: string, args: Json, when?: { now?: number }): boolean
     editResult(session: Session, callId: string, result: { value: Json; isError?: boolean }, when?: { now?: number }): boolean

@@ -129,6 +129,22 @@ await main(async (walk, job) => {
     await walk.says("calculator: 48");
   });
 
+  await walk.step("the last message is taken back into the field, the first is edited", async () => {
+    const field = "form.composer textarea";
+    await walk.send("calc 2+3");
+    await walk.says("calculator: 5");
+    await walk.send("/undo");
+    await page.waitForFunction((css) => document.querySelector(css).value === "calc 2+3", {}, field);
+    await walk.sees(".aside", "later items set aside");
+    await walk.shot("7-taken-back");
+    await walk.write(field, "/undo");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".words-edit textarea")?.value === "calc 6*7");
+    await page.keyboard.press("Escape");
+    await walk.press("Go back", ".aside button");
+    await walk.says("calculator: 5");
+  });
+
   await walk.step("a session of its own", async () => {
     await page.hover("article.message[data-role=user]");
     await page.click("article.message[data-role=user] .message-actions [aria-label=More]");

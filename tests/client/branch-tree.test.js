@@ -44,6 +44,15 @@ test('a fork keeps the results of a call with it; behind the end there is nothin
   assert.strictEqual(edit.fork(session, 'nothing'), false)
 })
 
+test('the last message is taken back with what followed; the first is not', () => {
+  const session = talk()
+  assert.strictEqual(edit.takeBack(session).id, 'u6')
+  assert.strictEqual(ids(session.messages), 'u1 a2 t3 t4 a5')
+  assert.strictEqual(edit.takeBack(session), false)
+  assert.strictEqual(ids(session.messages), 'u1 a2 t3 t4 a5')
+  assert.strictEqual(edit.takeBack({ messages: [] }), false)
+})
+
 test('a path that begins before a compaction is seen as it was then; the other one keeps what it had', () => {
   const pin = { op: 'pin', ids: ['u1'], by: 'person' }
   const [early, late] = [{ op: 'stub', ids: ['t3'] }, { op: 'stub', ids: ['t4'] }]

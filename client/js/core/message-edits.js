@@ -34,6 +34,18 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
   }
 
   /**
+   * Set aside the last message of the user and what follows, so that it can be said otherwise.
+   * @param {Session} session @returns {Message | false} that message; false for the first, before which there is nothing
+   */
+  function takeBack(session) {
+    const index = session.messages.findLastIndex((message) => message.role === 'user')
+    if (index < 1) return false
+    const message = session.messages[index]
+    beginBranch(session, index)
+    return message
+  }
+
+  /**
    * Set aside an answer and what follows, so that the model gives another.
    * @param {Session} session @param {string} id of the answer, or of the user's message before it @returns {boolean}
    */
@@ -156,5 +168,5 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     return made
   }
 
-  return { fork, retry, editMessage, editArguments, editResult, forkSession }
+  return { fork, takeBack, retry, editMessage, editArguments, editResult, forkSession }
 })

@@ -104,6 +104,14 @@ yaa.define('ui/branch-actions', [
       if (change((one) => edits.fork(one, id))) app.views.composer.focus()
     }
 
+    /** The last message of the user is in the field again; the first, which a session has to begin with, is edited. */
+    function undo() {
+      const taken = change((one) => edits.takeBack(one))
+      const first = session().messages.find((message) => message.role === 'user')
+      if (taken) app.views.composer.insert(attachments.split(taken.content).words)
+      else if (taken === false && first) editWords(first.id)
+    }
+
     /** @param {string} id */
     async function forkOut(id) {
       const title = t('branch.copyTitle', { title: session().title || t('session.untitled') })
@@ -177,7 +185,7 @@ yaa.define('ui/branch-actions', [
     }
 
     return {
-      edit: editWords, editArguments, editResult, rerun, retry, retryWith, fork, forkOut, character, switchTo, remove, removeBranch, back, goOn, continueHere: run,
+      edit: editWords, editArguments, editResult, rerun, retry, retryWith, fork, undo, forkOut, character, switchTo, remove, removeBranch, back, goOn, continueHere: run,
       label: (/** @type {string | null} */ id, /** @type {any} */ changes) => change((one) => { tree.labelBranch(one, id, changes) }),
       tree: () => openTree(app, actions),
       menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown) => openMenu(anchor, entriesOf(actions, shown, Boolean(app.server.info()?.models?.length))),

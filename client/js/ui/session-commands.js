@@ -42,6 +42,7 @@ yaa.define('ui/session-commands', ['ui/commands', 'core/session'], ({ register }
   const COMMANDS = [
     { id: 'message.edit', title: 'command.edit', icon: 'pencil', keys: 'm', when: idle, run: at('edit', said) },
     { id: 'message.retry', title: 'branch.retry', icon: 'retry', slash: 'retry', when: idle, run: at('retry', (message) => message.role === 'assistant') },
+    { id: 'message.undo', title: 'branch.undo', icon: 'left', slash: 'undo', when: idle, run: ({ actions }) => actions.branch('undo') },
     { id: 'message.fork', title: 'branch.fork', icon: 'branch', when: idle, run: at('fork', said) },
     { id: 'message.forkOut', title: 'branch.forkOut', icon: 'plus', when: idle, run: at('forkOut', said) },
     { id: 'branch.previous', title: 'branch.previous', icon: 'left', keys: ',', when: branched, run: turn(-1) },
