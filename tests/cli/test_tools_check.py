@@ -49,7 +49,7 @@ class Checking(unittest.TestCase):
         for wanted in (
             "add\n  Add two numbers.\n  policy   runs without asking\n",
             "  hints    read_only, idempotent\n  keep     2\n",
-            "  limit    wall_s 9999, the server allows 300\n",
+            "  limit    wall_s 9999, the server allows 3600\n",
             "  better   a description of b",
             "there is no limit wal_s",
             '"description": "First"',
