@@ -18,6 +18,18 @@ export let PATIENCE_MS = 40_000;
 
 const COMPOSER = "form.composer textarea";
 
+/**
+ * A page reloads itself, and is loaded. Firefox's own command fails where a frame is just being loaded, such as that which
+ * registers the service worker: the end of the frame is taken for that of the new page.
+ */
+async function reloadByItself(page) {
+  await page.evaluate(() => {
+    globalThis.isBeforeReload = true;
+    setTimeout(() => location.reload());
+  });
+  await page.waitForFunction(() => !globalThis.isBeforeReload && document.readyState === "complete");
+}
+
 class Walk {
   /** @type {{step: string, text: string}[]} */
   complaints = [];
@@ -37,6 +49,7 @@ class Walk {
     // Who leaves in the middle of something is asked: here they mean it.
     page.on("dialog", (dialog) => dialog.type() === "beforeunload" && !this.stays && dialog.accept().catch(() => {}));
     page.on("pageerror", (error) => this.#complain(String(error?.stack ?? error)));
+    if (this.job.browser === "firefox") page.reload = () => reloadByItself(page);
     // When a person could begin to type: the first frame that shows an enabled field.
     await page.evaluateOnNewDocument(() => {
       const look = () => {
