@@ -268,7 +268,7 @@ class Golden(unittest.IsolatedAsyncioTestCase):
         self.assertNotIn(SUM_UP, said)
         self.assertNotIn(GO_ON, said)
         [limit] = trace.session["interrupts"]
-        self.assertEqual((limit["limit"], limit["allowed"], limit["observed"]), ("max_steps", 1, 1))
+        self.assertEqual((limit["limit"], limit["allowed"], limit["observed"]), ("max_steps", 2, 2))
 
     async def test_a_sum_wherever_it_is_wanted(self) -> None:
         for mode, wanted, rounds in (
