@@ -474,10 +474,10 @@ class Run:
         limits = cap_limits(
             self.session["config"]["limits"],
             agent_definition.definition_of(self.session).get("limits", {}),
-            self.agent.ceilings.of(self.session_key[0])["session"],
+            ceilings := self.agent.ceilings.of(self.session_key[0])["session"],
             {"max_steps": mode_of(self.session).most_rounds},
         )
-        self._limits = extend_limits(limits, self.session["run"].get("extended", {}))
+        self._limits = extend_limits(limits, self.session["run"], ceilings)
         while True:
             work = self._size + PER_CALL * len(self.session["calls"])
             step = await offload(work, self._next_step)

@@ -63,21 +63,27 @@ def cap_limits(base: Limits, *ceilings: Limits) -> dict[str, Any]:
     return limits
 
 
-def extend_limits(limits: Limits, extended: Limits) -> dict[str, Any]:
-    """Return limits with what a person has added to them (`run.extended`)."""
-    return {
-        name: limit if limit is None or name not in extended else limit + extended[name]
-        for name, limit in limits.items()
-    }
+def extend_limits(limits: Limits, run: RunInfo, ceilings: Limits) -> dict[str, Any]:
+    """Return limits with what a person has added to them (`run.extended`).
+
+    From what was used on, one POST has at most the server's ceiling: a document says itself what
+    was used and added.
+    """
+    extended, found = run.get("extended", {}), dict(limits)
+    for name in SPENT:
+        limit = found.get(name)
+        if limit is not None and name in extended:
+            most = max(limit, _used(run, name) + _ceiling(ceilings, name))
+            found[name] = min(limit + extended[name], most)
+    return found
 
 
 def kept_extensions(extended: Any, run: RunInfo, ceilings: Limits) -> dict[str, float]:
     """Return `run.extended` of a document: no more than the server can have granted so far."""
     found: dict[str, float] = {}
-    counters: Any = run  # by name
-    for name, (counter, unit) in SPENT.items():
+    for name in SPENT:
         if isinstance(extended, dict) and (more := amount(extended.get(name))):
-            found[name] = min(more, counters[counter] / unit + _ceiling(ceilings, name))
+            found[name] = min(more, _used(run, name) + _ceiling(ceilings, name))
     return found
 
 
@@ -102,6 +108,14 @@ def amount(value: Any) -> float:
     """Return a number of a document, from 0 to the largest count; 0 for anything else."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return max(0, min(value, LARGEST_COUNT)) if number else 0
+
+
+def _used(run: RunInfo, name: str) -> float:
+    """Return how much of a limit its counter says."""
+    counter, unit = SPENT[name]
+    counters: Any = run  # by name
+    number: float = counters.get(counter, 0)
+    return number if unit == 1 else number / unit
 
 
 def _ceiling(ceilings: Limits, name: str) -> float:

@@ -634,6 +634,17 @@ class Limits(Flow):
         await self.post(self.session, self.host)
         self.assertEqual((len(self.model.requests), self.session["interrupts"]), (16, []))
 
+    async def test_a_document_that_says_how_much_was_added_gets_no_more_at_once(self) -> None:
+        ceilings = {**DEFAULTS["server"]["limits"]["session"], "max_steps": 3}
+        for used in (0, 2, 3, 1000):
+            host = self.agent(lambda _: [("call", "time", "{}")], limits={"session": ceilings})
+            run = {"id": "r", "message": "u1", "step": used, "extended": {"max_steps": 9999}}
+            config = {"limits": {"max_steps": 3, "on_limit": "stop"}}
+            await self.post({"messages": [user("go")], "run": run, "config": config}, host)
+            with self.subTest(used=used):
+                self.assertLessEqual(len(self.model.requests), 3)
+                self.assertEqual(self.limit()["observed"], used + len(self.model.requests))
+
     async def test_more_rounds_than_the_mode_has(self) -> None:
         host = self.agent(lambda _: [("call", "time", "{}")])
         config = {"yaa": {"mode": "plain"}, "limits": {"on_limit": "stop"}}
