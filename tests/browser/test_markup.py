@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import unittest
-from contextlib import ExitStack
 
-from ..bench import peers
-from ..tooling.child import Yaa
-from . import walks
+from . import test_parallel_runs
 
 
-class Markup(walks.Both):
-    def check(self, browser: str) -> None:
-        with ExitStack() as stack:
-            config = peers.config(peers.start(stack, "tests.bench.provider"))
-            config["server"] |= {"hosts": ["yaa.test"], "tools": {"datetime": {"ceiling": "ask"}}}
-            yaa = stack.enter_context(Yaa(config))
-            name = "yaa.test" if browser == "chromium" else "127.0.0.1"
-            self.walk("markup", browser, {"url": yaa.link.replace("127.0.0.1", name)})
+class Markup(test_parallel_runs.ParallelRuns):
+    name = "markup"
 
 
 if __name__ == "__main__":

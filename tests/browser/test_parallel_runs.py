@@ -11,13 +11,15 @@ from . import walks
 
 
 class ParallelRuns(walks.Both):
+    name = "parallel-runs"
+
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))
             config["server"] |= {"hosts": ["yaa.test"], "tools": {"datetime": {"ceiling": "ask"}}}
             yaa = stack.enter_context(Yaa(config))
-            name = "yaa.test" if browser == "chromium" else "127.0.0.1"
-            self.walk("parallel-runs", browser, {"url": yaa.link.replace("127.0.0.1", name)})
+            host = "yaa.test" if browser == "chromium" else "127.0.0.1"
+            self.walk(self.name, browser, {"url": yaa.link.replace("127.0.0.1", host)})
 
 
 if __name__ == "__main__":
