@@ -316,11 +316,14 @@ class Operations:
     ) -> dict[str, Any]:
         """Return a piece of a ZIP: {archive, data (base64), bytes, complete}.
 
-        The first piece makes it; `archive` of the first result asks for the others.
+        The first piece makes it; `archive` of the first result asks for the others. A path that
+        is not in the tree is an error, since an empty ZIP would hide a wrong name.
         """
         if not archive:
             root = self._tree(tree or "now")
             chosen = None if paths is None else [place_of(path, top=True) for path in paths]
+            for place in chosen or ():
+                entry_at(self.store, root, place)
             archive = self.uploads.archive(self.store, root, chosen)
         data, size = self.uploads.piece(archive, offset, PIECE)
         return {

@@ -249,6 +249,9 @@ class Files(Case):
             with zipfile.ZipFile(io.BytesIO(got.body)) as file:
                 self.assertEqual(set(file.namelist()), wanted)
                 self.assertEqual(file.read("a/b/big"), data)
+        missing = self.ask("GET", at, query={"path": ["c", "a/none"]})
+        self.refused(missing, 404, "file_not_found")
+        self.assertIn("a/none", missing.body.decode())
         self.assert_no_archive("zip")
 
     def test_the_head_of_an_archive_makes_none(self) -> None:
