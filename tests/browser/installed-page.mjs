@@ -77,6 +77,7 @@ await main(async (walk, job) => {
     await page.reload();
     await settled(page);
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+    equal(await page.evaluate(() => performance.getEntriesByType("resource").filter(({ name }) => name.endsWith("/worker.html")).length), 0);
     const after = await kept(page);
     equal(after.caches, caches, "nothing of the API is kept");
     return { kept: names.length };

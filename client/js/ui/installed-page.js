@@ -8,6 +8,13 @@ yaa.define('ui/installed-page', ['ui/dom', 'ui/i18n', 'ui/popup', 'core/shared-t
   function start(context, shared) {
     if (shared !== null) take(context, shared)
     if (!globalThis.isSecureContext || !navigator.serviceWorker || !document.querySelector('link[rel=manifest]')) return
+    register()
+  }
+
+  /** Register the service worker, once: the browser itself looks for a newer one as it loads a page of the scope. */
+  async function register() {
+    const known = await navigator.serviceWorker.getRegistration().catch(() => null)
+    if (known?.scope === new URL('.', location.href).href) return // not that of another app above this one
     // The policy of this page forbids to name a worker. The frame goes when it has done so.
     const frame = h('iframe', { hidden: true })
     frame.src = 'worker.html'
