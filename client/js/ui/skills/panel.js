@@ -17,6 +17,7 @@ yaa.define('ui/skills/panel', [
     /** The server's: as they were when the page was opened, then as they are. @type {Offered[]} */
     let own = listOf(app.server.info()?.skills)
     let reads = false
+    let offeredPart = h('section')
     const buttons = [button(t('skills.save'), () => { dialog.close(); save() })]
     const dialog = openDialog({ title: t('skills.title'), body, wide: true, buttons: entry.session.messages.length ? buttons : [], onclose: () => tongue.disconnect() })
     /** Its words are those of the language it was opened in. */
@@ -30,15 +31,21 @@ yaa.define('ui/skills/panel', [
     function overview(focused) {
       const { session } = entry
       const used = Object.entries(objectOf(objectOf(session.skills).used))
-      const offered = offeredTo(own, session)
       reads = false
+      offeredPart = offeredSection(!used.length)
       fill(body,
         told(session.instructions),
         used.length ? section('skills.used', 'skills.usedHint', used.map(([name, one]) => usedRow(name, objectOf(one)))) : null,
-        offered.length ? section('skills.offered', 'skills.offeredHint', offered.map(offeredRow)) : null,
-        session.skills?.more > 0 ? h('p.hint', null, t('skills.more', { n: session.skills.more })) : null,
-        offered.length || used.length ? null : h('p', null, t('skills.none')))
+        offeredPart,
+        session.skills?.more > 0 ? h('p.hint', null, t('skills.more', { n: session.skills.more })) : null)
       if (focused) body.querySelector(`[data-skill="${CSS.escape(focused)}"]`)?.focus()
+    }
+
+    /** @param {boolean} alone nothing was used either */
+    function offeredSection(alone) {
+      const offered = offeredTo(own, entry.session)
+      if (offered.length) return section('skills.offered', 'skills.offeredHint', offered.map(offeredRow))
+      return h('section', { hidden: !alone }, h('p', null, t('skills.none')))
     }
 
     /** @param {Offered} skill */
@@ -130,7 +137,10 @@ yaa.define('ui/skills/panel', [
       const found = listOf((await app.server.api().info()).skills)
       if (JSON.stringify(found) === JSON.stringify(own)) return
       own = found
-      if (dialog.isConnected && !reads && !body.contains(document.activeElement)) overview()
+      if (!dialog.isConnected || reads || offeredPart.contains(document.activeElement)) return
+      const before = offeredPart
+      offeredPart = offeredSection(!Object.keys(objectOf(objectOf(entry.session.skills).used)).length)
+      before.replaceWith(offeredPart)
     }
 
     overview()
