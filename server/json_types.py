@@ -342,6 +342,7 @@ class ContextState(TypedDict, total=False):
 
     ops: list[Op]
     events: list[CompactionRecord]
+    compact: bool  # asked for, not done yet
     windows: dict[str, float]  # model -> tokens that it accepted
     calib: dict[str, Calibration]  # by model
 

@@ -97,7 +97,9 @@ def long_session(turns: int, **context: Any) -> Any:
     return {"id": "s", "messages": messages, "config": {"context": context}}
 
 
-class InTheLoop(unittest.IsolatedAsyncioTestCase):
+class Posted(unittest.IsolatedAsyncioTestCase):
+    """What a POST of a session leaves of it."""
+
     def host(self, model: ScriptedModel, max_context: int | None = None) -> BaseAgent:
         model.facts = {"max_context": max_context} if max_context else {}
         return agent(model, CountingToolbox({"read": "read"}, {}))
@@ -117,6 +119,8 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
     def records(self) -> list[Any]:
         return list(self.session["context"].get("events", ()))
 
+
+class InTheLoop(Posted):
     async def test_a_session_that_outgrows_the_window(self) -> None:
         model = Windowed(4_000)
         sent = long_session(30)
@@ -281,3 +285,106 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
         found = self.session["context"]["calib"]["scripted"]
         self.assertEqual(found["n"], 1)
         self.assertAlmostEqual(found["ratio"], 1.0, delta=0.35)
+
+
+class Asked(Posted):
+    """`context.compact`: a person asks that the view be made smaller now."""
+
+    def at_rest(self, turns: int = 8, **context: Any) -> Any:
+        session = long_session(turns, **context)
+        session["messages"].pop()  # at rest: the last message is an answer
+        session["context"] = {"compact": True}
+        return session
+
+    async def test_it_is_done_once_and_nothing_is_said(self) -> None:
+        for enabled in (True, False):  # of its own accord or not: here a person asks
+            with self.subTest(enabled=enabled):
+                model, sent = Windowed(10**9), self.at_rest(enabled=enabled)
+                host = self.host(model)
+                found = await self.post(sent, host)
+                (record,) = self.records()
+                self.assertEqual(record["trigger"], "asked")
+                self.assertLess(record["after"], record["before"] * 0.7)
+                self.assertNotIn("compact", self.session["context"])
+                self.assertEqual(self.session["messages"], sent["messages"])
+                self.assertEqual(self.session["finish_reason"], "completed")
+                self.assertEqual([alias(each) for each in found].count("context.compress"), 1)
+                ops = self.session["context"]["ops"]
+                await self.post(self.session, host)
+                self.assertEqual((self.session["context"]["ops"], model.requests), (ops, []))
+
+    async def test_cut_anywhere_and_sent_again_it_is_the_same(self) -> None:
+        host, sent = self.host(Windowed(10**9)), self.at_rest()
+        whole = await self.post(sent, host)
+        context = self.session["context"]
+        for told in range(len(whole)):
+            folder = Folder(json.loads(json.dumps(sent)))
+            for event in whole[:told]:
+                folder.apply(copy.deepcopy(event))
+            folder.flush()
+            await self.post(folder.session, host)
+            with self.subTest(told=told):
+                for record in (*context["events"], *self.records()):
+                    record.pop("timestamp", None)
+                self.assertEqual(self.session["context"], context)
+
+    async def test_nothing_to_make_smaller_is_a_record_without_operations(self) -> None:
+        session: Any = {
+            "id": "s",
+            "messages": [user("hi"), {"id": "a", "role": "assistant", "content": "Hello."}],
+            "context": {"compact": True},
+        }
+        for sent in (session, {"id": "s", "messages": [], "context": {"compact": True}}):
+            await self.post(sent, self.host(Windowed(10**9)))
+            (record,) = self.records()
+            self.assertEqual((record["ops"], record["before"]), (0, record["after"]))
+            self.assertEqual(self.session["finish_reason"], "completed")
+            self.assertEqual(self.session["context"]["ops"], [])
+
+    async def test_a_question_is_answered_after_it(self) -> None:
+        model, sent = Windowed(10**9), self.at_rest()
+        sent["messages"].append(user("And now?"))
+        await self.post(sent, self.host(model))
+        (record,) = self.records()
+        self.assertEqual((record["trigger"], len(model.requests)), ("asked", 1))
+        self.assertLess(model.sizes[0], record["before"])
+        self.assertEqual(self.session["messages"][-1]["content"], "Here it is.")
+
+    async def test_a_model_sums_up_where_the_session_has_it(self) -> None:
+        """Not over a limit: there it costs nothing."""
+        only = ["previous_round_conversation_summary"]
+        for limit, source in ((None, "llm"), (1, "extract")):
+            model = Windowed(10**9, summary="Notes: needle-1 was found")
+            sent = self.at_rest(40, summary="llm", strategies=only)
+            if limit:
+                sent["config"]["limits"] = {"max_tokens": limit}
+                sent["run"] = {"message": "q39", "tokens": 5}
+            await self.post(sent, self.host(model))
+            with self.subTest(source):
+                (fold,) = self.session["context"]["ops"]
+                self.assertEqual(fold["source"], source)
+                self.assertEqual(self.session["finish_reason"], "completed")
+
+    async def test_it_waits_behind_what_a_person_is_asked(self) -> None:
+        sent = self.at_rest()
+        call = {"id": "new", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+        asks = {"id": "ask", "role": "assistant", "content": "", "tool_calls": [call]}
+        sent["messages"] += [user("Delete it."), asks]
+        host = agent(Windowed(10**9), CountingToolbox({"read": "write"}, {}))
+        await self.post(sent, host)
+        self.assertEqual(self.session["finish_reason"], "awaiting")
+        self.assertTrue(self.session["context"]["compact"])
+        self.assertEqual(self.records(), [])
+        self.session["interrupts"][0]["answer"] = {
+            "status": "resolved",
+            "payload": {"approved": True},
+        }
+        await self.post(self.session, host)
+        self.assertEqual([each["trigger"] for each in self.records()], ["asked"])
+        self.assertEqual(self.session["finish_reason"], "completed")
+
+    async def test_another_kind_of_value_is_refused_by_its_name(self) -> None:
+        value: Any
+        for value in (1, "yes", [], {}):
+            (error,) = check({"messages": [], "context": {"compact": value}})
+            self.assertEqual(error["pointer"], "/context/compact")

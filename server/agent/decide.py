@@ -8,7 +8,7 @@ decision and from call_decisions.py; the loop has no code for them.
                ├─ Fail        the run cannot reach its goal: a planned task failed, no valid output
                ├─ NameSession answered, but the session has no title (config.yaa.auto_title)
                ├─ AlignWorkspace  the files have to be brought to the tree of the document
-               ├─ Compact     the request would be too large: make the view of the session smaller
+               ├─ Compact     the request would be too large, or a person asks: a smaller view
                └─ CallModel
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 
 from ..context import compact
 from ..context.budget import Measure, Request, budget_of
-from ..context.compact import Compaction, room_for
+from ..context.compact import Compaction, asked_compaction, room_for
 from ..json_types import Interrupt, Json, Message, Session, ToolCall
 from ..session import outcome as output
 from ..session import prompts
@@ -163,6 +163,8 @@ def next_step(
         return Stop("interrupted", "awaiting", asks)
     if declined := session["run"].get("declined"):
         return Stop("failed" if declined == "failed" else "interrupted", declined)
+    if session["context"].get("compact"):
+        return asked_pass(session, offered_tools(session, toolbox, mode), model, limits, elapsed_ms)
     if final_stop := stop_after_answer(session, toolbox):
         if final_stop.status == "completed" and wants_title(session):
             return NameSession()
@@ -306,6 +308,17 @@ def fit_to_window(
         overflow = compact.interrupt(session, budget, too_large, measure.total)
         return Stop("interrupted", "limit", interrupts=(overflow,))
     return CallModel(measure, request.messages(note), request.tools, **options)
+
+
+def asked_pass(
+    session: Session, tools: list[Json], model: Model, limits: Mapping[str, Any], elapsed_ms: int
+) -> Compact:
+    """Return the compaction that a person asked for; over a limit no model writes its texts."""
+    request = Request(session, prompts.system(session), tools)
+    compaction = asked_compaction(request, model.name, model.facts)
+    if over_limit(session, limits, elapsed_ms):
+        compaction = replace(compaction, drafts=())
+    return Compact(compaction)
 
 
 # -- the end --------------------------------------------------------------------------------------

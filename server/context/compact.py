@@ -26,7 +26,7 @@ from ..json_types import (
     Session,
 )
 from ..session.answers import ANSWERS
-from ..session.events import put, state_delta
+from ..session.events import drop, put, state_delta
 from ..strict_json import LARGEST_COUNT
 from .budget import (
     EXACT,
@@ -151,6 +151,28 @@ def plan_compaction(
     if trigger in ("size", "messages", "overflow"):
         record["strategies"] = helped
     most = (work.low + budget.high) // 2
+    return Compaction(tuple(work.ops), record, tuple(work.drafts), measure, budget.bound, most)
+
+
+def asked_compaction(request: Request, model: str, facts: Mapping[str, Any]) -> Compaction:
+    """Return the compaction that a person asked for (`context.compact`), whatever the size.
+
+    It ends at the low watermark, of a smaller view at `target_ratio` of its size. The last answer
+    stays, since what a person says next is about it. There are no operations if nothing can go.
+    """
+    session = request.session
+    budget = budget_of(session, model, facts)
+    measure = refused_size(request, model)  # a report that is too small would end it too early
+    options = session["config"]["context"]
+    low = min(budget.low, int(measure.total * options["target_ratio"]))
+    work = _work(session, replace(budget, low=low), measure, options, low)
+    if work.items and _is_answer(work.items[-1].message):
+        work.items[-1].safe = True
+    drop_expired_results(work)
+    helped = _until(work)
+    record = _record(session, "asked", measure, work)
+    record["strategies"] = helped
+    most = (low + measure.total) // 2
     return Compaction(tuple(work.ops), record, tuple(work.drafts), measure, budget.bound, most)
 
 
@@ -390,7 +412,8 @@ def _just_done(session: Session) -> bool:
     That is so if there was no answer since the last one, or hardly any since the last two: an agent
     that compacts the same messages again and again makes no progress.
     """
-    records = [r for r in _records(session) if r.get("trigger") not in ("ingest", "retention")]
+    others = ("ingest", "retention", "asked")
+    records = [r for r in _records(session) if r.get("trigger") not in others]
     if not records:
         return False
     steps = [_steps(session, record["at"]) for record in records[-2:]]
@@ -444,15 +467,16 @@ LEAST_WINDOW = 1000  # tokens; a smaller count is not one of the whole prompt
 REFUSED_TARGET = 0.35  # of the high watermark, after a provider has refused a request
 
 
-def compaction_event(
-    session: Session, ops: list[Op], record: CompactionRecord, *others: Change
-) -> Event:
+def compaction_event(session: Session, ops: list[Op], record: CompactionRecord) -> Event:
     """Return the STATE_DELTA of a compaction, which appends its operations and its record.
 
-    It is sent under the alias `context.compress`.
+    It also takes back `context.compact`, so that what was asked for is done once. It is sent under
+    the alias `context.compress`.
     """
     event = state_delta(
-        *_append_changes(session, "ops", ops), *_append_changes(session, "events", [record])
+        *_append_changes(session, "ops", ops),
+        *_append_changes(session, "events", [record]),
+        *([drop("context", "compact")] if "compact" in session["context"] else []),
     )
     event["metadata"] = {"yaa": {"compaction": record}}
     return event

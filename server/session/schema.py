@@ -242,10 +242,12 @@ _OP = Kind(
 )
 RECORD = {"id": TEXT, "trigger": TEXT, "at": COUNT, "after": COUNT, "before": COUNT}
 _CALIBRATION = field_types.object_of({"ratio": NUMBER, "n": COUNT}, ("ratio", "n"))
-# The view of the messages that a model gets; see context/view.py.
+# The view of the messages that a model gets; see context/view.py. `compact`: a person asks that it
+# be made smaller now.
 CONTEXT = {
     "ops": field_types.list_of(_OP),
     "events": field_types.list_of(field_types.object_of(RECORD, ("at", "after"))),
+    "compact": FLAG,
     "windows": NUMBERS,
     "calib": field_types.as_one(
         field_types.object_of(each=_CALIBRATION), "an object of {ratio, n}"

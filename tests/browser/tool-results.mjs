@@ -176,6 +176,43 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => !document.querySelector(".marker"));
   });
 
+  await walk.step("/compact makes the view smaller without a message, and says what came of it", async () => {
+    await walk.press("New session", ".side button");
+    await order(walk, "shell", { command: "seq 1 90" });
+    await page.waitForSelector(".card.tool[data-state=done]");
+    await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
+    const count = () => page.$$eval("article.message", (all) => all.length);
+    const before = await count();
+    await walk.send("/compact");
+    await walk.sees(".toast", "The model sees less now");
+    await page.click(".marker summary");
+    await walk.sees(".marker[open]", "you asked for it");
+    await walk.sees(".marker[open]", "1 result replaced by a placeholder");
+    await walk.clean();
+    await walk.shot("4-compact");
+    await walk.send("/compact");
+    await walk.sees(".toast", "Nothing could be made smaller");
+    await walk.sees(".marker:last-child", "Nothing could be made smaller here");
+    const kept = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.context);
+    if (kept.compact !== undefined || kept.events.map((one) => one.trigger).join() !== "asked,asked") throw new Error(JSON.stringify(kept));
+    if ((await count()) !== before) throw new Error("a message was sent");
+    await order(walk, "datetime", {}); // the server goes on with it
+    await page.waitForFunction(() => document.querySelectorAll(".card.tool[data-state=done]").length === 2);
+  });
+
+  await walk.step("/compact says why it cannot be done now", async () => {
+    await walk.press("New session", ".side button");
+    await order(walk, "mcp__s__ask", {});
+    await page.waitForSelector(".ask button");
+    await walk.send("/compact");
+    await walk.sees(".toast", "First finish what is open");
+    if (await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.context?.compact)) throw new Error("it was asked for");
+    await walk.press("Deny", ".ask button");
+    await walk.sees(".ask", "Back");
+    await walk.press("Deny", ".ask button");
+    await page.waitForFunction(() => !document.querySelector(".ask, .feed[aria-busy=true]"));
+  });
+
   await walk.step("a file that has gone says so", async () => {
     await page.evaluate(async () => {
       const { app } = yaa.use("ui/commands").context();

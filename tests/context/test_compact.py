@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any
 
 from server.context.budget import EXACT, Budget, Measure, Request, measure_request
-from server.context.compact import may_be_due, plan_compaction, too_large
+from server.context.compact import asked_compaction, may_be_due, plan_compaction, too_large
 from server.context.strategies import STRATEGIES
 from server.context.view import apply_ops, ops_of, pairing_errors, reload, view
 from server.session.reminders import with_reminders
@@ -130,6 +130,28 @@ class Laws(unittest.TestCase):
                 continue
             record(session, first)
             self.assertIsNone(plan_compaction(session, budget(high), measure(session, high)), seed)
+
+    def test_what_a_person_asks_for_is_done_whatever_the_size(self) -> None:
+        """Far below every watermark; again and again, until nothing more can go."""
+        for seed in range(60):
+            maker = Sessions(seed, preview_chars=100)
+            session = maker.grow(turns=6)
+            maker.say("assistant", "the answer " * 200)
+            with self.subTest(seed=seed):
+                kept, passes = copy.deepcopy(session["messages"]), 0
+                while (found := asked_compaction(Request(session), "m", {})).ops:
+                    before = measure(session).total
+                    self.assertEqual(found.record["trigger"], "asked")
+                    self.assertLess(found.record["after"], found.record["before"])
+                    record(session, found)
+                    self.assertLessEqual(measure(session).total, before)
+                    self.assertEqual(view(session)[-1], session["messages"][-1])
+                    self.nothing_lost(session, maker.needles)
+                    passes += 1
+                self.assertTrue(0 < passes < 20)
+                self.assertEqual(found.record["before"], found.record["after"])
+                self.assertEqual((session["messages"], found.record["ops"]), (kept, 0))
+                self.stable_prefix(maker, view(session))
 
     def test_five_hundred_turns(self) -> None:
         """Prefix breaks are rare, what is recorded is true, and no request is too large."""

@@ -48,7 +48,7 @@ yaa.define('ui/inspector/compaction-markers', ['ui/dom', 'ui/inspector/i18n', 'c
   function markerView(marker) {
     const sizes = marker.before !== null && marker.to !== null
       ? t('marker.sizes', { before: count(marker.before), after: count(marker.to) }) : ''
-    const line = h('summary', null, icon('limit'), h('span', null, t('marker.title')), h('small', null, sizes), icon('chevron', 'chevron'))
+    const line = h('summary', null, icon('limit'), h('span', null, t(marker.trigger === 'asked' && !marker.ops.length ? 'marker.nothing' : 'marker.title')), h('small', null, sizes), icon('chevron', 'chevron'))
     const why = marker.trigger ? h('p.hint', null, t('marker.trigger', { trigger: marker.trigger })) : null
     return h('details.marker', null, line, h('div.marker-body', null, why, h('ul', null, marker.ops.map(opView))))
   }

@@ -2,8 +2,8 @@
 // that open the inspector. Loaded once the page can be used.
 
 yaa.define('ui/inspector/launcher', [
-  'ui/dom', 'ui/inspector/i18n', 'ui/commands', 'ui/popup', 'ui/inspector/context-gauge', 'ui/inspector/compaction-markers', 'ui/inspector/pending-calls', 'ui/inspector/notify-offer', 'css/gauge',
-], ({ h, icon, text, attr }, { t, language }, commands, { toast }, { gaugeView }, { placeMarkers }, { pendingCalls }, { notifyOffer }) => {
+  'ui/dom', 'ui/inspector/i18n', 'ui/commands', 'ui/popup', 'ui/inspector/context-gauge', 'ui/inspector/compaction-markers', 'ui/inspector/pending-calls', 'ui/inspector/notify-offer', 'ui/inspector/compact-command', 'css/gauge',
+], ({ h, icon, text, attr }, { t, language }, commands, { toast }, { gaugeView }, { placeMarkers }, { pendingCalls }, { notifyOffer }, compact) => {
   /** @typedef {import('../types').CommandContext} CommandContext */
   /** Parts of the inspector, with the keys that open them. */
   const TABS = /** @type {const} */ ([
@@ -86,6 +86,7 @@ yaa.define('ui/inspector/launcher', [
       const when = both ? undefined : has
       commands.register({ id, title: `inspect.${tab}.open`, icon: sign, keys, slash: tab, menu: 'session', when, run })
     }
+    compact.register()
     commands.register({ id: 'desk', title: 'desk.open', icon: 'hand', keys: 'g q', slash: 'desk', run: () => open('desk') })
   }
 
