@@ -28,6 +28,7 @@ from .api.settings import Live
 from .api.settings_routes import settings_routes
 from .api.skills import SkillTexts
 from .api.static import Files
+from .api.transcriptions import Transcriptions, transcription_info
 from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
@@ -281,6 +282,7 @@ class App:
             "skills": self.toolbox.skills.info(owner),
             "models": self.models.catalog(),
             "search": self.search.info(),
+            "transcription": transcription_info(self.models.transcriber(), self.ceilings, owner),
             "client_providers": self.models.of_sessions,
             "sandbox": self.toolbox.sandbox(),
             "folders": self.toolbox.workspaces.places.folders.info(),
@@ -337,6 +339,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         **McpOffers(app.toolbox.library, app.ceilings).routes(),
         **SignIns(app.toolbox.accounts).routes(),
         **SkillTexts(app.toolbox.skills).routes(),
+        **Transcriptions(app.models.transcriber, app.ceilings).routes(),
     }
     if live is not None:
         table |= settings_routes(live, app.config, app.client, app._env, lambda: app.found)

@@ -63,6 +63,7 @@ CODES: dict[str, tuple[int, str]] = {
     "headers_too_large": (431, "The request head is too large"),
     "internal": (500, "The server made a mistake"),
     "not_implemented": (501, "This method is not known"),
+    "transcription_failed": (502, "A provider did not turn speech into text"),
     "mcp_failed": (502, "An MCP server did not do what it was asked"),
     "sandbox_unavailable": (503, "This server cannot run tools safely"),
     "overloaded": (503, "This server takes no more now"),

@@ -16,6 +16,7 @@ class Problems(unittest.TestCase):
             "overloaded",
             "http_version",
             "mcp_failed",  # of another server
+            "transcription_failed",  # as well
             "sandbox_unavailable",
         }
         for code, (status, title) in CODES.items():

@@ -32,6 +32,7 @@ from .demo import DemoAPI
 from .http_model import CallPacer, EndpointState, RemoteAPI
 from .public_models import public_facts
 from .responses import ResponsesAPI
+from .transcription import Transcriber, transcription_url, usual_model
 from .vendors import (
     PRESETS,
     DiscoveredProviders,
@@ -220,6 +221,22 @@ class Models:
             if item["name"] == self._default:
                 item["default"] = True
         return listed
+
+    def transcriber(self) -> Transcriber | None:
+        """Return who turns speech into text: the default provider, else the first; None: nobody."""
+        for name in dict.fromkeys((self._default, *self._entries)):
+            if entry := self._entries.get(name):
+                preset = _preset(entry)
+                given = str(entry.get("api_url") or "").strip()
+                api = choose_api(str(entry.get("api") or ""), given, preset)
+                url, key = request_url(api, given, preset), entry.get("api_key") or ""
+                model = entry.get("transcription")
+                if model is None and key:  # without a key no vendor answers
+                    model = usual_model(url)
+                if model:
+                    to, headers = transcription_url(url, api), entry.get("headers") or {}
+                    return Transcriber(name, to, model, self._client, key, headers)
+        return None
 
     # -- the server's own -------------------------------------------------------------------------
 

@@ -83,7 +83,11 @@ MODEL: dict[str, Kind] = {
     "extra_body": OPEN,
     "quirks": OPEN,
 }
-PROVIDER = MODEL | {"models": _list(either(TEXT, object_of(MODEL, each=ANY)))}
+# `transcription`: its model for speech; "" for none.
+PROVIDER = MODEL | {
+    "transcription": TEXT,
+    "models": _list(either(TEXT, object_of(MODEL, each=ANY))),
+}
 
 FORWARD = text_like(
     forwarding.NAME,
@@ -151,7 +155,8 @@ DOMAIN = text_like(
 
 # A session's default provider. It travels to clients, so it contains no secret.
 PROVIDER_CHOICE = _closed(
-    {"name": TEXT} | {k: kind for k, kind in PROVIDER.items() if k not in ("api_key", "headers")}
+    {"name": TEXT}
+    | {k: kind for k, kind in PROVIDER.items() if k not in ("api_key", "headers", "transcription")}
 )
 
 SHAPES: dict[str, Kind] = {

@@ -3,8 +3,8 @@
 
 yaa.define('ui/branch-actions', [
   'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'ui/editors', 'ui/branch-list', 'ui/limits', 'core/attachments', 'core/message-edits', 'core/branch-tree', 'core/session',
-  'ui/commands', 'ui/one-answer-model', 'i18n/branches',
-], ({ t }, { openMenu, toast, say }, { parseArgs }, editors, { openTree }, limits, attachments, edits, tree, sessions, commands, { lend }) => {
+  'ui/commands', 'ui/one-answer-model', 'ui/voice/read-aloud', 'i18n/branches',
+], ({ t }, { openMenu, toast, say }, { parseArgs }, editors, { openTree }, limits, attachments, edits, tree, sessions, commands, { lend }, voice) => {
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
   function branchActions(app, actions) {
     const { sessionStore } = app
@@ -184,11 +184,18 @@ yaa.define('ui/branch-actions', [
       else actions.send(t('branch.goOnWords'))
     }
 
+    /** An answer can be read aloud where the browser has a voice. @param {{message: Message}} shown */
+    const spoken = ({ message }) => {
+      const words = message.role === 'assistant' && voice.canRead() ? attachments.split(message.content).words : ''
+      const label = t(voice.isReading(message.id) ? 'voice.stopReading' : 'voice.read')
+      return words ? [{ label, icon: 'sound', action: () => voice.toggle(app, message.id, words) }] : []
+    }
+
     return {
       edit: editWords, editArguments, editResult, rerun, retry, retryWith, fork, undo, forkOut, character, switchTo, remove, removeBranch, back, goOn, continueHere: run,
       label: (/** @type {string | null} */ id, /** @type {any} */ changes) => change((one) => { tree.labelBranch(one, id, changes) }),
       tree: () => openTree(app, actions),
-      menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown) => openMenu(anchor, entriesOf(actions, shown, Boolean(app.server.info()?.models?.length))),
+      menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown) => openMenu(anchor, [...spoken(shown), ...entriesOf(actions, shown, Boolean(app.server.info()?.models?.length))]),
       ...limits.limitActions(app, actions),
     }
   }

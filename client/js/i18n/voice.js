@@ -1,0 +1,53 @@
+// Texts of reading aloud and of dictation, in both languages.
+
+yaa.define('i18n/voice', ['ui/i18n'], ({ extend }) => {
+  const en = {
+    'voice.read': 'Read aloud',
+    'voice.stopReading': 'Stop reading',
+    'voice.reading': 'Reading aloud',
+    'voice.silent': 'There are no words here to read.',
+    'voice.unread': 'The browser cannot read this aloud: {detail}',
+    'voice.dictate': 'Dictate',
+    'voice.by': 'what you say is written by {provider}',
+    'voice.stop': 'Stop and write it down',
+    'voice.escape': 'Escape cancels',
+    'voice.sending': 'It is being written down. Press to cancel.',
+    'voice.recording': 'Recording',
+    'voice.cancelled': 'Cancelled; nothing was kept',
+    'voice.put': 'What you said is in the message field',
+    'voice.elsewhere': 'What you said is in the draft of “{title}”.',
+    'voice.nothing': 'No words were heard. Say it again, nearer to the microphone.',
+    'voice.full': 'That is as long as a recording may be. It is written down now.',
+    'voice.denied': 'This page may not use the microphone. Allow it in the browser, beside the address, and press again.',
+    'voice.noMicrophone': 'No microphone was found. Connect one and press again.',
+    'voice.inUse': 'The microphone cannot be read; another program may be using it.',
+    'voice.failed': 'What you said was not written down: {detail}',
+    'voice.unreachable': 'the server cannot be reached.',
+    'voice.again': 'Try again',
+  }
+  const zh = {
+    'voice.read': '朗读',
+    'voice.stopReading': '停止朗读',
+    'voice.reading': '正在朗读',
+    'voice.silent': '这里没有可以朗读的文字。',
+    'voice.unread': '浏览器无法朗读：{detail}',
+    'voice.dictate': '语音输入',
+    'voice.by': '由 {provider} 转成文字',
+    'voice.stop': '停止并转成文字',
+    'voice.escape': '按 Esc 取消',
+    'voice.sending': '正在转成文字。按下可取消。',
+    'voice.recording': '正在录音',
+    'voice.cancelled': '已取消，未保留任何内容',
+    'voice.put': '你说的话已放入输入框',
+    'voice.elsewhere': '你说的话已放入“{title}”的草稿。',
+    'voice.nothing': '没有听到话语。请靠近麦克风再说一次。',
+    'voice.full': '录音已达最长，现在转成文字。',
+    'voice.denied': '本页不能使用麦克风。请在浏览器地址栏旁允许，然后再按一次。',
+    'voice.noMicrophone': '没有找到麦克风。请连接后再按一次。',
+    'voice.inUse': '无法读取麦克风，可能正被其他程序使用。',
+    'voice.failed': '你说的话没有转成文字：{detail}',
+    'voice.unreachable': '无法连接服务器。',
+    'voice.again': '重试',
+  }
+  extend({ en, zh })
+})

@@ -1,0 +1,131 @@
+"""`POST /transcriptions`: a recording becomes text at the owner's provider, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.api.auth import Keys
+from server.app import App, routes
+from server.config import load
+from server.models.transcription import KINDS, MAX_AUDIO
+
+from ..models.fakes import KEY, Reply, Server, answer, error, serving
+from . import fakes
+
+SPOKEN = "the secret words that were said"
+SOUND = b"a secret sound" * 9
+
+
+def text(value: str = SPOKEN) -> bytes:
+    return answer(json.dumps({"text": value}).encode(), kind="application/json")
+
+
+class Case(unittest.IsolatedAsyncioTestCase):
+    async def start(self, reply: Reply, **more: Any) -> Server:
+        server = await self.enterAsyncContext(serving(reply))
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        entry = {"api_url": server.url, "api_key": KEY, "transcription": "w", "model_name": "m"}
+        given = {"server.discover": False, "server.sandbox.require": "none"}
+        given |= {"server.providers": {"voice": entry}, **more}
+        app = await self.enterAsyncContext(App(load(folder / "home", None, {}, given), {}))
+        self.router = routes(app, Keys([], "k"))
+        return server
+
+    async def send(
+        self, body: bytes = SOUND, kind: str = "audio/webm;codecs=opus", headers: Any = None
+    ) -> fakes.Call:
+        head = {"Content-Type": kind, "Authorization": "Bearer k", **(headers or {})}
+        asked = fakes.Call("POST", "/transcriptions", head, body)
+        await self.router(asked.exchange)
+        return asked
+
+    async def info(self) -> Any:
+        asked = fakes.Call("GET", "/info", {"Authorization": "Bearer k"})
+        await self.router(asked.exchange)
+        return asked.json["transcription"]
+
+
+class Route(Case):
+    async def test_what_is_said_comes_back_and_the_log_has_nothing_of_it(self) -> None:
+        server = await self.start(text())
+        with self.assertLogs("yaa", logging.DEBUG) as logs:
+            asked = await self.send()
+        self.assertEqual((asked.status, asked.json), (200, {"text": SPOKEN}))
+        self.assertIn(SOUND, server.requests[0].body)
+        told = "\n".join(logs.output)
+        for secret in (SPOKEN, "secret sound", KEY, "/audio/"):
+            self.assertNotIn(secret, told)
+        self.assertIn(f"voice transcribed {len(SOUND)} bytes", told)
+        self.assertEqual(
+            await self.info(), {"provider": "voice", "model": "w", "max_bytes": MAX_AUDIO}
+        )
+
+    async def test_every_type_that_a_browser_records(self) -> None:
+        await self.start(text())
+        for kind in (*KINDS, "Audio/OGG; codecs=opus", "audio/mp4;codecs=mp4a.40.2"):
+            self.assertEqual((await self.send(kind=kind)).status, 200, kind)
+
+    async def test_what_is_refused_is_not_sent_on(self) -> None:
+        server = await self.start(text())
+        for wanted, body, kind, headers in (
+            (415, SOUND, "", {}),
+            (415, SOUND, "application/json", {}),
+            (415, SOUND, "audio/x-unknown", {}),
+            (415, SOUND, 'audio/webm"\nX-Evil: 1', {}),
+            (415, SOUND, "audio/webm", {"Content-Encoding": "gzip"}),
+            (422, b"", "audio/webm", {}),
+            (413, SOUND, "audio/webm", {"Content-Length": str(MAX_AUDIO + 1)}),
+            (413, bytes(MAX_AUDIO + 1), "audio/webm", {}),
+            (401, SOUND, "audio/webm", {"Authorization": "Bearer wrong"}),
+        ):
+            asked = await self.send(body, kind, headers)
+            with self.subTest(wanted, kind=kind):
+                self.assertEqual(asked.status, wanted)
+        self.assertEqual(server.requests, [])
+
+    async def test_a_caller_writes_no_part_of_the_form_and_no_header(self) -> None:
+        """Nothing of its Content-Type, its query or its headers reaches the provider."""
+        server = await self.start(text())
+        kind = 'audio/webm; name="x"; filename="../../etc/passwd"; boundary=evil'
+        await self.send(kind=kind, headers={"X-Api-Url": "http://evil.example", "Cookie": "a=b"})
+        asked = server.requests[0]
+        whole = asked.body.decode("latin-1") + json.dumps(asked.headers)
+        for foreign in ("passwd", "evil", "a=b", 'Bearer k"'):
+            self.assertNotIn(foreign, whole)
+        self.assertEqual(whole.count("Content-Disposition"), 3)
+
+    async def test_the_key_does_not_leave_whatever_the_provider_says(self) -> None:
+        thief = await self.enterAsyncContext(serving(text("stolen")))
+        for reply in (
+            answer(b"", "307 Temporary", f"location: {thief.url}"),
+            error("401 Unauthorized", f"your key {KEY} is wrong"),
+            answer(f"<p>{KEY}".encode(), "500 Oops"),
+            answer(json.dumps({"key": KEY}).encode(), kind="application/json"),
+        ):
+            await self.start(reply)
+            with self.assertLogs("yaa", logging.DEBUG) as logs:
+                asked = await self.send()
+            self.assertEqual((asked.status, asked.json["code"]), (502, "transcription_failed"))
+            self.assertNotIn(KEY, json.dumps(asked.json) + "\n".join(logs.output))
+        self.assertEqual(thief.connections, 0)
+
+    async def test_without_a_provider_for_it_the_next_step_is_named(self) -> None:
+        await self.start(text(), **{"server.providers": {}})
+        asked = await self.send()
+        self.assertEqual((asked.status, asked.json["code"]), (404, "not_found"))
+        self.assertIn("server.providers.NAME.transcription", asked.json["detail"])
+        self.assertIsNone(await self.info())
+
+    async def test_the_limit_of_a_key_counts(self) -> None:
+        await self.start(text(), **{"server.limits.max_request_size": 100})
+        self.assertEqual((await self.send(bytes(101))).status, 413)
+        self.assertEqual((await self.info())["max_bytes"], 100)
+
+
+if __name__ == "__main__":
+    unittest.main()
