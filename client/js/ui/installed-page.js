@@ -13,7 +13,8 @@ yaa.define('ui/installed-page', ['ui/dom', 'ui/i18n', 'ui/popup', 'core/shared-t
 
   /** Register the service worker, once: the browser itself looks for a newer one as it loads a page of the scope. */
   async function register() {
-    const known = await navigator.serviceWorker.getRegistration().catch(() => null)
+    // Firefox says so in the console when it is asked where nothing may be stored.
+    const known = navigator.cookieEnabled ? await navigator.serviceWorker.getRegistration().catch(() => null) : null
     if (known?.scope === new URL('.', location.href).href) return // not that of another app above this one
     // The policy of this page forbids to name a worker. The frame goes when it has done so.
     const frame = h('iframe', { hidden: true })
