@@ -13,7 +13,6 @@ yaa.define('css/attachments', ['ui/dom'], ({ css }) => css`
   .attached b { font-weight: 550; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
   .attached small, .sent-file small { color: var(--ink-3); font-size: var(--t1); white-space: nowrap; }
   .attached > img { inline-size: 2rem; block-size: 2rem; object-fit: cover; border-radius: var(--r1); flex: none; }
-  .composer[data-drop="true"] { border: 2px dashed var(--accent); background: var(--wash); }
 
   .sent-files { display: flex; flex-wrap: wrap; align-items: end; justify-content: flex-end; gap: var(--s2); margin-block-end: var(--s2); }
   .sent-image {

@@ -11,12 +11,16 @@ yaa.define('css/layout', ['ui/dom'], ({ css }) => css`
   /* side panel */
   .side {
     inline-size: 17rem; display: grid; grid-template-rows: auto auto minmax(0, 1fr) auto; grid-template-columns: minmax(0, 1fr);
-    background: var(--sunken); border-inline-end: 1px solid var(--line); min-block-size: 0;
+    background: var(--sunken); border-inline-end: 1px solid var(--line); min-block-size: 0; position: relative;
   }
   .app[data-side="closed"] .side { display: none; }
   .side-head { display: flex; align-items: center; gap: var(--s2); padding: var(--s3) var(--s3) var(--s2) var(--s4); }
   .side-name { flex: 1; font-size: var(--t5); font-weight: 650; letter-spacing: -0.02em; }
-  .side[data-drop="true"] { outline: 2px dashed var(--accent); outline-offset: -4px; background: var(--wash); }
+  /* files are over it: the whole of it takes them */
+  :is(.side, .main)[data-drop]::after {
+    content: attr(data-drop); position: absolute; inset: var(--s1); z-index: 5; pointer-events: none; display: grid; place-items: center;
+    border: 2px dashed var(--accent); border-radius: var(--r2); background: color-mix(in oklch, var(--wash) 88%, transparent); font-weight: 600;
+  }
   .side-find { display: grid; gap: var(--s2); padding: 0 var(--s2) var(--s1); grid-template-columns: minmax(0, 1fr); }
   .field-icon { position: relative; }
   .field-icon .icon { position: absolute; inset: 0 auto 0 0.5rem; margin-block: auto; inline-size: 1rem; block-size: 1rem; color: var(--ink-3); pointer-events: none; }
@@ -89,7 +93,7 @@ yaa.define('css/layout', ['ui/dom'], ({ css }) => css`
 
   .scroll {
     overflow-y: auto; overflow-x: hidden; scrollbar-gutter: stable both-edges; overscroll-behavior: contain;
-    min-block-size: 0; contain: strict; /* what grows in it lays out nothing around it */
+    min-block-size: 0; contain: strict; container: thread / inline-size; /* what grows in it lays out nothing around it */
   }
   .column { inline-size: min(100% - 2rem, var(--column)); margin-inline: auto; }
   .scroll > .column { padding-block: var(--s4) var(--s6); min-block-size: 100%; }

@@ -18,6 +18,10 @@ yaa.define('css/modes', ['ui/dom'], ({ css }) => css`
     .composer-bar:has(> .pair:not([hidden])) > .select:not(.pair, .mode, .folder) { display: none; }
     .composer-bar .pair:not([hidden]) { display: block; flex: 0 1 auto; min-inline-size: 5rem; }
   }
+  @media (hover: none) and (pointer: coarse) {
+    .composer-bar:has(> .pair:not([hidden])) > .select:not(.pair, .mode, .folder) { display: none; }
+    .composer-bar .pair:not([hidden]) { display: block; flex: 0 1 auto; }
+  }
   .mode-row { display: grid; text-align: start; }
   .menu [role="menuitemradio"] { align-items: start; max-inline-size: 22rem; padding-block: var(--s1); white-space: normal; }
   .menu [role="menuitemradio"] > .icon { margin-block-start: 0.1875rem; }

@@ -61,6 +61,15 @@ yaa.define('css/thread', ['ui/dom'], ({ css }) => css`
   .message[data-role="user"] :is(.message-foot time, .message-actions) { opacity: 0; transition: opacity 0.12s; }
   .message[data-role="user"]:is(:hover, :focus-within) :is(.message-foot time, .message-actions) { opacity: 1; }
   @media (hover: none) { .message[data-role="user"] :is(.message-foot time, .message-actions) { opacity: 1; } }
+  /* what comes under the pointer takes no line of its own: it stands beside the words */
+  @media (hover: hover) {
+    @container thread (min-width: 40rem) {
+      .said:not([data-marked]) { display: flex; flex-wrap: wrap; justify-content: flex-end; align-items: flex-end; column-gap: var(--s2); }
+      .said:not([data-marked]) > .sent-files { flex: 0 0 100%; }
+      .said:not([data-marked]) > .bubble { order: 1; margin-inline-start: 0; max-inline-size: min(85%, 38rem, 100% - 9.5rem); }
+      .said:not([data-marked]) > .message-foot { max-inline-size: 9rem; min-block-size: 0; margin-block-start: 0; line-height: 1; }
+    }
+  }
 
   /* Blocks here and in .prose: in a grid a paragraph that grows is laid out and painted whole each time. */
   .turn > :not([hidden]) ~ * { margin-block-start: var(--s3); }
@@ -142,6 +151,7 @@ yaa.define('css/thread', ['ui/dom'], ({ css }) => css`
     max-inline-size: 100%; text-align: start;
   }
   .image-off:hover { background: var(--hover); }
+  .image-off .why { display: block; font-size: var(--t1); color: var(--ink-3); }
 
   /* code */
   .code {

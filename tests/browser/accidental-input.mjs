@@ -48,11 +48,14 @@ await main(async (walk, job) => {
       const blob = await new Promise((made) => document.createElement("canvas").toBlob(made));
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File([blob], "shot.png", { type: "image/png" }));
-      const event = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
-      document.querySelector(".scroll").dispatchEvent(event);
-      return !event.defaultPrevented;
+      const send = (type) => {
+        const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+        document.querySelector(".scroll").dispatchEvent(event);
+        return [event.defaultPrevented, document.querySelector(".main").dataset.drop ?? ""];
+      };
+      return [send("dragover"), send("drop")];
     });
-    if (left) throw new Error("the browser leaves the page for the file");
+    expect(left, [[true, "Let go to attach these files"], [true, ""]], "the browser leaves the page for the file, or the page does not say where it may be let go");
     await page.waitForFunction(() => globalThis.read);
     await page.type(AREA, "bench tokens=3 delay_us=0");
     await page.keyboard.press("Enter");
@@ -358,7 +361,7 @@ await main(async (walk, job) => {
       await page.keyboard.press("Escape");
       await page.waitForSelector("dialog[open]", { hidden: true });
     }
-    await page.evaluate(() => yaa.load("artifact").then(() => { yaa.use("ui/artifact").open("<h1>A page</h1>", "html"); }));
+    await page.evaluate(() => yaa.load("artifact").then(() => { yaa.use("ui/artifact").show("<h1>A page</h1>", "html"); }));
     await walk.rest();
     expect(await page.$eval("dialog[open]", (one) => [one.offsetWidth, one.offsetHeight]), [320, 640], "a page that a model wrote fills the screen");
     await page.keyboard.press("Escape");

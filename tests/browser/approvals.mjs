@@ -18,6 +18,8 @@ await main(async (walk, job) => {
     await page.reload();
     await walk.sees(".ask", "Allow shell?");
     await walk.press("Edit arguments", ".ask button");
+    const fonts = await page.$$eval(".ask .value-field input, .ask .args dt", (all) => all.map((one) => getComputedStyle(one).fontFamily));
+    if (new Set(fonts).size !== 1) throw new Error(`code is not edited in its own font: ${fonts}`);
     await walk.write(".ask .value-field input", "echo two");
     await walk.press("As JSON", ".ask button");
     const json = await page.$eval(".ask .value-field textarea", (area) => area.value);
@@ -209,6 +211,7 @@ await main(async (walk, job) => {
     await page.type(".ask textarea, .ask input", "Blue");
     await walk.press("Answer", ".ask button.primary");
     await walk.says("Blue");
+    await walk.sees(".card.tool .tool-line", "Blue"); // what was answered, without opening anything
   });
 
   await walk.step("what became of a lost call is told by hand", async () => {
@@ -282,6 +285,15 @@ await main(async (walk, job) => {
     if (whole !== lines.join("\n")) throw new Error(whole);
     const hidden = await page.$eval(".ask .args dd", (one) => one.scrollHeight - one.clientHeight);
     if (hidden > 1) throw new Error(`${hidden} pixels are out of sight`);
+    // a rule for it begins as all of it, with its lines
+    await walk.press("Allow for this session", ".ask button");
+    const rule = () => page.$eval(".rule", (one) => [one.querySelector("textarea").value, one.querySelector(".primary").disabled, one.querySelector(".problem").hidden]);
+    const whole34 = JSON.stringify([lines.join("\n"), false, true]);
+    if (JSON.stringify(await rule()) !== whole34) throw new Error(JSON.stringify(await rule()));
+    await page.type(".rule textarea", "x");
+    const [, disabled, quiet] = await rule();
+    if (!disabled || quiet) throw new Error("a rule that misses its call can be made");
+    await walk.press("Cancel", ".rule button");
   });
 
   await walk.step("keys answer the card that has the focus, and no other", async () => {
@@ -333,6 +345,23 @@ await main(async (walk, job) => {
     }, {}, n);
     await inView(0);
     await walk.shot("9-several");
+    // a notice stands on no button that answers, wherever the thread is moved to
+    await page.evaluate(() => {
+      yaa.use("ui/popup").toast("Something else happened meanwhile, in another session.", { label: "Undo" });
+      document.querySelector(".toast button").focus(); // so that it stays
+    });
+    for (const share of [0, 0.3, 0.6, 1]) {
+      await page.$eval(".scroll", (one, at) => { one.scrollTop = at * (one.scrollHeight - one.clientHeight); }, share);
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+      const covered = await page.evaluate(() => {
+        const toast = document.querySelector(".toast").getBoundingClientRect();
+        const meets = (one) => one.top < toast.bottom && one.bottom > toast.top && one.left < toast.right && one.right > toast.left;
+        return [...document.querySelectorAll(".ask-actions .button, .all-bar .button, .composer")].filter((one) => one.checkVisibility() && meets(one.getBoundingClientRect())).map((one) => one.innerText);
+      });
+      if (covered.length) throw new Error(`covered at ${share}: ${covered}`);
+    }
+    await walk.press("Close", ".toast button");
+    await page.$eval(".scroll", (one) => { one.scrollTop = 0; });
     await page.focus(".ask");
     await page.keyboard.press("y");
     await page.waitForFunction(() => document.activeElement === document.querySelectorAll(".ask")[1]);

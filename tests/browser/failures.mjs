@@ -39,6 +39,7 @@ await main(async (walk, job) => {
     await address(walk, job.strict);
     await says(walk, "The server does not allow this page", "server.cors_origins");
     await checks(page, { Server: "works", "Cross-origin access": "here is the problem" });
+    if (/does not answer|cannot be reached/.test(await walk.text(FAILURE))) throw new Error("two causes are named");
     await clean(walk);
     await walk.shot("2-cors");
   });
@@ -66,6 +67,14 @@ await main(async (walk, job) => {
     for (const [i, words] of [["Something went wrong", "its log"]].entries()) {
       for (const one of words) if (!shown[i].includes(one)) throw new Error(`${one}: ${shown[i]}`);
     }
+  });
+
+  await walk.step("a name that is not served has a page", async () => {
+    const other = await walk.context.newPage();
+    await other.goto(job.server.replace("127.0.0.1", "yaa.test"));
+    const words = await other.$eval("body", (one) => one.innerText);
+    if (!words.includes("This name is not served here") || !words.includes("此处不以这个名称提供服务")) throw new Error(words);
+    await other.close();
   });
 
   await walk.step("it comes back by a press", async () => {

@@ -226,14 +226,21 @@ await main(async (walk, job) => {
     await walk.clean();
   });
 
-  await walk.step("a preview", async () => {
+  await walk.step("a preview, beside the thread", async () => {
     await walk.press("Show it", "article .code button");
-    await page.waitForSelector("dialog.artifact iframe");
-    const frame = await page.waitForFunction(() => document.querySelector("dialog.artifact iframe").getAttribute("sandbox"));
+    await page.waitForSelector(".artifact iframe");
+    const frame = await page.waitForFunction(() => document.querySelector(".artifact iframe").getAttribute("sandbox"));
     if ((await frame.jsonValue()) !== "allow-scripts") throw new Error("the sandbox is open");
+    await walk.clean("the preview");
     await walk.shot("3-preview");
+    const [main, panel] = await page.$$eval("main, aside.artifact", (all) => all.map((one) => one.getBoundingClientRect().toJSON()));
+    if (main.right > panel.left || panel.right > 1280) throw new Error(JSON.stringify([main, panel]));
+    await page.type("form.composer textarea", "x"); // nothing is in the way
+    await page.keyboard.press("Backspace");
+    await page.focus("aside.artifact button");
     await page.keyboard.press("Escape");
-    await page.waitForFunction(() => !document.querySelector("dialog.artifact"));
+    await page.waitForFunction(() => !document.querySelector(".artifact") && document.activeElement.closest("article .code"));
+    if (await page.$eval("main", (one) => one.getBoundingClientRect().right < innerWidth)) throw new Error("its place is left empty");
   });
 
   await walk.step("no way out of the frame", async () => {

@@ -17,7 +17,7 @@ await main(async (walk, job) => {
     await page.goto(job.plain);
     await settled(page);
     const first = await files(page);
-    if (first.cold > 3 || first.came < 50) throw new Error(`asked for ${JSON.stringify(first)}`);
+    if (first.cold > 3 || first.came < 50 || first.plain.length) throw new Error(`asked for ${JSON.stringify(first)}`);
     await page.reload();
     await settled(page);
     const again = await files(page);
@@ -185,11 +185,11 @@ async function settled(page) {
   await page.waitForFunction(() => { try { return Boolean(yaa.use("ui/installed-page") && yaa.use("ui/storage-notices") && yaa.use("ui/inspector/launcher")) } catch { return false } });
 }
 
-/** How many files of a version came over the network at all, and how many before anybody could type. */
+/** How many files of a version came over the network at all, and how many before anybody could type; which were not compressed. */
 async function files(page) {
   return page.evaluate(() => {
     const all = performance.getEntriesByType("resource").filter(({ name }) => name.includes("/v/"));
-    return { all: all.length, came: all.filter(({ transferSize }) => transferSize > 0).length, cold: all.filter(({ startTime }) => startTime < globalThis.typableMs).length };
+    return { all: all.length, came: all.filter(({ transferSize }) => transferSize > 0).length, plain: all.filter((one) => one.decodedBodySize > 2000 && one.encodedBodySize >= one.decodedBodySize).map(({ name }) => name), cold: all.filter(({ startTime }) => startTime < globalThis.typableMs).length };
   });
 }
 

@@ -28,6 +28,8 @@ d &= e
 
 <img src=x onerror=alert(1)> <kbd onclick="alert(1)">x</kbd>
 
+[https://good.example](https://bad.example/x), [tx\u202et.exe](https://a.example), ![A cat](https://pictures.example/cat.png)
+
 [^1]: The first note, with \`code\`.
 [^late]: 第二条脚注。
 `;
@@ -118,6 +120,10 @@ await main(async (walk, job) => {
     });
     const wanted = { kbd: ["Ctrl", "C"], sub: ["2"], titles: ["Warning", "Tip"], summary: ["How it works"], notes: ["1.The first note, with code.", "2.第二条脚注。"], img: 0, folded: true };
     if (JSON.stringify(found) !== JSON.stringify(wanted)) throw new Error(JSON.stringify(found));
+    // where a link really leads, and why a picture is not there
+    const links = await page.$$eval(".prose a", (all) => all.map((one) => one.textContent));
+    if (JSON.stringify(links) !== '["https://good.example (bad.example)","txt.exe"]') throw new Error(JSON.stringify(links));
+    await walk.sees(".prose .image-off", "Not loaded by itself: its address can tell pictures.example what is said here.");
     await walk.clean();
     await walk.shot("1-markup");
   });

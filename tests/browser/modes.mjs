@@ -21,11 +21,11 @@ await main(async (walk, job) => {
   await walk.step("the modes the server knows, and what each does", async () => {
     await page.goto(job.url);
     await page.waitForSelector(MODE);
-    await walk.sees(MODE, "Free");
-    await walk.press("Free", MODE);
+    await walk.sees(MODE, "As needed");
+    await walk.press("As needed", MODE);
     await page.waitForSelector("[role=menu]");
     const rows = await page.$$eval("[role=menuitemradio]", (all) => all.map((one) => `${one.ariaChecked} ${one.innerText.replace("\n", ": ")}`));
-    const wanted = ["true As the agent says: Now: Free", "false Free: Any number", "false Plain: One tool at most", "false Step by step: One tool at a time", "false With a plan: A plan that is kept"];
+    const wanted = ["true As the agent says: Now: As needed", "false As needed: Any number", "false Plain: One tool at most", "false Step by step: One tool at a time", "false With a plan: A plan that is kept"];
     for (const [n, words] of wanted.entries()) if (!rows[n]?.startsWith(words)) throw new Error(`${words}: ${rows.join(" | ")}`);
     if (rows.length !== wanted.length) throw new Error(rows.join(" | "));
     await walk.clean();
@@ -67,7 +67,7 @@ await main(async (walk, job) => {
 
   await walk.step("another session has its own", async () => {
     await walk.press("New session", ".side button");
-    await walk.sees(MODE, "Free");
+    await walk.sees(MODE, "As needed");
     await page.click(".row-open");
     await walk.sees(MODE, "Plain");
   });
@@ -79,7 +79,7 @@ await main(async (walk, job) => {
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("Enter");
-    await walk.sees(MODE, "Free");
+    await walk.sees(MODE, "As needed");
     const [own, focus] = [(await stored(page)).config.yaa.mode, await page.evaluate(() => document.activeElement.className)];
     if (own !== "" || !focus.includes("mode")) throw new Error(`${own} ${focus}`);
   });
@@ -101,7 +101,7 @@ await main(async (walk, job) => {
     await walk.sees(".warnings", "服务器对本会话有 2 条提示");
     await page.click(".warnings summary");
     await walk.sees(".warnings", "没有含义");
-    await walk.sees(MODE, "自由");
+    await walk.sees(MODE, "按需使用");
     await walk.shot("3-zh");
     await language(page, "en");
     await walk.press("Dismiss", ".warnings button");
@@ -305,6 +305,8 @@ await main(async (walk, job) => {
     const shown = () => page.$$eval(".composer-bar select", (all) => all.filter((one) => one.checkVisibility()).map((one) => [one.getAttribute("aria-label"), one.selectedOptions[0].textContent].join(": ")));
     const before = await shown();
     if (before.length !== 1 || !/^Agent · Model: \S.* · \S/.test(before[0])) throw new Error(JSON.stringify(before));
+    const about = await page.$$eval(`${PAIR} optgroup:first-of-type option`, (all) => all.map((one) => one.textContent));
+    if (!about.includes("coder – Reads, writes and runs code in the session's folder.")) throw new Error(`nobody says what each agent is for: ${about}`);
     const option = (index) => page.$$eval(`${PAIR} optgroup:nth-of-type(${index}) option`, (all) => all.find((one) => !one.textContent.startsWith("✓")).value);
     for (const index of [1, 2]) {
       const name = await option(index);

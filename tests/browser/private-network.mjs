@@ -4,6 +4,7 @@
  * The job: {url, lan, loop, browser, flags, prefs, insecure}.
  */
 import { main } from "./driver.mjs";
+import { put } from "./sample-session.mjs";
 import { FAILURE, address, checks, clean, says } from "./failure-page.mjs";
 
 await main(async (walk, job) => {
@@ -40,5 +41,20 @@ await main(async (walk, job) => {
     }
     await walk.press("Try again", `${FAILURE} button`);
     await says(walk, "The server needs a key");
+  });
+
+  await walk.step("what comes with the mouse over a message takes no line while it is away", async () => {
+    await page.goto(job.url);
+    await put(page, { id: "said", version: 1, rev: 1, title: "Said", status: "completed", messages: [
+      { id: "u1", role: "user", content: "Say hello.", at: 1 }, { id: "a1", role: "assistant", content: "Hello." },
+    ] });
+    await page.waitForSelector("article[data-role=user] .message-actions button");
+    const found = await page.$eval(".said", (one) => ({
+      height: one.offsetHeight - one.querySelector(".bubble").offsetHeight, shown: getComputedStyle(one.querySelector(".message-actions")).opacity,
+    }));
+    if (found.height > 4 || found.shown !== "0") throw new Error(JSON.stringify(found));
+    await page.hover("article[data-role=user]");
+    await page.waitForFunction(() => getComputedStyle(document.querySelector(".said .message-actions")).opacity === "1");
+    await walk.shot("3-mouse");
   });
 });

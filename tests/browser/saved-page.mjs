@@ -40,6 +40,8 @@ await main(async (walk, job) => {
     await page.waitForSelector(".standalone");
     await page.waitForSelector("button.cite");
     await shown(page, job.picture);
+    // and what the call made for the person, beside its card
+    await page.waitForFunction(() => document.querySelector(".handed img[alt='plot.png']")?.naturalWidth === 64);
     await walk.clean("the saved page");
     await walk.shot("1-saved");
     await page.$eval("button.cite", (el) => el.click());

@@ -30,6 +30,20 @@ const REMARK = {
   message: "prompt.persona names {citty}, which means nothing; known: character, output_schema, date, environment, mode",
 };
 
+/** The file that the call of `p-ask` changes. */
+const REPORT = `import csv
+
+
+def rows(path):
+    with open(path) as file:
+        return list(csv.DictReader(file))
+
+
+def total(rows):
+    """The sum of all amounts."""
+    return sum(float(row["amount"]) for row in rows)
+`;
+
 /** The sessions of the list; the first four are shown. */
 function sessionsOf(language) {
   const { titles, ask, answer, next, trip } = WORDS[language];
@@ -138,6 +152,12 @@ await main(async (walk, job) => {
       await page.goto(`${page.url().split("#")[0]}`);
       await page.reload();
       await ready();
+      await page.evaluate(async (text) => {
+        await yaa.load("workspace");
+        const { app } = yaa.use("ui/storage-notices").context();
+        const routes = yaa.use("ui/files/session-files").routesOf(app, await app.store.get("p-ask"));
+        await routes.upload("src/report.py", new File([text], "report.py"));
+      }, REPORT);
       await page.evaluate((wanted) => yaa.use("ui/storage-notices").context().actions.set({ language: wanted }), language);
     });
     for (const [size, viewport] of Object.entries(SIZES)) {

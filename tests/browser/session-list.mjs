@@ -126,7 +126,9 @@ await main(async (walk, job) => {
   await walk.step("many sessions are searched without holding up what is typed", async () => {
     const text = `${"Some words of an answer. ".repeat(1500)} omega`;
     const says = (n) => ({ id: `m${n}`, role: n % 2 ? "assistant" : "user", content: text, at: n, ...(n % 2 ? { meta: {} } : {}) });
-    await put(page, ...Array.from({ length: 150 }, (_, n) => ({ id: `old${n}`, version: 1, rev: 1, title: `Old ${n}`, status: "completed", calls: {}, messages: [0, 1, 2, 3].map(says) })));
+    const call = { id: "c1", type: "function", function: { name: "python", arguments: JSON.stringify({ code: "if found:\n\tprint(\"omicron\")" }) } };
+    const code = { id: "code", version: 1, rev: 1, title: "Code", status: "completed", calls: {}, messages: [{ id: "u", role: "user", content: "go" }, { id: "a", role: "assistant", content: "", tool_calls: [call] }] };
+    await put(page, code, ...Array.from({ length: 150 }, (_, n) => ({ id: `old${n}`, version: 1, rev: 1, title: `Old ${n}`, status: "completed", calls: {}, messages: [0, 1, 2, 3].map(says) })));
     await ready();
     await page.type(".side-search", "bench");
     await walk.sees(".found-count", "1 session");
@@ -140,6 +142,13 @@ await main(async (walk, job) => {
       setTimeout(turn);
     }));
     if (!turns) throw new Error("everything else waited until all was searched");
+  });
+
+  await walk.step("what is found in a call is shown as it reads", async () => {
+    await walk.write(".side-search", "omicron");
+    await walk.sees(".hit", 'if found: print("omicron")');
+    await walk.write(".side-search", "Old omega");
+    await walk.sees(".found-count", "150 sessions");
   });
 
   await walk.step("not all that was found is listed at once, and all can be", async () => {

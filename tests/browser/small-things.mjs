@@ -82,7 +82,9 @@ await main(async (walk, job) => {
   await walk.step("one remark of the server is said, several are folded", async () => {
     const remark = { code: "config_key_unknown", message: "Said.", key: "limits.max_stepz", nearest: "limits.max_steps" };
     const talk = [user, { id: "a1", role: "assistant", content: "Yes." }];
-    await put(page, said("one remark", talk, { run: { id: "r", warnings: [remark] } }));
+    await put(page, said("one remark", talk, { run: { id: "r", warnings: [remark] }, usage: { prompt_tokens: 800, completion_tokens: 100, total_tokens: 900, cost_micro: 95_000, cost_unit: "$" } }));
+    await walk.sees(".top-meter", "900 tokens · $0.095"); // of the session, in money as the language writes it
+    await walk.sees(".composer-bar", "context "); // of what the model is sent, which is another number
     await walk.sees(".warnings", "limits.max_steps");
     expect(await page.$$eval(".warnings details", (all) => all.length), 0, "to be opened");
     await walk.shot("remark");
@@ -111,6 +113,14 @@ await main(async (walk, job) => {
     await walk.press("5,640 more lines", ".code-more");
     await page.waitForFunction(() => document.querySelector(".feed").scrollHeight > 50_000);
     if (!(await page.$eval("article pre", (one) => one.textContent.endsWith("value_5699 = 5699")))) throw new Error("not whole");
+    await walk.press("Line numbers", "article .code button");
+    expect(await page.$eval("article pre", (one) => one.dataset.lines.split("\n").at(-1)), "5700", "the last number");
+    await page.evaluate(() => {
+      const make = URL.createObjectURL;
+      URL.createObjectURL = (blob) => { blob.text().then((text) => { globalThis.savedCode = text; }); return make.call(URL, blob); };
+    });
+    await walk.press("Save code as a file", "article .code button");
+    await page.waitForFunction(() => globalThis.savedCode?.endsWith("value_5699 = 5699"));
   });
 
   await walk.step("the palette has what it is asked for by its name first, and what can be set", async () => {

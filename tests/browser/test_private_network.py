@@ -20,6 +20,11 @@ from ..tooling.child import Yaa
 from . import walks
 
 PLAIN: dict[str, Any] = {"server": {"discover": False}}
+# No other walk has a browser of its own, which can be given a mouse: 2 hovers, 4 is exact.
+MOUSE = (
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,"
+    "primaryPointerType=4,availablePointerTypes=4"
+)
 
 
 @unittest.skipUnless(shutil.which("openssl"), "needs openssl to make a certificate")
@@ -39,7 +44,7 @@ class PrivateNetwork(walks.Both):
                 "lan": f"http://lan.yaa.test:{trap.getsockname()[1]}",
                 "loop": local.url,
                 "insecure": True,
-                "flags": [f"--ip-address-space-overrides=127.0.0.1:{port}=public"],
+                "flags": [f"--ip-address-space-overrides=127.0.0.1:{port}=public", MOUSE],
                 "prefs": {
                     "network.lna.enabled": True,
                     "network.lna.blocking": True,

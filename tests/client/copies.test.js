@@ -44,6 +44,20 @@ test('what comes in is added to what is here', async () => {
   assert.deepStrictEqual(hashes(await copies.bytesOf('t')), hashes(new Map(FILES)))
 })
 
+test('a file is found as the calls left it last, also when it was deleted since', async () => {
+  const [one, two] = [objectOf('one'), objectOf('two')]
+  const folder = (entries) => objectOf(JSON.stringify({ entries }))
+  const sub = folder({ 'über.txt': ['f', 420, 3, two[0]], link: ['l', 'a.txt'] })
+  const trees = [folder({ 'a.txt': ['f', 420, 3, one[0]] }), folder({ 'a.txt': ['f', 420, 3, two[0]], out: ['d', 493, sub[0]] }), folder({ out: ['d', 493, sub[0]], lost: ['f', 420, 1, 'f'.repeat(64)] })]
+  kept.hold('files', new Map([one, two, sub, ...trees]))
+  const results = trees.map(([tree], n) => ({ id: `t${n}`, role: 'tool', tool_call_id: `c${n}`, content: '', result: { tree: { before: '', after: tree } } }))
+  const session = { id: 'files', messages: [{ id: 'u', role: 'user', content: 'go' }, ...results] }
+  const read = async (path) => (await copies.fileOf(session, path))?.text() ?? null
+  const cases = [['a.txt', 'two'], ['./a.txt', 'two'], ['out/über.txt', 'two'], ['out', null], ['out/link', null], ['lost', null], ['none/a.txt', null], ['../a.txt', null], ['', null], ['a.txt/a.txt', null]]
+  for (const [path, wanted] of cases) assert.strictEqual(await read(path), wanted, path)
+  assert.strictEqual(await copies.fileOf({ id: 'files', messages: [] }, 'a.txt'), null)
+})
+
 test('a server gets what it lacks, and what is in the folders that it lacks, once', async () => {
   const [file] = FILES
   const there = FILES[1]

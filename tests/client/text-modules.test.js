@@ -92,7 +92,7 @@ test('usage', () => {
   const all = usage.ofSession({ usage: { total_tokens: 30, calls: 2, cost_micro: null }, messages: [message, { role: 'user' }, message, { role: 'assistant', meta: { ms: 'x' } }] })
   assert.deepStrictEqual([all.total, all.calls, all.ms, all.cost_micro], [30, 2, 2400, 0])
   assert.deepStrictEqual(usage.ofMessage({ role: 'user' }).total, 0)
-  const money = [[1_234_560, 'USD', 'en', '$1.23'], [30, 'USD', 'en', '$0.00003'], [0, 'USD', 'en', '$0.00'], [123_456, '元', 'zh', '0.12 元'], [5000, '', 'en', '0.005'], [99_000, 'EUR', 'en', '€0.099']]
+  const money = [[1_234_560, 'USD', 'en', '$1.23'], [30, 'USD', 'en', '$0.00003'], [0, 'USD', 'en', '$0.00'], [123_456, '元', 'zh', '0.12 元'], [5000, '', 'en', '0.005'], [99_000, 'EUR', 'en', '€0.099'], [95_000, '$', 'en', '$0.095'], [95_000, '¥', 'zh', '¥0.095'], [-2_000_000, '$', 'en', '-$2.00']]
   for (const [micro, unit, language, text] of money) assert.strictEqual(usage.money(micro, unit, language), text)
   assert.deepStrictEqual([usage.short(950), usage.short(12_345), usage.short(4_100_000)], ['950', '12.3K', '4.1M'])
 })

@@ -46,9 +46,10 @@ yaa.define('core/usage', [], () => {
     const digits = Math.abs(amount) >= 0.1 || amount === 0
       ? { minimumFractionDigits: 2, maximumFractionDigits: 2 }
       : { minimumSignificantDigits: 1, maximumSignificantDigits: 2 }
-    if (/^[A-Z]{3}$/.test(unit)) {
-      return new Intl.NumberFormat(language, { style: 'currency', currency: unit, ...digits }).format(amount)
-    }
+    const currency = (/** @type {string} */ code) => new Intl.NumberFormat(language, { style: 'currency', currency: code, ...digits })
+    if (/^[A-Z]{3}$/.test(unit)) return currency(unit).format(amount)
+    // a sign that several currencies share stands where the language puts that of one
+    if (/^\p{Sc}$/u.test(unit)) return currency('USD').formatToParts(amount).map(({ type, value }) => (type === 'currency' ? unit : value)).join('')
     const text = new Intl.NumberFormat(language, digits).format(amount)
     return unit ? `${text} ${unit}` : text
   }

@@ -30,7 +30,7 @@ yaa.define('i18n/inspector-en', [], () => {
     'gauge.part.history': 'Conversation',
     'gauge.part.results': 'Tool results',
     'gauge.part.summaries': 'Summaries',
-    'gauge.part.free': 'Free',
+    'gauge.part.free': 'Still free',
     'gauge.run': 'Last run and its limits',
     'gauge.noRun': 'Nothing has run yet.',
     'gauge.unlimited': 'no limit',

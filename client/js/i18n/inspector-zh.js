@@ -30,7 +30,7 @@ yaa.define('i18n/inspector-zh', [], () => {
     'gauge.part.history': '对话',
     'gauge.part.results': '工具结果',
     'gauge.part.summaries': '摘要',
-    'gauge.part.free': '空闲',
+    'gauge.part.free': '剩余',
     'gauge.run': '最近一次运行与上限',
     'gauge.noRun': '还没有运行过。',
     'gauge.unlimited': '不限',

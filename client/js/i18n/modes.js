@@ -1,6 +1,6 @@
 // Texts of the mode picker and of what the server remarks on; they come with the scripts that need them.
 
-yaa.define('i18n/modes', ['ui/i18n'], ({ extend }) => {
+yaa.define('i18n/modes', ['ui/i18n'], ({ extend, t }) => {
   const en = {
     'mode.label': 'Mode',
     'mode.is': 'Mode: {name}. {about}',
@@ -8,7 +8,7 @@ yaa.define('i18n/modes', ['ui/i18n'], ({ extend }) => {
     'mode.agent': 'As the agent says',
     'mode.agentNow': 'Now: {name}',
     'mode.busy': 'A run keeps the mode it began with.',
-    'mode.free': 'Free',
+    'mode.free': 'As needed',
     'mode.free.about': 'Any number of tools, round after round.',
     'mode.plain': 'Plain',
     'mode.plain.about': 'One tool at most, then the answer.',
@@ -16,6 +16,10 @@ yaa.define('i18n/modes', ['ui/i18n'], ({ extend }) => {
     'mode.react.about': 'One tool at a time: think, act, look.',
     'mode.plan_execute': 'With a plan',
     'mode.plan_execute.about': 'A plan that is kept; tools strictly one after another.',
+    'agent.default.about': 'Does what it is asked, with every tool there is.',
+    'agent.coder.about': 'Reads, writes and runs code in the session\'s folder.',
+    'agent.planner.about': 'Makes a plan first, then works through it task by task.',
+    'agent.researcher.about': 'Finds things out on the web and in files, with sources; changes nothing.',
     'warn.lead': '{n, plural, one {The server has a remark about this session.} other {The server has # remarks about this session.}}',
     'warn.version': 'This page is of version {page}, the server of {server}. Load it again from the server.',
     'warn.placeholder': 'The template “{section}” names {placeholders}, which means nothing and stays as it is. Known: {known}.',
@@ -34,7 +38,7 @@ yaa.define('i18n/modes', ['ui/i18n'], ({ extend }) => {
     'mode.agent': '由智能体决定',
     'mode.agentNow': '当前：{name}',
     'mode.busy': '运行中的会话保持开始时的模式。',
-    'mode.free': '自由',
+    'mode.free': '按需使用',
     'mode.free.about': '每轮可用任意多个工具，轮数不限。',
     'mode.plain': '直接回答',
     'mode.plain.about': '最多使用一个工具，然后回答。',
@@ -42,6 +46,10 @@ yaa.define('i18n/modes', ['ui/i18n'], ({ extend }) => {
     'mode.react.about': '每次只用一个工具：思考、行动、观察。',
     'mode.plan_execute': '按计划执行',
     'mode.plan_execute.about': '先定计划并遵照执行；工具严格逐个运行。',
+    'agent.default.about': '使用所有工具，完成交给它的事。',
+    'agent.coder.about': '在会话的文件夹中阅读、编写和运行代码。',
+    'agent.planner.about': '先制定计划，再逐项完成。',
+    'agent.researcher.about': '在网络和文件中查找并给出来源；不做任何改动。',
     'warn.lead': '{n, plural, other {服务器对本会话有 # 条提示。}}',
     'warn.version': '本页面的版本是 {page}，服务器的版本是 {server}。请从服务器重新加载页面。',
     'warn.placeholder': '模板“{section}”中的 {placeholders} 没有含义，会原样保留。可用的有：{known}。',
@@ -54,5 +62,12 @@ yaa.define('i18n/modes', ['ui/i18n'], ({ extend }) => {
     'warn.close': '知道了',
   }
   extend({ en, zh })
-  return {}
+
+  /** What an agent is for: the server says it in English, of its own agents it is said here too. @param {string} said */
+  function aboutOf(said) {
+    const key = Object.entries(en).find(([key, words]) => key.startsWith('agent.') && words === said)?.[0]
+    return key ? t(key) : said
+  }
+
+  return { aboutOf }
 })

@@ -5,6 +5,7 @@ declare global {
     'i18n/branches': { en: Record<string, string>; zh: Record<string, string> }
     'ui/message-actions': {
       actionBar(actions: import('./types').Actions, words: (message: Message) => string): import('./types').View
+      isMarked(shown: any): boolean
       callEdits(actions: import('./types').Actions): import('./types').View
       setAsideView(actions: import('./types').Actions): { el: any; update(session: Session, live: boolean): void }
     }

@@ -48,7 +48,7 @@ yaa.define('ui/code-tools', ['ui/dom', 'ui/i18n', 'i18n/code', 'ui/popup', 'io/d
 
     async function preview() {
       await yaa.load('artifact')
-      yaa.use('ui/artifact').open(shown.text, shown.lang.toLowerCase())
+      yaa.use('ui/artifact').show(shown.text, shown.lang.toLowerCase())
     }
 
     function fold() {

@@ -106,7 +106,7 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
     if (object && typeof value === 'string') json.write(value)
     const write = (/** @type {string} */ words) => json.write(parseArgs(words))
     if (!schema) return { ...json, write }
-    let form = schemaForm(schema)
+    let form = schemaForm(schema, true)
     let plain = true
     const holder = h('div', null, form.el)
     const toggle = h('button.button.ghost.small', { type: 'button', onclick: turn }, t('branch.asJson'))
@@ -118,7 +118,7 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
       const next = made.ok && plain ? null : schemaOf(made.value)
       if (!made.ok || (!plain && !next)) return now().focus()
       if (plain) json.write(made.value)
-      else form = schemaForm(next)
+      else form = schemaForm(next, true)
       plain = !plain
       toggle.textContent = t(plain ? 'branch.asJson' : 'branch.asForm')
       fill(holder, now().el)

@@ -1,9 +1,9 @@
 // Dropped files: over the list of sessions they are imported, elsewhere attached. Unhandled, the browser would leave.
 
-yaa.define('ui/file-drop', ['ui/dom', 'ui/commands'], ({ attr }, commands) => {
+yaa.define('ui/file-drop', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ attr }, { t }, commands) => {
   /** @param {import('./types').CommandContext} context */
   function start({ app }) {
-    const mark = (/** @type {string} */ css, /** @type {boolean} */ on) => document.querySelectorAll(css).forEach((el) => attr(el, 'data-drop', on ? 'true' : null))
+    const mark = (/** @type {string} */ css, /** @type {boolean | undefined} */ on, /** @type {string} */ words) => document.querySelectorAll(css).forEach((el) => attr(el, 'data-drop', on ? t(words) : null))
 
     /** @param {any} event */
     function over(event) {
@@ -11,8 +11,8 @@ yaa.define('ui/file-drop', ['ui/dom', 'ui/commands'], ({ attr }, commands) => {
       const holds = event.dataTransfer?.types.includes('Files') && !event.defaultPrevented
       const side = Boolean(event.target.closest?.('.side'))
       const hovers = holds && event.type === 'dragover'
-      mark('.side', hovers && side)
-      mark('.composer', hovers && !side)
+      mark('.side', hovers && side, 'drop.import')
+      mark('.main', hovers && !side, 'drop.attach')
       if (!holds || event.type === 'dragleave') return
       event.preventDefault()
       if (event.type !== 'drop') return

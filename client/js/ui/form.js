@@ -55,11 +55,11 @@ yaa.define('ui/form', ['ui/dom', 'ui/i18n', 'i18n/questions'], ({ h, text, attr,
 
   /**
    * A form for a flat schema; `read()` gives `{ok, value}` with values of the schema's types.
-   * @param {any} schema
+   * @param {any} schema @param {boolean} [code] its texts are code, paths and the like
    */
-  function schemaForm(schema) {
+  function schemaForm(schema, code = false) {
     const required = new Set(schema.required ?? [])
-    const fields = Object.entries(schema.properties).map(([name, field]) => schemaField(name, field, required.has(name)))
+    const fields = Object.entries(schema.properties).map(([name, field]) => schemaField(name, field, required.has(name), code))
     const el = h('div.form', null, fields.map((field) => field.el))
 
     function read() {
@@ -77,11 +77,11 @@ yaa.define('ui/form', ['ui/dom', 'ui/i18n', 'i18n/questions'], ({ h, text, attr,
     return { el, read, focus: () => fields[0].focus() }
   }
 
-  /** @param {string} name @param {any} field @param {boolean} required */
-  function schemaField(name, field, required) {
+  /** @param {string} name @param {any} field @param {boolean} required @param {boolean} code */
+  function schemaField(name, field, required, code) {
     const id = uid('field')
     const title = field.title ?? name
-    const input = control(id, field, required)
+    const input = control(id, field, required, code)
     const problem = h('p.problem', { id: `${id}-problem`, hidden: true })
     attr(input, 'aria-describedby', `${id}-problem`)
     const hint = field.description ? h('p.hint', null, field.description) : null
@@ -101,8 +101,8 @@ yaa.define('ui/form', ['ui/dom', 'ui/i18n', 'i18n/questions'], ({ h, text, attr,
     return { name, el, read, focus: () => input.focus() }
   }
 
-  /** @param {string} id @param {any} field @param {boolean} required */
-  function control(id, field, required) {
+  /** @param {string} id @param {any} field @param {boolean} required @param {boolean} code */
+  function control(id, field, required, code) {
     const initial = field.default
     const options = choices(field)
     if (options) {
@@ -114,7 +114,8 @@ yaa.define('ui/form', ['ui/dom', 'ui/i18n', 'i18n/questions'], ({ h, text, attr,
     const value = initial === undefined ? '' : String(initial)
     if (field.type !== 'string') return h('input.input', { id, inputmode: 'decimal', autocomplete: 'off', value })
     const long = (field.maxLength ?? 0) > LONG || field.format === 'multiline'
-    return h(long ? 'textarea.input' : 'input.input', { id, autocomplete: 'off', value })
+    const plain = code ? { spellcheck: false, autocapitalize: 'off' } : {}
+    return h(`${long ? 'textarea' : 'input'}.input${code ? '.mono' : ''}`, { id, autocomplete: 'off', value, ...plain })
   }
 
   /** @param {any} field @returns {{value: any, label: string}[] | null} */

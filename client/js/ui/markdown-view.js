@@ -140,7 +140,7 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
     const image = safeUrls.image(src)
     if (!image) return alt || src
     if (!image.remote) return h('img', { src: image.src, alt: alt ?? '', title: title || undefined, loading: 'lazy' })
-    const words = [alt || t('image.alt'), t('image.load', { host: image.host })].join(' · ')
+    const words = h('span', null, [alt || t('image.alt'), t('image.load', { host: image.host })].join(' · '), h('span.why', null, t('image.why', { host: image.host })))
     const onclick = () => yaa.load('images').then(() => yaa.use('ui/remote-image').load(button, image.src, alt))
     const button = h('button.image-off', { type: 'button', title: image.src, onclick }, icon('image'), words)
     return button

@@ -160,5 +160,5 @@ yaa.define('ui/message-actions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-vi
     return { el, update }
   }
 
-  return { actionBar, callEdits, setAsideView }
+  return { actionBar, callEdits, setAsideView, isMarked }
 })

@@ -3,7 +3,7 @@
 
 yaa.define('ui/message', [
   'ui/dom', 'ui/i18n', 'ui/markdown-view', 'ui/message-actions', 'core/session', 'core/usage',
-], (dom, words, { markdownView }, { actionBar }, { endedBy }, { money }) => {
+], (dom, words, { markdownView }, { actionBar, isMarked }, { endedBy }, { money }) => {
   const { h, icon, text, attr, fill, hide, list, grow } = dom
   const { t, count, duration, moment, language } = words
 
@@ -61,7 +61,7 @@ yaa.define('ui/message', [
     const bubble = h('div.bubble')
     const time = h('time')
     const bar = actionBar(actions, (message) => plainText(message.content))
-    const el = h('div', null, bubble, h('div.message-foot', null, time, bar.el))
+    const el = h('div.said', null, bubble, h('div.message-foot', null, time, bar.el))
 
     /** @param {Shown} next */
     function update(next) {
@@ -70,6 +70,7 @@ yaa.define('ui/message', [
       if (Array.isArray(message.content)) drawFiles(el, bubble, message.content)
       if (message.at) text(time, moment(message.at))
       bar.update(next)
+      attr(el, 'data-marked', isMarked(next) || null)
     }
 
     return { el, update, destroy: undefined }

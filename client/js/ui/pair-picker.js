@@ -1,7 +1,7 @@
-// The agent and the model in one field, where there is no room for two (css/modes): it says what both are, and offers what
-// both offer.
+// The agent and the model in one field, where there is no room for two or nothing hovers, so that titles are not seen
+// (css/modes): it says what both are, offers what both offer, and what each agent is for.
 
-yaa.define('ui/pair-picker', ['ui/dom', 'ui/i18n', 'css/modes'], ({ h, fill, attr }, { t }) => {
+yaa.define('ui/pair-picker', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'], ({ h, fill, attr }, { t }, { aboutOf }) => {
   /** @param {import('./types').CommandContext} context */
   function start({ app }) {
     /** @type {ReturnType<typeof picker> | null} */ let view = null
@@ -41,7 +41,8 @@ yaa.define('ui/pair-picker', ['ui/dom', 'ui/i18n', 'css/modes'], ({ h, fill, att
 
     /** @param {HTMLSelectElement} one @param {number} index */
     function group(one, index) {
-      const options = [...one.options].map((option) => h('option', { value: `${index} ${option.value}` }, `${option.selected ? '✓ ' : ''}${option.textContent}`))
+      const options = [...one.options].map((option) => h('option', { value: `${index} ${option.value}` },
+        [`${option.selected ? '✓ ' : ''}${option.textContent}`, aboutOf(option.title)].filter(Boolean).join(' – ')))
       const made = h('optgroup', { disabled: one.disabled }, options)
       attr(made, 'label', t(index ? 'compose.model' : 'compose.agent'))
       return made

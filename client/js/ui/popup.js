@@ -17,7 +17,10 @@ yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconBu
     const close = () => {
       clearTimeout(timer)
       el.remove()
-      if (!shelf.childElementCount && shelf.isConnected) shelf.hidePopover?.()
+      if (shelf.childElementCount) return
+      if (shelf.isConnected) shelf.hidePopover?.()
+      below?.disconnect()
+      removeEventListener('scroll', rise, true)
     }
     const act = () => {
       close()
@@ -40,11 +43,11 @@ yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconBu
     if (shelf.parentElement !== host) host.append(shelf)
     if (!shelf.matches(':popover-open')) shelf.showPopover?.()
     dialog?.addEventListener('close', () => shelf.childElementCount && putShelf(), { once: true })
-    // over what is being written, however tall that is or becomes
-    const foot = /** @type {HTMLElement | null} */ (document.querySelector('.foot'))
+    // over what is being written, however tall that is or becomes, and whatever comes or is brought under it
     below?.disconnect()
     below = new ResizeObserver(rise)
-    if (foot) below.observe(foot)
+    for (const one of document.querySelectorAll('.foot, .feed')) below.observe(one)
+    addEventListener('scroll', rise, { capture: true, passive: true })
   }
 
   /** Stand over the message field, or as much higher as no button of an approval is covered. */

@@ -86,6 +86,8 @@ yaa.define('ui/standalone-page', [
     }
     held.file = async (/** @type {string} */ path, asked = false) => {
       if (!ready()) {
+        const kept = await yaa.use('ui/files/copies').fileOf(app.current.session, path)
+        if (kept) return kept
         const joined = new Promise((resolve) => { waiting.push(() => resolve(undefined)) })
         if (asked) connect()
         await joined

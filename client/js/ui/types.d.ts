@@ -281,7 +281,7 @@ declare global {
     }
     'ui/form': {
       jsonField(options: { label: string; value?: any; object?: boolean }): Field & { write(value: any): void }
-      schemaForm(schema: any): Field<Record<string, any>>
+      schemaForm(schema: any, code?: boolean): Field<Record<string, any>>
       isFlat(schema: any): boolean
     }
     'ui/code-block': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string; spans?: [string, number, number][] }> }

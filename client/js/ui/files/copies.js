@@ -1,7 +1,9 @@
 // Copies of a session's files that the page keeps beside the session: fetched after a run, put into exports, taken back on
 // import. At most 20 MB a session; what is left out is said.
 
-yaa.define('ui/files/copies', ['core/directory-object', 'core/zip', 'io/kept-objects', 'io/object-fetch', 'io/unzip'], ({ readDirectory, isHash }, { zip }, kept, { gather, sound }, unzip) => {
+yaa.define('ui/files/copies', [
+  'core/directory-object', 'core/file-changes', 'core/workspace-stand', 'core/zip', 'io/kept-objects', 'io/object-fetch', 'io/unzip',
+], ({ readDirectory, isHash }, { pointsOf }, { standOf }, { zip }, kept, { gather, sound }, unzip) => {
   const IN_ZIP = /^objects\/([0-9a-f]{64})$/
 
   /** @param {import('../types').App} app @param {Session} session */
@@ -102,5 +104,28 @@ yaa.define('ui/files/copies', ['core/directory-object', 'core/zip', 'io/kept-obj
     else kept.hold(session.id, all)
   }
 
-  return { keep, give, bytesOf, zipped, encoded, decoded, unzipped, takeBack }
+  /**
+   * A file as the session's calls left it last, out of what is kept; null where that is not.
+   * @param {Session} session @param {string} path @returns {Promise<Blob | null>}
+   */
+  async function fileOf(session, path) {
+    const names = path.split('/').filter((name) => name && name !== '.')
+    const name = names.pop()
+    for (const tree of new Set([standOf(session), ...pointsOf(session).map((point) => point.tree).reverse()])) {
+      let folder = await folderOf(tree)
+      for (const one of names) folder = await folderOf(folder?.folders.find((each) => each.name === one)?.sha256)
+      const found = folder?.files.find((each) => each.name === name)
+      const bytes = found && await kept.get(found.sha256)
+      if (bytes) return new Blob([bytes])
+    }
+    return null
+  }
+
+  /** @param {any} hash of a directory object that may be kept */
+  async function folderOf(hash) {
+    const bytes = isHash(hash) ? await kept.get(hash) : null
+    return bytes && readDirectory(new TextDecoder().decode(bytes))
+  }
+
+  return { keep, give, bytesOf, zipped, encoded, decoded, unzipped, takeBack, fileOf }
 })

@@ -56,6 +56,7 @@ declare global {
       decoded(objects: any): Map<string, ArrayBuffer>
       unzipped(file: Blob): Promise<Map<string, ArrayBuffer>>
       takeBack(session: Session, objects: Map<string, ArrayBuffer>, stored: boolean): Promise<void>
+      fileOf(session: Session, path: string): Promise<Blob | null>
     }
     'ui/files/diff-part': { diffPart(words: string): any; rowsPart(rows: DiffRow[], asks?: boolean): any }
     'ui/files/launcher': { start(context: import('../types').CommandContext): void; runs: Map<string, number> }
