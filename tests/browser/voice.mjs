@@ -13,6 +13,8 @@ await main(async (walk, job) => {
   const value = () => page.$eval(FIELD, (one) => one.value);
   const isPhase = (phase) => page.waitForFunction((css, wanted) => document.querySelector(css)?.dataset.phase === wanted, {}, BUTTON, phase);
   const holds = (words) => page.waitForFunction((css, wanted) => document.querySelector(css).value === wanted, {}, FIELD, words);
+  /** The field is empty again: what is typed next is all. */
+  const empty = () => page.$eval(FIELD, (one) => { one.value = ""; one.dispatchEvent(new Event("input")); });
   const heard = async () => (await walk.ask("heard")).answer;
   /** Speak for a second. */
   const speak = async () => {
@@ -88,6 +90,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("words for a session that was left are in its draft", async () => {
+    await empty();
     await walk.send("Tell me of cats");
     await walk.says("That is all");
     await walk.ask("says", 200, { text: "for the cats" });
@@ -100,6 +103,7 @@ await main(async (walk, job) => {
     if (await value()) throw new Error(await value());
     await walk.press("Cats", ".side button, .side a");
     await holds("for the cats");
+    await empty();
   });
 
   await walk.step("an answer is read aloud, without code and addresses, and stopped", async () => {
@@ -124,8 +128,7 @@ await main(async (walk, job) => {
     await menu();
     await walk.press("Stop reading", ".menu button");
     await page.waitForFunction(() => globalThis.spoken.at(-1) === "cancel");
-    await menu();
-    await walk.press("Read aloud", ".menu button");
+    await walk.send("/read");
     await page.waitForFunction(() => globalThis.spoken.at(-1)?.[0] === "Cats");
     await walk.press("New session", ".side button");
     await page.waitForFunction(() => globalThis.spoken.at(-1) === "cancel");
@@ -154,5 +157,15 @@ await main(async (walk, job) => {
     await walk.shot("8-dark");
     await page.keyboard.press("Escape");
     await isPhase("idle");
+  });
+
+  await walk.step("a server that is gone takes nothing along", async () => {
+    await walk.send("/dictate");
+    await isPhase("recording");
+    await walk.write(FIELD, "kept");
+    await walk.ask("gone");
+    await page.click(BUTTON);
+    await walk.sees(".toast", "无法连接服务器");
+    await holds("kept");
   });
 });

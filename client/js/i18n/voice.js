@@ -3,6 +3,7 @@
 yaa.define('i18n/voice', ['ui/i18n'], ({ extend }) => {
   const en = {
     'voice.read': 'Read aloud',
+    'voice.readLast': 'Read an answer aloud, or stop',
     'voice.stopReading': 'Stop reading',
     'voice.reading': 'Reading aloud',
     'voice.silent': 'There are no words here to read.',
@@ -27,6 +28,7 @@ yaa.define('i18n/voice', ['ui/i18n'], ({ extend }) => {
   }
   const zh = {
     'voice.read': '朗读',
+    'voice.readLast': '朗读回答，或停止',
     'voice.stopReading': '停止朗读',
     'voice.reading': '正在朗读',
     'voice.silent': '这里没有可以朗读的文字。',

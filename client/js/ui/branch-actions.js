@@ -184,15 +184,18 @@ yaa.define('ui/branch-actions', [
       else actions.send(t('branch.goOnWords'))
     }
 
+    /** @param {string} id of an answer that is read aloud, or no longer */
+    const read = (id) => voice.toggle(app, id, attachments.split(messageOf(id)?.content).words)
+
     /** An answer can be read aloud where the browser has a voice. @param {{message: Message}} shown */
-    const spoken = ({ message }) => {
-      const words = message.role === 'assistant' && voice.canRead() ? attachments.split(message.content).words : ''
-      const label = t(voice.isReading(message.id) ? 'voice.stopReading' : 'voice.read')
-      return words ? [{ label, icon: 'sound', action: () => voice.toggle(app, message.id, words) }] : []
+    const spoken = ({ message: { id, role, content } }) => {
+      const label = t(voice.isReading(id) ? 'voice.stopReading' : 'voice.read')
+      const can = role === 'assistant' && voice.canRead() && attachments.split(content).words
+      return can ? [{ label, icon: 'sound', action: () => read(id) }] : []
     }
 
     return {
-      edit: editWords, editArguments, editResult, rerun, retry, retryWith, fork, undo, forkOut, character, switchTo, remove, removeBranch, back, goOn, continueHere: run,
+      edit: editWords, editArguments, editResult, rerun, retry, retryWith, fork, undo, forkOut, character, read, switchTo, remove, removeBranch, back, goOn, continueHere: run,
       label: (/** @type {string | null} */ id, /** @type {any} */ changes) => change((one) => { tree.labelBranch(one, id, changes) }),
       tree: () => openTree(app, actions),
       menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown) => openMenu(anchor, [...spoken(shown), ...entriesOf(actions, shown, Boolean(app.server.info()?.models?.length))]),

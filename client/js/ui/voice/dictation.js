@@ -1,8 +1,8 @@
 // The microphone beside the button that sends: what is said is put where the caret is, and not sent. The recording goes to
 // the server alone, which has it transcribed (POST /transcriptions), and is kept nowhere.
 
-yaa.define('ui/voice/dictation', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer', 'i18n/voice', 'css/voice'], (
-  { h, icon, fill, attr, text }, { t }, { toast, say }, { draftOf },
+yaa.define('ui/voice/dictation', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer', 'ui/commands', 'i18n/voice', 'css/voice'], (
+  { h, icon, fill, attr, text }, { t }, { toast, say }, { draftOf }, commands,
 ) => {
   const KINDS = ['audio/webm;codecs=opus', 'audio/ogg;codecs=opus', 'audio/mp4']
   /** A piece of the recording comes so often, so its size is known on the way. */
@@ -26,6 +26,7 @@ yaa.define('ui/voice/dictation', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer'
     const button = h('button.button.ghost.small.square.dictation', { type: 'button', onclick: press })
     const el = h('span.dictation-place', null, clock, button)
     app.watchers.add(update)
+    commands.register({ id: 'voice.dictate', title: 'voice.dictate', icon: 'mic', slash: 'dictate', when: () => phase === 'idle' && !el.hidden, run: press })
     addEventListener('keydown', (event) => {
       if (event.key !== 'Escape' || phase === 'idle' || event.isComposing) return
       event.preventDefault()
