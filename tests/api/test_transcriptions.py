@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import tempfile
@@ -14,7 +15,8 @@ from server.app import App, routes
 from server.config import load
 from server.models.transcription import KINDS, MAX_AUDIO
 
-from ..models.fakes import KEY, Reply, Server, answer, error, serving
+from ..http import live
+from ..models.fakes import KEY, Peer, Reply, Server, answer, error, serving
 from . import fakes
 
 SPOKEN = "the secret words that were said"
@@ -113,6 +115,23 @@ class Route(Case):
             self.assertEqual((asked.status, asked.json["code"]), (502, "transcription_failed"))
             self.assertNotIn(KEY, json.dumps(asked.json) + "\n".join(logs.output))
         self.assertEqual(thief.connections, 0)
+
+    async def test_who_hangs_up_ends_the_request_to_the_provider(self) -> None:
+        gone = asyncio.Event()
+
+        async def silent(peer: Peer) -> None:
+            await peer.gone()
+            gone.set()
+
+        server = await self.start(silent)
+        body = live.post(
+            SOUND, "/transcriptions", "Content-Type: audio/ogg", "Authorization: Bearer k"
+        )
+        async with live.serving(self.router) as here, live.connected(here) as client:
+            await client.send(body)
+            await live.soon(server.asked.wait())
+            client.reset()
+            await live.soon(gone.wait())
 
     async def test_without_a_provider_for_it_the_next_step_is_named(self) -> None:
         await self.start(text(), **{"server.providers": {}})
