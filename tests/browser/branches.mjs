@@ -9,6 +9,8 @@ const ANSWER = "article.message[data-role=assistant]";
 
 await main(async (walk, job) => {
   const { page } = walk;
+  /** Presses a button below the answer, once they are drawn. */
+  const act = async (name) => (await page.waitForSelector(`${ANSWER} .message-actions:not([hidden]) [aria-label="${name}"]`, { visible: true })).click();
 
   await walk.step("a call and an answer", async () => {
     await page.goto(job.url);
@@ -81,13 +83,13 @@ await main(async (walk, job) => {
   });
 
   await walk.step("another answer", async () => {
-    await page.click(`${ANSWER} .message-actions:not([hidden]) [aria-label="Answer again"]`);
+    await act("Answer again");
     await walk.sees(`${ANSWER} .switch`, "2/2");
     await walk.says("calculator: 2");
   });
 
   await walk.step("a branch is deleted, and is back", async () => {
-    await page.click(`${ANSWER} .message-actions:not([hidden]) [aria-label=More]`);
+    await act("More");
     await walk.press("Delete this branch", ".menu button");
     await page.waitForFunction((css) => ![...document.querySelectorAll(`${css} .switch`)].length, {}, ANSWER);
     await walk.press("Undo", ".toast button");
@@ -95,7 +97,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("all branches", async () => {
-    await page.click(`${ANSWER} .message-actions:not([hidden]) [aria-label=More]`);
+    await act("More");
     await walk.press("All branches", ".menu button");
     await page.waitForSelector(".path-row");
     const rows = await page.$$eval(".path-row", (all) => all.length);

@@ -50,6 +50,13 @@ class Walk {
     page.on("dialog", (dialog) => dialog.type() === "beforeunload" && !this.stays && dialog.accept().catch(() => {}));
     page.on("pageerror", (error) => this.#complain(String(error?.stack ?? error)));
     if (this.job.browser === "firefox") page.reload = () => reloadByItself(page);
+    if (!this.job.requests) {
+      const { on } = page;
+      page.on = (kind, ...rest) => {
+        if (/^request|^response/.test(kind)) throw new Error(`who hears of a ${kind} is told by WATCHES in walks.py`);
+        return on.call(page, kind, ...rest);
+      };
+    }
     // When a person could begin to type: the first frame that shows an enabled field.
     await page.evaluateOnNewDocument(() => {
       const look = () => {
@@ -160,14 +167,23 @@ class Walk {
   async fill(selector, value) {
     const field = await this.page.waitForSelector(selector, { visible: true });
     await field.evaluate((el) => (el.focus(), el.select()));
-    await this.page.keyboard.type(value);
+    await this.type(value);
     await this.page.keyboard.press("Tab");
+  }
+
+  /** Writes where the focus is: the last character by its key, what is before it at once, as each key has the page laid out. */
+  async type(words) {
+    const last = [...words].at(-1) ?? "";
+    const before = words.slice(0, words.length - last.length);
+    // A key of a line may do something.
+    const isAtOnce = !before.includes("\n") && (await this.page.evaluate((text) => document.execCommand("insertText", false, text), before));
+    await this.page.keyboard.type(isAtOnce ? last : words);
   }
 
   /** Asks the model from the field, as a person does. */
   async send(words) {
     await this.page.click(COMPOSER);
-    await this.page.type(COMPOSER, words);
+    await this.type(words);
     await this.page.keyboard.press("Enter");
   }
 
@@ -190,7 +206,7 @@ class Walk {
     await this.page.keyboard.down("Control");
     await this.page.keyboard.press("a");
     await this.page.keyboard.up("Control");
-    await this.page.type(selector, words);
+    await this.type(words);
   }
 
   /**
@@ -203,12 +219,35 @@ class Walk {
     if (!(await this.page.evaluate(() => "axe" in globalThis))) {
       await this.page.evaluate(`${readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8")}; undefined`);
     }
-    const found = await this.page.evaluate(async () => {
-      const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
-      return violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((n) => n.target).join(" ").slice(0, 300)})`);
-    });
+    const found = await this.page.evaluate(findWrong);
     if (found.length) throw new Error(`${where}: ${found.join("\n")}`);
   }
+}
+
+/**
+ * In the page: what axe-core finds wrong. A part of the page that was clean before, in the same place, at the same width and
+ * in the same colours, is not looked at again.
+ */
+async function findWrong() {
+  const known = (globalThis.knownClean ??= new Set());
+  const isBehind = Boolean(document.querySelector("dialog[open], :popover-open"));
+  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const tag = (element) => element.cloneNode(false).outerHTML;
+  // What the browser passes over, axe does too.
+  const isPassedOver = (element) => element.checkVisibility() && !element.checkVisibility({ contentVisibilityAuto: true });
+  const unseen = [...document.querySelectorAll("body *")].filter(isPassedOver);
+  const [exclude, parts] = [[], []];
+  const look = (element, place) => {
+    const part = `${place}${element.outerHTML}`;
+    if (known.has(part)) return exclude.push(element);
+    if (!unseen.some((one) => element.contains(one))) parts.push(part);
+    for (const child of element.children) if (child.firstElementChild) look(child, place + tag(element));
+  };
+  look(document.body, [innerWidth, innerHeight, isBehind, isDark, tag(document.documentElement)].join());
+  const context = { include: [document.documentElement], ...(exclude.length ? { exclude } : {}) };
+  const { violations } = await globalThis.axe.run(context, { resultTypes: ["violations"] });
+  if (!violations.length) for (const part of parts) known.add(part);
+  return violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((n) => n.target).join(" ").slice(0, 300)})`);
 }
 
 function say(message) {

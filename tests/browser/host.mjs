@@ -2,9 +2,9 @@
  * One browser, and walks in it, one after another: each in a context of its own, with nothing in its storage.
  *
  * A line of JSON in is a job, a walk's module answers it (driver.mjs); at the end of the input the browser is closed.
- * The first job says how the browser is started, in `{browser, executable, patience_ms, flags?, prefs?, insecure?,
- * forbidden?}`: `flags` of Chromium, `prefs` of Firefox; `insecure`: a certificate that nobody signed is taken;
- * `forbidden`: the page may store nothing, nor look whether it could. A job that is `alone` has the browser's own
+ * The first job says how the browser is started, in `{browser, executable, patience_ms, requests, flags?, prefs?, insecure?,
+ * forbidden?}`: `requests`: a walk hears of each, which is dear in Firefox; `flags` of Chromium, `prefs` of Firefox; `insecure`:
+ * a certificate that nobody signed is taken; `forbidden`: the page may store nothing, nor look whether it could. A job that is `alone` has the browser's own
  * context, as a person has, and no other may follow. Every job has `{script, shots, label, patience_ms}`.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,9 @@ import { done, give, input, lines } from "./driver.mjs";
 const CHROMIUM_FLAGS = [
   // No calls home, no first-run pages; English, so that buttons can be found by what they say.
   "--no-first-run", "--disable-background-networking", "--disable-component-update",
-  "--disable-sync", "--disable-quic", "--disable-gpu", "--lang=en-US",
+  "--disable-sync", "--disable-quic", "--lang=en-US",
+  // Pixels are made once, in the processor, and not by a graphics card that the processor plays.
+  "--disable-gpu", "--disable-software-rasterizer",
   // A plain-http name, as on a LAN: not a secure context, so that half of the browser's functions are missing.
   "--host-resolver-rules=MAP yaa.test 127.0.0.1, MAP lan.yaa.test 127.0.0.1",
   // Its own sandbox needs rights that root in a container does not have.
@@ -34,6 +36,13 @@ const FIREFOX_PREFS = {
   // It opens with a file that is saved, and takes the focus out of the page.
   "browser.download.alwaysOpenPanel": false,
   "browser.download.folderList": 2,
+  // What costs processor time and no walk looks at: processes started ahead, the window's own movement, records.
+  "dom.ipc.processPrelaunch.enabled": false,
+  "toolkit.cosmeticAnimations.enabled": false,
+  "accessibility.force_disabled": 1,
+  "browser.sessionstore.interval": 3_600_000,
+  "places.history.enabled": false,
+  "toolkit.telemetry.enabled": false,
 };
 
 /** Starts one with a fresh profile. */
@@ -48,6 +57,7 @@ async function launch(job, profile, downloads) {
     browser: isFirefox ? "firefox" : "chrome",
     executablePath: job.executable,
     headless: true,
+    networkEnabled: !isFirefox || job.requests,
     userDataDir: profile,
     defaultViewport: { width: 1280, height: 800 },
     protocolTimeout: job.patience_ms * 3,

@@ -1,6 +1,7 @@
 """Has a walk (a .mjs file of this folder) done in a browser, and does what it asks for meanwhile.
 
-One browser of each kind serves all walks of this process, each in a context of its own (host.mjs).
+One browser of each kind serves all walks of this process, each in a context of its own (host.mjs);
+for the walks that watch requests there is another Firefox, which tells of them.
 A test is a `Both`: its `check` is called once for each browser. Import this module, and not the
 class, or unittest takes it for a test of yours.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import signal
 import subprocess
 import unittest
@@ -19,11 +21,15 @@ from typing import Any
 
 from ..tooling import patience, tools
 
+FOLDER = tools.ROOT / "tests" / "browser"
 SHOTS = tools.CACHE / "screenshots"
 LIMIT_S = 240.0  # of a walk: 50 on an idle machine
 PAGE_S = 40.0  # for a page to do one thing
 END_S = 10.0  # for a browser to close
 OWN = ("flags", "prefs", "insecure", "forbidden", "alone")  # of a browser that serves one walk
+
+# What a walk has that hears of each request: in Firefox, telling of them is dear.
+WATCHES = re.compile(r'"(request|response)"|waitForRe[qs]|RequestInterception')
 
 PAGE = tools.ROOT / "client" / "index.html"
 NEEDED = (tools.package("puppeteer-core"), tools.package("axe-core"))
@@ -90,13 +96,17 @@ def walk(
         old.unlink()
     whole = {"browser": browser, "executable": str(program), "shots": str(SHOTS), **job}
     whole |= {"script": script, "patience_ms": round(patience.seconds(PAGE_S) * 1000)}
+    file = FOLDER / script
+    requests = file.exists() and bool(WATCHES.search(file.read_text()))
+    whole["requests"] = requests
     if any(whole.get(key) for key in OWN):
         host = Host()
         try:
             return host.walk({**whole, "alone": True}, asks)
         finally:
             host.close()
-    host = _hosts.pop(browser) if browser in _hosts else Host()
+    kind = (browser, requests and browser == "firefox")
+    host = _hosts.pop(kind) if kind in _hosts else Host()
     try:
         walked = host.walk(whole, asks)
     except BaseException:
@@ -105,7 +115,7 @@ def walk(
     if walked.error:  # the next walk shall not suffer from what this one left
         host.close()
     else:
-        _hosts[browser] = host
+        _hosts[kind] = host
     return walked
 
 
@@ -116,7 +126,7 @@ class Host:
         node = tools.program_node().path
         assert node is not None
         self._process = subprocess.Popen(
-            [str(node), str(tools.ROOT / "tests" / "browser" / "host.mjs")],
+            [str(node), str(FOLDER / "host.mjs")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -171,7 +181,7 @@ class Host:
         self._process.stdin.flush()
 
 
-_hosts: dict[str, Host] = {}  # by the browser's name
+_hosts: dict[tuple[str, bool], Host] = {}  # by the browser's name, and whether requests are heard
 
 
 @atexit.register
