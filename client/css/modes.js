@@ -15,11 +15,11 @@ yaa.define('css/modes', ['ui/dom'], ({ css }) => css`
   }
   .composer-bar .pair { display: none; }
   @container composer (max-width: 27.5rem) {
-    .composer-bar:has(> .pair:not([hidden])) > .select:not(.pair, .mode, .folder) { display: none; }
+    .composer-bar:has(> .pair:not([hidden])) > .select:not(.pair, .folder) { display: none; }
     .composer-bar .pair:not([hidden]) { display: block; flex: 0 1 auto; min-inline-size: 5rem; }
   }
   @media (hover: none) and (pointer: coarse) {
-    .composer-bar:has(> .pair:not([hidden])) > .select:not(.pair, .mode, .folder) { display: none; }
+    .composer-bar:has(> .pair:not([hidden])) > .select:not(.pair, .folder) { display: none; }
     .composer-bar .pair:not([hidden]) { display: block; flex: 0 1 auto; }
   }
   .mode-row { display: grid; text-align: start; }

@@ -453,9 +453,11 @@ await main(async (walk, job) => {
       await fits(page);
       await walk.shot(`14-phone-layer-${theme}`);
       await page.$$eval(".files-tabs button", (all) => all[0].click());
+      await view(page, "README.md"); // which can be looked at in three ways
+      await inOneRow(page);
+      await page.$eval(".file-head button", (one) => one.click()); // back
       await openFolder(page, "src");
       await view(page, "src/app.py");
-      await inOneRow(page);
       await fits(page);
       await walk.clean("a file on a phone");
       await walk.shot(`15-phone-view-${theme}`);

@@ -304,7 +304,7 @@ await main(async (walk, job) => {
   await walk.step("agent and model in one field of a phone", async () => {
     const shown = () => page.$$eval(".composer-bar select", (all) => all.filter((one) => one.checkVisibility()).map((one) => [one.getAttribute("aria-label"), one.selectedOptions[0].textContent].join(": ")));
     const before = await shown();
-    if (before.length !== 1 || !/^Agent · Model: \S.* · \S/.test(before[0])) throw new Error(JSON.stringify(before));
+    if (before.length !== 1 || !/^Agent · Model · Mode: \S.* · \S/.test(before[0])) throw new Error(JSON.stringify(before));
     const about = await page.$$eval(`${PAIR} optgroup:first-of-type option`, (all) => all.map((one) => one.textContent));
     if (!about.includes("coder – Reads, writes and runs code in the session's folder.")) throw new Error(`nobody says what each agent is for: ${about}`);
     const option = (index) => page.$$eval(`${PAIR} optgroup:nth-of-type(${index}) option`, (all) => all.find((one) => !one.textContent.startsWith("✓")).value);
@@ -323,11 +323,14 @@ await main(async (walk, job) => {
   });
 
   await walk.step("modes of a phone", async () => {
-    await page.click(MODE);
+    if (await page.$eval(MODE, (one) => one.checkVisibility())) throw new Error("a sign without words");
+    await page.select(PAIR, "mode");
     await page.waitForSelector("[role=menu]");
     await walk.clean();
     await walk.shot("6-phone-modes");
-    await page.keyboard.press("Escape");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((css) => document.querySelector(css).lastElementChild.textContent === "Mode: With a plan …" && document.querySelector(css).value === "", {}, PAIR);
   });
 });
 

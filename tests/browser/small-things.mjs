@@ -77,6 +77,10 @@ await main(async (walk, job) => {
     await page.keyboard.press("Escape");
     await page.waitForSelector(".select-bar", { hidden: true });
     expect(await page.$$eval(".row-check", (all) => all.filter((one) => !one.hidden).length), 0, "boxes");
+    await page.evaluate(() => { yaa.use("ui/commands").run("side.toggle"); });
+    await page.waitForSelector(".side", { hidden: true });
+    await walk.press("Show sessions", ".top button"); // the way back is in sight
+    await page.waitForSelector(".side", { visible: true });
   });
 
   await walk.step("one remark of the server is said, several are folded", async () => {

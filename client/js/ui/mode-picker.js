@@ -82,7 +82,8 @@ yaa.define('ui/mode-picker', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'i
       const { modes, own, agents } = now()
       const rows = [{ name: '', words: t('mode.agent'), about: t('mode.agentNow', { name: nameOf(agents) }) },
         ...modes.map((one) => ({ name: one.name, words: nameOf(one.name), about: aboutOf(one) }))]
-      openMenu(el, rows.map((row) => ({
+      const at = el.checkVisibility() ? el : document.querySelector('.composer-bar > .pair')
+      openMenu(at, rows.map((row) => ({
         label: h('span.mode-row', null, h('span', null, row.words), h('span.hint', null, row.about)),
         icon: row.name === own ? 'check' : 'none', checked: row.name === own, action: () => choose(row.name),
       })), t('mode.choose'))

@@ -1,7 +1,7 @@
-// The agent and the model in one field, where there is no room for two or nothing hovers, so that titles are not seen
-// (css/modes): it says what both are, offers what both offer, and what each agent is for.
+// The agent, the model and the mode in one field, where there is no room for two or nothing hovers, so that titles are not seen
+// (css/modes): it says what they are, offers what each offers, and says what the agents are for.
 
-yaa.define('ui/pair-picker', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'], ({ h, fill, attr }, { t }, { aboutOf }) => {
+yaa.define('ui/pair-picker', ['ui/dom', 'ui/i18n', 'ui/commands', 'i18n/modes', 'css/modes'], ({ h, fill, attr }, { t }, commands, { aboutOf }) => {
   /** @param {import('./types').CommandContext} context */
   function start({ app }) {
     /** @type {ReturnType<typeof picker> | null} */ let view = null
@@ -25,18 +25,21 @@ yaa.define('ui/pair-picker', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'], (
 
   /** @param {HTMLSelectElement} agent @param {HTMLSelectElement} model */
   function picker(agent, model) {
-    const label = `${t('compose.agent')} · ${t('compose.model')}`
+    const label = [t('compose.agent'), t('compose.model'), t('mode.label')].join(' · ')
     const el = h('select.select.pair', { 'aria-label': label, title: label, hidden: true, onchange: choose })
     const sources = [agent, model]
     let drawn = ''
 
     function update() {
-      const key = JSON.stringify(sources.map((one) => [one.hidden, one.disabled, one.value, one.textContent]))
+      /** @type {HTMLButtonElement | null} */ const button = document.querySelector('.composer-bar > .mode:not([hidden])')
+      const mode = button?.textContent ?? ''
+      const key = JSON.stringify([mode, button?.disabled, sources.map((one) => [one.hidden, one.disabled, one.value, one.textContent])])
       if (key === drawn) return
       drawn = key
       el.hidden = sources.some((one) => one.hidden)
       const names = sources.map((one) => one.selectedOptions[0]?.textContent ?? '')
-      fill(el, h('option', { value: '', selected: true, hidden: true }, names.join(' · ')), sources.map(group))
+      fill(el, h('option', { value: '', selected: true, hidden: true }, names.join(' · ')), sources.map(group),
+        mode && h('option', { value: 'mode', disabled: button?.disabled }, `${t('mode.label')}: ${mode} …`))
     }
 
     /** @param {HTMLSelectElement} one @param {number} index */
@@ -49,6 +52,10 @@ yaa.define('ui/pair-picker', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'], (
     }
 
     function choose() {
+      if (el.value === 'mode') {
+        el.value = ''
+        return void commands.run('mode')
+      }
       const source = sources[Number(el.value[0])]
       source.value = el.value.slice(2)
       el.value = ''

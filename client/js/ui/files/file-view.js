@@ -25,8 +25,8 @@ yaa.define('ui/files/file-view', [
     const rename = iconButton('tag', t('rename.title'), { onclick: () => actions.rename(shared, path, (/** @type {string} */ next) => show(next)) })
     const remove = iconButton('trash', t('view.remove'), { onclick: async () => { await actions.remove(shared, [path]); back() } })
     const el = h('div.files-view', null,
-      h('div.file-head', null, iconButton('left', t('view.back'), { onclick: back }), name, note),
-      h('div.files-bar.file-bar', null, h('div.segmented', { role: 'group', 'aria-label': t('view.as') }, ways), h('span.gap'), save, say, rename, remove), place)
+      h('div.file-head', null, iconButton('left', t('view.back'), { onclick: back }), name, note, h('span.gap'), rename, remove),
+      h('div.files-bar.file-bar', null, h('div.segmented', { role: 'group', 'aria-label': t('view.as') }, ways), h('span.gap'), save, say), place)
 
     /** @param {string} [next] @param {{from: string, to: string}} [between] */
     function show(next, between) {
