@@ -66,6 +66,7 @@ await main(async (walk, job) => {
   await walk.step("no barriers in the settings", async () => {
     await walk.press("Settings");
     await page.waitForSelector("dialog[open]");
+    await walk.sees("dialog[open]", "commands run in"); // how well closed, in words and not by a letter
     await walk.clean();
     await walk.press("Close", "dialog button");
   });
