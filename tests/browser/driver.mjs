@@ -83,7 +83,7 @@ class Walk {
       say({ step: name, ms: Math.round(performance.now() - began), ...(found ?? {}) });
     } catch (error) {
       await this.shot(`failed-${name}`).catch(() => {});
-      const text = await this.text("body").catch(() => "(the page is gone)");
+      const text = await this.page.evaluate(words).catch(() => "(the page is gone)");
       throw new Error(`step "${name}": ${error?.message ?? error}\nthe page says: ${text.slice(0, 1500)}`);
     }
   }
@@ -248,6 +248,12 @@ async function findWrong() {
   const { violations } = await globalThis.axe.run(context, { resultTypes: ["violations"] });
   if (!violations.length) for (const part of parts) known.add(part);
   return violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((n) => n.target).join(" ").slice(0, 300)})`);
+}
+
+/** In the page: what a person reads, also in parts of it that are closed to its scripts' selectors. */
+function words() {
+  const inside = [...document.querySelectorAll("*")].filter((one) => one.shadowRoot).map((one) => [...one.shadowRoot.children].map((el) => el.innerText).join("\n"));
+  return [document.body.innerText, ...inside].join("\n");
 }
 
 function say(message) {

@@ -104,7 +104,8 @@ export async function put(page, ...sessions) {
     await store.flush();
     store.close();
   }, sessions);
-  await page.goto(`${page.url().split("#")[0]}#s=${sessions[0].id}`);
+  // Without an event: the page would begin to load scripts for it, which the reload ends with an error in the console.
+  await page.evaluate((id) => history.replaceState(null, "", `#s=${id}`), sessions[0].id);
   await page.reload();
   await page.waitForSelector("article.message");
 }
