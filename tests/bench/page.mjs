@@ -24,6 +24,7 @@ await main(async (walk, job) => {
   await walk.step("cold start", async () => {
     const found = [];
     for (let round = 0; round < job.rounds; round += 1) {
+      await page.evaluate(forget);
       const fresh = await walk.newPage();
       await fresh.setCacheEnabled(false);
       await fresh.goto(home);
@@ -43,6 +44,7 @@ await main(async (walk, job) => {
     await walk.step("slow network", async () => {
       const found = [];
       for (let round = 0; round < job.rounds; round += 1) {
+        await page.evaluate(forget);
         const fresh = await walk.newPage();
         await fresh.setCacheEnabled(false);
         const line = await fresh.createCDPSession();
@@ -142,4 +144,11 @@ function figures(name, values) {
   const sorted = values.sort((a, b) => a - b);
   const at = (share) => Number(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))].toFixed(1));
   return { [`${name}_p50`]: at(0.5), [`${name}_p99`]: at(0.99) };
+}
+
+/** In the page: what is kept of it goes, so that the next one comes over the network, as for somebody who has never been here. */
+async function forget() {
+  const workers = (await navigator.serviceWorker?.getRegistrations()) ?? [];
+  await Promise.all(workers.map((one) => one.unregister()));
+  await Promise.all((await caches.keys()).map((name) => caches.delete(name)));
 }
