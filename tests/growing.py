@@ -449,13 +449,15 @@ EVENTS = "/session/events"
 
 
 def small() -> set[str]:
-    """Addresses in whose bodies nothing is looked through here: paths are for another process."""
+    """Addresses in whose bodies nothing is looked through here: paths are for another process, a
+    recording for another server."""
     verbs = ("apply", "discard", "move", "record", "restore")
     files = {f"/workspaces/default/{verb}" for verb in verbs}
     mcp = ("complete", "prompt", "resource", "sign-in", "sign-out")
     offers = {f"/mcp/{verb}" for verb in mcp}
     settings = {f"/settings/{what}" for what in ("keys", "try/mcp", "try/provider")}
-    own = {"/files", "/session/stop", "/objects/missing"} | files | offers | settings
+    own = {"/files", "/session/stop", "/objects/missing", "/transcriptions"}
+    own |= files | offers | settings
     return own.union(*(each.SMALL for each in samples()))
 
 
