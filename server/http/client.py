@@ -15,6 +15,7 @@ import socket
 import ssl
 import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import TracebackType
@@ -330,6 +331,17 @@ class Response:
                 where = self._exchange.connection.where
                 raise ClientError("protocol", f"{where} sent more than {max_bytes} bytes")
         return bytes(body)
+
+    async def read_prefix(self, max_bytes: int) -> bytes:
+        """Return the first bytes of the body, at most `max_bytes`. A broken connection ends it."""
+        body = bytearray()
+        with suppress(ClientError):
+            async with aclosing(self.chunks()) as pieces:
+                async for piece in pieces:
+                    body += piece
+                    if len(body) >= max_bytes:
+                        break
+        return bytes(body[:max_bytes])
 
     def release(self) -> None:
         """Discard the rest of the body, and keep the connection if the rest is short.

@@ -14,7 +14,7 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import count
@@ -369,7 +369,8 @@ class RemoteAPI(BaseAPI):
             )
             if response.status in (200, 201):  # some frameworks answer every POST with 201
                 return response, len(sent)
-            said = await self._error_body(response)
+            async with response:
+                said = await response.read_prefix(MAX_ERROR_BODY)
             if response.status in (400, 404) and not plain and _NOT_THEIRS.search(said):
                 logger.info("%s does not accept earlier thoughts", self.provider.name)
                 plain = True
@@ -443,17 +444,6 @@ class RemoteAPI(BaseAPI):
         told = retry_after(response.headers, time.time())
         failure.retry_after = failure.retry_after if told is None else told
         return failure
-
-    async def _error_body(self, response: Response) -> bytes:
-        """Return the error body, possibly cut: on a broken connection the status is enough."""
-        body = bytearray()
-        with suppress(ClientError):
-            async with response:
-                async for data in response.chunks():
-                    body += data
-                    if len(body) > MAX_ERROR_BODY:
-                        break
-        return bytes(body[:MAX_ERROR_BODY])
 
     def failure(self, error: ClientError) -> Failure:
         """Return the failure that an error of the connection is."""

@@ -71,7 +71,7 @@ async def get_json(api: RemoteAPI, client: Client, path: str, with_key: bool = T
         )
         async with response:
             if response.status != 200:
-                said = await _beginning(response.chunks())
+                said = await response.read_prefix(MAX_ERROR_BODY)
                 raise from_status(
                     *(response.status, response.headers, said, provider.name, provider.key)
                 )
@@ -82,19 +82,6 @@ async def get_json(api: RemoteAPI, client: Client, path: str, with_key: bool = T
         return await offload(len(body), loads, body)
     except JSONError:
         return None
-
-
-async def _beginning(chunks: Any) -> bytes:
-    """Return the beginning of an error's body; a broken connection ends it."""
-    body = bytearray()
-    try:
-        async for data in chunks:
-            body += data
-            if len(body) >= MAX_ERROR_BODY:
-                break
-    except ClientError:
-        pass
-    return bytes(body[:MAX_ERROR_BODY])
 
 
 def _model(row: dict[str, Any], preset: str) -> ListedModel | None:

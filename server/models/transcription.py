@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
-from ..http.client import Client, ClientError, Response, Timeouts
+from ..http.client import Client, ClientError, Timeouts
 from ..json_types import Json
 from ..runtime.offload import offload
 from ..session.limits import API_PATHS
@@ -105,7 +105,7 @@ class Transcriber:
                 )
                 async with response:
                     if response.status not in (200, 201):
-                        said = await _beginning(response)
+                        said = await response.read_prefix(MAX_ERROR_BODY)
                         raise from_status(
                             *(response.status, response.headers, said, self.name, self.key)
                         )
@@ -135,16 +135,3 @@ class Transcriber:
             said = quote(answer[:2_000].decode("utf-8", "replace"), self.key)
             raise Failure("upstream_error", f"{self.name} answered without a text: {said}")
         return str(browser_safe(text)).strip()
-
-
-async def _beginning(response: Response) -> bytes:
-    """Return the beginning of an error's body; a broken connection ends it."""
-    body = bytearray()
-    try:
-        async for data in response.chunks():
-            body += data
-            if len(body) >= MAX_ERROR_BODY:
-                break
-    except ClientError:
-        pass
-    return bytes(body[:MAX_ERROR_BODY])

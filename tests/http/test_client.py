@@ -319,6 +319,32 @@ class Keeping(Case):
                         self.assertFalse(good)
                         self.assertEqual(error.kind, "closed")
 
+    async def test_the_beginning_of_a_body(self) -> None:
+        cases: tuple[tuple[str, bytes, bytes], ...] = (
+            ("whole", chunk(b"abc") + b"0\r\n\r\n", b"abc"),
+            ("as much as is wanted", chunk(b"abcdef") + b"0\r\n\r\n", b"abcd"),
+            ("cut off", chunk(b"ab") + b"9\r\nx", b"abx"),
+            ("empty", b"0\r\n\r\n", b""),
+        )
+        for name, raw, wanted in cases:
+
+            async def script(peer: Peer, raw: bytes = raw) -> None:
+                await peer.send(CHUNKED + raw)  # and closes
+
+            async with serving(script) as server:
+                with self.subTest(name):
+                    async with await self.client.request("GET", server.url) as response:
+                        self.assertEqual(await response.read_prefix(4), wanted)
+
+    async def test_the_beginning_of_a_body_that_does_not_end(self) -> None:
+        async def script(peer: Peer) -> None:
+            await peer.send(CHUNKED + chunk(b"abcd"))
+            await peer.gone()
+
+        async with serving(script) as server:
+            async with await self.client.request("GET", server.url) as response:
+                self.assertEqual(await response.read_prefix(4), b"abcd")
+
     @unittest.skipUnless(sys.platform == "linux", "needs TCP_USER_TIMEOUT")
     async def test_a_kept_connection_that_leads_nowhere(self) -> None:
         """What is sent on it is not confirmed, and nobody says so."""
