@@ -89,6 +89,31 @@ await main(async (walk, job) => {
     await page.waitForSelector(BUTTON);
   });
 
+  await walk.step("what is as long as a recording may be is written down, said once", async () => {
+    await page.evaluate(() => {
+      globalThis.MediaRecorder = class {
+        static isTypeSupported() { return true; }
+        state = "inactive";
+        mimeType = "audio/webm";
+        start() {
+          this.state = "recording";
+          setTimeout(() => this.ondataavailable({ data: new Blob([new Uint8Array((25 << 20) - 65536 + 1)]) }));
+        }
+        stop() {
+          this.state = "inactive";
+          queueMicrotask(() => { this.ondataavailable({ data: new Blob(["end"]) }), this.onstop(); }); // as browsers do
+        }
+      };
+    });
+    await walk.ask("says", 200, { text: "long" });
+    await page.click(BUTTON);
+    await page.waitForFunction((css) => document.querySelector(css).value.includes("long"), {}, FIELD);
+    const told = await page.$$eval(".toast", (all) => all.filter((one) => one.textContent.includes("as long as")).length);
+    if (told !== 1) throw new Error(`told ${told} times`);
+    await page.reload();
+    await page.waitForSelector(BUTTON);
+  });
+
   await walk.step("words for a session that was left are in its draft", async () => {
     await empty();
     await walk.send("Tell me of cats");

@@ -118,7 +118,7 @@ yaa.define('ui/voice/dictation', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer'
         recorder.ondataavailable = ({ data }) => {
           parts.push(data)
           size += data.size
-          if (size > most) end(), toast(t('voice.full'))
+          if (size > most && recorder.state !== 'inactive') end(), toast(t('voice.full')) // `end` brings one more piece
         }
         recorder.onerror = (/** @type {any} */ event) => { clearInterval(timer), reject(event.error ?? new Error('MediaRecorder')) }
         recorder.onstop = () => { // also when the microphone is taken away
