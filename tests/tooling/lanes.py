@@ -180,8 +180,9 @@ def modules(lane: str = "unit") -> list[str]:
 
 
 def _unit() -> list[Job]:
-    """All modules in one child."""
-    return [partial(run_suite, names=modules(), out=quick.left_out())]
+    """As many children as run at a time."""
+    out, shares = quick.left_out(), quick.shares(modules(), AT_ONCE)
+    return [partial(run_suite, names=share, out=out) for share in shares]
 
 
 def _quick() -> list[Job]:
@@ -289,8 +290,9 @@ def _node(console: Console, outcome: Outcome, limit_s: float) -> None:
 LANES = [
     Lane("format", "ruff format --check", lambda: [_format], 300),
     Lane("lint", "ruff check", lambda: [_lint], 300),
-    Lane("unit", "unit tests, -W error", _unit, TEST_S),
+    # The two browsers take longest, so they begin first.
     Lane("browser", "Chromium and Firefox, from disk and served", _browsers, TEST_S),
+    Lane("unit", "unit tests, -W error", _unit, TEST_S),
     Lane(
         "system",
         "the sandbox under attack, servers that are killed",
