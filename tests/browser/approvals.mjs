@@ -372,6 +372,8 @@ await main(async (walk, job) => {
     if (await page.$eval(".scroll", (one) => one.scrollHeight - one.scrollTop - one.clientHeight > 2)) throw new Error("it was brought away from where the reader went");
     await put(page, edits("edits", 2));
     await page.evaluate(() => { yaa.use("ui/commands").context().app.sessionStore.answer = (_, answers) => { globalThis.given = answers; }; });
+    // what is said of the files moves the bar
+    await page.waitForFunction(() => [...document.querySelectorAll(".thread .ask")].every((one) => one.innerText.includes("no such file")));
     await walk.press("Allow every edit_file of this session", ".all-bar button");
     const given = await page.waitForFunction(() => globalThis.given).then((one) => one.jsonValue());
     const wanted = ["int-edits-0", "int-edits-1"].map((id) => [id, { status: "resolved", payload: { approved: true, remember: "session" } }]);
