@@ -133,6 +133,8 @@ await main(async (walk, job) => {
     await allow.focus();
     await page.keyboard.press("Enter");
     await sees(page, ".status", "Answer ready");
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    if (!(await inside(".status")).includes("Answer ready")) throw new Error("it is said for a frame alone");
     const held = await page.evaluate(() => document.querySelector("#here > div").shadowRoot.activeElement?.className);
     if (held !== "talk") throw new Error(`the focus is at ${held}`);
     await page.evaluate(() => globalThis.widget.reset());

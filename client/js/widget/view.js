@@ -14,14 +14,17 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
     sheet.replaceSync(style)
     shadow.adoptedStyleSheets = [sheet]
     let frame = 0
-    const talk = talks.open(options, () => { frame ||= requestAnimationFrame(draw) })
+    let hasRun = false // since the page was opened, or the conversation begun anew
+    const talk = talks.open(options, () => {
+      hasRun ||= talk.live() // a run may begin and end between two frames
+      frame ||= requestAnimationFrame(draw)
+    })
     const parts = panel(options, t, { submit, press, reset, close: () => show(false), floating: !container })
     const button = h('button.open-button', { type: 'button', 'aria-label': t('open'), title: t('open'), onclick: () => show(true) }, icon('chat'))
     const thread = threadOf(parts.talk, t, talk)
     shadow.append(h(container ? 'div.root.embedded' : 'div.root.floating', null, container ? null : button, parts.el))
     ;(container ?? document.body).append(host)
     if (!container) parts.el.hidden = true
-    let wasLive = false
 
     /** @param {boolean} on */
     function show(on) {
@@ -49,6 +52,7 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
 
     function reset() {
       talk.reset()
+      hasRun = false
       parts.input.focus()
     }
 
@@ -66,9 +70,8 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
       const label = t(live ? 'stop' : 'send')
       if (parts.send.getAttribute('aria-label') !== label) parts.send.replaceChildren(icon(live ? 'stop' : 'send'))
       parts.send.setAttribute('aria-label', label)
-      const said = statusOf(talk, t, wasLive && !live)
+      const said = statusOf(talk, t, hasRun)
       if (parts.status.textContent !== said) parts.status.textContent = said
-      wasLive = live
     }
 
     draw()
@@ -88,15 +91,15 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
     }
   }
 
-  /** @param {any} talk @param {(key: string, values?: any) => string} t @param {boolean} ended */
-  function statusOf(talk, t, ended) {
+  /** @param {any} talk @param {(key: string, values?: any) => string} t @param {boolean} hasRun */
+  function statusOf(talk, t, hasRun) {
     const { phase, reason, error } = talk.state()
     if (phase === 'lost') return t('lost')
     if (talk.live()) return t('working')
     if (reason === 'stopped') return t('stopped')
     if (error) return error.kind === 'network' ? t('unreachable') : t('failed', { detail: error.message })
     if (talk.open().length) return t('waits')
-    return ended && phase === 'done' ? t('ready') : ''
+    return hasRun && phase === 'done' ? t('ready') : ''
   }
 
   /** @param {WidgetOptions} options @param {(key: string, values?: any) => string} t @param {any} on */
