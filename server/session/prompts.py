@@ -7,7 +7,6 @@ the facts it contains do not change, so that providers can cache it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +16,7 @@ from ..strict_json import dumps
 from .guidance import instructions_text, prompt_listing
 from .modes import mode_of
 from .outcome import schema_of
+from .template import fill, placeholders_in
 
 # Section name -> template, in the order of the prompt.
 SECTIONS: dict[str, str] = {
@@ -120,8 +120,6 @@ UNREADABLE_CALL = "prompt_call_unreadable"
 
 MOST_NAMED, MAX_NAME = 20, 100  # placeholders in a remark, characters of a name in it
 
-_PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_]+)\}(?!\})")
-
 
 def system(session: Session) -> str:
     """Return the system prompt of a session.
@@ -181,16 +179,6 @@ def values(session: Session, own: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def fill(template: str, facts: Mapping[str, str]) -> str:
-    """Replace the placeholders of a template, in one pass: values are not templates.
-
-    `{{x}}` is not a placeholder: tool calls refer to earlier results that way.
-    """
-    if "{" not in template:  # most sections have none
-        return template
-    return _PLACEHOLDER.sub(lambda match: facts.get(match[1], match[0]), template)
-
-
 def remarks(templates: Mapping[str, Any]) -> list[RunWarning]:
     """Return warnings about unknown sections and placeholders, which are kept as they are.
 
@@ -210,7 +198,7 @@ def remarks(templates: Mapping[str, Any]) -> list[RunWarning]:
                 }
             )
         elif isinstance(text, str) and (known := placeholders_of(name)):
-            wrong = sorted(set(_PLACEHOLDER.findall(text)) - set(known))[:MOST_NAMED]
+            wrong = sorted(placeholders_in(text) - set(known))[:MOST_NAMED]
             if placeholders := [f"{{{each[:MAX_NAME]}}}" for each in wrong]:
                 listed = ", ".join(placeholders)
                 said = (
