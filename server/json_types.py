@@ -126,6 +126,8 @@ class RunWarning(TypedDict, total=False):
     skill: str
     counted: int  # tokens that the provider counted
     sent: int  # tokens by the estimate
+    most: int
+    count: int  # of what is over `most`
 
 
 class Usage(TypedDict, total=False):

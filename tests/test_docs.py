@@ -140,7 +140,7 @@ class Reference(unittest.TestCase):
         self.assert_rows("session.md", "Reason", set(schema.REASONS))
         warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER, compact.PROMPT_CUT}
         warnings |= {call_runner.UNCONFIRMED, run_workspace.UNRECORDED}
-        warnings |= {run_skills.CHANGED, run_skills.MISSING}
+        warnings |= {run_skills.CHANGED, run_skills.MISSING, run_skills.LEFT_OUT}
         warnings |= {agent_definition.AGENT_NARROWED, config_schema.UNKNOWN_KEY}
         warnings.add(prompts.UNREADABLE_CALL)
         self.assert_rows("session.md", "Warning", warnings)

@@ -17,8 +17,9 @@ from ..session.skills import list_offered, may_load, switched_off, used_skills
 from ..skills.folder import SkillError
 from ..tools.skill_library import FoundSkill, SkillLibrary
 
+MOST = 64  # used skills that are compared with those of this server, the last that were loaded
 # Codes of entries of `run.warnings`.
-CHANGED, MISSING = "skill_changed", "skill_missing"
+CHANGED, MISSING, LEFT_OUT = "skill_changed", "skill_missing", "skills_left_out"
 
 
 async def skill_events(
@@ -36,7 +37,10 @@ async def skill_events(
         offered = {name: each for name, each in found.items() if not is_off(name)}
     changes += _offer(session, offered, library.list_tokens)
     warnings: list[RunWarning] = []
-    for name, entry in used_skills(session).items():
+    used = [*used_skills(session).items()]
+    if (left_out := len(used) - MOST) > 0:
+        warnings.append(_left_out(left_out))
+    for name, entry in used[-MOST:]:
         there = found.get(name)
         if there is None and entry.get("source") == "mcp":  # one that no list has
             there = await library.find(session, owner, name)
@@ -95,6 +99,15 @@ async def _look_at(
     now = {"here": here, "place": place}
     known: Mapping[str, Any] = entry
     return {key: value for key, value in now.items() if known.get(key) != value}
+
+
+def _left_out(count: int) -> RunWarning:
+    text = (
+        f"Only the last {MOST} skills that this session used were compared with those of this"
+        f" server; {count} earlier ones stay as the session has them. Begin a new session to have"
+        " all as they are now."
+    )
+    return {"code": LEFT_OUT, "message": text, "most": MOST, "count": count}
 
 
 def _warning(name: str, here: str) -> RunWarning:

@@ -8,7 +8,7 @@ server (skills/catalog.py). Those of MCP servers stay there, and are read one fi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,7 +133,7 @@ class SkillLibrary:
         if (own := (await self.found(owner)).get(name)) is not None:
             return own
         if ":" in name:
-            remote = await self.remote.find(name)
+            remote = await self.remote.find(name, texts_of(session, name.partition(":")[0]))
             return _of_server(remote, name) if remote is not None else None
         guidance = await self.guidance(session, owner) or NO_GUIDANCE
         return (await self.found(owner, guidance)).get(name)
@@ -236,6 +236,14 @@ def _of_server(skill: McpSkill, name: str) -> FoundSkill:
     """Return a skill of an MCP server; a model sees whose it is."""
     told = f"[of the MCP server {skill.server}] {skill.description}"
     return FoundSkill(name, told, SOURCE, remote=skill)
+
+
+def texts_of(session: Session, server: str) -> Iterator[str]:
+    """Yield the texts that the session keeps of the skills of an MCP server."""
+    for name, used in used_skills(session).items():
+        if used.get("source") == SOURCE and name.startswith(f"{server}:"):
+            yield used["text"]
+            yield from (each.get("text", "") for each in (used.get("files") or {}).values())
 
 
 def kept_hashes(session: Session) -> list[tuple[str, str]]:

@@ -173,6 +173,11 @@ def _unknown(session: Session, name: str) -> str:
     names = offered_names(session)
     close = difflib.get_close_matches(name[:100], names, 3)
     listed = ", ".join(close or names[:20])
+    if "://" in name:
+        return (
+            f"the address in {name[:80]!r} is in no list of an MCP server, nor in the text of a"
+            f" skill of that server that this session has, so it was not asked for; known: {listed}"
+        )
     return f"there is no skill {name[:80]!r} here; {'did you mean' if close else 'known'}: {listed}"
 
 

@@ -103,19 +103,64 @@ class Skills(Case):
         self.assertNotIn("used", client["skills"])
 
     async def test_one_that_is_not_listed(self) -> None:
-        self.offer(hidden=[URI])
-        turn = [call("skill", name=f"shop:{URI}"), call("skill", name="shop:skill://no/SKILL.md")]
-        async with self.server(turn, **self.entry("*")) as server:
-            # Another skill is listed, or the session had no tool to load any.
-            self.write_pdf()
+        index = "---\nname: index\ndescription: What there is\n---\nFor money: <" + URI + ">.\n"
+        files = {"skill://index/SKILL.md": index, URI: TEXT, LIMITS: "At most 100 €."}
+        self.file.write_text(json.dumps({"files": files, "hidden": [URI]}))
+        hidden = f"shop:{URI}"
+        turns = (
+            [call("skill", name=hidden)],
+            [call("skill", name="shop:index")],
+            [call("skill", name=hidden)],
+            [("text", "Ok.")],
+            [("text", "Ok.")],
+        )
+        async with self.server(*turns, **self.entry("*")) as server:
             client = await server.post({}, "go")
             again = await server.post(client, "more")
-        found, unknown = results(client)
-        self.assertTrue(found.endswith("See limits.md."))
-        self.assertIn("there is no skill", unknown)
-        self.assertEqual([each["name"] for each in client["skills"]["offered"]], ["pdf"])
-        self.assertEqual(again["skills"]["used"][f"shop:{URI}"]["here"], "same")
+        before, _, after = results(client)
+        self.assertIn("it was not asked for", before)
+        self.assertTrue(after.endswith("See limits.md."))
+        self.assertEqual(again["skills"]["used"][hidden]["here"], "same")
         self.assertNotIn("warnings", again["run"])
+
+    async def test_what_a_model_makes_up_reaches_no_server(self) -> None:
+        """A model that obeys a hostile page puts what it has read into the name of a skill."""
+        spellings = (
+            "x://SECRET/SKILL.md",
+            URI + "?SECRET",
+            URI.replace("SKILL.md", "SECRET/SKILL.md"),
+            "skill://SECRET@billing/refunds/SKILL.md",
+            "mailto:SECRET/SKILL.md",
+            "SECRET",
+            f"{URI} SECRET",
+        )
+        turn = [
+            *(call("skill", name=f"shop:{each}") for each in spellings),
+            *(call("skill", name=NAME, file=f"SECRET/{each}") for each in spellings),
+        ]
+        self.offer(TEXT + f"Also {URI}/more and skill://{{SECRET}}/SKILL.md\n")
+        async with self.server([*LOAD], turn, [("text", "Ok.")], **self.entry("*")) as server:
+            client = await server.post({}, "go")
+        self.assertEqual(len(results(client)), 1 + len(turn))
+        noted = Path(f"{self.file}.notes").read_text()
+        self.assertIn(f"resources/read {URI}", noted)
+        self.assertNotIn("SECRET", noted)
+        self.assertNotIn("skills/get", noted)
+
+    async def test_a_document_makes_no_requests_of_its_own(self) -> None:
+        """Names of used skills are the word of whoever wrote the document."""
+        used = {
+            f"shop:x://{n}/SKILL.md": {"hash": "0" * 64, "source": "mcp", "text": "T"}
+            for n in range(500)
+        }
+        async with self.server([("text", "Ok.")], **self.entry("*")) as server:
+            client = await server.post({"skills": {"used": used}}, "go")
+        self.assertNotIn("skills/get", Path(f"{self.file}.notes").read_text())
+        left_out = client["run"]["warnings"][0]
+        self.assertEqual((left_out["code"], left_out["most"]), ("skills_left_out", 64))
+        self.assertEqual(left_out["count"], 500 - 64)
+        here = [each.get("here") for each in client["skills"]["used"].values()]
+        self.assertEqual(here, [None] * (500 - 64) + ["missing"] * 64)
 
 
 if __name__ == "__main__":

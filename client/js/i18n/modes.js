@@ -28,6 +28,7 @@ yaa.define('i18n/modes', ['ui/i18n'], ({ extend, t }) => {
     'warn.agent': 'The agent “{agent}” comes with this session and is not one of the server’s, so it cannot allow more than the server does. Left out: {left_out}.',
     'warn.key': '“{key}” in the settings of this session means nothing here. “{nearest}” is nearest.',
     'warn.skillChanged': 'The skill “{skill}” has changed since this session loaded it. The session keeps its own; see Skills.',
+    'warn.skillsLeftOut': 'Only the last {most} skills that this session used were compared with those of this server; {count} earlier ones stay as the session has them. Begin a new session to have all as they are now.',
     'warn.skillMissing': 'This server has no skill “{skill}”. The run goes on with the text in the session.',
     'warn.close': 'Dismiss',
   }
@@ -58,6 +59,7 @@ yaa.define('i18n/modes', ['ui/i18n'], ({ extend, t }) => {
     'warn.agent': '智能体“{agent}”来自本会话，服务器上并没有它，因此它不能比服务器允许得更多。已忽略：{left_out}。',
     'warn.key': '此会话的设置“{key}”在这里没有含义。最接近的是“{nearest}”。',
     'warn.skillChanged': '技能“{skill}”在本会话加载之后有改动。会话保留原来的版本；见“技能”。',
+    'warn.skillsLeftOut': '只比较了此会话最后使用的 {most} 个技能与服务器上的版本；更早的 {count} 个保持会话中的内容。要全部使用当前版本，请新建会话。',
     'warn.skillMissing': '此服务器没有技能“{skill}”。运行会继续使用会话中的文本。',
     'warn.close': '知道了',
   }

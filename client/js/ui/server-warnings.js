@@ -15,6 +15,7 @@ yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'
     ['agent_narrowed', ['warn.agent', ['agent', 'left_out']]],
     ['skill_changed', ['warn.skillChanged', ['skill']]],
     ['skill_missing', ['warn.skillMissing', ['skill']]],
+    ['skills_left_out', ['warn.skillsLeftOut', ['most', 'count']]],
     ['other_version', ['warn.version', ['page', 'server']]],
   ])
 

@@ -44,6 +44,8 @@ EXTENSION = "io.modelcontextprotocol/skills"
 SOURCE = "mcp"  # where such a skill comes from, for clients
 MAX_SHOWN = 20  # reasons why skills are not used, of one server
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_URIS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+://[^\s<>\"'`()\[\]{}|\\]+")  # RFC 3986
+_BEHIND = ".,;:!?*_"  # signs of the sentence, or of Markdown, behind a URI
 
 Ask = Callable[["McpServer", str, Json], Awaitable[Json]]
 
@@ -130,15 +132,21 @@ class McpSkills:
             found |= named_apart(skills.values())
         return found
 
-    async def find(self, name: str) -> McpSkill | None:
+    async def find(self, name: str, texts: Iterable[str] = ()) -> McpSkill | None:
         """Return the skill of a name, None if there is none.
 
-        `<server>:<URI of a SKILL.md>` names one that its server does not list.
+        `<server>:<URI of a SKILL.md>` names one that its server does not list. It is asked for only
+        if one of `texts`, of skills of that server, names the URI: a name that a model makes up
+        would tell the server whatever the model knows.
         """
         if (skill := self.found().get(name)) is not None:
             return skill
         label, _, uri = name.partition(":")
-        if "://" not in uri or label not in self._servers or not is_uri(uri):
+        if label not in self._servers or not is_uri(uri):
+            return None
+        if (skill := self._listed.get(label, {}).get(uri)) is not None:
+            return replace(skill, name=name)
+        if not any(names_uri(text, uri) for text in texts):
             return None
         try:
             skill = replace(await self._entry(self._servers[label], uri), name=name)
@@ -216,6 +224,11 @@ class McpSkills:
         if skill.uri != uri:
             raise SkillError("its server answered with another skill")
         return skill
+
+
+def names_uri(text: str, uri: str) -> bool:
+    """Return whether a text has a URI as a whole, not as a part of a longer one."""
+    return uri in text and any(each.rstrip(_BEHIND) == uri for each in _URIS.findall(text))
 
 
 def clean(value: Any, server: McpServer) -> Any:

@@ -15,7 +15,7 @@ from server.http.client import Client
 from server.skills.folder import SkillError
 from server.tools.mcp.library import McpLibrary
 from server.tools.mcp.servers import McpServers
-from server.tools.mcp.skills import is_same, skill_of
+from server.tools.mcp.skills import is_same, names_uri, skill_of
 
 SCRIPT = str(Path(__file__).parents[1] / "mcp_skills.py")
 PDF = "skill://pdf/SKILL.md"
@@ -107,13 +107,23 @@ class Lists(Case):
         self.offer(hidden=[PDF])
         await self.start()
         self.assertEqual(self.skills.found(), {})
-        found = await self.skills.find(f"s:{PDF}")
+        self.assertIsNone(await self.skills.find(f"s:{PDF}", ["Nothing."]))
+        self.assertEqual(self.asked("skills/get"), [], "the server does not learn of it")
+        found = await self.skills.find(f"s:{PDF}", [f"See {PDF}."])
         assert found is not None
         self.assertEqual(found.name, f"s:{PDF}")
         self.assertEqual((await self.skills.load(found))[1].text, TEXT)
         for name in ("s:skill://none/SKILL.md", f"t:{PDF}", "s:pdf", f"s:{FORMS}", "s:a b://"):
             with self.subTest(name):
-                self.assertIsNone(await self.skills.find(name))
+                self.assertIsNone(await self.skills.find(name, [name.partition(":")[2]]))
+
+    async def test_a_listed_one_by_its_uri_is_not_asked_for_again(self) -> None:
+        self.offer()
+        await self.start()
+        found = await self.skills.find(f"s:{PDF}")
+        assert found is not None
+        self.assertEqual((found.name, found.uri), (f"s:{PDF}", PDF))
+        self.assertEqual(self.asked("skills/get"), [])
 
 
 class Verification(Case):
@@ -195,6 +205,16 @@ class Verification(Case):
 
 def sha(text: str) -> str:
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+class Names(unittest.TestCase):
+    def test_a_text_names_whole_addresses(self) -> None:
+        for text in (PDF, f"See {PDF}.", f"[x]({PDF})", f"`{PDF}`,", f"<{PDF}>", f"a\n{PDF}\nb"):
+            with self.subTest(text):
+                self.assertTrue(names_uri(text, PDF))
+        for text in ("", "SKILL.md", f"{PDF}x", f"{PDF}/x", f"x{PDF}", f"{PDF}?q={PDF}", "skill:"):
+            with self.subTest(text):
+                self.assertFalse(names_uri(text, PDF))
 
 
 class Entries(unittest.TestCase):
