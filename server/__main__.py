@@ -73,6 +73,7 @@ MODE = "how its files are used: a copy that is applied when you agree, themselve
 KEEP = "sessions whose files are kept too"
 BUILD = "also packages without a wheel; that runs their code as you, outside of any sandbox"
 TRUST = "the session is my own: keep its approvals, settings and agent"
+ASK = "ask before every call, whatever is allowed"
 NOT_NOW = 1  # starting again may help; after BAD_CONFIGURATION it does not (docs/deploy)
 PASSING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, socket.EAI_AGAIN)  # temporary errors of `bind`
 INTERRUPTED = 128 + signal.SIGINT  # the exit code that shells use
@@ -178,6 +179,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     run.add_argument("file", nargs="?", help="a session (default: standard input)")
     run.add_argument("--say", metavar="TEXT", help="a message to append, or to begin with")
     run.add_argument("--trust", action="store_true", help=TRUST)
+    run.add_argument("--ask-every-call", action="store_true", help=ASK)
     run.add_argument("--store", metavar="FOLDER", help=STORE)
     run.add_argument("--folder", metavar="NAME", help=FOLDER)
     run.add_argument("--blocks", choices=["agentscope", "anthropic"], help=BLOCKS)
@@ -195,11 +197,13 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     chat.add_argument("file", nargs="?", help="a session to go on with, saved after every event")
     chat.add_argument("--store", metavar="FOLDER", help=STORE)
     chat.add_argument("--trust", action="store_true", help=TRUST)
+    chat.add_argument("--ask-every-call", action="store_true", help=ASK)
     chat.add_argument("--folder", metavar="NAME", help=FOLDER)
     here = commands.add_parser("here", parents=[common], help="talk about the current folder")
     here.add_argument("file", nargs="?", help="a session to go on with, saved after every event")
     here.add_argument("--store", metavar="FOLDER", help=STORE)
     here.add_argument("--trust", action="store_true", help=TRUST)
+    here.add_argument("--ask-every-call", action="store_true", help=ASK)
     here.add_argument("--mode", choices=["overlay", "write", "read"], default="overlay", help=MODE)
     objects = commands.add_parser("objects", parents=[common], help="say what files are kept")
     objects.add_argument("--clean", action="store_true", help="remove what nothing needs")

@@ -286,11 +286,12 @@ class Interrupt(TypedDict, total=False):
     message: str  # for people
     response_schema: Json  # JSON Schema of the answer's payload
     answer: Answer
-    call_id: str  # of interrupts about a call, as the next eight
+    call_id: str  # of interrupts about a call, as the next nine
     tool: str
     args: Json
     policy: Json  # {network, hosts, hosts_on_approval}, where an approval may change them
     always: bool  # such a call is asked about each time, whatever is granted
+    ask: str  # the session's `config.yaa.ask`, if that is why it is asked
     confirm: str  # why the page must ask before it runs its tool
     suggestions: list[str]
     skills: list[str]  # that the call comes from
@@ -429,6 +430,7 @@ class YaaConfig(TypedDict, total=False):
     language: str | None
     reply: str  # full or delta
     auto_title: bool
+    ask: str  # by_rules or every_call
     unattended: bool
     max_context: float | None
     require_finish_tool: bool

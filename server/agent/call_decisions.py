@@ -457,6 +457,8 @@ def ask_approval(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask:
         request.interrupt["policy"] = verdict.offer
     if verdict.always:
         request.interrupt["always"] = True
+    if verdict.every_call:
+        request.interrupt["ask"] = "every_call"
     return request
 
 

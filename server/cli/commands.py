@@ -43,6 +43,7 @@ from .console import (
     INTERRUPTED,
     Chat,
     Terminal,
+    asking_every_call,
     explain,
     on_one_line,
     read_session,
@@ -321,6 +322,8 @@ def _admitted(
     found = session if options.folder is None else with_folder(session, None)
     if not options.trust:
         found, lines = sanitize_foreign(found, config.session)
+    if options.ask_every_call:
+        found = asking_every_call(found)
     return (found if options.folder is None else with_folder(found, options.folder)), lines
 
 

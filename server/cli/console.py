@@ -143,6 +143,16 @@ def with_folder(session: Session, name: str | None) -> Session:
     return {**session, "workspace": about}
 
 
+def asking_every_call(session: Session) -> Session:
+    """Return the session so that it asks before every call."""
+    config: Any = session.get("config", {})
+    about = config.get("yaa", {}) if isinstance(config, dict) else None
+    if not isinstance(about, dict):
+        return session  # it is refused as it is
+    config = {**config, "yaa": {**about, "ask": "every_call"}}
+    return {**session, "config": config}
+
+
 def explain(problem: Problem) -> str:
     """Return the text of a problem for a terminal: its detail and a line for each error."""
     places = [f"  {error['pointer'] or '/'}: {error['detail']}" for error in problem.errors]
@@ -690,6 +700,8 @@ def _approval(terminal: Terminal, interrupt: Interrupt) -> Json:
     args = interrupt.get("args", {})
     text = json.dumps(args, ensure_ascii=False, indent=2)
     terminal.line(visible(f"  {interrupt.get('tool', '')} {text}"), "cyan")
+    if interrupt.get("ask") == "every_call":
+        terminal.line("  this session asks before every call; its rules wait", "dim")
     while True:
         once = interrupt.get("always") is True
         more = "" if once else "[a]lways in this session, "

@@ -17,6 +17,11 @@ def is_unattended(session: Session) -> bool:
     return session["config"].get("yaa", {}).get("unattended") is True
 
 
+def asks_every_call(session: Session) -> bool:
+    """Return whether a person is asked before every call, whatever allows it."""
+    return session["config"].get("yaa", {}).get("ask") == "every_call"
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The decision of the policy (tools/policy.py) on one call.
@@ -28,6 +33,7 @@ class Verdict:
     parallel_safe: it may run beside other calls that are parallel safe.
     offer: the network of the call, and the hosts that an approval may add.
     always: such a call is asked about each time, whatever the session grants.
+    every_call: it asks because the session asks before every call.
     may_ask: the tool may ask the person a question during the call.
     file_access: what the call does with the files of the workspace: "read", "write" or "".
     """
@@ -42,6 +48,7 @@ class Verdict:
     repairs: list[str] = field(default_factory=list)
     offer: dict[str, Any] = field(default_factory=dict)
     always: bool = False
+    every_call: bool = False
     may_ask: bool = False
     like: str = ""  # equivalent tool whose hooks and policies apply; "" if none
     file_access: str = ""

@@ -21,7 +21,7 @@ from ..schema.field_types import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, 
 from ..schema.validate import check_schema
 from ..strict_json import pointer
 from . import prompts
-from .limits import APIS, MOST, NETWORKS, TOOL_MODES
+from .limits import APIS, ASK, MOST, NETWORKS, TOOL_MODES
 from .modes import MODES, mode_named
 
 MAX_PAUSE_S = 60  # seconds between the model calls of a session
@@ -203,6 +203,9 @@ _YAA = _object(
         LIMIT, "Longest request", f"Tokens, if that is less than the model's window. {_NONE}"
     ),
     stream=with_title(FLAG, "Stream", "Answer with events, where the request leaves the choice."),
+    ask=_choice(
+        "Ask about", "by_rules: where the rules say so; every_call: before every call.", ASK
+    ),
     unattended=with_title(FLAG, "Nobody is there", "Tools that would ask are not run."),
     tool_mode=_choice("How tools are called", "auto: as the model can.", TOOL_MODES),
     require_finish_tool=with_title(

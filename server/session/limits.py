@@ -41,6 +41,7 @@ MOST = {
 TOOL_SECONDS = ("wall_s", "cpu_s")
 TOOL_SIZES = ("memory_mb", "file_mb", "disk_mb", "output_kb", "processes", "open_files")
 TOOL_MODES = ("auto", "native", "json_schema", "text")
+ASK = ("by_rules", "every_call")  # which calls a session asks about
 NETWORKS = ("off", "proxy", "full")  # narrowest first
 # The APIS of providers -> the path of their requests; "" stands for the API of the vendor.
 API_PATHS = {"chat": "/chat/completions", "responses": "/responses", "messages": "/messages"}

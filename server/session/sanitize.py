@@ -184,6 +184,8 @@ def _section(name: str, section: Json, defaults: Json, removed: list[Json]) -> J
             removed += [_item("limit", (*place, one), number) for one, number in over]
         elif key == "language" and isinstance(value, str) and len(value) <= MAX_LANGUAGE:
             found[key] = value
+        elif key == "ask" and value == "every_call":  # it only narrows
+            found[key] = value
         else:
             removed += _other(place, key, value)
     return found
@@ -193,6 +195,8 @@ def _other(place: Place, key: str, value: Any) -> list[Json]:
     """Return the items for a setting that is removed, [] if it needs no mention."""
     if key == "language":
         return [_item("instructions", place, value)] if isinstance(value, str) else []
+    if key == "ask":
+        return []
     if key == "unattended":
         return [_item("unattended", place, True)] if value is True else []
     if key == "provider":
@@ -315,7 +319,7 @@ def _ext(document: Json, removed: list[Json]) -> Json:
         found["tree"] = {"branches": branches, "active": active}
     elif branches:
         found["tree"] = {"branches": branches}
-    known = (*EXT, "held", "tree", "limits", "temporary", "archived", "yaa_diverged")
+    known = (*EXT, "held", "tree", "limits", "temporary", "archived", "yaa_diverged", "paused")
     removed += [_item("unknown", ("ext", key)) for key in ext if key not in known]
     return found
 

@@ -187,6 +187,7 @@ INTERRUPT = {
     "server": TEXT,
     "skills": TEXTS,
     "always": FLAG,
+    "ask": TEXT,
     "answer": field_types.as_one(
         field_types.object_of({"status": field_types.one_of("resolved", "cancelled")}, ("status",)),
         'an object with status "resolved" or "cancelled"',

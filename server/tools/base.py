@@ -77,7 +77,8 @@ class Tool:
 
     sandboxed: they run code on this machine, in the sandbox.
     remote: they run elsewhere, where their arguments are checked again.
-    control: they steer the run; they are never withheld and never declared in brief.
+    control: they steer the run and reach nothing but the session; they are never withheld, never
+    declared in brief, and run where a session asks before every call.
     may_ask: they may ask the person a question during a call.
     asks: their result is the person's answer.
     of_page: they are declared by the page and run there.

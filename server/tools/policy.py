@@ -1,9 +1,10 @@
 """The policy: whether a call may run, must be approved or is denied.
 
 The order (docs/reference/tools.md, "Asking first"): the server denies → the agent denies → the
-session denies → the server's ceiling, the tool or the agent says ask → grants and `auto_approve` →
-the agent says auto → the tool's own default. A stored approval for the same fingerprint is
-consulted by agent/call_decisions.py, which can only turn an `ask` into a run. Pure.
+session denies → the server's ceiling, the tool or the agent says ask → the session asks before
+every call → grants and `auto_approve` → the agent says auto → the tool's own default. A stored
+approval for the same fingerprint is consulted by agent/call_decisions.py, which can only turn an
+`ask` into a run. Pure.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..json_types import Grant, Json, Message, Session, ToolCall
 from ..sandbox import network_policy
 from ..sandbox.network_policy import NetworkPolicy
 from ..session import agent_definition
-from ..session.call_actions import is_unattended
+from ..session.call_actions import asks_every_call, is_unattended
 from ..session.limits import NETWORKS
 from ..strict_json import JSONError, canonical, loads
 from .base import Tool
@@ -173,6 +174,7 @@ def _same(call: ToolCall) -> str:
 # -- policy ---------------------------------------------------------------------------------------
 
 
+EVERY_CALL = "this session asks before every call"
 STRICTER = ("", "auto", "ask", "deny")
 MAX_WORK = 20_000_000  # characters compared; about 20 ms
 
@@ -267,6 +269,8 @@ def _decide(
             "ask",
             f"the agent {agent_definition.definition_of(session)['name']} asks about it always",
         )
+    if asks_every_call(session) and not tool.control:
+        return "ask", EVERY_CALL
     if "allow" in granted:
         return "run", "granted for this session"
     if "auto_approve" in own:

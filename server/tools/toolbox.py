@@ -480,6 +480,7 @@ class Toolbox:
             repairs=repairs,
             offer=tool.offer(session) if action == "ask" else {},
             always=action == "ask" and policy.asks_always(tool, args, self._ceiling(tool), session),
+            every_call=action == "ask" and reason == policy.EVERY_CALL,
             may_ask=tool.may_ask,
             like=tool.like,
             file_access=tool.file_access,

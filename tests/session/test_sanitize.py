@@ -62,7 +62,7 @@ class Sanitized(unittest.TestCase):
         sections = {name: set(kind.fields) for name, kind in CONFIG.fields.items()}
         for name, defaults in SHIPPED["config"].items():
             sections[name] |= set(defaults)
-        gone = {"provider", "model_settings", "tool_choice", "unattended", "language"}
+        gone = {"provider", "model_settings", "tool_choice", "unattended", "language", "ask"}
         for name, keys in sections.items():
             if name in ("agent", "prompt", "tool"):
                 continue

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 import unittest
 from typing import Any
 
 from server.sandbox.network_policy import NetworkPolicy
+from server.tools import catalog
 from server.tools.base import Tool, hints_of
 from server.tools.policy import (
+    EVERY_CALL,
     MAX_WORK,
     Grants,
     asks_always,
@@ -18,10 +22,17 @@ from server.tools.policy import (
     reach_of,
     unmet_requirements,
 )
-from server.tools.session_tools import QuestionTool
+from server.tools.session_tools import QuestionTool, session_tools
 
 READS = Tool("look", "", {}, hints=hints_of({"read_only": True}))
 WRITES = Tool("rm", "", {}, hints=hints_of({}))
+
+
+def kinds(above: type[Tool] = Tool) -> list[type[Tool]]:
+    """Every kind of tool that the server has: `catalog` creates them."""
+    assert catalog
+    below = [kind for kind in above.__subclasses__() if kind.__module__.startswith("server.")]
+    return [above, *(found for kind in below for found in kinds(kind))]
 
 
 def session(name: str, own: dict[str, Any] | None = None, *grants: dict[str, Any]) -> Any:
@@ -112,6 +123,58 @@ class Order(unittest.TestCase):
                     self.assertEqual(attended, "run")
                 elif attended != "deny":
                     self.assertIn("nobody can be asked", reason)
+
+    def test_every_kind_of_tool_where_a_session_asks_before_every_call(self) -> None:
+        """Whatever allows the call; only tools that steer the run go on, and nothing is widened."""
+        allow, auto = {"decision": "allow"}, {"auto_approve": True}
+        found = kinds()
+        self.assertGreater(len(found), 15)
+        for kind, ceiling, own, word, reads, unattended in itertools.product(
+            found,
+            ("auto", "ask", "deny"),
+            (None, auto),
+            ("auto", "ask", "deny", ""),
+            (0, 1),
+            (0, 1),
+        ):
+            tool = kind.__new__(kind)
+            vars(tool).update(name="rm", like="", hints=hints_of({"read_only": bool(reads)}))
+            asked = session("rm", own, {"tool": "rm", **allow})
+            asked["config"]["agent"] = {"name": "a", "policy": {"rm": word} if word else {}}
+            with self.subTest(kind=kind, ceiling=ceiling, own=own, word=word, reads=reads):
+                asked["config"]["yaa"] = {"unattended": bool(unattended)}
+                before = decide(tool, {}, ceiling, asked)[0]
+                asked["config"]["yaa"]["ask"] = "every_call"
+                after, reason = decide(tool, {}, ceiling, asked)
+                if before != "run" or tool.control:
+                    self.assertEqual(after, before)
+                elif unattended:
+                    self.assertEqual((after, reason[:6]), ("deny", "nobody"))
+                else:
+                    self.assertEqual((after, reason), ("ask", EVERY_CALL))
+                    self.assertTrue(asks_always(tool, {}, ceiling, asked), "no grant helps now")
+
+    def test_grants_count_again_when_a_session_no_longer_asks_before_every_call(self) -> None:
+        asked = session("rm", {"auto_approve": True}, {"tool": "rm", "decision": "allow"})
+        before = copy.deepcopy(asked)
+        for ask, action in (("every_call", "ask"), ("by_rules", "run"), (None, "run")):
+            asked["config"]["yaa"] = {} if ask is None else {"ask": ask}
+            self.assertEqual(decide(WRITES, {}, "auto", asked)[0], action)
+        del asked["config"]["yaa"]
+        self.assertEqual(asked, before)
+
+    def test_which_tools_steer_the_run(self) -> None:
+        control = [tool.name for tool in session_tools() if tool.control]
+        names = {*control, *(kind.__name__ for kind in kinds() if kind.control)}
+        self.assertEqual(
+            names,
+            {
+                *("ask_user", "finish", "tool_detail", "context_reload", "context_retain"),
+                *("plan_set", "plan_update"),
+                *("ControlTool", "QuestionTool", "FinishTool", "DetailTool", "ReloadTool"),
+                *("RetainTool", "PlanTool"),
+            },
+        )
 
     def test_reading(self) -> None:
         self.assertEqual(decide(READS, {}, "auto", session("look"))[0], "run")

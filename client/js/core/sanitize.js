@@ -142,6 +142,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
         if (kept.length) found[key] = Object.fromEntries(kept)
         for (const [one, number] of inner) if (!fits(number, one, most)) removed.push(item('limit', [...place, one], number))
       } else if (key === 'language' && typeof value === 'string' && [...value].length <= MAX_LANGUAGE) found[key] = value
+      else if (key === 'ask' && value === 'every_call') found[key] = value // it only narrows
       else removed.push(...other(place, key, value))
     }
     return found
@@ -150,6 +151,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
   /** A setting that goes: what is told of it, if anything. @param {Place} place @param {string} key @param {any} value @returns {Removed[]} */
   function other(place, key, value) {
     if (key === 'language') return typeof value === 'string' ? [item('instructions', place, value)] : []
+    if (key === 'ask') return []
     if (key === 'unattended') return value === true ? [item('unattended', place, true)] : []
     if (key === 'provider') {
       const all = Object.entries(object(value))
@@ -247,7 +249,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
     const active = only(object(tree.active), ACTIVE)
     if (size(active)) found.tree = { branches, active }
     else if (branches.length) found.tree = { branches }
-    const known = [...EXT, 'held', 'tree', 'limits', 'temporary', 'archived', 'yaa_diverged']
+    const known = [...EXT, 'held', 'tree', 'limits', 'temporary', 'archived', 'yaa_diverged', 'paused']
     for (const key of Object.keys(ext)) if (!known.includes(key)) removed.push(item('unknown', ['ext', key]))
     return found
   }
