@@ -7,7 +7,8 @@ decisions are made here. A server has opened its port before it imports this mod
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -68,6 +69,7 @@ class App:
     sandbox proof of the parent of several workers, or of `former`. `tools` and `models` are those
     of a program that embeds yaa (library/program.py). `former` is the App of an earlier
     configuration of this process (cli/live_config.py), whose runs and calls are known here too.
+    `clock`: seconds since 1970. `locks`: those of the home folder's processes.
     Raises ConfigError for an unusable home folder or configuration, ToolError and SchemaError for
     an unusable tool.
     """
@@ -82,6 +84,8 @@ class App:
         tools: Iterable[Any] = (),
         models: Mapping[str, BaseAPI] | None = None,
         former: App | None = None,
+        clock: Callable[[], float] = time.time,
+        locks: Locks | None = None,
     ) -> None:
         self.config = config
         self.metrics = metrics or Metrics().row(0)
@@ -103,7 +107,8 @@ class App:
         logs, rotation = config.home / "logs", Rotation.of(server["log"])
         self.exporter = Exporter(server["tracing"], logs, self.client, VERSION, rotation)
         self.hooks = Hooks()
-        self.claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
+        ttl_s = limits["claim_ttl_s"]
+        self.claims = Claims(config.home / "claims", ttl_s, limits["result_ttl_s"], clock=clock)
         trusted = owners(server["api_keys"], home_key=server["home_key"])
         self.ceilings = LimitCeilings.of_keys(limits, own_limits(server["api_keys"]))
         self.toolbox = Toolbox(config, self.client, trusted, self.ceilings)
@@ -112,25 +117,29 @@ class App:
             *(config.agents_folder, config.session["agent"], trusted),
             limits=config.session["config"]["limits"],
         )
-        self.locks: Locks = former.locks if former else Locks(config.home / "claims.lock")
+        self.locks: Locks = former.locks if former else locks or Locks(config.home / "claims.lock")
         self.is_replaced = False
-        self.records = RunRecords(config.home / "runs", limits["claim_ttl_s"])
+        self.records = RunRecords(config.home / "runs", ttl_s, clock=clock)
         self._background: list[asyncio.Task[None]] = []
-        self.signals = StopSignals(config.home / "stops")
+        self.signals = StopSignals(config.home / "stops", clock=clock)
         days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
         self.workspaces = Workspaces(config.home / "workspaces", days, wall_s)
-        self.agent: BaseAgent = BaseAgent(
-            *(config, self.models, self.toolbox, self.claims),
+        self.agent: BaseAgent = self._make_agent(clock, former.agent if former else None)
+
+    def _make_agent(self, clock: Callable[[], float], former: BaseAgent | None) -> BaseAgent:
+        return BaseAgent(
+            *(self.config, self.models, self.toolbox, self.claims),
             agents=self.agents,
             ceilings=self.ceilings,
             locks=self.locks,
+            clock=lambda: int(clock() * 1000),
             metrics=self.metrics,
             sink=self.exporter,
             hooks=self.hooks,
             records=self.records,
             signals=self.signals,
             workspaces=self.toolbox.workspaces,
-            former=former.agent if former else None,
+            former=former,
         )
 
     async def open(self) -> None:

@@ -12,7 +12,7 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,14 @@ class RunRecords:
     `folder` is created on demand; None stores nothing. Records older than `ttl_s` are swept.
     """
 
-    def __init__(self, folder: Path | None = None, ttl_s: float = 0) -> None:
-        self._folder, self._ttl_s = folder, ttl_s
+    def __init__(
+        self,
+        folder: Path | None = None,
+        ttl_s: float = 0,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._folder, self._ttl_s, self._clock = folder, ttl_s, clock
 
     def find(self, session: SessionKey) -> Record | None:
         """Return the record of a session's last run, None if there is none."""
@@ -69,7 +75,7 @@ class RunRecords:
         with contextlib.suppress(OSError):
             for entry in os.scandir(self._folder):
                 with contextlib.suppress(OSError):
-                    if time.time() - entry.stat().st_mtime > self._ttl_s:
+                    if self._clock() - entry.stat().st_mtime > self._ttl_s:
                         Path(entry.path).unlink()
 
     def _path(self, session: SessionKey) -> Path:
@@ -144,8 +150,10 @@ class StopSignals:
     `folder` is created on demand. None for a single process: nothing is sent.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
+    def __init__(
+        self, folder: Path | None = None, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._folder, self._clock = folder, clock
         self._seen: set[str] = set()
 
     def send(self, session: tuple[str, str]) -> None:
@@ -167,7 +175,7 @@ class StopSignals:
                 there.add(entry.name)
                 if entry.name in self._seen:
                     with contextlib.suppress(OSError):
-                        if time.time() - entry.stat().st_mtime > KEPT_S:
+                        if self._clock() - entry.stat().st_mtime > KEPT_S:
                             Path(entry.path).unlink()
         new = there - self._seen
         self._seen = there
@@ -180,7 +188,7 @@ class StopSignals:
         with contextlib.suppress(OSError):
             for entry in os.scandir(self._folder):
                 with contextlib.suppress(OSError):
-                    if time.time() - entry.stat().st_mtime > KEPT_S:
+                    if self._clock() - entry.stat().st_mtime > KEPT_S:
                         Path(entry.path).unlink()
 
     @staticmethod

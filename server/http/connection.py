@@ -12,10 +12,12 @@ that the client can read the answer (RFC 9112 section 9.6).
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import ipaddress
 import select
 import socket
 import sys
+import termios
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -380,6 +382,16 @@ class ServerConnection(asyncio.Protocol):
         """Return the number of bytes that the kernel has not taken yet."""
         below = self._raw.get_write_buffer_size() if self._raw is not None else 0
         return self._transport.get_write_buffer_size() + below
+
+    def unacknowledged_bytes(self) -> int | None:
+        """Return how many sent bytes the peer has not acknowledged (tcp(7), SIOCOUTQ).
+
+        None if that is not known: on other systems than Linux, or when the socket is closed.
+        """
+        if sys.platform != "linux" or self.socket is None or self.socket.fileno() < 0:
+            return None
+        count = fcntl.ioctl(self.socket.fileno(), termios.TIOCOUTQ, bytes(4))
+        return int.from_bytes(count, sys.byteorder)
 
     def close_if_idle(self) -> None:
         """Close the connection if it waits for a further request.

@@ -12,12 +12,8 @@ system call.
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import sys
-import termios
-import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from .. import strict_json
 from ..errors import Problem
@@ -46,7 +42,6 @@ class Channel(Protocol):
     """The interface of the connection that an exchange uses."""
 
     ended: bool  # the client has closed its half of the connection, or all of it
-    socket: Any  # the operating system's socket; None if there is none
     behind: bool  # the client reads too slowly, or is gone; then `drain` waits or raises
 
     def send(self, data: bytes) -> None:
@@ -63,6 +58,10 @@ class Channel(Protocol):
 
     async def read_body(self) -> bytes:
         """Return the whole request body. Raises ProtocolError or Problem."""
+        ...
+
+    def unacknowledged_bytes(self) -> int | None:
+        """Return how many sent bytes the peer has not acknowledged; None if that is not known."""
         ...
 
     def hold(self, size: int, *, always: bool = False) -> bool:
@@ -159,9 +158,9 @@ class Exchange:
         self.finished = True
 
     @property
-    def socket(self) -> Any:
-        """Return the operating system's socket; None if there is none."""
-        return self._channel.socket
+    def unacknowledged_bytes(self) -> int | None:
+        """Return how many sent bytes the peer has not acknowledged; None if that is not known."""
+        return self._channel.unacknowledged_bytes()
 
     async def flush(self) -> None:
         """Wait until the kernel has all that was sent."""
@@ -387,7 +386,7 @@ async def confirm_delivery(exchange: Exchange) -> bool:
     await exchange.flush()
     for wait in LOOKS:
         await asyncio.sleep(wait)  # also lets a lost connection cancel this task first
-        if unacknowledged_bytes(exchange.socket) == 0:
+        if exchange.unacknowledged_bytes == 0:
             return True
     return False
 
@@ -398,21 +397,11 @@ async def wait_for_acknowledgement(exchange: Exchange, within_s: float) -> bool:
     False if that takes longer than `within_s`, for instance with a sleeping client. True where it
     cannot be determined. Cancelled, like any handler, if the client disconnects.
     """
-    sock = exchange.socket
-    if sys.platform != "linux" or sock is None or sock.fileno() < 0:
-        return True
-    wait_s, until = SOONEST_S, time.monotonic() + within_s
-    while unacknowledged_bytes(sock):
-        if time.monotonic() > until:
+    loop = asyncio.get_running_loop()
+    wait_s, until = SOONEST_S, loop.time() + within_s
+    while exchange.unacknowledged_bytes:
+        if loop.time() > until:
             return False
         await asyncio.sleep(wait_s)
         wait_s = min(2 * wait_s, LATEST_S)
     return True
-
-
-def unacknowledged_bytes(sock: Any) -> int:
-    """Return the number of unacknowledged bytes (tcp(7), SIOCOUTQ); 1 if it is not known."""
-    if sys.platform != "linux" or sock is None or sock.fileno() < 0:
-        return 1
-    found = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))
-    return int.from_bytes(found, sys.byteorder)

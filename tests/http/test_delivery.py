@@ -7,13 +7,10 @@ import socket
 import sys
 import unittest
 
-from server.http.exchange import (
-    Exchange,
-    confirm_delivery,
-    unacknowledged_bytes,
-    wait_for_acknowledgement,
-)
+from server.http.connection import ServerConnection
+from server.http.exchange import Exchange, confirm_delivery, wait_for_acknowledgement
 
+from ..api.fakes import Channel, request
 from .live import connected, get, serving, soon
 
 
@@ -69,10 +66,16 @@ class Arriving(unittest.IsolatedAsyncioTestCase):
         self.assertIs(await self.reached(5, 0, 10.0), True)
         self.assertIs(await self.reached(60_000, 4096, 0.05), False)
 
-    def test_where_nobody_knows(self) -> None:
+    async def test_where_nobody_knows(self) -> None:
+        """A closed socket tells nothing: nothing is waited for, and nothing is confirmed."""
         closed = socket.socket()
         closed.close()
-        self.assertEqual((unacknowledged_bytes(None), unacknowledged_bytes(closed)), (1, 1))
+        for each in (None, closed):
+            connection = ServerConnection.__new__(ServerConnection)
+            connection.socket = each
+            self.assertIsNone(connection.unacknowledged_bytes())
+        exchange = Exchange(Channel(), request("GET", "/"), "r", "")
+        self.assertTrue(await wait_for_acknowledgement(exchange, 9))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ class Sink:
     """A channel that takes everything at once and never waits."""
 
     ended = behind = False
-    socket = None
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -49,6 +48,9 @@ class Sink:
 
     def hold(self, size: int, *, always: bool = False) -> bool:
         return True
+
+    def unacknowledged_bytes(self) -> int | None:
+        return None
 
     def end_reading(self) -> bool:
         return True
