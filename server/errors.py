@@ -36,6 +36,7 @@ CODES: dict[str, tuple[int, str]] = {
     "revision_changed": (409, "The settings were changed meanwhile"),
     "workspace_busy": (409, "The workspace is in use"),
     "workspace_conflict": (409, "The workspace is not as the request expects"),
+    "workspace_moved": (409, "The layer has changed since it was looked at"),
     "objects_missing": (409, "Objects of this tree are not here"),
     "body_too_large": (413, "The body is too large"),
     "workspace_too_large": (413, "This is more than a workspace may hold"),

@@ -43,6 +43,7 @@ _REFUSALS = {
     "disk_full": ("disk_full", "nothing is lost; free space on the server, and ask again"),
     "missing_objects": ("objects_missing", "send them with PUT /objects/{sha256}, and ask again"),
     "conflict": ("workspace_conflict", ""),
+    "moved": ("workspace_moved", ""),
     "busy": ("workspace_busy", "ask again when its call or operation is over"),
     "failed": ("file_unusable", ""),
     "timeout": ("overloaded", "ask for fewer or smaller files"),

@@ -45,9 +45,10 @@ def _object(required: Iterable[str], **properties: Any) -> Json:
 
 
 _MOVE = _object(("from", "to"), **{"from": _PATH, "to": _PATH})
-_RESTORE = _object(("tree",), tree={"type": "string", "pattern": "^[0-9a-f]{64}$"})
-_APPLY = _object((), paths=_PATHS, force={"type": "boolean"})
-_DISCARD = _object((), paths=_PATHS)
+_TREE = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+_RESTORE = _object(("tree",), tree=_TREE)
+_APPLY = _object((), paths=_PATHS, force={"type": "boolean"}, tree=_TREE)
+_DISCARD = _object((), paths=_PATHS, tree=_TREE)
 
 
 class Workspace(Protocol):
@@ -281,7 +282,7 @@ class WorkspaceFiles:
         opened = self._open(call)
         body = await self._body(call, _APPLY)
         await opened.fill()
-        found = await opened.ask("apply", paths=body.get("paths"), force=body.get("force"))
+        found = await opened.ask("apply", **body)
         await call.json(found | await opened.record())
 
     async def discard(self, call: RequestContext) -> None:
@@ -289,7 +290,7 @@ class WorkspaceFiles:
         opened = self._open(call)
         body = await self._body(call, _DISCARD)
         await opened.fill()
-        await call.json(await opened.ask("discard", paths=body.get("paths")))
+        await call.json(await opened.ask("discard", **body))
 
     async def restore(self, call: RequestContext) -> None:
         """Make the files what a tree says."""

@@ -14,8 +14,8 @@ class WorkspaceError(Exception):
     """An operation refuses.
 
     `code` is one of not_found, outside, exists, invalid, too_large, disk_full, missing_objects,
-    conflict, busy, failed. `detail` is a sentence for people without paths of the server; `facts`
-    are further members for clients.
+    conflict, moved, busy, failed. `detail` is a sentence for people without paths of the server;
+    `facts` are further members for clients.
     """
 
     def __init__(self, code: str, detail: str, **facts: Any) -> None:

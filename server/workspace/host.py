@@ -110,10 +110,10 @@ class Workspace:
         """Have the workspace's process do an operation (operations.py) and return its result.
 
         Raises WorkspaceError(code, detail, **facts) for what the operation refuses (not_found,
-        outside, exists, invalid, too_large, disk_full, missing_objects, conflict, busy, failed),
-        and besides: `busy` if all processes are in use, `unavailable` if no process can be started,
-        `timeout` at a limit of time or memory. Cancelling it ends the process; an operation that
-        was cut is finished or undone by the next one.
+        outside, exists, invalid, too_large, disk_full, missing_objects, conflict, moved, busy,
+        failed), and besides: `busy` if all processes are in use, `unavailable` if no process can be
+        started, `timeout` at a limit of time or memory. Cancelling it ends the process; an
+        operation that was cut is finished or undone by the next one.
         """
         if reason := self._workspaces.withheld:
             raise WorkspaceError("unavailable", reason)

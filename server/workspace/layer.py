@@ -2,7 +2,8 @@
 
 Three states decide about a path: `base`, the folder when it was last looked at; the layer; and the
 folder now. What only the folder changed is taken over, what only the layer changed is applied when
-a person says so, what both changed is a conflict: there the base stays what it was.
+a person says so, what both changed is a conflict: there the base stays what it was. What programs
+run (sandbox/host_programs.py), and links that lead out, are applied only if each is named.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
+from ..sandbox import host_programs
 from .errors import WorkspaceError
 from .file_access import remove_all
 from .objects import CHUNK, clone, write_sparse
@@ -183,30 +185,82 @@ class Layer:
     # -- the layer's changes
 
     def status(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Return {files: [{path, change, bytes?, conflict?}], base, count}."""
+        """Return {files: [{path, change, bytes?, target?, conflict?, asks?}], tree, base, count}.
+
+        `target`: of a link. `asks`: why it is applied only if it is named, "runs" or "leads_out".
+        """
         base = self._base(state)
         news = differences(self.store, base, self.folder.scan(state), folders=True)
         changed = {item.place: item.after for item in news}
+        tree = self.root.scan(state)
+        reason = self._reason()
         rows = []
-        for item in differences(self.store, base, self.root.scan(state)):
+        for item in differences(self.store, base, tree):
             there = changed.get(item.place, item.before)
             if there == item.after:
                 continue
             row: dict[str, Any] = {"path": text_of(item.place), "change": item.change}
             if item.after and item.after[0] == "f":
                 row["bytes"] = item.after[2]
+            if item.after and item.after[0] == "l":
+                row["target"] = text_of((item.after[1],))
             if there != item.before:
                 row["conflict"] = True
+            if asks := reason(item):
+                row["asks"] = asks
             rows.append(row)
-        return {"files": rows[:MAX_LISTED], "base": base, "count": len(rows)}
+        return {"files": rows[:MAX_LISTED], "tree": tree, "base": base, "count": len(rows)}
+
+    def _reason(self) -> Callable[[Difference], str]:
+        """Return what tells why a change is applied only if it is named; "" if it needs not be.
+
+        The layer and the folder were scanned just before.
+        """
+        places = [one.scanner.protected_places() for one in (self.root, self.folder)]
+        runs = places[0].keys() | places[1].keys()
+        # A folder that becomes a repository with its HEAD has a configuration that ran nowhere yet.
+        repositories = [
+            {place[:-1] for place in each if place[-1].lower() in host_programs.REPOSITORY}
+            for each in places
+        ]
+        for place in repositories[0] - repositories[1]:
+            if place[-1:] == (".git",):  # there it is protected at any time
+                continue
+            there = self.folder.scanner.folder(place)
+            missing = ("objects", "refs") if there and "HEAD" in there.files else ("HEAD",)
+            runs |= {(*place, name) for name in missing}
+
+        def _reason_of(item: Difference) -> str:
+            if any(item.place[:depth] in runs for depth in range(1, len(item.place) + 1)):
+                return "runs"
+            if item.after and item.after[0] == "l":
+                return "leads_out" if host_programs.leads_out(item.place, item.after[1]) else ""
+            return ""
+
+        return _reason_of
+
+    def _check_tree(self, seen: str | None, tree: str) -> None:
+        """Raise moved if the layer is not at the tree that a person has seen."""
+        if seen is not None and seen != tree:
+            text = "the layer has changed since it was looked at; look again"
+            raise WorkspaceError("moved", text, tree=tree)
 
     def apply(
-        self, state: dict[str, Any], chosen: list[Place] | None, force: bool
+        self,
+        state: dict[str, Any],
+        chosen: list[Place] | None,
+        force: bool,
+        seen: str | None = None,
     ) -> dict[str, Any]:
-        """Put changes into the real folder; return {applied, left, conflicts}."""
+        """Put changes into the real folder; return {applied, left, conflicts, asks}.
+
+        `asks`: those that were left since they were not named.
+        """
         base = self._base(state)
         layer = self.root.scan(state)
+        self._check_tree(seen, layer)
         before = self.folder.scan(state, everything=True)
+        reason, named, asks = self._reason(), set(chosen or ()), list[Place]()
         model = flatten(self.store, layer)
         target = Merge(flatten(self.store, before))
         there = dict(target.flat)
@@ -215,7 +269,10 @@ class Layer:
         for item in in_order(differences(self.store, base, layer, folders=True)):
             if not _is_chosen(item.place, chosen) or there.get(item.place) == item.after:
                 continue
-            if there.get(item.place) != item.before and not force:
+            is_file = "d" not in ((item.after or item.before or [""])[0],)
+            if item.place not in named and (is_file or item.after) and reason(item):
+                asks += [item.place] if is_file else []
+            elif there.get(item.place) != item.before and not force:
                 conflicts.append(item.place)
             elif target.take(item.place, item.after, model):
                 only.append(item.place)
@@ -230,6 +287,7 @@ class Layer:
             "applied": applied,
             "left": [text_of(place) for place in [*left, *more][:MAX_NAMED]],
             "conflicts": [text_of(place) for place in conflicts[:MAX_NAMED]],
+            "asks": [text_of(place) for place in asks[:MAX_NAMED]],
         }
 
     def finish(self, state: dict[str, Any]) -> None:
@@ -266,11 +324,14 @@ class Layer:
         self.file.save(state)
         return applied, left
 
-    def discard(self, state: dict[str, Any], chosen: list[Place] | None) -> dict[str, Any]:
+    def discard(
+        self, state: dict[str, Any], chosen: list[Place] | None, seen: str | None = None
+    ) -> dict[str, Any]:
         """Make files of the layer what the real folder has; return {discarded, left, conflicts,
         tree}."""
         base = self._base(state)
         now = self.root.scan(state)
+        self._check_tree(seen, now)
         known = flatten(self.store, base)
         target = Merge(flatten(self.store, now))
         discarded, left = 0, []

@@ -383,33 +383,36 @@ class Operations:
             return found
 
     def status(self) -> dict[str, Any]:
-        """Return how the layer differs from the real folder: {files, base, count}.
+        """Return how the layer differs from the real folder: {files, tree, base, count}.
 
-        A file that changed there as well has `conflict`.
+        A file that changed there as well has `conflict`; see Layer.status.
         """
         layer = self._layer()
         with self._held() as state:
             return layer.status(state)
 
-    def apply(self, paths: list[str] | None = None, force: bool = False) -> dict[str, Any]:
+    def apply(
+        self, paths: list[str] | None = None, force: bool = False, tree: str | None = None
+    ) -> dict[str, Any]:
         """Put files of the layer into the real folder, all without `paths`.
 
-        Returns {applied, left, conflicts}. Files that changed in both are left without `force`.
+        Returns {applied, left, conflicts, asks}. Files that changed in both are left without
+        `force`, and `asks` unless each is named. `tree`: what the layer must be; else `moved`.
         """
         layer = self._layer()
         with self.file.lock(True, self.places.wait_s):
             state = self._finish(self.file.load())
-            return layer.apply(state, _places(paths), force)
+            return layer.apply(state, _places(paths), force, tree)
 
-    def discard(self, paths: list[str] | None = None) -> dict[str, Any]:
+    def discard(self, paths: list[str] | None = None, tree: str | None = None) -> dict[str, Any]:
         """Make files of the layer what they are in the real folder, all without `paths`.
 
-        Returns {discarded, left, conflicts, tree}.
+        Returns {discarded, left, conflicts, tree}. `tree`: as in `apply`.
         """
         layer = self._layer()
         with self.file.lock(True, self.places.wait_s):
             state = self._finish(self.file.load())
-            return layer.discard(state, _places(paths))
+            return layer.discard(state, _places(paths), tree)
 
     # -- shared
 
@@ -490,6 +493,8 @@ class Operations:
         for key, entry in (("bytes_before", item.before), ("bytes_after", item.after)):
             if entry and entry[0] == "f":
                 found[key] = entry[2]
+        if item.after and item.after[0] == "l":
+            found["target"] = text_of((item.after[1],))
         return found
 
     def _layer(self) -> Layer:

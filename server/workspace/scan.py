@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..sandbox import host_programs
 from . import ignore
 from .ignore import Rules, is_ignored
 from .objects import ObjectStore, read_some
@@ -38,7 +39,7 @@ PATHS = ("large", "unreadable")  # said with their paths, the others with their 
 
 Stamp = tuple[int, int, int, int, int]  # mode, size, mtime, ctime, inode
 Known = tuple[Stamp, Entry, bool]  # bool: read again
-Stack = tuple[tuple[int, Rules], ...] | None  # None: below .git, where no rules hold
+Stack = tuple[tuple[int, Rules], ...] | None  # None: below a protected name, where no rules hold
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,15 @@ LIMITS = Limits()
 
 @dataclass
 class Totals:
-    """What a folder holds with all below: entries recorded, and what was left out."""
+    """What a folder holds with all below: entries recorded, and what was left out.
+
+    `protected`: what programs run (sandbox/host_programs.py), a folder with the id of its tree.
+    """
 
     entries: int = 0
     left: dict[str, int] = field(default_factory=dict)
     named: dict[str, list[Place]] = field(default_factory=dict)
+    protected: dict[Place, Entry] = field(default_factory=dict)
 
     def add(self, other: Totals, name: str) -> None:
         """Add those of the folder `name`."""
@@ -72,6 +77,9 @@ class Totals:
         for reason, places in other.named.items():
             for place in places:
                 self.name(reason, (name, *place))
+        for place, entry in other.protected.items():
+            if name.lower() not in host_programs.INSTALLED or host_programs.is_of_repository(place):
+                self.protected[name, *place] = entry
 
     def name(self, reason: str, place: Place) -> None:
         """Note a path, if there are not enough yet."""
@@ -141,7 +149,7 @@ class Scanner:
             self._count = 0
             self._scan(self.top, self._root, (), ())
             self._old = {}
-        self._seal(self._root)
+        self._seal(self._root, "")
         return self._root.tree
 
     def left_out(self) -> dict[str, Any]:
@@ -153,6 +161,10 @@ class Scanner:
             else number
             for reason, number in sorted(totals.left.items())
         }
+
+    def protected_places(self) -> dict[Place, Entry]:
+        """Return what other programs run, as the last scan found it; nobody may change it."""
+        return self._root.totals.protected
 
     def stamp(self, place: Place) -> Stamp | None:
         """Return the stamp of a recorded file or link as it was scanned."""
@@ -266,7 +278,7 @@ class Scanner:
         """Return the rules that hold in a folder, its own among them."""
         folder, stack = self._root, _with_rules((), self._root, 0)
         for depth, name in enumerate(place, 1):
-            if name == ".git":
+            if host_programs.is_named(name):
                 return None
             folder = folder.folders[name]
             stack = _with_rules(stack, folder, depth)
@@ -353,7 +365,7 @@ class Scanner:
             return
         kind = stat.S_IFMT(about.st_mode)
         is_folder = kind == stat.S_IFDIR
-        if stack and name != ".git" and is_ignored(stack, [*steps, os.fsencode(name)], is_folder):
+        if self._is_ignored(place, name, steps, stack, is_folder):
             self._leave(folder, place, name, "ignored")
         elif not self._may_count(deep or name not in folder.files and name not in folder.folders):
             self._leave(folder, place, name, "beyond")
@@ -365,6 +377,16 @@ class Scanner:
             self._look_at_link(descriptor, folder, place, name, about)
         else:
             self._leave(folder, place, name, "special")
+
+    def _is_ignored(
+        self, place: Place, name: str, steps: Sequence[bytes], stack: Stack, is_folder: bool
+    ) -> bool:
+        """Return whether rules leave a name out; what other programs run is never left out."""
+        if not stack or host_programs.is_named(name):
+            return False
+        if place and name.lower() in host_programs.PARTS.get(place[-1].lower(), ()):
+            return False
+        return is_ignored(stack, [*steps, os.fsencode(name)], is_folder)
 
     def _may_count(self, counted: bool) -> bool:
         self._count += counted
@@ -409,7 +431,7 @@ class Scanner:
         try:
             opened = os.open(name, FOLDER, dir_fd=descriptor)
             try:
-                inner = None if stack is None or name == ".git" else stack
+                inner = None if stack is None or host_programs.is_named(name) else stack
                 self._scan(opened, below, (*place, name), inner)
             finally:
                 os.close(opened)
@@ -502,7 +524,7 @@ class Scanner:
 
     # -- objects
 
-    def _seal(self, folder: Folder) -> None:
+    def _seal(self, folder: Folder, own_name: str) -> None:
         """Make the directory objects that are missing."""
         if folder.tree:
             return
@@ -513,11 +535,14 @@ class Scanner:
             if reason in PATHS:
                 totals.name(reason, (name,))
         for name, below in folder.folders.items():
-            self._seal(below)
+            self._seal(below, name)
             totals.add(below.totals, name)
             if not below.is_hollow:
                 entries[name] = ["d", below.mode, below.tree]
                 totals.entries += 1
+        names = entries.keys() | folder.left.keys()
+        for name in host_programs.protected_names(own_name, names, folder.folders.__contains__):
+            totals.protected[name,] = entries.get(name) or ["left", folder.left.get(name, "")]
         folder.tree = keep(self.store, entries)
 
 

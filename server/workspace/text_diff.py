@@ -42,7 +42,7 @@ def _text(store: ObjectStore, entry: Entry | None) -> str | None:
     if entry is None:
         return ""
     if entry[0] == "l":
-        return text_of((entry[1],)) + "\n"
+        return f"-> {text_of((entry[1],))}\n"  # as `ls -l` shows a link
     if entry[0] != "f" or entry[2] > MAX_BYTES:
         return None
     data = store.read(entry[3], MAX_BYTES)

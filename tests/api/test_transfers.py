@@ -31,6 +31,7 @@ REFUSALS = {
     "disk_full": (507, "disk_full"),
     "missing_objects": (409, "objects_missing"),
     "conflict": (409, "workspace_conflict"),
+    "moved": (409, "workspace_moved"),
     "busy": (409, "workspace_busy"),
     "failed": (422, "file_unusable"),
     "timeout": (503, "overloaded"),

@@ -585,6 +585,16 @@ class Folders(Case):
         self.assertEqual((applied["tree"], state["mode"]), (state["tree"], "overlay"))
         self.assertEqual((self.base / "big" / "added").read_bytes(), b"added")
         self.assertEqual((self.base / "big" / "file").read_bytes(), b"big")
+        self.put("later", b"later", query=over)
+        self.put(".envrc", b"later", query=over)
+        now = self.ask("GET", f"{at}/status", query=over).json
+        asks = {row["path"]: row.get("asks") for row in now["files"]}
+        self.assertEqual(asks, {"file": None, "later": None, ".envrc": "runs"})
+        for name in ("apply", "discard"):
+            moved = self.ask("POST", f"{at}/{name}", {"tree": status["tree"]}, query=over)
+            self.assertEqual(self.refused(moved, 409, "workspace_moved")["tree"], now["tree"])
+        told = {"paths": ["later", ".envrc"], "tree": now["tree"]}
+        self.assertEqual(self.ask("POST", f"{at}/apply", told, query=over).json["applied"], 2)
         left = self.ask("POST", f"{at}/discard", {}, query=over).json
         self.assertEqual(left["discarded"], 1)
         self.assertEqual(self.get("file", query=over).body, b"big")

@@ -46,7 +46,7 @@ class Overlays(Case):
         self.assertEqual(found, expected)
         before = read(self.folder)
         done = run.perform("apply", {"paths": ["a", "new"]})
-        self.assertEqual(done, {"applied": 2, "left": [], "conflicts": []})
+        self.assertEqual(done, {"applied": 2, "left": [], "conflicts": [], "asks": []})
         before[b"a"] = ("f", 0o644, b"2")
         before[b"new"], before[b"new/e"] = ("d", 0o755), ("f", 0o644, b"2")
         self.assertEqual(read(self.folder), before)
@@ -211,6 +211,11 @@ class Overlays(Case):
                     if chance.random() < 0.5:
                         done = run.perform("apply", {"force": True})
                         left = done["left"]
+                        rows = run.perform("status", {})["files"]
+                        plain = {row["path"] for row in rows if "asks" not in row}
+                        self.assertLessEqual(plain, {*left})
+                        told = {"force": True, "paths": [row["path"] for row in rows]}
+                        left += run.perform("apply", told)["left"]
                     else:
                         left = run.perform("discard", {})["left"]
                         left += run.perform("refresh", {"session": "s"})["conflicts"]
