@@ -37,8 +37,15 @@ REFUSED = """ptrace process_vm_readv process_vm_writev process_madvise kcmp pidf
     quotactl quotactl_fd lookup_dcookie name_to_handle_at open_by_handle_at vhangup syslog
     modify_ldt migrate_pages move_pages process_mrelease memfd_secret lsm_set_self_attr mq_open
     mq_unlink shmget shmat shmctl semget semop semctl msgget msgsnd msgrcv msgctl""".split()
-# Memory in a memfd belongs to no process, so supervisor.py could not count it.
-ABSENT = ("clone3", "openat2", "memfd_create")
+# Calls that programs can do without, and that take kernel memory which no process has, so that
+# supervisor.py could not count it: memfds, rule sets of Landlock, policies of memory; and contexts
+# of asynchronous I/O, of which the whole machine has one small number.
+ABSENT = """clone3 openat2 memfd_create landlock_create_ruleset io_setup io_destroy io_submit
+    io_cancel io_getevents io_pgetevents mbind set_mempolicy get_mempolicy
+    set_mempolicy_home_node""".split()
+# A byte of a file or of memory that waits in a pipe or a socket holds its whole page, up to 2 MB.
+# As between files that do not support it: programs then read and write.
+HOLD_PAGES = ("splice", "tee", "vmsplice", "sendfile")
 # Fail as on a system without them, which programs can handle. Landlock restricts neither: a watch
 # reports events of files that a tool may not open, attributes are read and written without opening.
 WATCHES = ("inotify_init", "inotify_init1", "inotify_add_watch", "fanotify_init", "fanotify_mark")
@@ -46,16 +53,15 @@ ATTRIBUTES = tuple(
     f"{word}{kind}xattr" for word in ("", "l", "f") for kind in ("set", "get", "list", "remove")
 )
 F_NOTIFY = 1026
-# (call, index of its pid argument): refused for other processes than the caller.
-OF_OTHERS = (
-    ("prlimit64", 0),
-    ("sched_setaffinity", 0),
-    ("sched_setattr", 0),
-    ("sched_setparam", 0),
-    ("sched_setscheduler", 0),
-    ("setpriority", 1),
-    ("ioprio_set", 1),
-)
+# Refused for other processes than the caller, whose pid is the first argument.
+OF_OTHERS = "prlimit64 sched_setaffinity sched_setattr sched_setparam sched_setscheduler".split()
+# (call, its first argument for a process): the others mean all processes of a group or a user.
+PRIORITIES = (("setpriority", 0), ("ioprio_set", 1))
+MAP_HUGETLB = 0x40000  # from a reserve of the machine, which no limit counts
+# PR_SCHED_CORE shares out whole processors, PR_FUTEX_HASH allocates up to 1 GB in the kernel.
+OPTIONS = (62, 78)
+# SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF and _EBPF: programs in kernel memory.
+SOCKET_FILTERS = (26, 50, 51, 52)
 MODES = (("chmod", 1), ("fchmod", 1), ("fchmodat", 2), ("fchmodat2", 2), ("creat", 1))
 NODES = (("mknod", 1), ("mknodat", 2))
 OPENS = (("open", 1, 2), ("openat", 2, 3))  # argument of the flags, of the mode
@@ -73,6 +79,8 @@ def compile_filter(arch: str, *, network: str = "off", watches: bool = False) ->
         _return(KILL),
         _load(NUMBER),
     ]
+    # First, because it is frequent.
+    program += _block(known["mmap"], _no_bits(3, MAP_HUGETLB, errno.ENOMEM))
     if arch == "x86_64":  # the x32 numbers reach the same calls
         program += [(AT_LEAST, 0, 1, 0x40000000), _return(ERROR | errno.ENOSYS)]
     program += [(GREATER, 0, 1, NEWEST), _return(ERROR | errno.ENOSYS)]
@@ -81,7 +89,9 @@ def compile_filter(arch: str, *, network: str = "off", watches: bool = False) ->
     refused = [name for name in WATCHES if not (watches and name.startswith("inotify"))]
     blocks += [(name, [_return(ERROR | errno.ENOSYS)]) for name in refused]
     blocks += [(name, [_return(ERROR | errno.EOPNOTSUPP)]) for name in ATTRIBUTES]
-    blocks += [(name, _unless_zero(argument)) for name, argument in OF_OTHERS]
+    blocks += [(name, [_return(ERROR | errno.EINVAL)]) for name in HOLD_PAGES]
+    blocks += [(name, _unless_zero(0)) for name in OF_OTHERS]
+    blocks += [(name, _of_itself(process)) for name, process in PRIORITIES]
     blocks += [(name, _no_bits(argument, SET_ID)) for name, argument in MODES]
     blocks += [(name, _no_bits(argument, SET_ID)) for name, argument in NODES]
     for name, flags, mode in OPENS:
@@ -92,13 +102,15 @@ def compile_filter(arch: str, *, network: str = "off", watches: bool = False) ->
         ("personality", _only(0, (0, 0xFFFFFFFF), errno.EPERM)),
         ("ioctl", _none_of(1, (TIOCSTI, TIOCLINUX), errno.EPERM)),
         ("fcntl", _none_of(1, (F_NOTIFY,), errno.EINVAL)),
+        ("prctl", _none_of(0, OPTIONS, errno.EINVAL)),
+        ("kill", _none_of(0, (0xFFFFFFFF,), errno.EPERM)),
         ("socketpair", _pairs()),
-        ("setsockopt", _no_effect(1, SOL_SOCKET, SO_SNDBUF)),
+        ("setsockopt", _socket_options()),
         ("socket", _ip_only(network) if network != "off" else [_return(ERROR | errno.EACCES)]),
     ]
     for name, body in blocks:
         if name in known:
-            program += [(EQUAL, 0, len(body), known[name]), *body]
+            program += _block(known[name], body)
     return [*program, _return(ALLOW)]
 
 
@@ -145,12 +157,23 @@ def _return(value: int) -> Instruction:
     return (RETURN, 0, 0, value)
 
 
+def _block(number: int, body: list[Instruction]) -> list[Instruction]:
+    """Apply `body` to one call."""
+    return [(EQUAL, 0, len(body), number), *body]
+
+
 def _unless_zero(index: int) -> list[Instruction]:
     return _only(index, (0,), errno.EPERM)
 
 
-def _no_bits(index: int, bits: int) -> list[Instruction]:
+def _of_itself(process: int) -> list[Instruction]:
+    """Allow the kind `process` with the id 0, which is the caller."""
     refuse = _return(ERROR | errno.EPERM)
+    return [_argument(0), (EQUAL, 1, 0, process), refuse, *_unless_zero(1)]
+
+
+def _no_bits(index: int, bits: int, error: int = errno.EPERM) -> list[Instruction]:
+    refuse = _return(ERROR | error)
     return [_argument(index), (ANY_BIT, 0, 1, bits), refuse, _return(ALLOW)]
 
 
@@ -166,19 +189,20 @@ def _none_of(index: int, values: tuple[int, ...], error: int) -> list[Instructio
     return [*body, _return(ALLOW), _return(ERROR | error)]
 
 
-def _no_effect(index: int, first: int, second: int) -> list[Instruction]:
-    """Succeed without running if arguments `index` and `index + 1` are `first` and `second`.
+def _socket_options() -> list[Instruction]:
+    """Ignore SO_SNDBUF, refuse filters of sockets.
 
-    Used for SO_SNDBUF: data waiting in a socket is memory that nothing counts, so buffers
-    keep the system's default size.
+    Data waiting in a socket is memory that nothing counts, so buffers keep the system's default
+    size.
     """
     return [
-        _argument(index),
-        (EQUAL, 0, 3, first),
-        _argument(index + 1),
-        (EQUAL, 0, 1, second),
-        _return(ERROR),
+        _argument(1),
+        (EQUAL, 1, 0, SOL_SOCKET),
         _return(ALLOW),
+        _argument(2),
+        (EQUAL, 0, 1, SO_SNDBUF),
+        _return(ERROR),
+        *_none_of(2, SOCKET_FILTERS, errno.ENOPROTOOPT),
     ]
 
 

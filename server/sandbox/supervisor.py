@@ -28,6 +28,12 @@ COUNTED = 20  # checks between two sums of a folder that does not seem to grow
 LITTLE = 1 << 20  # bytes that a call may add without a sum at its end
 PER_FILE = 4096  # bytes that an empty file counts as
 
+# Memory of the kernel's own that no process has, measured on Linux 6.18 for x86_64.
+AREA_BYTES = 320  # of one line in /proc/PID/maps: 203, and up to 96 for a name
+HIDDEN_AREAS = 65_536  # at most, of a process whose lines cannot be read
+SOCKET_KB = 208  # that may wait in one: net.core.wmem_default
+FREE_SOCKETS = 256  # of a call, which do not count
+
 
 class Use(NamedTuple):
     """The use of all living processes of a call: their number, processor seconds, memory in KiB."""
@@ -91,7 +97,7 @@ def resident_kb(pid: int) -> list[int]:
 
 
 def scratch_kb(scratch: Iterable[str]) -> int:
-    """Return KiB of files in memory.
+    """Return KiB of files in memory, with 1.25 for each file itself.
 
     Some may be mapped and so be among the shared memory of processes. The callers use the larger of
     both numbers, so that nothing counts twice.
@@ -100,7 +106,39 @@ def scratch_kb(scratch: Iterable[str]) -> int:
     for folder in scratch:
         found = os.statvfs(folder)
         total += (found.f_blocks - found.f_bfree) * found.f_frsize
+        total += (found.f_files - found.f_ffree) * 1280
     return total // 1024
+
+
+def areas_kb(root: int) -> int:
+    """Return KiB that the kernel needs to know of the mapped areas of all processes below `root`.
+
+    Slow for many areas, so it is not part of `measure`.
+    """
+    return sum(map(area_count, descendants(root))) * AREA_BYTES // 1024
+
+
+def area_count(pid: int) -> int:
+    """Return the number of a process's mapped areas; an upper bound if it hides them."""
+    count = 0
+    try:
+        with open(f"/proc/{pid}/maps", "rb", buffering=0) as file:  # noqa: PTH123
+            while part := file.read(65_536):
+                count += part.count(b"\n")
+    except OSError:
+        size_kb = sum_fields(f"/proc/{pid}/status", (b"VmSize:",))[0]
+        return min(size_kb // 4, HIDDEN_AREAS)
+    return count
+
+
+def sockets_kb() -> int:
+    """Return KiB that may wait in the sockets of this network namespace, beyond FREE_SOCKETS."""
+    try:
+        with open("/proc/self/net/sockstat", "rb") as file:  # noqa: PTH123
+            used = int(file.readline().split()[2])  # sockets: used 4
+    except (OSError, ValueError, IndexError):
+        return 0
+    return max(0, used - FREE_SOCKETS) * SOCKET_KB
 
 
 def sum_fields(path: str, *groups: tuple[bytes, ...]) -> list[int]:
@@ -300,6 +338,7 @@ class Disk:
 # Between two measurements of the call (1 ms of work each). The first comes when a short call has
 # ended, then they become rarer, but stay frequent while memory is near its limit.
 FIRST_LOOK_S, NEAR_S, LOOK_S = 0.01, 0.005, 0.05
+AREAS_S = 1.0  # between two counts of mapped areas
 ENDING_S = 2.0  # for a tool that checks Context.cancelled, after the server ended the call
 GRACE_S = 2.0  # after the deadline: normally the server has ended the call before
 
@@ -313,6 +352,7 @@ class Supervisor:
     lifeline  a descriptor that becomes readable when the server ends the call or dies
     disks     its folders whose size is limited
     scratch   folders in memory, which count as memory
+    network   whether the network namespace holds only this call
     """
 
     def __init__(
@@ -322,10 +362,14 @@ class Supervisor:
         limits: dict[str, float],
         disks: Iterable[Disk] = (),
         scratch: tuple[str, ...] = (),
+        *,
+        network: bool = False,
     ) -> None:
         self._tool, self._lifeline = tool, lifeline
         self._limits, self._disks, self._scratch = limits, tuple(disks), scratch
+        self._network = network
         self._me, self._started = os.getpid(), time.monotonic()
+        self._areas_kb, self._areas_at = 0, self._started + AREAS_S
         # All processes of the call if this one is pid 1; else most of them.
         self._group = -1 if self._me == 1 else -tool
         self._poll = select.poll()
@@ -361,7 +405,7 @@ class Supervisor:
         if use.processes > limits["processes"]:
             return self._breach_at("processes", use.processes)
         if use.memory_kb // 1024 > limits["memory_mb"]:
-            fair = shared_fairly(self._me, self._scratch) // 1024
+            fair = (shared_fairly(self._me, self._scratch) + self._kernel_kb()) // 1024
             if fair > limits["memory_mb"]:
                 return self._breach_at("memory_mb", fair)
         if use.cpu_s > limits["cpu_s"] + 0.5:  # a single process gets SIGXCPU before
@@ -400,7 +444,11 @@ class Supervisor:
         count = process_count()
         if crowded := count > self._crowd:
             send_signal(self._group, signal.SIGSTOP)
+        if time.monotonic() >= self._areas_at:
+            self._areas_kb = areas_kb(self._me)
+            self._areas_at = time.monotonic() + AREAS_S
         use = measure(self._me, self._scratch)
+        use = use._replace(memory_kb=use.memory_kb + self._kernel_kb())
         self._peak = self._peak.peak(use)
         self._breach = self.breach_of(use)
         if self._breach is None and crowded:  # by zombies, or by processes of others
@@ -409,6 +457,10 @@ class Supervisor:
         # Memory can grow by gigabytes a second: measure often while much of it is used.
         near = use.memory_kb > self._limits["memory_mb"] * 512
         self._pause = NEAR_S if near else min(self._pause * 1.5, LOOK_S)
+
+    def _kernel_kb(self) -> int:
+        """Return KiB of the kernel's own memory for the call, the areas as last counted."""
+        return self._areas_kb + (sockets_kb() if self._network else 0)
 
     def _reap(self) -> None:
         """Reap all ended children."""

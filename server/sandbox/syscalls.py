@@ -55,6 +55,10 @@ NUMBERS: dict[str, dict[str, int]] = {
         "openat2": 437, "pidfd_getfd": 438, "process_madvise": 440, "mount_setattr": 442,
         "quotactl_fd": 443, "memfd_secret": 447, "process_mrelease": 448, "fchmodat2": 452,
         "statmount": 457, "listmount": 458, "lsm_set_self_attr": 460,
+        "mmap": 9, "sendfile": 40, "kill": 62, "prctl": 157, "io_setup": 206, "io_destroy": 207,
+        "io_getevents": 208, "io_submit": 209, "io_cancel": 210, "mbind": 237,
+        "set_mempolicy": 238, "get_mempolicy": 239, "splice": 275, "tee": 276, "vmsplice": 278,
+        "io_pgetevents": 333, "landlock_create_ruleset": 444, "set_mempolicy_home_node": 450,
     },
     "aarch64": {
         "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "getxattr": 8, "lgetxattr": 9,
@@ -81,6 +85,10 @@ NUMBERS: dict[str, dict[str, int]] = {
         "clone3": 435, "openat2": 437, "pidfd_getfd": 438, "process_madvise": 440,
         "mount_setattr": 442, "quotactl_fd": 443, "memfd_secret": 447, "process_mrelease": 448,
         "fchmodat2": 452, "statmount": 457, "listmount": 458, "lsm_set_self_attr": 460,
+        "io_setup": 0, "io_destroy": 1, "io_submit": 2, "io_cancel": 3, "io_getevents": 4,
+        "sendfile": 71, "vmsplice": 75, "splice": 76, "tee": 77, "kill": 129, "prctl": 167,
+        "mmap": 222, "mbind": 235, "get_mempolicy": 236, "set_mempolicy": 237,
+        "io_pgetevents": 292, "landlock_create_ruleset": 444, "set_mempolicy_home_node": 450,
     },
 }
 # fmt: on
@@ -238,8 +246,12 @@ def detach(target: str) -> None:
 # -- Landlock -------------------------------------------------------------------------------------
 
 
+@functools.cache
 def landlock_abi() -> int:
-    """Return the kernel's Landlock version, 0 if it has none."""
+    """Return the kernel's Landlock version, 0 if it has none.
+
+    Kept, because the filter of tools refuses to make rule sets, and this call with it.
+    """
     try:
         return syscall("landlock", LANDLOCK_CREATE, None, 0, 1)
     except OSError:

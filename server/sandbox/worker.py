@@ -215,6 +215,7 @@ def warm_up() -> None:
 SPARE_MB = 1024  # of RLIMIT_DATA above the limit, so that the measurement finds the breach first
 PREPARED, GO = "prepared", b"\1"
 RESULTS, RULES, CALLS = 3, 4, 5  # the tool's descriptors besides its output; CALLS if stateful
+PENDING = 4096  # timers and queued signals of a user: 400 bytes of kernel memory each
 HEADER = 8  # bytes of the length before a call
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1  # netdevice(7)
 
@@ -249,7 +250,9 @@ def serve(control: int, policy: SandboxPolicy, filter: bytes, zygote: int) -> No
     locate_folders(request, policy.tier)
     scratch = SCRATCH if policy.tier == "A" else ()
     disks = limited_folders(request)
-    send_message(control, {"end": Supervisor(tool, control, limits, disks, scratch).run()})
+    alone = policy.tier == "A" and policy.network != "full"
+    supervision = Supervisor(tool, control, limits, disks, scratch, network=alone)
+    send_message(control, {"end": supervision.run()})
     os._exit(0)
 
 
@@ -421,6 +424,7 @@ def restrict(policy: SandboxPolicy, filter: bytes) -> int:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     lower_limit(resource.RLIMIT_MEMLOCK, 64 * 1024)
     lower_limit(resource.RLIMIT_MSGQUEUE, 0)
+    lower_limit(resource.RLIMIT_SIGPENDING, PENDING)
     if os.geteuid() == 0:
         syscalls.become_user(policy.run_as)
         if policy.tier == "A":
@@ -431,15 +435,15 @@ def restrict(policy: SandboxPolicy, filter: bytes) -> int:
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.drop_capabilities()
-    if policy.tier != "C":
-        syscalls.seccomp(filter)
-    nothing = os.open("/dev/null", os.O_RDONLY)
-    os.dup2(nothing, 0)
+    rules = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(rules, 0)
     if policy.tier == "B" or (policy.tier == "A" and syscalls.landlock_abi()):
         gate = PROXY_PORT if policy.network == "proxy" else 0
         network = policy.network == "full"
-        return syscalls.landlock(policy.rules(), network=network, connect=gate)
-    return nothing
+        rules = syscalls.landlock(policy.rules(), network=network, connect=gate)
+    if policy.tier != "C":
+        syscalls.seccomp(filter)  # last: no rule set can be made after it
+    return rules
 
 
 def confine(request: dict[str, Any], *, policy: SandboxPolicy) -> None:

@@ -97,6 +97,22 @@ def on_a_mount(function):
     return attempt
 
 
+def any_of(attempts):
+    """Many attempts of a kind in one call: the names of those that were not stopped."""
+
+    def attempt():
+        through = []
+        for name, one in attempts().items():
+            try:
+                if one() is not None:
+                    through.append(name)
+            except (OSError, ValueError):
+                continue
+        return ", ".join(through) or None
+
+    return attempt
+
+
 def raw_child(x86, arm, *args):
     """A call that returns twice."""
 
@@ -183,6 +199,88 @@ kept = []
 
 
 # -- files ----------------------------------------------------------------------------------------
+
+
+def others():
+    """What tells of the server and the processes above this one, or lets them be changed."""
+    pids, at = {FACTS["server"], 1}, os.getppid()
+    while at > 1:
+        pids.add(at)
+        at = int(open(f"/proc/{at}/stat").read().rpartition(")")[2].split()[1])
+    inner = ("mem", "environ", "maps", "pagemap", "syscall", "stack", "auxv", "clear_refs")
+    return {f"{pid} {name}": can_open(f"/proc/{pid}/{name}") for pid in pids for name in inner}
+
+
+def can_open(path, flags=os.O_RDONLY | os.O_NONBLOCK):
+    def attempt():
+        os.close(os.open(path, flags))
+        return "opened"
+
+    return attempt
+
+
+def settings():
+    """Every setting of the kernel."""
+    paths = [f"{at}/{name}" for at, _, names in os.walk("/proc/sys") for name in names]
+    return {path: can_open(path, os.O_WRONLY) for path in paths}
+
+
+# None that does something when it is opened, as watchdogs do.
+DEVICES = """kvm fuse net/tun net/tap loop-control loop0 ptmx console kmsg mem port kmem hpet
+    userfaultfd vhost-net vhost-vsock uinput uhid mapper/control btrfs-control vfio/vfio snapshot
+    cuse ppp rfkill vda sda nvme0n1 dm-0 mqueue hugepages shm/x input/event0 dri/card0 snd/seq
+    cpu/0/msr""".split()
+many(
+    "each",
+    {
+        "process outside": any_of(others),
+        "setting": any_of(settings),
+        "device": any_of(lambda: {name: can_open(f"/dev/{name}") for name in DEVICES}),
+        "socket family": any_of(
+            lambda: {
+                f"{family} {kind}": sock(family, kind)
+                for family in range(1, 47)
+                for kind in (1, 2, 3, 5)
+            }
+        ),
+        "namespace": any_of(
+            lambda: {
+                hex(flag): raw_child(56, 220, flag | signal.SIGCHLD, 0, 0, 0, 0)
+                for flag in (0x20000, 0x2000000, 0x4000000, 0x8000000, 1 << 29, 1 << 30)
+            }
+        ),
+        "unshare": any_of(
+            lambda: {hex(flag): lambda flag=flag: unshared(flag) for flag in NAMESPACES}
+        ),
+        "link of a namespace": any_of(
+            lambda: {
+                name: lambda name=name: os.readlink(server(f"ns/{name}"))
+                for name in ("mnt", "net", "pid", "user", "time")
+            }
+        ),
+        "new call": any_of(lambda: {str(n): reached(n, n, -1, 0, 0, 0) for n in range(463, 480)}),
+        "mount call": any_of(
+            lambda: {
+                str(n): reached(n, n, -1, None, 0, None, 0) for n in (428, 429, 430, 431, 432, 433)
+            }
+        ),
+        "asynchronous call": any_of(
+            lambda: {f"{x}": reached(x, arm, 0, 0, None, None) for x, arm in AIO}
+        ),
+    },
+)
+
+
+def unshared(flag):
+    """In a child, so that the next attempt is where it was."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if C.unshare(flag) == 0 else 1)
+    return None if os.waitpid(child, 0)[1] else "made"
+
+
+NAMESPACES = (0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 1 << 28, 1 << 29, 1 << 30)
+AIO = ((207, 1), (208, 4), (209, 2), (210, 3), (333, 292))
 
 many(
     "read",
@@ -407,6 +505,14 @@ many(
         "scheduler": lambda: os.sched_setscheduler(FACTS["server"], 0, os.sched_param(0)) or "set",
         "renice": lambda: os.setpriority(os.PRIO_PROCESS, FACTS["server"], FACTS["nice"]) or "set",
         "ioprio": lambda: call(251, 30, 1, FACTS["server"], 2 << 13 | 4),
+        # Of a user without processes: nothing changes, and the kernel says that it found none.
+        "renice a user": reached(141, 140, 2, 54321, 0),
+        "renice a group": reached(141, 140, 1, 54321, 0),
+        "ioprio of a user": reached(251, 30, 3, 54321, 2 << 13 | 4),
+        "ioprio of a group": reached(251, 30, 2, 54321, 2 << 13 | 4),
+        "everybody": lambda: os.kill(-1, 0) or "delivered",
+        "release memory": lambda: reached(448, 448, os.pidfd_open(FACTS["server"]), 0)(),
+        "namespace by pidfd": lambda: fcntl.ioctl(os.pidfd_open(os.getppid()), 0xFF03) and "got",
         "raise own cpu": lambda: resource.setrlimit(resource.RLIMIT_CPU, (-1, -1)) or "raised",
         "raise own files": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1)) or "raised",
         "perf": lambda: call(298, 241, PERF, FACTS["server"], -1, -1, 0),
@@ -526,6 +632,68 @@ many(
 
 # -- the kernel -----------------------------------------------------------------------------------
 
+
+def held_in_a_pipe():
+    kept_here = mmap.mmap(-1, 4096)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(kept_here))
+    return call(278, 75, os.pipe()[1], struct.pack("=QQ", address, 1), 1, 0)
+
+
+def from_a_file(x86, arm):
+    """One byte of a file, to a pipe: splice(2), or sendfile(2)."""
+
+    def attempt():
+        with open("page", "wb+") as file:
+            file.write(b"x" * 4096)
+            file.flush()
+            if x86 == 40:
+                return call(x86, arm, os.pipe()[1], file.fileno(), buffer(b"", 8), 1)
+            return call(x86, arm, file.fileno(), buffer(b"", 8), os.pipe()[1], None, 1, 0)
+
+    return attempt
+
+
+def between_pipes():
+    one, other = os.pipe(), os.pipe()
+    os.write(one[1], b"x")
+    return call(276, 77, one[0], other[1], 1, 0)
+
+
+def socket_filter():
+    program = struct.pack("=HBBI", 6, 0, 0, 0xFFFF)
+    one, _two = socket.socketpair()
+    one.setsockopt(1, 26, struct.pack("@HP", 1, buffer(program)))
+    return "attached"
+
+
+def contexts():
+    place = buffer(b"", 8)
+    call(206, 0, 1, place)
+    return call(207, 1, ctypes.c_ulong.from_address(place).value)
+
+
+many(
+    "hold",
+    {
+        "page in a pipe": held_in_a_pipe,
+        "page of a file": from_a_file(275, 76),
+        "page by sendfile": from_a_file(40, 71),
+        "page of a pipe": between_pipes,
+        "socket filter": socket_filter,
+        "aio": contexts,
+        "rule set": lambda: call(444, 444, struct.pack("=Q", 1), 8, 0),
+        "policy of memory": lambda: call(238, 237, 0, None, 0),
+        "policy of a range": reached(237, 235, None, 0, 0, None, 0, 0),
+        "futex table": lambda: call(157, 167, 78, 1, 4, 0, 0),
+        "huge page": lambda: str(len(mmap.mmap(-1, 2 << 20, mmap.MAP_PRIVATE | 0x40020))),
+        "core": lambda: call(157, 167, 62, 0, 0, 0, buffer(b"", 8)),
+        "queued signals": lambda: (
+            str(resource.getrlimit(resource.RLIMIT_SIGPENDING))
+            if resource.getrlimit(resource.RLIMIT_SIGPENDING)[1] > 4096
+            else None
+        ),
+    },
+)
 many(
     "kernel",
     {
@@ -570,6 +738,11 @@ many(
         "newest": lambda: call(463, 463, -100, b".", 0, b"user.x", b"\0" * 16, 16),
         "x32": lambda: call(0x40000000 + 39, 9999),
         "terminal": lambda: str(fcntl.ioctl(os.openpty()[1], 0x5412, b"x")),
+        "console": lambda: str(fcntl.ioctl(os.openpty()[1], 0x541C, b"\x0c")),
+        "time offsets": opens_for_writing(lambda: "/proc/self/timens_offsets"),
+        "local table": lambda: call(154, -1, 0, buffer(b""), 8),
+        "ports": lambda: call(172, -1, 0),
+        "adjust clock": lambda: call(159, 171, buffer(b"", 256)),
         "move pages": lambda: reached(279, 239, FACTS["server"], 0, None, None, None, 0)(),
         "migrate pages": lambda: reached(256, 238, FACTS["server"], 0, None, None)(),
         "lsm": reached(460, 460, 9999, b"", 0, 0),

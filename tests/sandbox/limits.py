@@ -61,6 +61,24 @@ m = mmap.mmap(-1, 1 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ
 for at in range(0, 200 << 30, 2 << 20):
     m[at]
 time.sleep(9)'"""
+# What the kernel knows of memory takes memory, too, and no process has it.
+AREAS = """python3 -c '
+import ctypes, os, time
+c, size = ctypes.CDLL(None), ctypes.c_size_t
+c.mmap.restype = ctypes.c_void_p
+for n in range(3): os.fork()
+start = c.mmap(None, size(66000 * 4096), 0, 0x4022, -1, ctypes.c_long(0))
+for at in range(0, 64000, 2): c.mprotect(ctypes.c_void_p(start + at * 4096), size(4096), 1)
+time.sleep(20)'"""
+SOCKETS = """python3 -c '
+import os, socket, time
+for n in range(3): os.fork()
+held = [socket.socketpair() for _ in range(120)]
+time.sleep(20)'"""
+NO_BYTES = """python3 -c '
+import time
+for n in range(60000): open(f"/tmp/{n:0200}", "x").close()
+time.sleep(20)'"""
 # Of a process that is not to be dumped, nobody of its own user reads what it shares.
 HIDDEN = HUNGRY.format(5 * 10**8).replace("'x", "'import ctypes; ctypes.CDLL(None).prctl(4, 0); x")
 CASES = {
@@ -87,6 +105,9 @@ CASES = {
         tiers=("A",),
     ),
     "memory, of the kernel's tables": Case("memory_mb", 100, TABLES, tiers=SANDBOXED),
+    "memory, of mapped areas": Case("memory_mb", 100, AREAS, tiers=SANDBOXED),
+    "memory, of sockets": Case("memory_mb", 150, SOCKETS, tiers=("A",)),
+    "memory, of files without a byte": Case("memory_mb", 60, NO_BYTES, tiers=("A",)),
     "memory, of a program that hides": Case(
         "memory_mb", 100, f"{HIDDEN}; sleep 9", tiers=SANDBOXED
     ),
