@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ..errors import Problem
@@ -15,8 +15,9 @@ from ..json_types import Json, Session
 from ..session.workspace_stand import stand_at
 from ..workspace.errors import WorkspaceError
 
-SHOWN = 20  # files
 MARKS = {"added": "+", "deleted": "-", "modified": "~", "mode": "~"}
+ASKS = {"runs": "runs on your machine", "leads_out": "leads out of the folder"}
+YES = ("y", "yes")
 
 
 class Terminal(Protocol):
@@ -34,8 +35,8 @@ class Terminal(Protocol):
 class OverlayChanges:
     """The changes of one folder's overlay. `asks`: apply them after runs, if the person agrees.
 
-    `open_workspace(session_id)` returns the workspace; `visible` makes a text safe for one line of
-    a terminal.
+    Only what was listed is applied or discarded, as it was listed. `open_workspace(session_id)`
+    returns the workspace; `visible` makes a text safe for one line of a terminal.
     """
 
     def __init__(
@@ -49,50 +50,98 @@ class OverlayChanges:
     ) -> None:
         self._open, self._loop, self._terminal = open_workspace, loop, terminal
         self._visible = visible
-        self._asks, self._agreed = asks, False
+        self._asks = asks
+        self._listed = ""  # the tree whose changes were listed last
+        self._declined: set[str] = set()  # paths that are asked for alone, and were left
 
     def offer(self, session: Session) -> None:
-        """Apply what a run changed; ask before the first time, and not again."""
+        """List what a run changed, and apply it if the person agrees; after a no ask no more."""
         if not self._asks or not session.get("id"):
             return
         try:
-            if not self.show(session, quiet=True):
-                return
-            if not self._agreed:
-                text = "Apply this to the folder, and what later runs change too? [y/N] "
-                self._agreed = self._terminal.ask(text).strip().lower() in ("y", "yes")
-                self._asks = self._agreed
-            if self._agreed:
-                self.apply(session, "")
-            else:
-                self._terminal.line("the folder is as it was; /apply puts it there", "dim")
+            rows = self._list(session)
+            if plain := [row["path"] for row in rows if "asks" not in row]:
+                self._asks = self._agrees("Apply this to the folder? [y/N] ")
+                if not self._asks:
+                    self._terminal.line("the folder is as it was; /apply puts it there", "dim")
+                    return
+                self.apply(session, shlex.join(plain) if len(plain) < len(rows) else "")
+            self._offer_each(session, rows)
         except Problem as problem:
             self._terminal.line(self._visible(problem.detail), "red")
 
-    def show(self, session: Session, *, quiet: bool = False) -> int:
-        """Print the changed files, and return their number. Raises Problem."""
-        found = self._ask(session, "status")
-        for row in found["files"][:SHOWN]:
-            also = "  (changed in the folder too)" if row.get("conflict") else ""
-            path = self._visible(row["path"])
-            self._terminal.line(f"  {MARKS.get(row['change'], '~')} {path}{also}")
-        if (more := found["count"] - SHOWN) > 0:
-            self._terminal.line(f"  … and {more} more", "dim")
-        if not found["count"] and not quiet:
+    def _offer_each(self, session: Session, rows: Sequence[Json]) -> None:
+        """Ask for each file that is applied only by its name, once in a conversation."""
+        for row in rows:
+            path = row["path"]
+            if "asks" not in row or path in self._declined:
+                continue
+            about = f"{self._visible(path)} {ASKS[row['asks']]}"
+            if self._agrees(f"{about}. Apply it? [y/N] "):
+                self.apply(session, shlex.quote(path))
+            else:
+                self._declined.add(path)
+                text = f"{self._visible(path)} is left; /apply {shlex.quote(path)} puts it there"
+                self._terminal.line(self._visible(text), "dim")
+
+    def _agrees(self, question: str) -> bool:
+        return self._terminal.ask(question).strip().lower() in YES
+
+    def show(self, session: Session) -> None:
+        """Print the changed files. Raises Problem."""
+        if not self._list(session):
             self._terminal.line("nothing differs from the folder", "dim")
-        return int(found["count"])
+
+    def _list(self, session: Session) -> Sequence[Json]:
+        """Print the changed files and return them. Raises Problem."""
+        found = self._ask(session, "status")
+        for row in found["files"]:
+            target = f" -> {row['target']}" if "target" in row else ""
+            path = self._visible(row["path"] + target)
+            about = [ASKS[row["asks"]]] if "asks" in row else []
+            about += ["changed in the folder too"] if row.get("conflict") else []
+            note = f"  ({', '.join(about)})" if about else ""
+            self._terminal.line(f"  {MARKS.get(row['change'], '~')} {path}{note}")
+        self._listed = found["tree"]
+        if (more := found["count"] - len(found["files"])) > 0:
+            self._listed = ""
+            text = f"… and {more} more, too many to be listed: use the page, or apply some by name"
+            self._terminal.line(text, "dim")
+        rows: Sequence[Json] = found["files"]
+        return rows
 
     def apply(self, session: Session, paths: str) -> None:
         """Put the changes into the folder, or those of some paths. Raises Problem."""
-        found = self._ask(session, "apply", **_named(paths))
-        self._say("applied", found)
+        if found := self._change(session, "apply", paths):
+            self._say("applied", found)
+            for path in found["asks"]:
+                text = f"{path} asks for itself, and is left: /apply {shlex.quote(path)}"
+                self._terminal.line(self._visible(text), "red")
 
     def discard(self, session: Session, paths: str) -> None:
         """Take the changes back, or those of some paths. Raises Problem."""
-        found = self._ask(session, "discard", **_named(paths))
+        if not (found := self._change(session, "discard", paths)):
+            return
+        self._listed = found["tree"]
         recorded = self._ask(session, "record", session=session["id"])
         stand_at(session, recorded["after"])  # else the next run puts back what was taken
         self._say("discarded", found)
+
+    def _change(self, session: Session, operation: str, paths: str) -> Json | None:
+        """Apply or discard what was listed; None, with a new list, if it is something else now."""
+        named = _named(paths)
+        try:
+            if self._listed or named:
+                tree = {"tree": self._listed} if self._listed else {}
+                return self._ask(session, operation, **named, **tree)
+            text = f"nothing was done: look at this list, then /{operation} once more"
+        except Problem as problem:
+            if problem.code != "workspace_moved":
+                raise
+            text = f"the files have changed since they were listed: look again, then /{operation}"
+        self._list(session)
+        self._terminal.line(text, "red")
+        return None
 
     def _say(self, what: str, found: Json) -> None:
         self._terminal.line(f"{found[what]} {what}", "dim")
@@ -108,11 +157,12 @@ class OverlayChanges:
         try:
             found: Json = self._loop.run(self._open(session_id).request(operation, **arguments))
         except WorkspaceError as error:
-            raise Problem("bad_request", error.detail) from None
+            code = "workspace_moved" if error.code == "moved" else "bad_request"
+            raise Problem(code, error.detail) from None
         return found
 
 
-def _named(paths: str) -> dict[str, list[str]]:
+def _named(paths: str) -> Json:
     """Return the argument for paths as a person writes them; none for all. Raises Problem."""
     try:
         return {"paths": found} if (found := shlex.split(paths)) else {}

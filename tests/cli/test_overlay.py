@@ -107,6 +107,17 @@ class NamedFolders(Case):
         self.assertEqual((self.content("big/b c"), self.content("big/file")), ("2\n", "big"))
         self.assertFalse((self.base / "big" / "a").exists())
 
+    def test_only_what_was_listed_is_applied(self) -> None:
+        lines = (shell("echo good > a"), "/changes", shell("echo EVIL > a"), "/apply", "/discard a")
+        found = self.yaa("chat", "--folder", "big", said="\n".join(lines))
+        self.assertIn("the files have changed since they were listed: look again", found.stdout)
+        self.assertFalse((self.base / "big" / "a").exists())
+        self.assertIn("1 discarded", found.stdout)
+        more = (shell("echo 1 > a"), "/apply", "/apply")
+        found = self.yaa("chat", "--folder", "big", said="\n".join(more))
+        self.assertIn("nothing was done: look at this list, then /apply once more", found.stdout)
+        self.assertEqual(self.content("big/a"), "1\n")
+
     def test_what_was_discarded_stays_away(self) -> None:
         kept = self.base / "talk.json"
         first = (shell("echo 1 > a; echo 2 > b; echo 3 > file"), "/discard a file")
@@ -123,7 +134,7 @@ class NamedFolders(Case):
 
     def test_what_was_discarded_last_stays_away_in_another_program(self) -> None:
         kept = self.base / "talk.json"
-        lines = (shell("echo 1 > a; echo 3 > file"), "/discard")
+        lines = (shell("echo 1 > a; echo 3 > file"), "/changes", "/discard")
         self.yaa("chat", str(kept), "--folder", "big", said="\n".join(lines))
         found = self.yaa("chat", str(kept), "--folder", "big", said=shell("cat file; ls"))
         self.assertIn("bigfile", found.stdout, found.stderr)
@@ -139,12 +150,36 @@ class NamedFolders(Case):
 
 
 class Here(Case):
-    def test_one_question(self) -> None:
-        lines = (shell("echo 1 > one"), "y", shell("echo 2 > two"))
-        found = self.yaa("here", said="\n".join(lines), cwd="big")
+    def test_each_run_is_looked_at(self) -> None:
+        lines = (shell("echo 1 > one"), "y", shell("echo 2 > two"), "y", shell("echo EVIL > one"))
+        found = self.yaa("here", said="\n".join((*lines, "n", "/changes")), cwd="big")
         self.assertEqual(found.returncode, 0, found.stderr)
-        self.assertEqual(found.stdout.count("Apply this"), 1, found.stdout)
+        self.assertEqual(found.stdout.count("Apply this"), 3, found.stdout)
         self.assertEqual((self.content("big/one"), self.content("big/two")), ("1\n", "2\n"))
+        self.assertTrue(found.stdout.rstrip("> \n").endswith("  ~ one"), found.stdout)
+
+    def test_what_runs_or_leads_out_is_asked_for_alone(self) -> None:
+        made = "echo 1 > one; echo evil > .envrc; mkdir .vscode; echo evil > .vscode/tasks.json;"
+        lines = (shell(f"{made} ln -s /nowhere/x notes.md"), "y", "n", "y", "n", shell("true"))
+        found = self.yaa("here", said="\n".join((*lines, "/apply", "/apply notes.md")), cwd="big")
+        for text in (
+            "  + .envrc  (runs on your machine)\n",
+            "  + notes.md -> /nowhere/x  (leads out of the folder)\n",
+            ".vscode/tasks.json runs on your machine. Apply it? [y/N]",
+            ".envrc is left; /apply .envrc puts it there",
+            ".envrc asks for itself, and is left: /apply .envrc",
+        ):
+            self.assertIn(text, found.stdout)
+        self.assertEqual(found.stdout.count("Apply it?"), 3, "once in a conversation")
+        self.assertEqual((self.base / "big" / "notes.md").readlink(), Path("/nowhere/x"))
+        (self.base / "big" / "notes.md").unlink()
+        names = sorted(path.name for path in (self.base / "big").rglob("*"))
+        self.assertEqual(names, [".vscode", "file", "one", "tasks.json"])
+
+    def test_all_files_are_listed(self) -> None:
+        lines = (shell("for i in $(seq 60); do echo 1 > f$i; done"), "n")
+        found = self.yaa("here", said="\n".join(lines), cwd="big")
+        self.assertEqual(found.stdout.count("  + f"), 60)
 
     def test_nothing_without_a_yes(self) -> None:
         lines = (shell("echo 1 > one"), "", shell("echo 2 > two"), "/changes")
