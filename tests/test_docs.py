@@ -186,8 +186,8 @@ class Reference(unittest.TestCase):
         self.assert_rows("providers.md", "Provider key", set(kinds.PROVIDER))
         self.assert_rows("providers.md", "API", set(API_PATHS))
         self.assert_rows("providers.md", "Preset", set(vendors.PRESETS))
-        of_the_entry = {"name", "base_url", "key_env", "model_name", "api", "urls"}
-        flags = {each.name for each in dataclasses.fields(vendors.Preset)} - of_the_entry
+        every = {each.name for each in dataclasses.fields(vendors.Preset)}
+        flags = every - vendors.OF_THE_ENTRY
         self.assert_rows("providers.md", "Flag", flags)
         page = (REFERENCE / "providers.md").read_text()
         (table,) = [rows for rows in tables(page) if rows[0][0] == "Preset"]

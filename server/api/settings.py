@@ -13,12 +13,12 @@ from typing import Any, Protocol
 
 from ..config import Config, ConfigError
 from ..errors import Problem, refuse
-from ..http.parser import is_loopback
 from ..json_types import Json
-from ..settings import host_access
 from ..settings.config_file import ConfigFile, ConfigFileError, Reading, apply_changes
 from ..settings.secret_values import hide
 from ..strict_json import pointer
+from ..tools.decorators import ToolError
+from . import host_access
 from .body import BodyLimits, check_fields, read_object
 from .router import Handler, RequestContext, Route
 
@@ -145,22 +145,20 @@ class Settings:
     def _check(self, now: Reading, document: dict[str, Any]) -> None:
         halves = [each.get("server") for each in (now.document, document)]
         before, after = (half if isinstance(half, dict) else {} for half in halves)
-        if not self._may_open_host():  # first, since later errors tell what folders there are
-            refuse(
-                "forbidden", [_misplaced(name) for name in host_access.find_openings(before, after)]
-            )
-        moved = host_access.find_redirects(before, after)
-        refuse("settings_invalid", [_moved(name) for name in moved])
+        try:  # first, since later errors tell what folders there are
+            openings = host_access.find_openings(before, after)
+            refuse("forbidden", [*host_access.refusals(openings, self.live.config.server)])
+            moved = [_moved(name) for name in host_access.find_redirects(before, after)]
+            moved += [_variable(name) for name in host_access.find_variables(before, after)]
+        except ToolError as error:
+            refuse("settings_invalid", [*_places((str(error),), str(self.live.config.home))])
+        else:
+            refuse("settings_invalid", moved)
         try:
             self.live.check(document)
         except ConfigError as error:
             refuse("settings_invalid", [*_places(error.problems, str(self.live.config.home))])
             raise
-
-    def _may_open_host(self) -> bool:
-        server = self.live.config.server
-        alone = is_loopback(server["host"].lower()) and not server["hosts"]
-        return bool(server["remote_administration"] or (alone and server["auth_required"]))
 
     def _shown(self) -> Json:
         live = self.live
@@ -175,7 +173,7 @@ class Settings:
             "revision": reading.revision,
             "writable": not why,
             "why": why,
-            "opens_host": self._may_open_host(),
+            "opens_host": host_access.may_open_machine(config.server),
             "file": hide(reading.document),
             "effective": hide(server),
             "fixed": list(config.fixed),
@@ -190,19 +188,18 @@ def unusable(error: ConfigFileError) -> Problem:
     return Problem("settings_invalid", detail, errors=errors)
 
 
-def _misplaced(name: str) -> Json:
-    text = (
-        f"{name} opens this machine, so it can only be changed on it: in the file itself, or in the"
-        " page of a server that listens on this machine alone (server.remote_administration allows"
-        " it over the network)"
-    )
-    return {"pointer": pointer(*name.split(".")), "detail": text}
-
-
 def _moved(name: str) -> Json:
     text = (
         f"{name}: its address changes, so its key, headers or variables must be sent again; a"
         " secret goes only where it went before"
+    )
+    return {"pointer": pointer(*name.split(".")), "detail": text}
+
+
+def _variable(name: str) -> Json:
+    text = (
+        f"{name} names a variable of the server's environment (${{NAME}}) where the file does not;"
+        " that can be written into the file itself only"
     )
     return {"pointer": pointer(*name.split(".")), "detail": text}
 

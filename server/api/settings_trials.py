@@ -17,17 +17,18 @@ from urllib.parse import urlsplit
 from ..config import ConfigError
 from ..errors import Problem, refuse
 from ..http.client import Client
-from ..http.parser import is_loopback
 from ..json_types import Json
 from ..models.http_model import RemoteAPI
 from ..models.key_shapes import Vendor, candidates, find_vendor, foreign_vendor, read_key, vendor_of
 from ..models.provider_trial import Trial, try_provider
 from ..schema.field_types import misfits, object_of
 from ..settings import schema
+from ..settings.secret_values import unmask
 from ..strict_json import pointer
 from ..tools.decorators import ToolError
 from ..tools.mcp.entry import normalize_entry
 from ..tools.mcp.trial import try_server
+from . import host_access
 from .body import BodyLimits, check_fields, misfit, read_object
 from .router import RequestContext, Route
 
@@ -75,7 +76,7 @@ class SettingsTrials:
         home: Path,
     ) -> None:
         self._servers: Mapping[str, Json] = server["mcpServers"]
-        self._starts_programs = may_start_programs(server)
+        self._server = server
         self._providers, self._client, self._env, self._home = providers, client, env, home
         self._turns = asyncio.Semaphore(AT_ONCE)
 
@@ -98,6 +99,7 @@ class SettingsTrials:
             text = "Send a `provider`, the `name` of one, both, or a `key` (with its `vendor`)"
             raise Problem("request_invalid", text)
         name, entry = self._entry_of(body)
+        await self._check_openings("providers", name, entry, self._providers().get(name))
         await call.json(await self._try_entry(name, entry))
 
     async def mcp(self, call: RequestContext) -> None:
@@ -114,7 +116,8 @@ class SettingsTrials:
         entry = saved or {}
         if "entry" in body:
             entry, kept = with_kept(body["entry"], saved, self._env, "entry")
-            self._check_program(entry, saved, bool(kept))
+            self._check_destination(entry, saved, bool(kept))
+            await self._check_openings("mcpServers", name, entry, saved)
         async with self._turns:
             found = await try_server(name, entry, self._client, self._home)
         await call.json(found)
@@ -175,33 +178,24 @@ class SettingsTrials:
 
     # -- MCP servers ------------------------------------------------------------------------------
 
-    def _check_program(self, entry: Json, saved: Json | None, kept: bool) -> None:
-        """Refuse a program that may not be started here, and secrets for another destination."""
+    def _check_destination(self, entry: Json, saved: Json | None, kept: bool) -> None:
+        """Refuse saved secrets for another destination."""
         new = _normal(entry)
         old = _normal(saved) if saved is not None else {}
         is_same = all(new.get(key) == old.get(key) for key in PROGRAM)
         goes_there = _origin(new) == _origin(old) and new.get("oauth") == old.get("oauth")
         if kept and not (is_same and goes_there):
             raise _moved("entry", "the saved command or address")
-        if "command" not in new or (is_same and new.get("env") == old.get("env")):
-            return
-        if not self._starts_programs:
-            text = (
-                "An MCP server with a `command` is a program on the server's machine: it can be"
-                " tried where the server listens on this machine alone and asks for a key, or when"
-                " it is in the configuration file already"
-            )
-            raise Problem("forbidden", text)
 
-
-def may_start_programs(server: Mapping[str, Any]) -> bool:
-    """Return whether an owner's key may name a program that starts on this machine.
-
-    Over the network a stolen key could, and without a key any program of this machine.
-    """
-    alone = is_loopback(server["host"].lower()) and not server["hosts"]
-    allowed = server.get("remote_administration") is True
-    return bool(server["auth_required"] and (alone or allowed))
+    async def _check_openings(self, part: str, name: str, entry: Json, saved: Json | None) -> None:
+        """Refuse what a change of the settings may not do either. Raises Problem."""
+        before = {part: {name: saved}} if saved is not None else {}
+        try:
+            openings = [*host_access.find_openings(before, {part: {name: entry}})]
+        except ToolError as error:
+            raise misfit("entry", str(error)) from None
+        found = await asyncio.to_thread(lambda: [*host_access.refusals(openings, self._server)])
+        refuse("forbidden", found)
 
 
 def with_kept(
@@ -209,11 +203,16 @@ def with_kept(
 ) -> tuple[Any, list[tuple[str, ...]]]:
     """Return a copy with the saved texts that parts of it stand for, and the places of those.
 
-    `{"secret": true}` stands for the text at the same place of `saved`; `${NAME}` for that variable
-    if the same place of `saved` has its value. Raises Problem for any other, with its place below
-    `member`.
+    `{"secret": true}` stands for the text at the same place of `saved`, and so does a text that is
+    shown with `***`; `${NAME}` for that variable if the same place of `saved` has its value. Raises
+    Problem for any other, with its place below `member`.
     """
-    kept: list[tuple[str, ...]] = []
+    try:
+        whole = unmask(value, saved)
+    except ValueError as error:
+        place = (member, *str(error).split(".")[1:])
+        raise _misplaced(place, "nothing is saved here: send the secret itself") from None
+    kept: list[tuple[str, ...]] = [(member,)] if whole != value else []
 
     def fill(new: Any, old: Any, at: tuple[str, ...]) -> Any:
         """Return one part."""
@@ -236,7 +235,7 @@ def with_kept(
             return [fill(item, before, (*at, str(n))) for n, (item, before) in pairs]
         return new
 
-    return fill(value, saved, (member,)), kept
+    return fill(whole, saved, (member,)), kept
 
 
 def _check_owner(call: RequestContext) -> None:

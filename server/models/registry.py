@@ -34,6 +34,7 @@ from .public_models import public_facts
 from .responses import ResponsesAPI
 from .transcription import Transcriber, transcription_url, usual_model
 from .vendors import (
+    OF_THE_ENTRY,
     PRESETS,
     DiscoveredProviders,
     Preset,
@@ -450,9 +451,11 @@ def _check(name: str, entry: Mapping[str, Any]) -> None:
         near = difflib.get_close_matches(str(entry.get("preset")), PRESETS, 1)
         hint = f"; did you mean {near[0]}?" if near else ": " + ", ".join(PRESETS)
         raise ConfigError(f"{where}.preset: {entry['preset']!r} is not known{hint}")
-    unknown = set(entry.get("quirks") or {}) - {each.name for each in fields(Preset)}
-    if unknown:
-        raise ConfigError(f"{where}.quirks: {', '.join(sorted(unknown))} is not known")
+    flags = {each.name for each in fields(Preset)} - OF_THE_ENTRY
+    for each in (entry, *(entry.get("models") or ())):
+        quirks = each.get("quirks") if isinstance(each, Mapping) else None
+        if unknown := {*(quirks or {})} - flags:
+            raise ConfigError(f"{where}.quirks: {', '.join(sorted(unknown))} is no flag")
     if not (entry.get("api_url") or known.base_url):
         raise ConfigError(f"{where}.api_url is missing: the preset {known.name} has no address")
     try:

@@ -93,6 +93,9 @@ class Preset:
     timeout_idle: float = 0
 
 
+# Fields that are no flags: they say where a request goes, and with which key.
+OF_THE_ENTRY = frozenset(("name", "base_url", "key_env", "model_name", "api", "urls"))
+
 # Sources: the vendors' documents, and the issues named. Model names are defaults for owners to
 # replace.
 PRESETS: dict[str, Preset] = {

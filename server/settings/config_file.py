@@ -128,10 +128,11 @@ def apply_changes(document: dict[str, Any], changes: list[Json]) -> dict[str, An
         if change.get("remove") is True:
             holder.pop(path[-1], None)
             continue
+        last = path[-1]
         try:
-            holder[path[-1]] = put_back(change["value"], holder.get(path[-1]))
+            holder |= put_back({last: change["value"]}, {last: holder.get(last)})
         except ValueError as error:
-            place = ".".join(path) + str(error)
+            place = ".".join(path[:-1]) + str(error)
             text = f"{place} is said to keep its secret, but has none; send the secret itself"
             raise ConfigFileError(text, f"/changes/{number}/value") from None
     return result

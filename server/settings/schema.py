@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from .. import strict_json
@@ -62,13 +63,29 @@ POSITIVE = leaf(
 )
 TEXTS = _list(TEXT)
 OPEN = _map(ANY)
+
+OPENS = "x-opens"  # keyword of a kind's schema: what of the machine its texts may open
+
+
+def opening(what: str, kind: Kind = TEXT) -> Kind:
+    """Return the kind, marked: its texts are a "path", a "command" or an "address".
+
+    Over the network these are changed only where api/host_access.py allows it. A test wants the
+    mark of every key whose name sounds like one.
+    """
+    return replace(kind, schema=kind.schema | {OPENS: what})
+
+
+PATH, COMMAND, ADDRESS = opening("path"), opening("command"), opening("address")
+PATHS, COMMANDS = opening("path", TEXTS), opening("command", TEXTS)
+ADDRESSES = opening("address", TEXTS)
 SECONDS = ("_s", "timeout", "interval", "delay")  # ends of keys whose value may have a fraction
 
 # Of one model of a provider; a key here replaces the provider's.
 MODEL: dict[str, Kind] = {
     "preset": TEXT,
     "api": one_of(*APIS),
-    "api_url": TEXT,
+    "api_url": ADDRESS,
     "api_key": TEXT,
     "model_name": TEXT,
     "model_type": _closed(dict.fromkeys(("is_function_call", "is_reasoning", "is_vision"), FLAG)),
@@ -97,25 +114,25 @@ FORWARD = text_like(
 
 # An HTTP API whose operations are tools (tools/http_api.py).
 REST = {
-    "base_url": TEXT,
+    "base_url": ADDRESS,
     "headers": _map(TEXT),
     "query": _map(TEXT),
     "forward": _list(FORWARD),
     "timeout_s": NUMBER,
     "max_kb": WHOLE,
-    "openapi": TEXT,
+    "openapi": PATH,  # or an address
     "operations": TEXTS,
     "tools": _list(OPEN),
 }
 
 # Modules of the owner's own packages, whose functions are tools (sandbox/python_packages.py).
 MODULES = {
-    "modules": TEXTS,
-    "functions": _list(either(TEXT, OPEN)),
-    "interpreter": TEXT,
-    "paths": TEXTS,
-    "read": TEXTS,
-    "env": TEXTS,
+    "modules": COMMANDS,
+    "functions": opening("command", _list(either(TEXT, OPEN))),
+    "interpreter": COMMAND,
+    "paths": PATHS,
+    "read": PATHS,
+    "env": COMMANDS,  # names of variables
     "secrets": _map(TEXT),
     "stateful": FLAG,
 }
@@ -160,28 +177,36 @@ PROVIDER_CHOICE = _closed(
 )
 
 SHAPES: dict[str, Kind] = {
+    "server.host": ADDRESS,
     "server.port": _whole(0, 65535),
+    "server.tls.cert": PATH,
+    "server.tls.key": PATH,
+    "server.agents_dir": PATH,
     "server.workers": _whole(1, 256),
     "server.api_keys": _list(either(TEXT, _closed(KEY))),
-    "server.hosts": _list(HOST),
-    "server.cors_origins": _list(ORIGIN),
+    "server.hosts": opening("address", _list(HOST)),
+    "server.cors_origins": opening("address", _list(ORIGIN)),
     "server.providers": _map(_closed(PROVIDER)),
-    "server.client_providers.hosts": TEXTS,
+    "server.client_providers.hosts": ADDRESSES,
     "server.tools": _map(
-        _closed({"ceiling": one_of("deny", "ask", "auto"), "allow": TEXTS, "requirements": TEXTS})
+        _closed(
+            {"ceiling": one_of("deny", "ask", "auto"), "allow": ADDRESSES, "requirements": COMMANDS}
+        )
     ),
     "server.mcpServers": _map(OPEN),
     "server.rest": _map(_closed(REST)),
     "server.search.provider": one_of("", "off", *SEARCH_PROVIDERS),
-    "server.search.url": text_like(r"|https?://[^/?#@\s]+(/[^?#\s]*)?", SEARCH_URL),
+    "server.search.url": opening(
+        "address", text_like(r"|https?://[^/?#@\s]+(/[^?#\s]*)?", SEARCH_URL)
+    ),
     "server.search.allow": _list(DOMAIN),
     "server.search.deny": _list(DOMAIN),
     "server.search.max_searches": NUMBER_OR_NONE,
     "server.tool_modules": _map(_closed(MODULES)),
     "server.folders": _map(
-        _closed({"path": TEXT, "mode": one_of("read", "write", "overlay"), "trusted": FLAG})
+        _closed({"path": PATH, "mode": one_of("read", "write", "overlay"), "trusted": FLAG})
     ),
-    "server.skills.folders": TEXTS,
+    "server.skills.folders": PATHS,
     "server.skills.list_tokens": _whole(0, 1_000_000),
     "server.workspace.idle_s": POSITIVE,
     "server.workspace.processes": _whole(1, 10_000),
@@ -193,9 +218,9 @@ SHAPES: dict[str, Kind] = {
     "server.sandbox.require": one_of("none", "C", "B", "A"),
     "server.sandbox.network": one_of(*NETWORKS),
     "server.sandbox.run_as": _whole(1, 2**31 - 1),
-    "server.sandbox.read": TEXTS,
-    "server.sandbox.hosts": TEXTS,
-    "server.sandbox.hosts_on_approval": TEXTS,
+    "server.sandbox.read": PATHS,
+    "server.sandbox.hosts": ADDRESSES,
+    "server.sandbox.hosts_on_approval": ADDRESSES,
     "server.sandbox.idle_s": POSITIVE,
     "server.sandbox.ports": _list(_whole(1, 65535)),
     "server.limits.max_connections": _whole(1, 1_000_000),
@@ -210,9 +235,12 @@ SHAPES: dict[str, Kind] = {
     "server.limits.max_parallel_calls": _whole(1, 1_000),
     "server.limits.stateful_processes": _whole(1, 10_000),
     "server.limits.stateful_idle_s": POSITIVE,
+    "server.tracing.url": ADDRESS,
+    "server.tracing.file": PATH,
     "server.tracing.headers": _map(TEXT),
     "server.tracing.max_queue": _whole(1, 1_000_000),
     "server.limits.rate_limit": RATE,
+    "server.log.file": PATH,
     "server.log.keep": _whole(0, 1000),
     "server.log.max_mb": _whole(1, 1_000_000),
     "server.log.level": one_of(*log.LEVELS),

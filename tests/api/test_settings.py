@@ -162,16 +162,21 @@ class SettingsCase(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_key_is_not_sent_to_another_address(self) -> None:
         before = self.written()
-        for path, value in (
-            (["server", "providers", "main", "api_url"], "https://evil.example"),
-            (["server", "providers", "main"], {**MAIN, "api_url": "https://evil.example"}),
-            (["server", "providers", "e"], {"api_url": "https://evil.example", "api_key": "${K}"}),
+        evil = "https://evil.example"
+        for path, value, words in (
+            (["server", "providers", "main", "api_url"], evil, "sent again"),
+            (["server", "providers", "main"], {**MAIN, "api_url": evil}, "sent again"),
+            (
+                ["server", "providers", "e"],
+                {"api_url": evil, "api_key": "${K}"},
+                "names a variable",
+            ),
         ):
             with self.subTest(path=path):
                 self.begin(before, {"K": "of the environment"})
                 call = await self.change({"path": path, "value": value})
                 self.assertEqual((call.status, call.json["code"]), (422, "settings_invalid"))
-                self.assertIn("sent again", call.json["detail"])
+                self.assertIn(words, call.json["detail"])
         self.assertEqual(self.written(), before)
 
     async def test_what_opens_the_machine_is_changed_on_it(self) -> None:
@@ -198,6 +203,101 @@ class SettingsCase(unittest.IsolatedAsyncioTestCase):
         self.begin({"server": {"hosts": ["yaa.example"]}})
         harmless = {"path": ["server", "providers", "main"], "value": MAIN}
         self.assertEqual((await self.change(harmless)).status, 200)
+
+    async def test_an_owners_key_over_the_network_reaches_nothing_of_the_machine(self) -> None:
+        """Files, programs and addresses of the local network, by whatever key of the file."""
+        mcp, main = ["server", "mcpServers", "x"], ["server", "providers", "x"]
+        url = {"url": "https://8.8.8.8/mcp"}
+        file = {"grant": "jwt_bearer", "clientId": "c", "assertionFile": "/etc/passwd"}
+        key = {"grant": "client_credentials", "clientId": "c", "privateKeyFile": "/srv/key"}
+        inner = "http://127.0.0.1:9200"
+        attacks: list[tuple[list[str], Any]] = [
+            (mcp, {**url, "oauth": file}),
+            (mcp, {**url, "auth": key}),
+            (mcp, {"httpUrl": inner}),
+            (mcp, {"serverUrl": "https://10.0.0.1"}),
+            (mcp, {**url, "oauth": {"issuer": "https://192.168.0.1"}}),
+            (["server", "mcpServers"], {"x": {"command": "sh"}}),
+            (main, {"api_url": inner, "model_name": "m"}),
+            (main, {"preset": "openai", "models": [{"name": "m", "api_url": inner}]}),
+            (["server", "rest", "x"], {"base_url": inner, "tools": []}),
+            (["server", "rest"], {"x": {"base_url": "https://8.8.8.8", "openapi": "/etc/passwd"}}),
+            (["server", "search", "url"], inner),
+            (["server", "client_providers", "hosts"], ["*", "127.0.0.1"]),
+            (["server", "tracing", "url"], "https://8.8.8.8"),
+            (["server", "log", "file"], "/srv/.bashrc"),
+            (["server", "tools", "fetch_url"], {"allow": ["10.0.0.0/8"]}),
+            (["server", "agents_dir"], "/tmp"),
+        ]
+        self.begin({"server": {"host": "0.0.0.0", "providers": {"main": MAIN}}})
+        before = self.written()
+        for path, value in attacks:
+            with self.subTest(path=path, value=value):
+                call = await self.change({"path": path, "value": value})
+                self.assertEqual((call.status, call.json["code"]), (403, "forbidden"), call.answer)
+                self.assertIn("remote_administration", call.json["detail"])
+        self.assertEqual((self.written(), self.live.renewed), (before, 0))
+        for path, value in (
+            (main, {"api_url": "https://8.8.8.8/v1", "api_key": "k" * 20, "model_name": "m"}),
+            (mcp, {**url, "headers": {"Authorization": "t"}, "oauth": False}),
+            (["server", "keep_days"], 5),
+        ):
+            with self.subTest(path=path, value=value):
+                call = await self.change({"path": path, "value": value})
+                self.assertEqual(call.status, 200, call.answer)
+
+    async def test_the_environment_is_not_shown(self) -> None:
+        env = {"OPENAI_API_KEY": "sk-of-the-environment"}
+        at = [*MAIN_AT, "model_name"]
+        self.begin(
+            {"server": {"providers": {"main": {**MAIN, "api_key": "${OPENAI_API_KEY}"}}}}, env
+        )
+        before = self.written()
+        for path, value in (
+            (at, "m-${OPENAI_API_KEY}"),
+            (at, "${OPENAI_API_KEY}"),
+            ([*MAIN_AT, "api_url"], "https://8.8.8.8/${OPENAI_API_KEY}/v1"),
+            ([*MAIN_AT, "headers"], {"X": "a ${OPENAI_API_KEY}"}),
+            (["server", "providers", "new"], {"preset": "openai", "api_key": "${OPENAI_API_KEY}"}),
+            (["server", "default_provider"], "${OPENAI_API_KEY}"),
+            (["server", "mcpServers", "x"], {"command": "true", "args": ["${OPENAI_API_KEY}"]}),
+        ):
+            with self.subTest(path=path, value=value):
+                call = await self.change({"path": path, "value": value})
+                self.assertEqual((call.status, call.json["code"]), (422, "settings_invalid"))
+                self.assertIn("variable", call.json["detail"])
+                self.assertNotIn(env["OPENAI_API_KEY"], call.answer.decode())
+        self.assertEqual(self.written(), before)
+        call = await self.change({"path": at, "value": "other"})
+        self.assertEqual(call.status, 200, "the key is named as before")
+
+    async def test_secrets_in_arguments_and_addresses_are_not_shown(self) -> None:
+        secret = "a1B2c3D4e5F6g7H8i9"
+        run = {"command": "true", "args": ["-y", "--api-key", secret, f"--token={secret}", "x"]}
+        web = {"url": f"https://me:{secret}@8.8.8.8/mcp?page=2&api_key={secret}"}
+        self.begin({"server": {"mcpServers": {"run": run, "web": web}}})
+        call = await self.ask("GET")
+        self.assertNotIn(secret, call.answer.decode())
+        shown = call.json["file"]["server"]["mcpServers"]
+        self.assertEqual(shown["run"]["args"], ["-y", "--api-key", "***", "--token=***", "x"])
+        self.assertEqual(shown["web"]["url"], "https://me:***@8.8.8.8/mcp?page=2&api_key=***")
+        for name, entry in shown.items():
+            value = {**entry, "timeout": 5}
+            call = await self.change({"path": ["server", "mcpServers", name], "value": value})
+            self.assertEqual(call.status, 200, call.answer)
+        kept = {"run": {**run, "timeout": 5}, "web": {**web, "timeout": 5}}
+        self.assertEqual(self.written()["server"]["mcpServers"], kept)
+        edits: list[tuple[list[str], Any]] = [
+            (["run"], {**shown["run"], "args": ["--api-key", "***"]}),
+            (["run", "args"], ["***"]),
+            (["web", "url"], shown["web"]["url"].replace("8.8.8.8", "9.9.9.9")),
+            (["new"], shown["web"]),
+        ]
+        for path, value in edits:
+            with self.subTest(path=path, value=value):
+                call = await self.change({"path": ["server", "mcpServers", *path], "value": value})
+                self.assertEqual(call.status, 422, call.answer)
+                self.assertIn("send the secret itself", call.json["detail"])
 
     async def test_a_file_that_cannot_be_changed(self) -> None:
         (self.home / "config.json").write_text("{ not JSON")

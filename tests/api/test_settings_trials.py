@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from server.api.auth import Keys
-from server.api.settings_trials import AT_ONCE, may_start_programs, with_kept
+from server.api.settings_trials import AT_ONCE, with_kept
 from server.app import App, routes
 from server.config import load
 from server.errors import Problem
@@ -291,24 +291,31 @@ class McpServers(Case):
         for more in ({}, {"entry": {**saved, "timeout": 5}}):
             self.assertTrue((await self.ask(MCP, {"name": "notes", **more})).json["ok"])
 
-    def test_the_rule(self) -> None:
-        usual: dict[str, Any] = {"host": "127.0.0.1", "hosts": [], "auth_required": True}
-        for more, allowed in (
-            ({}, True),
-            ({"auth_required": False}, False),
-            ({"host": "0.0.0.0"}, False),
-            ({"hosts": ["me.example"]}, False),
-            ({"host": "0.0.0.0", "remote_administration": True}, True),
-            ({"auth_required": False, "remote_administration": True}, False),
+    async def test_over_the_network_nothing_of_the_machine_is_tried(self) -> None:
+        await self.start({"server.host": "0.0.0.0", "server.hosts": ["me.example"]})
+        inner = self.other.url
+        signing = {"grant": "jwt_bearer", "clientId": "c", "assertionFile": "/etc/passwd"}
+        for path, body in (
+            (MCP, {"name": "x", "entry": {"url": inner}}),
+            (MCP, {"name": "x", "entry": {"httpUrl": inner}}),
+            (MCP, {"name": "x", "entry": {"url": "https://8.8.8.8/mcp", "oauth": signing}}),
+            (MCP, {"name": "x", "entry": {"url": "https://8.8.8.8", "oauth": {"issuer": inner}}}),
+            (PROVIDER, {"provider": {"api_url": inner, "model_name": "m"}}),
+            (PROVIDER, {"name": "main", "provider": {"api_url": inner, "model_name": "m"}}),
+            (PROVIDER, {"provider": {"preset": "openai", "models": [{"api_url": inner}]}}),
         ):
-            with self.subTest(more):
-                self.assertEqual(may_start_programs({**usual, **more}), allowed)
+            with self.subTest(body):
+                call = await self.refused(path, body, "forbidden")
+                self.assertNotIn("root:", call.answer.decode())
+        self.assertEqual(self.other.requests, [])
+        self.assertTrue((await self.ask(PROVIDER, {"name": "main"})).json["ok"], "it is saved")
 
     async def test_a_kept_secret_stays_with_its_server(self) -> None:
         url = self.model.url
         saved: dict[str, Any] = {
             "notes": self.entry(env={"A_TOKEN": "token-0123456789"}),
             "web": {"url": url, "headers": {"X-Token": "token-0123456789"}},
+            "keyed": {"command": "true", "args": ["-v", "--api-key", "token-0123456789"]},
         }
         await self.start({"server.mcpServers": saved})
         env = {"A_TOKEN": SECRET}
@@ -320,6 +327,7 @@ class McpServers(Case):
         for name, entry in (
             ("notes", {**self.entry(env=env), "command": "/usr/bin/env"}),
             ("notes", {**self.entry(env=env), "args": [SCRIPT, "x"]}),
+            ("keyed", {"command": "/usr/bin/env", "args": ["-v", "--api-key", "***"]}),
             ("web", {"url": self.other.url, **kept}),
             ("web", {"serverUrl": self.other.url, **kept}),
             ("web", {"url": url, **kept, "oauth": {"issuer": self.other.url}}),

@@ -14,7 +14,7 @@ from server.http.client import Client
 from server.models.demo import DemoAPI
 from server.models.http_model import RemoteAPI
 from server.models.registry import APIS, Models
-from server.models.vendors import DiscoveredProviders, Provider
+from server.models.vendors import OF_THE_ENTRY, DiscoveredProviders, Provider
 
 from .fakes import KEY, STOP, answer, options, said, serving, sse
 
@@ -361,6 +361,15 @@ class Configured(unittest.TestCase):
         for says, entry in cases.items():
             with self.subTest(says), self.assertRaisesRegex(ConfigError, says):
                 models({"main": entry})
+
+    def test_quirks_say_neither_where_to_nor_with_which_key(self) -> None:
+        for name in OF_THE_ENTRY:
+            for entry in (
+                {"preset": "openai", "api_key": KEY, "quirks": {name: "http://evil.example"}},
+                {"preset": "openai", "models": [{"name": "m", "quirks": {name: ["PATH"]}}]},
+            ):
+                with self.subTest(entry), self.assertRaisesRegex(ConfigError, f"{name} is no flag"):
+                    models({"main": entry})
 
     def test_quirks(self) -> None:
         quirks = {"implicit_think": True, "tool_choice_modes": ["auto"]}

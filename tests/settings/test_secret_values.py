@@ -56,6 +56,37 @@ class Secrets(unittest.TestCase):
             with self.assertRaises(ValueError):
                 put_back(rest, entries)
 
+    def test_within_addresses_and_arguments(self) -> None:
+        secret = "a1B2c3D4e5F6g7H8i9"
+        cases: list[tuple[Any, Any]] = [
+            ({"args": ["--key", secret]}, {"args": ["--key", "***"]}),
+            ({"args": [f"API_KEY={secret}"]}, {"args": ["API_KEY=***"]}),
+            (
+                {"args": ["--header", f"Authorization: Bearer {secret}"]},
+                {"args": ["--header", "Authorization: ***"]},
+            ),
+            ({"args": [f"postgres://me:{secret}@h/db"]}, {"args": ["postgres://me:***@h/db"]}),
+            ({"base_url": f"https://{secret}@h/x"}, {"base_url": "https://***@h/x"}),
+            ({"api_url": f"http://h/?key={secret}"}, {"api_url": "http://h/?key=***"}),
+        ]
+        for value, shown in cases:
+            with self.subTest(value):
+                self.assertEqual(hide(value), shown)
+                self.assertEqual(put_back(shown, value), value)
+                with self.assertRaises(ValueError):
+                    put_back(shown, {})
+        for plain in (
+            {
+                "args": ["-y", "@scope/server", "/data", "--port", "80"],
+                "url": "http://h:80/mcp?x=1",
+            },
+            {"character": f"See https://me:{secret}@h/ and ***this***"},
+            {"text": "*** bold *** and a1B2c3D4e5F6g7H8i9", "args": "no list", "url": "http://["},
+            {"args": ["--api-key", "${API_KEY}", "--token=${TOKEN}"], "url": "http://${HOST}/"},
+        ):
+            self.assertEqual(hide(plain), plain)
+            self.assertEqual(put_back(plain, {}), plain)
+
     def test_what_has_no_secret_there_is_refused(self) -> None:
         hidden = {"secret": True}
         for new, old in (

@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 
 from ...json_types import Json
 from ...schema.field_types import ANY, FLAG, TEXT, list_of, object_of, one_of
-from ...settings.schema import POSITIVE, problems
+from ...settings.schema import ADDRESS, COMMAND, COMMANDS, PATH, POSITIVE, opening, problems
 from ...strict_json import canonical
 from ..decorators import ToolError
 from .oauth.metadata import OAuthError
-from .oauth.settings import OAuthSettings, read_settings
+from .oauth.settings import OAuthSettings, normalize_settings, read_settings
 
 KINDS = {
     **dict.fromkeys(("stdio", "local"), "command"),
@@ -33,9 +33,13 @@ _TEXTS = list_of(TEXT, "a list")
 _TABLE = object_of(each=TEXT)
 ENTRY = object_of(
     {
-        **dict.fromkeys(("command", "url", "cwd"), TEXT),
-        **dict.fromkeys(("args", "allowedTools", "disabledTools", "skills"), _TEXTS),
-        **dict.fromkeys(("env", "headers"), _TABLE),
+        "command": COMMAND,
+        "args": COMMANDS,
+        "cwd": PATH,
+        "env": opening("command", _TABLE),
+        "url": ADDRESS,
+        "headers": _TABLE,
+        **dict.fromkeys(("allowedTools", "disabledTools", "skills"), _TEXTS),
         **dict.fromkeys(("trust", "disabled"), FLAG),
         "type": ANY,  # see _check_kind
         "oauth": ANY,  # see oauth/settings.py
@@ -77,7 +81,7 @@ def normalize_entry(written: Json) -> Json:
             raise ToolError(f"unknown key {key[:60]}; {more}")
     for line in problems(entry, ENTRY):
         raise ToolError(line)
-    _check_kind(entry)
+    _normalize_kind(entry)
     for text in _texts(entry):
         if found := FOREIGN.search(text):
             raise ToolError(f"{found[0]} is an editor's; write ${{NAME}} and set that variable")
@@ -98,7 +102,7 @@ def identity(entry: Json) -> str:
     return canonical({key: entry[key] for key in keys if key in entry})
 
 
-def _check_kind(entry: Json) -> None:
+def _normalize_kind(entry: Json) -> None:
     kind = entry.get("type")
     if kind == "sse":
         raise ToolError(SSE)
@@ -111,6 +115,8 @@ def _check_kind(entry: Json) -> None:
     try:
         urlsplit(entry.get("url", ""))
         read_settings(entry.get("oauth", True))
+        if isinstance(entry.get("oauth"), dict):
+            entry["oauth"] = normalize_settings(entry["oauth"])
     except ValueError as error:
         raise ToolError(f"its url cannot be read: {error}") from None
     except OAuthError as error:

@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 from ...http.client import Client
 from ...json_types import Json
 from ...sandbox.process import limit_error
 from ...schema.validate import check_schema
 from ...session.media import PDF
+from ...settings.secret_values import HOLDERS, secrets_in_address, secrets_in_arguments
 from ...strict_json import browser_safe
 from ...telemetry import log, redact
 from ..base import Emit, Invocation, Tool, ToolQuestion, failure, hints_of
@@ -358,17 +358,9 @@ class McpServer:
 
         They are searched in headers, environment, URL and arguments.
         """
-        given = [self.entry.get(key, {}).items() for key in ("headers", "env")]
-        url = self.entry.get("url", "")
-        given.append({"": url.partition("?")[0]}.items())
-        found = {*redact.credentials(pair for pairs in given for pair in pairs)}
-        found.update(redact.keys_in(dict(parse_qsl(urlsplit(url).query))))
-        args = self.entry.get("args", [])
-        parts = (text.partition(sign) for text in args for sign in "=:")  # --key=v, "Name: v"
-        told = [(name, value.strip()) for name, _, value in parts]
-        told += zip(args, args[1:], strict=False)
-        long = (each for each in redact.credentials(told) if len(each) >= redact.LONG)
-        found.update(each for each in long if not each.startswith(("/", ".", "-")))
+        given = (pair for key in HOLDERS for pair in self.entry.get(key, {}).items())
+        found = {*redact.credentials(given), *secrets_in_address(self.entry.get("url", ""))}
+        found |= secrets_in_arguments(self.entry.get("args", []))
         found.update(self.access.secrets() if self.access else ())
         return sorted(found, key=len, reverse=True)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ....json_types import Json
 from ....schema.field_types import FLAG, TEXT, either, list_of, number, object_of, one_of
-from ....settings.schema import problems
+from ....settings.schema import ADDRESS, PATH, problems
 from .metadata import MISCONFIGURED, OAuthError, safe_url, scopes_in
 
 CODE, CLIENT = "authorization_code", "client_credentials"
@@ -22,12 +22,13 @@ MAX_SECRET_FILE = 64 * 1024  # bytes
 SETTINGS = object_of(
     {
         "enabled": FLAG,
-        **dict.fromkeys(("clientId", "clientSecret", "clientMetadataUrl", "issuer"), TEXT),
+        **dict.fromkeys(("clientId", "clientSecret"), TEXT),
+        **dict.fromkeys(("clientMetadataUrl", "issuer"), ADDRESS),
         "scope": either(TEXT, list_of(TEXT, "a list")),
         "grant": one_of(CODE, CLIENT, JWT_BEARER, IDENTITY),
-        **dict.fromkeys(("privateKeyFile", "assertionFile"), TEXT),
+        **dict.fromkeys(("privateKeyFile", "assertionFile"), PATH),
         "identityProvider": object_of(
-            {"tokenEndpoint": TEXT, "clientId": TEXT}, ("tokenEndpoint", "clientId"), closed=True
+            {"tokenEndpoint": ADDRESS, "clientId": TEXT}, ("tokenEndpoint", "clientId"), closed=True
         ),
         "tokenAuthMethod": one_of(*METHODS),
         "callbackPort": number("a port", 0, 65_535, whole=True),
@@ -79,16 +80,7 @@ def read_settings(written: Any) -> OAuthSettings | None:
         written = {}
     if not isinstance(written, dict):
         raise OAuthError("oauth is neither true, false nor an object")
-    found: Json = {}
-    for key, value in written.items():
-        own = ALIASES[key] if key in ALIASES else str(key)
-        if key in FOUND:
-            raise OAuthError(f"oauth.{key} is not needed: the server names its address; remove it")
-        if own in found:
-            raise OAuthError(f"oauth.{key} says what another key says already: keep one of them")
-        found[own] = value
-    for line in problems(found, SETTINGS):
-        raise OAuthError(f"oauth.{line}")
+    found = normalize_settings(written)
     settings = OAuthSettings(
         found.get("clientId", ""),
         found.get("clientSecret", ""),
@@ -105,6 +97,21 @@ def read_settings(written: Any) -> OAuthSettings | None:
     )
     _check(settings)
     return settings
+
+
+def normalize_settings(written: Json) -> Json:
+    """Return `oauth` of an entry with yaa's own keys. Raises OAuthError."""
+    found: Json = {}
+    for key, value in written.items():
+        own = ALIASES[key] if key in ALIASES else str(key)
+        if key in FOUND:
+            raise OAuthError(f"oauth.{key} is not needed: the server names its address; remove it")
+        if own in found:
+            raise OAuthError(f"oauth.{key} says what another key says already: keep one of them")
+        found[own] = value
+    for line in problems(found, SETTINGS):
+        raise OAuthError(f"oauth.{line}")
+    return found
 
 
 def _check(settings: OAuthSettings) -> None:
