@@ -21,6 +21,13 @@ if sys.platform == "win32":
     sys.stderr.write("yaa: needs Linux or macOS; on Windows, start it in WSL (aka.ms/wsl)\n")
     sys.exit(2)
 
+# `python3 -m` looks for modules in the current folder first. That may be a stranger's, so nothing
+# more is imported from there, unless it is the folder of this package. While Python looks for the
+# package that it is to run, sys.argv begins with -m.
+if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
+    if sys.path[0] != __file__.rpartition("/")[0].rpartition("/")[0]:
+        del sys.path[0]
+
 _FOR_AUTHORS = {
     **dict.fromkeys(("Context", "ToolError", "tool", "toolkit"), "tools.decorators"),
     "hook": "agent.hooks",

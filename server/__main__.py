@@ -47,6 +47,7 @@ from .config import (
     make_home,
 )
 from .http.listener import bind
+from .runtime import start_folder
 from .runtime.command import COMMAND
 from .settings.config_file import ConfigFile
 from .telemetry import log
@@ -83,6 +84,7 @@ WORKERS_END_S = 15.0  # beyond disconnect_grace_s, before workers are killed
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     _prepare_streams()
+    start_folder.leave()
     options = _options(arguments)
     # Values from Windows env files and cluster secrets may end in line breaks; no setting does.
     env = {name: value.rstrip("\r\n") for name, value in os.environ.items()}
@@ -117,8 +119,8 @@ def _source(options: argparse.Namespace, env: Mapping[str, str]) -> Source:
         "server.host": options.host,
         "server.port": options.port,
         "server.workers": options.workers,
-        "server.tls.cert": options.cert,
-        "server.tls.key": options.key,
+        "server.tls.cert": options.cert and str(expand_path(options.cert, "--cert")),
+        "server.tls.key": options.key and str(expand_path(options.key, "--key")),
         "server.folders": _current_folder(options),
     }
     foreign = [module.FOREIGN for module in protocols.modules("settings")]
@@ -236,7 +238,7 @@ def _current_folder(options: argparse.Namespace) -> dict[str, dict[str, str]] | 
     if options.command != "here":
         return None
     options.folder = HERE
-    return {HERE: {"path": str(Path.cwd()), "mode": options.mode}}
+    return {HERE: {"path": str(expand_path(".", "here")), "mode": options.mode}}
 
 
 def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
@@ -258,7 +260,7 @@ def _serve(
     make_home(config.home)
     allow_files(server["limits"])
     keys, made = _keys(config)
-    tls = certificate(server["tls"])
+    tls = certificate(config)
     sockets = _bind(server["host"], server["port"])
     scheme = "https" if tls else "http"
     where = (scheme, server["host"], sockets[0].getsockname()[1])

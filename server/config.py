@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from . import strict_json
 from .http.parser import is_loopback
 from .json_types import Session
+from .runtime.start_folder import resolve
 from .sandbox import network_policy
 from .sandbox.policy import code_folders, read_mistakes
 from .schema.field_types import ANY, Kind
@@ -126,7 +127,7 @@ class Config:
     def agents_folder(self) -> Path:
         """Return the folder of the owner's agents. Raises ConfigError."""
         given = self._server.get("agents_dir")
-        return expand_path(given, "server.agents_dir") if given else self.home / "agents"
+        return expand_path(given or "agents", "server.agents_dir", self.home)
 
     def secrets(self) -> list[str]:
         """Return every string of the half `server` that no log, event or response may contain."""
@@ -218,14 +219,16 @@ def home_folder(flag: str | None, env: Mapping[str, str]) -> Path:
     return expand_path(flag or env.get("YAA_HOME") or "~/.yaa", "--home or YAA_HOME")
 
 
-def expand_path(name: str, setting: str) -> Path:
+def expand_path(name: str, setting: str, home: Path | None = None) -> Path:
     """Expand `~` and return an absolute path.
 
-    `setting` is named in the message. Raises ConfigError if the user has no home folder (common in
-    containers) or the current folder was deleted.
+    A relative name begins in `home`, or without it, for what a person types, in the folder that yaa
+    was started in. `setting` is named in the message. Raises ConfigError if the user has no home
+    folder (common in containers) or the current folder was deleted.
     """
     try:
-        return Path(name).expanduser().absolute()
+        path = Path(name).expanduser()
+        return resolve(path) if home is None else home / path
     except RuntimeError:
         text = f"{name}: there is no such home folder here; give another one with {setting}"
     except OSError:
@@ -295,7 +298,7 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
     """Yield the mistakes that the kind of a single value does not show."""
     host = server["host"]
     given = server["agents_dir"]
-    agents = expand_path(given, "server.agents_dir") if given else home
+    agents = expand_path(given, "server.agents_dir", home) if given else home
     if not server["auth_required"] and not is_loopback(host.lower()):
         yield (
             f"server.auth_required is false and server.host is {host}: without a key only this"

@@ -26,6 +26,8 @@ from .tooling.source import (
     imports,
     modules,
     path_of,
+    place_reads,
+    program_starts,
     tracked,
 )
 from .tooling.tools import ROOT
@@ -84,6 +86,25 @@ CLOCKS = {"now", "today", "utcnow"}
 
 # The three borders where anything may be caught, once each, because a border has to hold.
 BORDERS = {"server/http/listener.py", "server/sandbox/child.py", "server/agent/loop.py"}
+
+# The one place that starts programs, and what may start some beside it.
+PROGRAMS = "server/runtime/programs.py"
+MAY_START = {
+    **dict.fromkeys(  # they run inside a call, with the call's folder and variables
+        (
+            *("server/tools/builtin/documents.py", "server/tools/builtin/shell.py"),
+            *("server/sandbox/selftest.py", "server/sandbox/worker.py"),
+        ),
+        "subprocess.",
+    ),
+    # Modules of Python that start programs themselves; the command line has left the folder then.
+    "server/cli/environments.py": "venv",
+    "server/cli/serve.py": "webbrowser",
+}
+MAY_READ_THE_PLACE = {
+    "server/runtime/start_folder.py",
+    "server/tools/workspace.py",  # inside a call, whose folder it is
+}
 
 HTML_SINKS = re.compile(
     r"\b(innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|setHTMLUnsafe)\b"
@@ -173,6 +194,26 @@ class Server(unittest.TestCase):
         self.assertEqual(wrong, [], f"only in {sorted(BORDERS)}")
         files = [place.split(":")[0] for place in places]
         self.assertEqual(len(files), len(set(files)), f"one border a file: {places}")
+
+    def test_programs_are_started_in_one_place(self) -> None:
+        """So that none inherits the folder that yaa was started in."""
+        wrong, seen = [], set()
+        for name, tree in modules().items():
+            for place in program_starts(path_of(name), tree):
+                file, _, what = place.partition(":")
+                seen.add(file)
+                allowed = MAY_START.get(file)
+                if file != PROGRAMS and not (allowed and what.split(" ")[1].startswith(allowed)):
+                    wrong.append(place)
+        self.assertEqual(wrong, [], f"programs are started by {PROGRAMS}")
+        self.assertEqual(seen, {PROGRAMS, *MAY_START}, "a rule for what is no more")
+
+    def test_the_current_folder_is_read_in_one_place(self) -> None:
+        places = [
+            each for name, tree in modules().items() for each in place_reads(path_of(name), tree)
+        ]
+        wrong = [place for place in places if place.partition(":")[0] not in MAY_READ_THE_PLACE]
+        self.assertEqual(wrong, [], "names that a person types: runtime/start_folder.py resolves")
 
     def test_every_file_says_what_it_is(self) -> None:
         wrong = [path_of(name) for name, tree in modules().items() if not ast.get_docstring(tree)]
@@ -288,6 +329,27 @@ class Rules(unittest.TestCase):
         ):
             with self.subTest(source):
                 self.assertEqual(len(list(broad("x.py", ast.parse(source)))), found)
+
+    def test_starts_of_programs(self) -> None:
+        for source, found in (
+            ("subprocess.run([x])", 1),
+            ("f(subprocess.Popen)", 1),
+            ("p: subprocess.Popen[bytes] = subprocess.Popen([x])", 1),
+            ("asyncio.create_subprocess_exec(x)", 1),
+            ("asyncio.get_running_loop().subprocess_exec(x)", 1),
+            ("loop.subprocess_shell(x)", 1),
+            ("os.execvpe(x)", 1),
+            ("os.posix_spawnp(x)", 1),
+            ("os.system(x)", 1),
+            ("from subprocess import run as go", 1),
+            ("from os import system", 1),
+            ("import multiprocessing", 1),
+            ("from multiprocessing import Pool", 1),
+            ("importlib.import_module('webbrowser')", 1),
+            ("p: subprocess.Popen[bytes]\nos.fork()\nasyncio.run(x)", 0),
+        ):
+            with self.subTest(source):
+                self.assertEqual(len(list(program_starts("x.py", ast.parse(source)))), found)
 
     def test_cycles(self) -> None:
         self.assertEqual(cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}), ["b", "c", "b"])

@@ -93,7 +93,7 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
         case "chat" | "here":
             return _chat(config, env, options)
         case "pack":
-            return _pack(Path(options.file))
+            return _pack(expand_path(options.file, "FILE"))
         case "kept":
             return _kept(config, env, options)
         case "objects":
@@ -114,7 +114,7 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
 
 async def _check(config: Config, env: Mapping[str, str]) -> int:
     """Perform `--check`: open the agent, print what it found."""
-    certificate(config.server["tls"])
+    certificate(config)
     async with App(config, env) as app:
         head = [f"yaa {VERSION}", ""]
         print("\n".join([*head, *describe(app), "", "The configuration can be used."]))
@@ -169,7 +169,7 @@ def _objects(config: Config, options: argparse.Namespace) -> int:
 
 async def _doctor(config: Config, env: Mapping[str, str]) -> int:
     log.setup("error")
-    certificate(config.server["tls"])
+    certificate(config)
     async with App(config, env) as app:
         findings = doctor.check_all(app)
     print("\n".join([f"yaa {VERSION}", "", *doctor.lines(findings)]))
@@ -191,7 +191,9 @@ def _run_kept(
         if not options.file:
             raise Problem("bad_request", "run --store FOLDER ID: the id of a session is missing")
         kept = held.enter_context(
-            session_files.JsonSession(options.store).open_locked(options.file)
+            session_files.JsonSession(expand_path(options.store, "--store")).open_locked(
+                options.file
+            )
         )
         before = kept.load() if kept.exists() else {"id": options.file, "messages": []}
         given = with_message(before, options.say)

@@ -22,6 +22,7 @@ from ..api.sessions import Agent, Run
 from ..errors import Problem
 from ..json_types import Answer, Event, Interrupt, Json, Message, Session
 from ..runtime.command import COMMAND
+from ..runtime.start_folder import resolve
 from ..session.content_blocks import to_blocks
 from ..session.events import alias
 from ..session.outcome import ended_by, finish_text
@@ -57,7 +58,10 @@ def read_session(file: str) -> Session:
     Includes the events in the journal of a killed `chat`. Raises Problem that names the place.
     """
     if file != "-":
-        return session_files.read(Path(file))
+        try:
+            return session_files.read(resolve(Path(file)))
+        except OSError as error:
+            raise Problem("bad_request", f"{file}: {error.strerror}") from None
     try:
         data = sys.stdin.buffer.read()
     except OSError as error:

@@ -26,6 +26,8 @@ from ..app import App
 from ..config import shipped_path
 from ..http.listener import bind
 from ..http.parser import is_loopback
+from ..runtime import programs
+from ..runtime.start_folder import NEUTRAL
 from ..sandbox.supervisor import MOST_FILES
 from ..strict_json import JSONError, loads
 from .serve import files_wanted
@@ -160,7 +162,7 @@ def _size(folder: Path) -> int | None:
         return 0
     try:
         command = ["du", "-sk", str(folder)]
-        done = subprocess.run(command, capture_output=True, timeout=SIZE_S, check=False)
+        done = programs.run(command, NEUTRAL, ("PATH",), capture_output=True, timeout=SIZE_S)
         return int(done.stdout.split()[0]) << 10  # it exits with 1 if a folder is unreadable
     except (OSError, subprocess.TimeoutExpired, ValueError, IndexError):
         return None

@@ -15,13 +15,14 @@ import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
 
 from ..config import Config, ConfigError, expand_path, make_home
+from ..runtime import programs
 from ..sandbox.environments import FOLDER, Environment, package_folders
 from ..settings.requirements import normal_requirements
 from ..settings.script_metadata import MetadataError, script_metadata
@@ -198,17 +199,10 @@ def _run_pip(installer: str, folder: Path, requirements: Iterable[str], *, build
     command = [f"{installer}/bin/python", "-I", "-m", "pip", "--python", f"{folder}/bin/python"]
     command += ["install", "--disable-pip-version-check", "--no-warn-script-location", "--no-user"]
     command += [] if builds else ["--only-binary", ":all:"]
-    subprocess.run(
-        [*command, "--", *requirements], check=True, cwd=folder, env=_pip_variables(os.environ)
-    )
-
-
-def _pip_variables(env: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: value
-        for name, value in env.items()
-        if name not in NOT_FOR_PIP and not name.startswith("PYTHON")
-    }
+    inherited = [
+        name for name in os.environ if name not in NOT_FOR_PIP and not name.startswith("PYTHON")
+    ]
+    programs.run([*command, "--", *requirements], folder, inherited, check=True)
 
 
 def _packages(folder: Path) -> Iterator[str]:

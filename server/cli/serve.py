@@ -539,13 +539,14 @@ def _show(link: str) -> None:
     importlib.import_module("webbrowser").open(link)
 
 
-def certificate(tls: Mapping[str, str]) -> Certificate | None:
+def certificate(config: Config) -> Certificate | None:
     """Load the certificate of `server.tls`; None if there is none. Raises ConfigError."""
+    tls, home = config.server["tls"], config.home
     if not tls["cert"]:
         return None
-    key = expand_path(tls["key"], "server.tls.key") if tls["key"] else None
+    key = expand_path(tls["key"], "server.tls.key", home) if tls["key"] else None
     try:
-        return Certificate(expand_path(tls["cert"], "server.tls.cert"), key)
+        return Certificate(expand_path(tls["cert"], "server.tls.cert", home), key)
     except OSError as error:
         files = " and ".join(filter(None, (tls["cert"], tls["key"])))
         raise ConfigError(f"server.tls: {files}: {reason(error)}") from None

@@ -26,6 +26,7 @@ from urllib.parse import quote, unquote
 from .. import strict_json
 from ..errors import Problem
 from ..json_types import Event, Json, Session
+from ..runtime.start_folder import resolve
 from ..session.fold import DELTAS, Folder
 from ..session.result_places import is_object
 from ..strict_json import JSONError, dumps, loads
@@ -39,7 +40,7 @@ COMPONENTS = "components"  # member of `ext` with the states of a program's own 
 def file_of(name: str | Path) -> Path:
     """Return the path of a file with `~` and links resolved. Raises OSError if it is no file."""
     try:
-        file = Path(name).expanduser().resolve()
+        file = resolve(Path(name).expanduser()).resolve()
         there = file.exists()
     except (RuntimeError, ValueError) as error:  # no such user; a NUL
         raise OSError(errno.EINVAL, str(error)) from None

@@ -310,7 +310,7 @@ class BaseServer:
         self.max_connections: int = server["limits"]["max_connections"]
         entries = [each if isinstance(each, str) else each["key"] for each in server["api_keys"]]
         self.api_keys: list[str] = entries or [made] * bool(made)
-        self._tls = certificate(server["tls"])
+        self._tls = certificate(self._config)
         self._sockets = listener.bind(self.host, server["port"])
         self.socket: socket.socket = self._sockets[0]
         self.port: int = self.socket.getsockname()[1]

@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ..runtime import programs
+from ..runtime.start_folder import NEUTRAL
 from .child import MAX_RESULT
 from .netproxy import ENV, NetProxy
 from .network_policy import NetworkPolicy
@@ -262,16 +264,17 @@ class PlainProcess(Process):
         lifeline, self._lifeline = os.pipe()
         theirs.callback(os.close, lifeline)
         package = self.job.package
-        self._process = subprocess.Popen(
+        self._process = programs.start(
             [package.interpreter if package else sys.executable]
             + ["-I", "-S", "-c", BOOT, str(ROOT), PACKAGE]
             + [str(requests), str(results), str(lifeline)],
+            NEUTRAL,  # the call's process goes to its own folder
+            more=environment(self.home, package),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             pass_fds=(requests, results, lifeline),
             start_new_session=True,
-            env=environment(self.home, package),
         )
         self._ours.callback(self._reap_later, self._process)
         theirs.close()  # so that writing to a process that has ended fails
@@ -447,9 +450,7 @@ def environment(folder: str, package: Package | None = None) -> dict[str, str]:
 
     PATH and the language of the server, the tool's own folder as HOME, and its package's variables.
     """
-    kept = {
-        name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ
-    }
+    kept = programs.variables(("PATH", "LANG", "LC_ALL", "TZ"))
     kept.setdefault("PATH", os.defpath)
     kept.setdefault("LANG", "C.UTF-8")
     own = package.env if package else {}

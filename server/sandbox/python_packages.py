@@ -18,7 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..runtime import programs
 from ..runtime.file_stamps import MOST, Stamp, stamp_of
+from ..runtime.start_folder import NEUTRAL
 from ..telemetry import redact
 from .policy import SCRATCH, WORKSPACE, outermost_folders
 from .worker_pool import WorkerPool
@@ -212,9 +214,7 @@ def _environment(interpreter: str, home: Path) -> list[Path]:
     """Return the folders of an interpreter and its packages. Raises ValueError."""
     command = [interpreter, "-I", "-S", "-c", FACTS]
     try:
-        said = subprocess.run(
-            command, capture_output=True, timeout=FACTS_S, check=True, env={}, cwd="/"
-        )
+        said = programs.run(command, NEUTRAL, capture_output=True, timeout=FACTS_S, check=True)
         version, *prefixes = json.loads(said.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it does not answer as Python does"

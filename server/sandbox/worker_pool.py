@@ -17,6 +17,8 @@ from collections import deque
 from dataclasses import asdict
 from pathlib import Path
 
+from ..runtime import programs
+from ..runtime.start_folder import NEUTRAL
 from .policy import SandboxPolicy
 
 PACKAGE = __package__ or "server.sandbox"
@@ -128,15 +130,14 @@ class WorkerPool:
         self._door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         options = json.dumps(asdict(self.policy))
         with theirs:
-            self._zygote = subprocess.Popen(
+            self._zygote = programs.start(
                 [self._interpreter, "-I", "-S", "-B", "-c", BOOT, str(ROOT), PACKAGE]
                 + [str(theirs.fileno()), options],
+                NEUTRAL,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
-                cwd="/",
-                env={},
             )
 
     def _order_worker(self, network: str) -> socket.socket:

@@ -22,7 +22,8 @@ class Case(unittest.TestCase):
 
     def run_command(self, *arguments: str) -> tuple[int, str]:
         out = io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        kept = contextlib.chdir(".")  # the command leaves the current folder
+        with kept, contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             code = main(["skills", "--home", str(self.home), *arguments])
         return code, out.getvalue()
 

@@ -39,7 +39,7 @@ class Checking(unittest.TestCase):
             file = Path(folder) / name
             file.write_text(source, encoding="utf-8")
             out = io.StringIO()
-            with contextlib.redirect_stdout(out):
+            with contextlib.chdir("."), contextlib.redirect_stdout(out):
                 code = main(["tools", "--home", f"{folder}/home", "check", str(file)])
         return code, out.getvalue()
 

@@ -18,6 +18,13 @@ from .tools import ROOT
 SERVER = ROOT / "server"
 CLIENT = ROOT / "client"
 BROAD = {"Exception", "BaseException"}
+STARTS = re.compile(
+    r".*\.(create_)?subprocess_(exec|shell)"
+    r"|subprocess\.(Popen|run|call|check_call|check_output|getoutput|getstatusoutput)"
+    r"|os\.(exec\w+|spawn\w+|posix_spawn\w*|system|popen|startfile|forkpty)|pty\.spawn"
+)
+START_MODULES = {"concurrent.futures.process", "multiprocessing", "pty", "venv", "webbrowser"}
+PLACE_READERS = re.compile(r"os\.getcwdb?|(\w+\.)?Path\.cwd")
 
 # -- Python ---------------------------------------------------------------------------------------
 
@@ -84,6 +91,36 @@ def broad(path: str, tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
             if any(names_broad(argument) for argument in node.args):
                 yield f"{path}:{node.lineno}"
+
+
+def program_starts(path: str, tree: ast.Module) -> Iterator[str]:
+    """`path:line what` of each start of a program, and of each module that starts some itself.
+    `subprocess.Popen[bytes]` is a type."""
+    types = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Subscript)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and id(node) not in types:
+            if STARTS.fullmatch(text := ast.unparse(node)):
+                yield f"{path}:{node.lineno} {text}"
+        elif isinstance(node, ast.ImportFrom) and node.module in ("subprocess", "os", "asyncio"):
+            for alias in node.names:
+                if STARTS.fullmatch(text := f"{node.module}.{alias.name}"):
+                    yield f"{path}:{node.lineno} {text}"
+        elif isinstance(node, ast.ImportFrom) and node.module in START_MODULES:
+            yield f"{path}:{node.lineno} {node.module}"
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] in START_MODULES:
+                    yield f"{path}:{node.lineno} {alias.name}"
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            if isinstance(arg := node.args[0], ast.Constant) and arg.value in START_MODULES:
+                yield f"{path}:{node.lineno} {arg.value}"
+
+
+def place_reads(path: str, tree: ast.Module) -> Iterator[str]:
+    """`path:line what` of each use of the current folder by name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and PLACE_READERS.fullmatch(text := ast.unparse(node)):
+            yield f"{path}:{node.lineno} {text}"
 
 
 def names_broad(node: ast.expr) -> bool:

@@ -7,10 +7,11 @@ are ignored. Any other key is an error that says what to write instead. Pure.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from ...json_types import Json
 from ...schema.field_types import ANY, FLAG, TEXT, list_of, object_of, one_of
@@ -64,6 +65,7 @@ INSTEAD = {
     "envFile": "name its variables in `env`",
     "headersHelper": "put the header into `headers`, with ${NAME} for its secret",
 }
+MAX_FOLDER = 100  # characters of a folder's name; systems allow 255
 FOREIGN = re.compile(r"\$\{(?:(?:input|command|config):[^}]*|workspaceFolder[^}]*|userHome)\}")
 
 
@@ -96,6 +98,14 @@ def is_allowed(name: str, entry: Json) -> bool:
     return wanted is None or any(fnmatchcase(name, pattern) for pattern in wanted)
 
 
+def folder_name(name: str) -> str:
+    """Return the name of the folder of the home that the server `name` is started in."""
+    quoted = quote(name.encode("utf-8", "replace"), safe="").replace(".", "%2E")
+    if len(quoted) <= MAX_FOLDER:
+        return quoted or "%"
+    return f"{quoted[:MAX_FOLDER]}-{hashlib.sha256(quoted.encode()).hexdigest()[:16]}"
+
+
 def identity(entry: Json) -> str:
     """Return a key that is equal for entries that can share a process or connection."""
     keys = ("command", "args", "env", "cwd", "url", "headers", "oauth", "era")
@@ -112,6 +122,13 @@ def _normalize_kind(entry: Json) -> None:
         raise ToolError(f"the type {str(kind)[:40]!r} does not fit; known are {', '.join(KINDS)}")
     if not entry.get("command", entry.get("url")):
         raise ToolError("its command or url is empty")
+    command = entry.get("command", "")
+    whole = command.startswith("/") or entry.get("cwd", "").startswith("/")
+    if "/" in command and not whole:
+        raise ToolError(
+            f"its command is {command[:60]!r}, which no folder is known for; write its whole path,"
+            " or that of the folder as `cwd`"
+        )
     try:
         urlsplit(entry.get("url", ""))
         read_settings(entry.get("oauth", True))

@@ -10,12 +10,15 @@ import signal
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from ...http.client import Client, ClientError, Response, Timeouts
 from ...http.sse import Decoder, EventTooLarge
 from ...json_types import Json
+from ...runtime import programs
+from ...runtime.start_folder import NEUTRAL
 from ...sandbox.process import open_pipe
 from ...telemetry import log, redact
 from .inbox import Inbox
@@ -46,17 +49,30 @@ INHERITED = (
     *("LANG", "LC_ALL", "TZ", "TMPDIR"),
 )
 
+FOLDERS = "mcp"  # in the home: the folders that servers are started in
+
 logger = log.get("mcp")
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder of the home for a server, if it is missing. Raises OSError."""
+    home = folder.parents[1]
+    for each in (home, folder.parent, folder):
+        each.mkdir(mode=0o700, parents=each is home, exist_ok=True)
 
 
 @dataclass(frozen=True)
 class Launch:
-    """The command of a server: arguments, added environment, working directory (None: ours)."""
+    """The command of a server: arguments, added environment, working directory.
+
+    `own`: whether that is a folder of the home, which is made when it is missing.
+    """
 
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    cwd: str | None = None
+    cwd: str = NEUTRAL
+    own: bool = False
 
 
 class StdioLink:
@@ -93,19 +109,20 @@ class StdioLink:
         """End the old process, if any, and start a new one. Raises LinkError."""
         await self.close()
         launch = self.launch
-        kept = {key: os.environ[key] for key in INHERITED if key in os.environ}
         try:
+            if launch.own:
+                make_private(Path(launch.cwd))
             with contextlib.ExitStack() as theirs:
                 stdout, output, _ = await open_pipe(theirs, self._pipes, CHUNK)
                 stderr, words, _ = await open_pipe(theirs, self._pipes, CHUNK)
-                self._process = await asyncio.create_subprocess_exec(
-                    launch.command,
-                    *launch.args,
+                self._process = await programs.start_async(
+                    (launch.command, *launch.args),
+                    launch.cwd,
+                    INHERITED,
+                    launch.env,
                     stdin=asyncio.subprocess.PIPE,
                     stdout=stdout,
                     stderr=stderr,
-                    env={**kept, **launch.env},
-                    cwd=launch.cwd,
                     start_new_session=True,
                 )
         except (OSError, ValueError) as error:

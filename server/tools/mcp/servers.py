@@ -23,6 +23,7 @@ from typing import Any
 
 from ...http.client import Client
 from ...json_types import Json
+from ...runtime.start_folder import NEUTRAL
 from ...sandbox.process import limit_error
 from ...schema.validate import check_schema
 from ...session.media import PDF
@@ -33,12 +34,12 @@ from ..base import Emit, Invocation, Tool, ToolQuestion, failure, hints_of
 from ..decorators import ToolError
 from ..result import shorten_text
 from ..runner import Outcome
-from .entry import identity, is_allowed, normalize_entry, oauth_of
+from .entry import folder_name, identity, is_allowed, normalize_entry, oauth_of
 from .held_calls import HOLD_S, HeldCalls, OpenCall, ServerQuestion
 from .held_files import FOLDER as HELD
 from .held_files import HeldFiles
 from .inbox import METHOD_NOT_FOUND, Hear, progress_line
-from .links import HttpLink, Launch, StdioLink
+from .links import FOLDERS, HttpLink, Launch, StdioLink
 from .oauth.access import Access
 from .oauth.accounts import Accounts
 from .oauth.questions import earlier_question, is_refused, sign_in_problem, sign_in_question
@@ -391,7 +392,7 @@ class McpServers:
         home: Path | None = None,
     ) -> None:
         self._client, self._most_s, self._patience_s = client, most_s, patience_s
-        self._store = TokenStore(home / FOLDER) if home else None
+        self._home, self._store = home, TokenStore(home / FOLDER) if home else None
         self.accounts = Accounts(self.refresh)
         self._peers: dict[str, Peer] = {}  # by entry.identity
         self._servers: dict[str, McpServer] = {}
@@ -552,13 +553,22 @@ class McpServers:
         link: Link
         if "command" in entry:
             command, args = entry["command"], tuple(entry.get("args", ()))
-            launch = Launch(command, args, entry.get("env", {}), entry.get("cwd"))
+            launch = Launch(command, args, entry.get("env", {}), *self._folder(name, entry))
             link = StdioLink(name, launch)
         else:
             link = HttpLink(
                 self._client, entry["url"], entry.get("headers", {}), self._access(entry)
             )
         return Peer(link, entry.get("era", ""), entry.get("probe_timeout", PROBE_S))
+
+    def _folder(self, name: str, entry: Json) -> tuple[str, bool]:
+        """Return (the folder that a server is started in, whether it is one of the home).
+
+        A relative `cwd`, such as the `.` of many examples, begins in that of the home.
+        """
+        home = Path(NEUTRAL) if self._home is None else self._home / FOLDERS / folder_name(name)
+        folder = home / entry.get("cwd", "")
+        return str(folder), folder == home and self._home is not None
 
     def _access(self, entry: Json) -> Access | None:
         settings = oauth_of(entry)

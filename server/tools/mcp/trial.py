@@ -6,7 +6,11 @@ folder is signed in at already is asked with its tokens.
 
 from __future__ import annotations
 
+import asyncio
+import shutil
+from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from ...http.client import Client
@@ -16,6 +20,7 @@ from ...strict_json import browser_safe
 from ...telemetry import redact
 from ..catalog import tool_validator
 from ..result import shorten_text
+from .links import FOLDERS, make_private
 from .servers import MAX_PROBLEMS, McpServers, McpTool
 
 URL_S, COMMAND_S = 25.0, 120.0  # a process may be downloaded first (npx, uvx)
@@ -48,6 +53,11 @@ async def try_server(name: str, entry: Json, client: Client, home: Path) -> Json
             except SchemaError as error:
                 unusable.append(f"{tool.listed_name}: {error}")
 
+    folder = home / FOLDERS / f".{token_hex(8)}"  # a server of this name may run in its own
+    if "command" in tried and tried.get("cwd", ".") == ".":
+        with suppress(OSError):  # what is wrong with the disk is reported when it is started
+            make_private(folder)
+            tried["cwd"] = str(folder)
     servers = McpServers({name: tried}, client, patience_s=most_s + 5, home=home)
     try:
         await servers.load(take)
@@ -56,6 +66,7 @@ async def try_server(name: str, entry: Json, client: Client, home: Path) -> Json
         problems = servers.problems
     finally:
         await servers.close()
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
     result: Json = {"ok": found is not None, "tools": _shown(found or []), "sign_in": sign_in}
     if found is None:
         text = problems[0] if problems else "it did not list its tools"

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.config import ConfigError, load
 from server.tools.decorators import ToolError
-from server.tools.mcp.entry import identity, is_allowed, normalize_entry
+from server.tools.mcp.entry import folder_name, identity, is_allowed, normalize_entry
 
 Json = dict[str, Any]
 
@@ -69,6 +69,8 @@ REFUSED: list[tuple[Json, str]] = [
         "identity_assertion and identityProvider belong together",
     ),
     ({"command": "x", "oauth": {}}, "oauth is for servers with a `url`"),
+    ({"command": "./run"}, "its command is './run'"),
+    ({"command": "node_modules/.bin/x", "cwd": "."}, "write its whole path"),
     ({"command": "x", "env": {"K": "${input:api-key}"}}, "${input:api-key} is an editor's"),
     ({"url": "https://x", "headers": {"A": "Bearer ${input:t}"}}, "is an editor's"),
     ({"command": "x", "args": ["${workspaceFolder}/a"]}, "${workspaceFolder} is an editor's"),
@@ -179,6 +181,20 @@ class Words(unittest.TestCase):
         for entry, name, wanted in cases:
             with self.subTest(entry):
                 self.assertEqual(is_allowed(name, entry), wanted)
+
+    def test_names_of_folders(self) -> None:
+        for name, wanted in (
+            ("notes", "notes"),
+            ("..", "%2E%2E"),
+            ("a/../b", "a%2F%2E%2E%2Fb"),
+            ("", "%"),
+            ("笔记", "%E7%AC%94%E8%AE%B0"),
+        ):
+            with self.subTest(name):
+                self.assertEqual(folder_name(name), wanted)
+        long = {folder_name("n" * 150 + end) for end in ("", "a", "b")}
+        self.assertEqual({len(name) for name in long}, {117})
+        self.assertEqual(len(long), 3)
 
     def test_which_entries_share_a_process(self) -> None:
         one: Json = {"command": "x", "args": ["a"], "env": {"K": "v"}}

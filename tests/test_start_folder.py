@@ -1,0 +1,220 @@
+"""yaa in a stranger's folder: it runs and reads nothing there, nor does what it starts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from .tooling.api import Api
+from .tooling.child import Child
+from .tooling.patience import seconds
+from .tooling.strange_folder import READ_BY_OTHERS, StrangeFolder, opened_below
+from .tooling.tools import ROOT
+
+SECONDS = seconds(60)
+YAA = [sys.executable, "-W", "error", "-P", "-m", "server"]
+# Every command that ends by itself. {} is a folder that belongs to whoever starts it.
+COMMANDS = (
+    ("--check",),
+    ("doctor",),
+    ("kept",),
+    ("objects",),
+    ("run", "--say", "calc 6*7", "--text"),
+    ("chat",),
+    ("chat", "--store", "{}/sessions"),
+    ("here",),
+    ("here", "--mode", "read"),
+    ("here", "--mode", "write", "{}/session.json"),
+    ("skills", "list"),
+    ("skills", "check", "{}"),
+    ("tools", "check", "{}/mine.py"),
+    ("tools", "install"),
+    ("tools", "install", "--clean"),
+    ("mcp", "list"),
+    ("pack", "{}/yaa.pyz"),
+)
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.root = Path(holder.name).resolve()
+        self.home, self.mine = self.root / "home", self.root / "mine"
+        self.home.mkdir(mode=0o700)
+        self.mine.mkdir()
+        (self.mine / "mine.py").write_text("from yaa import tool\n")
+
+    def strange(self, **more: bool) -> StrangeFolder:
+        found = StrangeFolder(self.root, **more)
+        self.assertEqual(found.ran(), [])
+        return found
+
+    def configure(self, **entries: Any) -> None:
+        server = {"discover": False, "mcpServers": entries}
+        (self.home / "config.json").write_text(json.dumps({"server": server}))
+
+    def run_in(
+        self,
+        strange: StrangeFolder,
+        *arguments: str,
+        command: list[str] = YAA,
+        typed: str = "/save typed.json\n/exit\n",
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, "--home", str(self.home), *arguments],
+            cwd=strange.folder,
+            env=strange.variables(ROOT),
+            input=typed,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+
+
+class Servers(Case):
+    def entries(self) -> dict[str, Any]:
+        """Every kind of entry; those named `own` run a program of the owner's."""
+        module = "from pathlib import Path\nprint(Path.cwd(), flush=True)\n"
+        (self.mine / "mcp_tool.py").write_text(module)
+        return {
+            "npx": {"command": "npx", "args": ["-y", "@scope/server"]},
+            "uvx": {"command": "uvx", "args": ["server"], "env": {"UV_X": "1"}},
+            "a/../b": {"command": "npx"},
+            "dot": {"command": "npx", "cwd": "."},
+            "module": {"command": sys.executable, "args": ["-m", "mcp_tool"]},
+            "script": {"command": sys.executable, "args": ["server/run.py"]},
+            "relative": {"command": "./server/run.py"},
+            "below": {"command": sys.executable, "args": ["run.py"], "cwd": "server"},
+            "own": {"command": sys.executable, "args": ["-m", "mcp_tool"], "cwd": str(self.mine)},
+        }
+
+    def check_notes(self, strange: StrangeFolder, folders: list[str]) -> None:
+        """That the stand-ins ran in these folders of the home, and were led nowhere else."""
+        notes = strange.take_notes()
+        places = {note["cwd"].removeprefix(f"{self.home}/mcp/") for note in notes}
+        self.assertEqual(places, set(folders))
+        for note in notes:
+            self.assertEqual((note["mode"], note["found"]), (0o700, []))
+            for name, value in note["env"].items():
+                self.assertNotIn(str(strange.folder), value, name)
+            for each in note["env"]["PATH"].split(":"):
+                self.assertTrue(each.startswith("/"), each)
+            self.assertEqual({"PYTHONPATH", "NODE_PATH", "PWD"} & note["env"].keys(), set())
+
+    def test_servers_of_the_configuration(self) -> None:
+        self.configure(**self.entries())
+        strange = self.strange()
+        for arguments in (("--check",), ("here",), ("run", "--say", "time")):
+            with self.subTest(arguments), opened_below(strange.folder) as opened:
+                done = self.run_in(strange, *arguments)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.check_notes(strange, ["npx", "uvx", "a%2F%2E%2E%2Fb", "dot"])
+            self.assertEqual((strange.ran(), opened), ([], []))
+        said = self.run_in(strange, "--check").stdout
+        self.assertIn("mcpServers.relative: its command is './server/run.py'", said)
+        self.assertIn(f"mcpServers.own: its process ended (exit 0): {self.mine}", said)
+
+    def test_a_trial(self) -> None:
+        self.configure()
+        strange = self.strange()
+        command = [*YAA, "--home", str(self.home), "--port", "0", "--print-link"]
+        child = Child(command, cwd=strange.folder, env=strange.variables(ROOT))
+        self.addCleanup(child.kill)
+        found = child.wait_for(r"(https?://[^/\s]+)/#key=(\S+)", SECONDS)
+        api = Api(found[1], found[2])
+        with opened_below(strange.folder) as opened:
+            for name, entry in self.entries().items():
+                body = {"name": name, "entry": entry}
+                status, answer = api.request("POST", "/settings/try/mcp", body)
+                wanted = (422, None) if name == "relative" else (200, False)
+                self.assertEqual((status, answer.get("ok")), wanted, answer)
+        self.assertEqual((strange.ran(), opened), ([], []))
+        notes = strange.take_notes()
+        self.assertEqual([note["found"] for note in notes], [[]] * 4)
+        self.assertEqual([*(self.home / "mcp").iterdir()], [], "each had a folder for its time")
+        self.assertEqual(child.stop(), 0)
+
+
+class Commands(Case):
+    def test_no_command_reads_or_runs_anything(self) -> None:
+        self.configure()
+        strange = self.strange()
+        for arguments in COMMANDS:
+            given = [each.format(self.mine) for each in arguments]
+            with self.subTest(arguments):
+                with opened_below(strange.folder) as opened:
+                    done = self.run_in(strange, *given, typed="/exit\n")
+                self.assertNotIn("Traceback", done.stderr)
+                self.assertEqual((strange.ran(), opened), ([], []))
+
+    def test_names_that_are_typed_begin_there(self) -> None:
+        self.configure()
+        strange = self.strange()
+        session = '{"messages": [{"role": "user", "content": "calc 6*7"}]}'
+        (strange.folder / "session.json").write_text(session)
+        for arguments, made in (
+            (("run", "--text", "session.json"), None),
+            (("run", "--store", "kept", "one", "--say", "time"), "kept/one.json"),
+            (("chat",), "typed.json"),
+            (("pack", "packed.pyz"), "packed.pyz"),
+            (("kept", "--home", "home"), None),
+        ):
+            with self.subTest(arguments):
+                done = self.run_in(strange, *arguments)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                if made:
+                    self.assertTrue((strange.folder / made).is_file())
+        self.assertIn(str(strange.folder / "home"), done.stdout)
+
+    def test_names_in_the_configuration_begin_in_the_home(self) -> None:
+        (self.home / "mine").mkdir()
+        (self.home / "mine" / "helper.md").write_text("---\ndescription: Helps\n---\nHelp.\n")
+        settings = {"discover": False, "agents_dir": "mine", "tls": {"cert": "none.pem"}}
+        (self.home / "config.json").write_text(json.dumps({"server": settings}))
+        strange = self.strange()
+        done = self.run_in(strange, "--check")
+        self.assertIn("server.tls: none.pem", done.stderr)
+        del settings["tls"]
+        (self.home / "config.json").write_text(json.dumps({"server": settings}))
+        with opened_below(strange.folder) as opened:
+            self.assertEqual(self.run_in(strange, "--check").returncode, 0)
+        self.assertEqual(opened, [])
+
+    def test_python_m(self) -> None:
+        """Without -P Python itself looks in the current folder, for the package alone."""
+        self.configure()
+        strange = self.strange(shadows=True)
+        for name in ("server", "yaa"):
+            (strange.folder / name / "__init__.py").unlink()
+            (strange.folder / name).rename(strange.folder / f"no-{name}")
+        done = self.run_in(strange, "--check", command=[sys.executable, "-m", "server"])
+        self.assertEqual((done.returncode, strange.ran()), (0, []), done.stderr)
+
+
+class Stand(Case):
+    def test_the_folder_would_be_read_and_run(self) -> None:
+        """That what looks for it would find it: programs that inherit the folder."""
+        strange = self.strange()
+        run: Any = {"cwd": strange.folder, "env": strange.variables(ROOT), "check": False}
+        with opened_below(strange.folder) as opened:
+            subprocess.run([sys.executable, "-m", "mcp_tool"], **run)
+            subprocess.run([sys.executable, "-m", "server"], **run)
+            subprocess.run(["/bin/sh", "-c", "npx; cat uv.toml"], capture_output=True, **run)
+        ran = {Path(each).name for each in strange.ran()}
+        self.assertEqual(ran, {"mcp_tool.py", "__init__.py", "__main__.py", "npx"})
+        self.assertIn("uv.toml", opened)
+        subprocess.run([str(strange.programs / "uvx")], **run)
+        (note,) = strange.take_notes()
+        self.assertEqual({Path(each).name for each in note["found"]} - {*READ_BY_OTHERS}, set())
+        self.assertIn(str(strange.folder / ".npmrc"), note["found"])
+
+
+if __name__ == "__main__":
+    unittest.main()
