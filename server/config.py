@@ -16,6 +16,7 @@ import os
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -28,6 +29,7 @@ from .sandbox import network_policy
 from .sandbox.policy import code_folders, read_mistakes
 from .schema.field_types import ANY, Kind
 from .settings import schema
+from .settings.file_trust import distrust_reason, folder_distrust_reason
 from .settings.requirements import tool_mistakes
 from .settings.secret_values import secrets_in
 from .skills import catalog as skills
@@ -38,6 +40,7 @@ KeyPath = tuple[str, ...]
 
 FOLDERS = ("agents", "tools", "skills", "models", "hooks", "workspaces", "claims", "logs")
 
+POWER = "whoever can write it can start programs as you"
 LEAST_KEY = 16  # characters of a key that is configured in plain text
 
 # A provider is replaced whole: address, key and model must not be mixed from two layers.
@@ -155,6 +158,7 @@ def load(
     problems: list[str] = []
     layers: dict[str, dict[str, Any]] = {}
     file = config_file(home, path)
+    _check_writers(home, file)
     if given is None and (path is not None or _is_there(file)):
         given = _read(file)
     if given is not None:
@@ -181,6 +185,15 @@ def load(
     fixed = (key for source, layer in layers.items() if source != str(file) for key in _keys(layer))
     shown = tuple(dict.fromkeys(fixed))
     return Config(merged["server"], merged["session"], home, sources, tuple(remarks), shown)
+
+
+def _check_writers(home: Path, file: Path) -> None:
+    """Raise ConfigError if another user may have written the file, or may write into the home."""
+    with suppress(OSError):  # what cannot be looked at is reported by `_read` and `make_home`
+        if home.is_dir() and (why := folder_distrust_reason(home)):
+            raise ConfigError(f"the home folder {home} {why}; {POWER}")
+        if file.is_file() and (why := distrust_reason(file)):
+            raise ConfigError(f"{file}: {why}; {POWER}")
 
 
 def config_file(home: Path, path: Path | None) -> Path:

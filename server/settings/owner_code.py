@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import os
-import stat
 import sys
 import threading
 from collections.abc import Callable
@@ -21,6 +19,8 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
+
+from .file_trust import distrust_reason
 
 MAX_TOLD = 200  # characters of the exception's text
 
@@ -85,23 +85,6 @@ def load(path: Path, kind: str) -> ModuleType | str:
     with ErrorCapture() as outcome:
         spec.loader.exec_module(module)
     return outcome.error_line or module
-
-
-def distrust_reason(path: Path) -> str:
-    """Return why this file must not be run, "" if it may be: another user may have written it."""
-    try:
-        about = path.stat()
-        folder = path.parent.stat()
-    except OSError as error:
-        return str(error.strerror)
-    if not stat.S_ISREG(about.st_mode):
-        return "it is no file"
-    for each, what in ((about, "it"), (folder, "its folder")):
-        if each.st_uid not in (os.getuid(), 0):
-            return f"{what} belongs to another user"
-        if each.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return f"{what} can be written by others: chmod go-w"
-    return ""
 
 
 async def run_async(function: Callable[..., Any], *args: Any) -> ErrorCapture:

@@ -123,7 +123,7 @@ class Loading(Case):
 
     def test_files_that_others_could_have_written(self) -> None:
         path = self.file("a.py", "@hook('error')\ndef f(value, ctx): pass\n")
-        for mode in (0o620, 0o602, 0o666):
+        for mode in (0o602, 0o606, 0o666):
             path.chmod(mode)
             hooks = Hooks()
             hooks.load(self.folder)

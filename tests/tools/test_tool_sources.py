@@ -72,7 +72,7 @@ class Files(Case):
     async def test_a_file_of_others_is_neither_run_here_nor_there(self) -> None:
         ran = self.folder / "ran"
         path = self.file(f"open({str(ran)!r}, 'w')\ndef tools(): return []")
-        path.chmod(0o620)
+        path.chmod(0o602)
         found = await catalog(self.folder).add_file(path)
         self.assertEqual(found, ["it can be written by others: chmod go-w"])
         self.assertFalse(ran.exists())
