@@ -11,6 +11,7 @@ import errno
 import hashlib
 import os
 import re
+import secrets
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,8 +27,11 @@ EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time in the zip format
 STARTER = '''\
 """yaa in one file. It unpacks itself once, then runs from there."""
 import atexit
+import grp
 import os
+import pwd
 import shutil
+import stat
 import sys
 import tempfile
 import zipfile
@@ -36,14 +40,42 @@ if sys.version_info < (3, 11):
     sys.exit("yaa needs Python 3.11 or later; this is %d.%d" % sys.version_info[:2])
 
 
+def is_ours(place):
+    """Tell whether only we and root can put another folder in the place of this one."""
+    while True:
+        about = os.stat(place)
+        open_to = 0 if about.st_mode & stat.S_ISVTX else about.st_mode
+        if about.st_uid not in (0, os.getuid()) or open_to & stat.S_IWOTH:
+            return False
+        if open_to & stat.S_IWGRP and is_shared(about.st_gid):
+            return False
+        if place == os.path.dirname(place):
+            return True
+        place = os.path.dirname(place)
+
+
+def is_shared(group):
+    """Tell whether others are in a group; many systems give each user one."""
+    accounts = pwd.getpwall()
+    ours = {one.pw_name for one in accounts if one.pw_uid in (0, os.getuid())}
+    try:
+        members = grp.getgrgid(group).gr_mem
+    except KeyError:
+        members = []
+    first = {one.pw_name for one in accounts if one.pw_gid == group}
+    return bool((first | set(members)) - ours)
+
+
 def unpacked(archive, digest):
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    place = os.path.join(cache, "yaa", digest)
+    place = os.path.join(os.path.realpath(cache), "yaa", digest)
     try:
-        if not os.path.isabs(place):  # a user without a home, as in a container
+        if not os.path.isabs(cache):  # a user without a home, as in a container
+            raise OSError
+        os.makedirs(os.path.dirname(place), 0o755, exist_ok=True)
+        if not is_ours(os.path.dirname(place)):
             raise OSError
         if not os.path.isdir(place):
-            os.makedirs(os.path.dirname(place), exist_ok=True)
             draft = tempfile.mkdtemp(dir=os.path.dirname(place))
             os.chmod(draft, 0o755)
             unpack(archive, draft)
@@ -51,10 +83,10 @@ def unpacked(archive, digest):
                 os.rename(draft, place)
             except OSError:  # another one was first
                 shutil.rmtree(draft, ignore_errors=True)
-        if os.stat(place).st_uid == os.getuid():
+        if is_ours(place):
             return place
     except OSError:
-        pass  # a read-only home, or none: a folder for this time only
+        pass  # a read-only home, none, or one of another user: a folder for this time only
     place, owner = tempfile.mkdtemp(prefix="yaa-"), os.getpid()
     os.chmod(place, 0o755)
     atexit.register(lambda: os.getpid() == owner and shutil.rmtree(place, ignore_errors=True))
@@ -84,9 +116,10 @@ def pack(target: Path) -> int:
     digest = hashlib.sha256()
     for name, path in sources.items():
         digest.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
-    draft = target.with_name(f".{target.name}.draft")
+    draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        with draft.open("wb") as file:
+        with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
             file.write(SHEBANG)
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
                 starter = STARTER.replace("@DIGEST@", digest.hexdigest()[:32])
@@ -96,7 +129,7 @@ def pack(target: Path) -> int:
                     entry.compress_type = zipfile.ZIP_DEFLATED
                     entry.external_attr = 0o644 << 16
                     archive.writestr(entry, path.read_bytes())
-        draft.chmod(0o755)
+            os.fchmod(file.fileno(), 0o755)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)

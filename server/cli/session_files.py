@@ -201,7 +201,9 @@ def _lock_journal(path: Path) -> BinaryIO:
     Raises Problem("run_active") if it is locked, OSError if it cannot be opened.
     """
     while True:
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b")
+        # Not through a link, which another user may have put there under the name that we take.
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.fdopen(os.open(path, flags, 0o600), "r+b")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

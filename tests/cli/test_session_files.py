@@ -66,6 +66,15 @@ class Killed(Case):
             text = "".join(message["content"] for message in found["messages"])
             self.assertTrue("你好!".startswith(text), text)
 
+    def test_a_link_in_the_place_of_the_journal_is_not_written_through(self) -> None:
+        """In a folder that others can write, somebody may have put it there."""
+        victim = self.folder / "victim"
+        victim.write_text("mine")
+        (self.folder / ".s.json.journal").symlink_to(victim)
+        with self.assertRaises(OSError):
+            LockedSession(self.file)
+        self.assertEqual(victim.read_text(), "mine")
+
     def test_a_journal_of_another_file_does_not_count(self) -> None:
         kept, session = self.kept(), Session(id="s", messages=[])
         kept.save(session)

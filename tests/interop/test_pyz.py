@@ -137,6 +137,35 @@ class Pyz(unittest.TestCase):
         self.assertIn("yaa 0.", said)
         self.assertEqual(list(place.iterdir()), [])
 
+    def test_a_cache_that_others_can_change_is_not_used(self) -> None:
+        """They could put another program in the place of a checked one, before it is imported."""
+        for mode, owner in ((0o777, os.getuid()), (0o755, 12_345)):
+            if owner != os.getuid() and os.getuid():
+                continue  # only root can give a folder away
+            above = Path(tempfile.mkdtemp(dir=self.folder))
+            cache = above / "cache"
+            cache.mkdir()
+            said = run([*self.command(XDG_CACHE_HOME=str(cache)), "--version"], self.folder)
+            self.assertIn("yaa 0.", said)
+            (kept,) = (cache / "yaa").iterdir()
+            canary = kept / "yaa" / "__main__.py"
+            canary.write_text("import sys\nsys.exit('the code of another')\n")
+            above.chmod(mode)
+            os.chown(above, owner, -1)
+            with self.subTest(mode=oct(mode), owner=owner):
+                said = run([*self.command(XDG_CACHE_HOME=str(cache)), "--version"], self.folder)
+                self.assertIn("yaa 0.", said)
+
+    def test_a_link_in_the_place_of_a_draft(self) -> None:
+        place, victim = self.folder / "open", self.folder / "victim"
+        place.mkdir()
+        victim.write_text("mine")
+        (place / ".new.pyz.draft").symlink_to(victim)
+        run([*self.command(), "pack", str(place / "new.pyz")], self.folder)
+        self.assertEqual(victim.read_text(), "mine")
+        self.assertTrue((place / "new.pyz").stat().st_mode & 0o111)
+        self.assertEqual({path.name for path in place.iterdir()}, {"new.pyz", ".new.pyz.draft"})
+
     def test_where_no_cache_can_be_it_leaves_nothing_behind(self) -> None:
         place = self.folder / "tmp"
         place.mkdir(exist_ok=True)
