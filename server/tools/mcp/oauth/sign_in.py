@@ -132,6 +132,8 @@ async def finish(access: Access, response: str) -> None:
     async with access.file.lock():
         kept = {"registrations": access.record.get("registrations", [])}
         access.save({**access.record})  # if the disk is full the code must not be used up
+        if not access.store.use_once(told["nonce"], told["until"], access.clock()):
+            raise OAuthError("this sign-in was used already: begin again", BEGIN_AGAIN)
         bound = SigningKey.new() if told["dpop"] and issuer.binds_tokens else None
         tokens = await access.request_tokens(issuer.token_endpoint, client, fields, bound)
         secret = {} if client.id == access.settings.client_id else {"secret": client.secret}

@@ -24,6 +24,7 @@ from .metadata import MISCONFIGURED, OAuthError
 
 FOLDER = "oauth"  # in the home folder
 KEY_FILE = "state.key"
+USED = "used-"  # begins the names of files that stand for used states: used-<until>-<nonce>
 MAX_FILE = 1 << 20  # bytes
 POLL_S = 0.05  # between attempts to take a lock
 KEY_BYTES = 32
@@ -51,6 +52,23 @@ class TokenStore:
         raise OAuthError(
             "the file oauth/state.key of the home folder is unusable: delete it", MISCONFIGURED
         )
+
+    def use_once(self, nonce: str, until: int, now: float) -> bool:
+        """Return whether a state is used for the first time, in all processes of the folder.
+
+        `until`: when it is no longer valid anyway. Raises OAuthError.
+        """
+        try:
+            _make_folder(self.folder)
+            for old in self.folder.glob(f"{USED}*"):
+                if int(old.name.split("-")[1]) < now:
+                    old.unlink(missing_ok=True)
+            (self.folder / f"{USED}{until}-{nonce}").touch(mode=0o600, exist_ok=False)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise _unwritable(error) from None
+        return True
 
 
 class TokenFile:

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from server.http.client import Client
 from server.tools.base import ToolQuestion
 from server.tools.mcp.oauth.metadata import OAuthError
+from server.tools.mcp.oauth.store import TokenStore
 from server.tools.mcp.servers import McpServers, McpTool
 
 from ....fakes import call_server
@@ -448,8 +449,24 @@ class Hostile(Case):
             await servers.accounts.finish(f"{REDIRECT}?{urlencode(params)}")
         self.assertEqual(self.world.token_requests(), [])
         await servers.accounts.finish(answer)
-        with self.assertRaisesRegex(OAuthError, "invalid_grant"):
-            await servers.accounts.finish(answer)
+        # The same state with another code, in this process and another, and after signing out.
+        another = (
+            f"{REDIRECT}?{urlencode({**dict(parse_qsl(urlsplit(answer).query)), 'code': 'x'})}"
+        )
+        for again in (servers, self.servers(), servers):
+            for each in (answer, another):
+                with self.assertRaisesRegex(OAuthError, "(used already|is gone): begin again"):
+                    await again.accounts.finish(each)
+            await servers.accounts.forget("s")
+        self.assertEqual(len(self.world.token_requests()), 1)
+
+    def test_a_used_state_is_forgotten_when_it_is_too_old(self) -> None:
+        store = TokenStore(self.home / "oauth")
+        self.assertTrue(store.use_once("a-b_c", 100, 90))
+        self.assertFalse(store.use_once("a-b_c", 100, 100))
+        self.assertTrue(store.use_once("other", 300, 101))
+        kept = [path.name for path in (self.home / "oauth").glob("used-*")]
+        self.assertEqual(kept, ["used-300-other"])
 
     async def test_an_answer_for_another_home_folder_is_refused(self) -> None:
         begun = await self.servers().accounts.begin("s", REDIRECT)
