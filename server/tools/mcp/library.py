@@ -17,8 +17,6 @@ from typing import Any
 
 from ...errors import Problem
 from ...json_types import Json
-from ...strict_json import browser_safe
-from ...telemetry import redact
 from ..base import Emit, Invocation, ToolQuestion, failure, hints_of
 from ..foreign_text import without_unseen
 from ..result import shorten_text
@@ -167,7 +165,7 @@ class McpLibrary:
             found["problem"] = f"it did not answer in {LIST_S:.0f} s"
         if left_out:
             found["left_out"] = left_out
-        cleaned: Json = redact.remove_texts(found, server.credentials())
+        cleaned: Json = server.clean(found)
         return cleaned
 
     async def _list(self, server: McpServer, kind: str) -> tuple[list[Json], int]:
@@ -198,7 +196,7 @@ class McpLibrary:
         with suppress(LinkError, RpcError, TimeoutError):
             async with asyncio.timeout(WATCH_S):
                 await self._subscription(server).keep(uri)
-        cleaned: list[Json] = browser_safe(redact.remove_texts(found, server.credentials()))
+        cleaned: list[Json] = server.clean(found)
         return cleaned
 
     async def prompt(self, name: str, prompt: str, arguments: Mapping[str, str]) -> Json:
@@ -226,7 +224,7 @@ class McpLibrary:
             raise Problem("mcp_failed", f"The MCP server {name} sent no text of {prompt}")
         about = one_line(result.get("description"), 1_000)
         found = {**({"description": about} if about else {}), "messages": messages}
-        cleaned: Json = browser_safe(redact.remove_texts(found, server.credentials()))
+        cleaned: Json = server.clean(found)
         return cleaned
 
     async def complete(
@@ -245,8 +243,9 @@ class McpLibrary:
             if "completions" not in await server.peer.capabilities():
                 return {"values": [], "more": False}
         except (LinkError, RpcError) as error:
-            raise Problem("mcp_failed", f"The MCP server {name}: {error}") from None
-        return completions_of(await self._ask(server, "completion/complete", params))
+            why = server.clean(one_line(str(error), 500))
+            raise Problem("mcp_failed", f"The MCP server {name}: {why}") from None
+        return completions_of(server.clean(await self._ask(server, "completion/complete", params)))
 
     async def outcome(self, name: str, args: Json, limits: Mapping[str, float]) -> Outcome:
         """Return the Outcome of a model's call: the resource `uri`, or the list without one.
@@ -312,7 +311,7 @@ class McpLibrary:
             async with asyncio.timeout(patience):
                 result = await server.peer.ask(method, params)
         except SignInNeeded as error:
-            raise SignInProblem(server.name, str(error)) from None
+            raise SignInProblem(server.name, server.clean(str(error))) from None
         except RpcError as error:
             why = f"refused the request: {error}"
         except LinkError as error:
@@ -325,8 +324,7 @@ class McpLibrary:
             else:
                 return result
         why = one_line(why, 500)
-        why = redact.remove_texts(f"The MCP server {server.name}: {why}", server.credentials())
-        raise Problem("mcp_failed", why)
+        raise Problem("mcp_failed", server.clean(f"The MCP server {server.name}: {why}"))
 
 
 def _dated(entry: Json, updated: Mapping[str, float]) -> Json:

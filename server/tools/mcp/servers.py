@@ -365,10 +365,14 @@ class McpServer:
         found.update(self.access.secrets() if self.access else ())
         return sorted(found, key=len, reverse=True)
 
+    def clean(self, value: Any) -> Any:
+        """Return what the server sent, without its credentials and half surrogates."""
+        return browser_safe(redact.remove_texts(value, self.credentials()))
+
     def problem(self, text: str) -> None:
         """Report a problem, with the server's credentials removed from the text."""
         if len(self.problems) < MAX_PROBLEMS:
-            text = redact.remove_texts(text, self.credentials())
+            text = self.clean(text)
             self.problems.append(f"mcpServers.{self.name}: {text}")
             logger.warning("%s", self.problems[-1])
 
@@ -581,7 +585,7 @@ class McpServers:
         try:
             usual = FETCH_S if "command" in server.entry else START_S
             async with asyncio.timeout(server.entry.get("start_timeout", usual)):
-                listed = await _listed_tools(server.peer)
+                listed = server.clean(await _listed_tools(server.peer))
                 more = await self.more_tools(server)
         except SignInNeeded as error:
             server.problem(sign_in_problem(str(error), server.name))

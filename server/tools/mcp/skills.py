@@ -33,8 +33,6 @@ from ...skills.folder import (
 )
 from ...skills.front_matter import FrontMatterError, Value, read_front_matter
 from ...skills.hidden_characters import count_hidden
-from ...strict_json import browser_safe
-from ...telemetry import redact
 from .offers import contents_of, is_uri, one_line
 
 if TYPE_CHECKING:
@@ -108,7 +106,7 @@ class McpSkills:
         if not isinstance(offered, dict) or EXTENSION not in offered:
             self._listed.pop(server.name, None)
             return [f"it offers no skills ({EXTENSION})"]
-        listed = clean(await server.peer.entries("skills"), server)
+        listed = server.clean(await server.peer.entries("skills"))
         skills: dict[str, McpSkill] = {}
         refused: list[str] = []
         for about in listed:
@@ -181,18 +179,19 @@ class McpSkills:
             text = (await self._bytes(skill, path, MAX_REFERENCE)).decode("utf-8-sig")
         except UnicodeDecodeError:
             raise SkillError(f"{path[:80]} is no text in UTF-8") from None
-        return str(clean(text, self._servers[skill.server]))
+        return str(self._servers[skill.server].clean(text))
 
     async def _text(self, skill: McpSkill) -> SkillText:
         about = skill_text(await self._bytes(skill, FILE, MAX_TEXT), skill.own_name)
+        text = str(self._servers[skill.server].clean(about.text))  # as its list was
         try:
-            fields = read_front_matter(about.text).fields
+            fields = read_front_matter(text).fields
         except FrontMatterError as error:
             raise SkillError(f"{FILE}: {error}") from None
         for key in sorted({*fields, *skill.frontmatter}):
             if not is_same(fields.get(key), skill.frontmatter.get(key)):
                 raise Mismatch(f"{FILE} says another {key[:60]!r} than its server's list")
-        return replace(about, text=str(clean(about.text, self._servers[skill.server])))
+        return replace(about, text=text)
 
     async def _bytes(self, skill: McpSkill, path: str, most: int) -> bytes:
         """Return a file that is as the list says. Raises SkillError."""
@@ -220,7 +219,7 @@ class McpSkills:
             result = await self._ask(server, "skills/get", {"uri": uri})
         except Problem as error:
             raise SkillError(error.detail) from None
-        skill = skill_of(clean(result.get("skill"), server), server.name)
+        skill = skill_of(server.clean(result.get("skill")), server.name)
         if skill.uri != uri:
             raise SkillError("its server answered with another skill")
         return skill
@@ -229,11 +228,6 @@ class McpSkills:
 def names_uri(text: str, uri: str) -> bool:
     """Return whether a text has a URI as a whole, not as a part of a longer one."""
     return uri in text and any(each.rstrip(_BEHIND) == uri for each in _URIS.findall(text))
-
-
-def clean(value: Any, server: McpServer) -> Any:
-    """Return what a server sent, without its credentials and half surrogates."""
-    return browser_safe(redact.remove_texts(value, server.credentials()))
 
 
 def is_named(skill: McpSkill, patterns: Iterable[str]) -> bool:
