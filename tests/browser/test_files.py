@@ -19,12 +19,14 @@ class Files(walks.Both):
 def may_fail(complaint: walks.Complaint) -> bool:
     """Whether it is what comes of another server in the place of the first.
 
-    The page asks for files while there is none, and then for trees that are not there.
+    The page asks for files while there is none, and then for trees that are not there. A layer that
+    has changed is refused.
     """
     if not walks.failed(complaint):
         return False
     gone = any(words in complaint["text"] for words in ("/diff?from=", "/files?tree="))
-    return gone or complaint["step"].startswith("it goes on at another")
+    moved = "/apply?folder=" in complaint["text"] and "409" in complaint["text"]
+    return gone or moved or complaint["step"].startswith("it goes on at another")
 
 
 if __name__ == "__main__":

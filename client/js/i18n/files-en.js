@@ -147,6 +147,12 @@ yaa.define('i18n/files-en', [], () => (
     'layer.conflictText': 'This file has changed in the folder too. Applying it puts this text in the place of that one.',
     'layer.conflictTitle': '{n, plural, one {# file has changed in the folder too} other {# files have changed in the folder too}}',
     'layer.conflictAsk': 'Applied, the layer’s text takes the place of what is in the folder.',
+    'layer.runs': 'runs on your machine',
+    'layer.runsText': 'Programs on your machine run this file or obey it without asking you: git, your shell, an editor. Apply it only if you know what each line does.',
+    'layer.leads_out': 'leads out of the folder',
+    'layer.leads_outText': 'This link leads, or may lead, out of the folder: programs that write to it change what is there.',
+    'layer.alone': '{n, plural, one {# of them would run on your machine or lead out of the folder, and is} other {# of them would run on your machine or lead out of the folder, and each is}} applied by itself, after you have looked at it.',
+    'layer.moved': 'The layer has changed since you looked at it. Nothing was done; this is how it is now.',
     'layer.applyRest': 'Apply the other {n}',
     'layer.force': 'Apply and overwrite',
 

@@ -147,6 +147,12 @@ yaa.define('i18n/files-zh', [], () => (
     'layer.conflictText': '此文件在原文件夹中也有改动。应用后会以这里的内容覆盖。',
     'layer.conflictTitle': '{n} 个文件在原文件夹中也有改动',
     'layer.conflictAsk': '应用后，暂存层的内容会覆盖原文件夹中的内容。',
+    'layer.runs': '会在你的电脑上运行',
+    'layer.runsText': '你电脑上的程序（git、shell、编辑器）会不经询问就运行或遵从此文件。只有清楚每一行的作用时才应用。',
+    'layer.leads_out': '指向文件夹之外',
+    'layer.leads_outText': '此链接指向或可能指向文件夹之外：向它写入的程序会改动那里的内容。',
+    'layer.alone': '其中 {n} 个会在你的电脑上运行或指向文件夹之外，须逐个查看后单独应用。',
+    'layer.moved': '自你查看以来，暂存层已有变化。未作任何改动；这里是现在的样子。',
     'layer.applyRest': '仅应用其余 {n} 个',
     'layer.force': '应用并覆盖',
 

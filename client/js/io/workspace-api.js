@@ -102,8 +102,8 @@ yaa.define('io/workspace-api', [], () => {
       record: () => post('record', {}),
       diff: (from, to, path) => ask('diff', { from, to, path }),
       status: () => ask('status'),
-      apply: (paths, force) => post('apply', { ...(paths ? { paths } : {}), ...(force ? { force: true } : {}) }),
-      discard: (paths) => post('discard', paths ? { paths } : {}),
+      apply: (paths, force, tree) => post('apply', { paths, force: force || undefined, tree }), // what is undefined is left out
+      discard: (paths, tree) => post('discard', { paths, tree }),
       restore: (tree) => post('restore', { tree }),
       archive: async ({ tree, paths } = {}) => (await api.request(address('archive', { tree, path: paths }), {})).blob(),
     }

@@ -2,7 +2,7 @@
 
 yaa.define('ui/files/changes-view', [
   'ui/dom', 'ui/files/i18n', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/launcher', 'core/file-changes', 'core/file-names',
-], ({ h, icon, fill, text, attr, uid }, { t }, { mark, size }, { diffPart }, launcher, changes, names) => {
+], ({ h, icon, fill, text, attr, uid }, { t }, { mark, pathOf, size }, { diffPart }, launcher, changes, names) => {
   /** @param {import('./files').Shared} shared @param {(n: number) => void} counted is told how many files are listed */
   function changesView(shared, counted) {
     const ids = [uid('from'), uid('to')]
@@ -118,7 +118,7 @@ yaa.define('ui/files/changes-view', [
           fill(place, h('p.problem', null, /** @type {any} */ (error).message))
         }
       }
-      const button = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: press, disabled: !between }, mark(change), h('bdi.path', null, names.visible(path)),
+      const button = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: press, disabled: !between }, mark(change), pathOf(file),
         h('span.part-note', null, Number.isFinite(bytes) ? size(Number(bytes)) : ''), icon('chevron', 'chevron'))
       if (open.has(path)) press()
       return h('li', null, button, place)

@@ -15,10 +15,13 @@ yaa.define('ui/files/file-list', ['ui/dom', 'ui/files/i18n', 'ui/files/session-f
   /** @param {any} file */
   const bytesOf = (file) => file.bytes_after ?? file.bytes ?? file.bytes_before
 
+  /** Its path, and of a link where it leads. @param {any} file a FileChange */
+  const pathOf = (file) => h('span.path', null, h('bdi', null, visible(file.path)), typeof file.target === 'string' ? [' → ', h('bdi', null, visible(file.target))] : null)
+
   /** @param {any} file a FileChange */
-  const changeRow = (file) => h('li', null, mark(file.change), h('bdi.path', null, visible(file.path)),
+  const changeRow = (file) => h('li', null, mark(file.change), pathOf(file),
     file.conflict ? h('span.badge.warn', null, t('layer.conflict')) : null,
     h('span.part-note', null, Number.isFinite(bytesOf(file)) ? size(bytesOf(file)) : ''))
 
-  return { mark, changeRow, size }
+  return { mark, pathOf, changeRow, size }
 })

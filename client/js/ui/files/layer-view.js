@@ -1,23 +1,26 @@
 // The layer over a folder: what it holds, each file with its diff, to be applied to the folder or discarded; all of it, some
-// files, or none. What changed in the folder meanwhile too is marked, and taken over only after a question.
+// files, or none. What changed in the folder meanwhile too is marked, and taken over only after a question. What programs run,
+// and links that lead out, have no box: each is opened and applied by itself. All is done with the tree that is shown.
 
 yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/file-actions', 'core/file-names'], (
-  { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, size }, { diffPart }, { offerUndo }, names,
+  { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, pathOf, size }, { diffPart }, { offerUndo }, names,
 ) => {
   /** @param {import('./files').Shared} shared @param {(count: number) => void} counted what the layer holds, each time it is looked at */
   function layerView(shared, counted) {
     const note = h('p.hint')
+    const alone = h('p.hint')
     const list = h('ul.file-list.opening')
     const apply = h('button.button.small.primary', { type: 'button', onclick: () => change('apply') }, t('layer.apply'))
-    const discard = h('button.button.small.danger', { type: 'button', onclick: () => change('discard') }, t('layer.discard'))
+    const discard = h('button.button.small.danger', { type: 'button', onclick: () => change('discard', whole() ? files : chosen()) }, t('layer.discard'))
     const all = h('input', { type: 'checkbox', checked: true, onchange: () => { for (const box of boxes.values()) box.checked = all.checked; count() } })
     const about = h('p.hint')
     const bar = h('div.files-bar', null, h('label.check', null, all, t('layer.all')), h('span.gap'), discard, apply)
-    const el = h('div.files-view', null, about, bar, note, list)
+    const el = h('div.files-view', null, about, bar, note, alone, list)
     /** @type {Map<string, any>} */ const boxes = new Map()
     /** @type {FileChange[]} */ let files = []
     let turn = 0
     let drawn = ''
+    /** Of the layer that is shown. @type {string | undefined} */ let tree
 
     async function refresh() {
       const mine = ++turn
@@ -25,14 +28,17 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       count()
       try {
         const found = await shared.routes().status().catch((error) => {
-          if (error.status === 404) return { files: [], count: 0, base: undefined } // before its first run there is no layer
+          if (error.status === 404) return { files: [], count: 0, base: undefined, tree: undefined } // before its first run there is no layer
           throw error
         })
         if (mine !== turn) return
         files = found.files
+        tree = found.tree
         counted(found.count)
         text(note, found.count ? t('points.count', { n: found.count, shown: files.length }) : t('layer.empty'))
-        const key = JSON.stringify([found.base, files, shared.state()?.tree, shared.tree()])
+        text(alone, t('layer.alone', { n: files.length - plain().length }))
+        alone.hidden = plain().length === files.length
+        const key = JSON.stringify([found.base, tree, files, shared.state()?.tree, shared.tree()])
         if (key !== drawn) draw()
         drawn = key
       } catch (error) {
@@ -52,31 +58,40 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
     }
 
     const chosen = () => files.filter(({ path }) => boxes.get(path)?.checked)
+    const plain = () => files.filter(({ asks }) => !asks)
+    /** All are chosen that can be. */
+    const whole = () => chosen().length === plain().length
 
     function count() {
       const n = chosen().length
-      all.checked = n > 0 && n === files.length
-      all.indeterminate = n > 0 && n < files.length
-      apply.disabled = discard.disabled = !n || Boolean(shared.tree()) // what is shown beside it is not what would be applied
-      text(apply, n === files.length ? t('layer.applyAll') : t('layer.applyN', { n }))
-      text(discard, n === files.length ? t('layer.discardAll') : t('layer.discardN', { n }))
+      all.checked = n > 0 && whole()
+      all.disabled = !boxes.size
+      all.indeterminate = n > 0 && !whole()
+      const past = Boolean(shared.tree()) // what is shown beside it is not what would be applied
+      apply.disabled = !n || past
+      discard.disabled = !n && !whole() || past
+      text(apply, n && n === files.length ? t('layer.applyAll') : t('layer.applyN', { n }))
+      text(discard, whole() ? t('layer.discardAll') : t('layer.discardN', { n }))
     }
 
     /** @param {FileChange} file @param {boolean} checked */
     function row(file, checked) {
       const { path } = file
-      const box = h('input', { type: 'checkbox', checked, 'data-conflict': Boolean(file.conflict), 'aria-label': t('layer.take', { name: names.visible(path) }), onchange: count })
-      boxes.set(path, box)
+      const asks = file.asks === 'runs' || file.asks === 'leads_out' ? file.asks : ''
+      const box = asks ? icon('alert') : h('input', { type: 'checkbox', checked, 'data-conflict': Boolean(file.conflict), 'aria-label': t('layer.take', { name: names.visible(path) }), onchange: count })
+      if (!asks) boxes.set(path, box)
       const place = h('div.file-diff', { hidden: true })
       const bytes = file.bytes_after ?? file.bytes
+      const shown = tree ?? 'now'
       const press = async () => {
         place.hidden = !place.hidden
         attr(open, 'aria-expanded', !place.hidden)
         if (place.hidden || place.firstChild) return
         fill(place, h('span.spinner'))
         try {
-          const { diff } = await shared.routes().diff('base', 'now', path)
-          fill(place, file.conflict ? h('p.notice', { 'data-tone': 'bad' }, icon('alert'), h('span', null, t('layer.conflictText'))) : null,
+          const { diff } = await shared.routes().diff('base', shown, path)
+          const said = [asks ? t(`layer.${asks}Text`) : '', file.conflict ? t('layer.conflictText') : ''].filter(Boolean)
+          fill(place, said.map((words) => h('p.notice', { 'data-tone': 'bad' }, icon('alert'), h('span', null, words))),
             diff ? diffPart(diff) : h('p.hint', null, t('view.binaryChanged')),
             h('div.files-bar', null, h('span.gap'),
               h('button.button.small.danger', { type: 'button', disabled: Boolean(shared.tree()), onclick: () => change('discard', [file]) }, t('layer.discardOne')),
@@ -85,10 +100,11 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
           fill(place, h('p.problem', null, /** @type {any} */ (error).message))
         }
       }
-      const open = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: press }, mark(file.change), h('bdi.path', null, names.visible(path)),
+      const open = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: press }, mark(file.change), pathOf(file),
+        asks ? h('span.badge.bad', null, t(`layer.${asks}`)) : null,
         file.conflict ? h('span.badge.bad', null, t('layer.conflict')) : null,
         h('span.part-note', null, Number.isFinite(bytes) ? size(Number(bytes)) : ''), icon('chevron', 'chevron'))
-      return h('li.layer-row', null, h('label', null, box), open, place)
+      return h('li.layer-row', null, asks ? h('span.layer-alone', null, box) : h('label', null, box), open, place)
     }
 
     /** @param {'apply' | 'discard'} what @param {FileChange[]} [given] */
@@ -114,17 +130,19 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
 
     /** @param {'apply' | 'discard'} what @param {string[]} paths @param {boolean} [force] */
     async function perform(what, paths, force = false) {
-      const [target, before] = [shared.target(), shared.state()?.tree]
+      const [target, before, seen] = [shared.target(), shared.state()?.tree, tree]
       try {
-        // by name: what came into the layer since nobody has seen
-        const answer = await (what === 'apply' ? target.routes.apply(paths, force) : target.routes.discard(paths))
+        // by name, and of this tree: what came into the layer since nobody has seen
+        const answer = await (what === 'apply' ? target.routes.apply(paths, force, seen) : target.routes.discard(paths, seen))
         await target.changed(answer)
         await refresh()
         const n = answer.applied ?? answer.discarded ?? paths.length
         if (what === 'discard') return offerUndo(shared, target, t('layer.discarded', { n }), before, answer.tree)
         toast(answer.conflicts?.length ? t('layer.appliedBut', { n, left: answer.conflicts.length }) : t('layer.applied', { n }), { bad: Boolean(answer.conflicts?.length) })
       } catch (error) {
-        shared.failed(error)
+        const moved = /** @type {any} */ (error).code === 'workspace_moved'
+        if (moved) toast(t('layer.moved'), { bad: true })
+        else shared.failed(error)
         refresh()
       }
     }
