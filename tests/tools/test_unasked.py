@@ -1,0 +1,162 @@
+"""What a model can do unasked: all tools of a full configuration against the security page."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import tempfile
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from server.app import App
+from server.config import load
+from server.tools.base import Tool
+from server.tools.client_tools import ClientTool
+from server.tools.fetch import FetchTool
+from server.tools.function_tools import ChildTool, InlineTool, StatefulTool
+from server.tools.http_api import HttpTool
+from server.tools.mcp.library import ResourceTool
+from server.tools.mcp.servers import McpTool
+from server.tools.program_tools import ObjectTool
+from server.tools.session_tools import AgentSaveTool, ControlTool
+from server.tools.skill_save import SkillSaveTool
+from server.tools.skill_tools import SkillTool
+from server.tools.tool_files import MissingTool
+from server.tools.web_search import WebSearchTool
+
+PAGE = Path(__file__).parents[2] / "docs" / "design" / "security.md"
+PARROT = Path(__file__).parent / "mcp_parrot.py"
+LIBRARY = Path(__file__).parent / "mcp_library.py"
+SERVER = Path(__file__).parent / "mcp_server.py"
+OWN = """from yaa import tool
+@tool(read_only=True)
+def own_look(n: int) -> int:
+    "Look."
+    return n
+@tool
+def own_change(n: int) -> int:
+    "Change."
+    return n
+"""
+# A subclass of Tool -> whether its arguments leave this machine, by whatever way.
+LEAVES: dict[type[Tool], bool] = {
+    AgentSaveTool: False,
+    ChildTool: False,
+    ClientTool: True,
+    ControlTool: False,
+    FetchTool: True,
+    HttpTool: True,
+    InlineTool: False,
+    McpTool: True,
+    MissingTool: False,
+    ObjectTool: False,
+    ResourceTool: True,
+    SkillSaveTool: False,
+    SkillTool: True,
+    StatefulTool: False,
+    WebSearchTool: True,
+}
+# Those that leave it unasked: any other one is a door that nobody has decided about.
+DECIDED = {
+    "`skill`",
+    "tools of MCP servers with `trust` that say `readOnlyHint`",
+    "`read_resource` of MCP servers with `trust`",
+    "HTTP APIs, `GET` and `HEAD`",
+}
+
+
+def rows() -> dict[str, str]:
+    """Return first cell -> second cell of the table of tools."""
+    section = PAGE.read_text().split("\n## What a model that obeys", 1)[1].split("\n## ", 1)[0]
+    table = section.split("| Tool | Asked |", 1)[1].split("\n\n", 1)[0]
+    cells = (line.strip("|").split("|") for line in table.splitlines()[2:])
+    return {row[0].strip(): row[1].strip() for row in cells}
+
+
+def subclasses(kind: type[Tool]) -> Iterator[type[Tool]]:
+    for each in kind.__subclasses__():
+        if each.__module__.startswith("server."):
+            yield each
+        yield from subclasses(each)
+
+
+def row_of(tool: Tool, named: dict[str, str], trusted: set[str]) -> str:
+    """Return the row that a tool belongs to, as the page calls it."""
+    if isinstance(tool, McpTool):
+        about = "`read_resource` of MCP servers" if isinstance(tool, ResourceTool) else ""
+        about = about or "tools of MCP servers"
+        if tool.server not in trusted or not (about.startswith("`") or tool.read_only):
+            return about
+        return f"{about} with `trust`" + ("" if about[0] == "`" else " that say `readOnlyHint`")
+    if isinstance(tool, HttpTool):
+        safe = tool.name.endswith(("_get", "_head"))
+        return f"HTTP APIs, {'`GET` and `HEAD`' if safe else 'other methods'}"
+    if tool.name.startswith("own_"):
+        return "your functions with `read_only=True`" if tool.read_only else "your other functions"
+    return named.get(tool.name, f"no row for {tool.name}")
+
+
+class Unasked(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self) -> None:
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        self.home = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (self.home / "tools").mkdir()
+        (self.home / "tools" / "own.py").write_text(OWN)
+        methods = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+        flags = {
+            "server.discover": False,
+            "server.sandbox.require": "none",
+            "server.search": {"provider": "brave", "api_key": "k" * 20},
+            "server.mcpServers": {
+                "plain": {**self.program(LIBRARY, "modern"), "skills": ["*"]},
+                "trusted": {**self.program(SERVER, "modern"), "trust": True},
+                "library": {**self.program(LIBRARY, "modern"), "trust": True},
+            },
+            "server.rest": {
+                "api": {
+                    "base_url": "https://api.example",
+                    "tools": [
+                        {"name": each.lower(), "path": "/x", "method": each} for each in methods
+                    ],
+                }
+            },
+        }
+        config = load(self.home, None, {}, flags)
+        self.app = await self.enterAsyncContext(App(config, {}))
+
+    def program(self, script: Path, *manners: str) -> dict[str, Any]:
+        notes = str(self.home / f"notes {script.stem}")
+        return {"command": sys.executable, "args": [str(script), notes, *manners]}
+
+    async def test_every_tool_does_what_its_row_says(self) -> None:
+        toolbox, table = self.app.toolbox, rows()
+        named = {n: row for row in table for n in re.findall(r"`(\w+)`", row) if " of " not in row}
+        tools = [each.tool for each in (*toolbox._tools.values(), *toolbox._only_named().values())]
+        seen, unasked = set(), set()
+        for tool in tools:
+            row = row_of(tool, named, {"trusted", "library"})
+            with self.subTest(tool.name):
+                self.assertIn(row, table)
+                asked = toolbox.policy(tool, None) == "ask"
+                self.assertEqual("yes" if asked else "no", table[row])
+                seen.add(row)
+                if LEAVES[self.decided(type(tool))] and not asked:
+                    unasked.add(row)
+        self.assertEqual(seen, {*table}, "each row has a tool")
+        self.assertEqual(unasked, DECIDED)
+
+    def decided(self, kind: type[Tool]) -> type[Tool]:
+        return next(each for each in kind.__mro__ if each in LEAVES)
+
+    def test_every_kind_of_tool_is_decided(self) -> None:
+        for kind in subclasses(Tool):
+            with self.subTest(kind.__name__):
+                self.assertTrue(any(each in LEAVES for each in kind.__mro__))
+
+
+if __name__ == "__main__":
+    unittest.main()
