@@ -12,21 +12,21 @@ import sys
 from pathlib import Path
 from zipimport import zipimporter
 
-CHECKOUT = "python3 -m server"
 INSTALLED = "yaa"
 _PLAIN = re.compile(r"[\w.+-]+")  # a file name that shells take as it is
 
 
-def command_of(package: str, started: str, *, packed: bool) -> str:
+def command_of(package: str, started: str, *, packed: bool, safe: bool = False) -> str:
     """Return the command for a program started as `started` (sys.argv[0]).
 
-    `package`: the top package of this code. `packed`: whether the program is one file.
+    `package`: the top package of this code. `packed`: whether the program is one file. `safe`:
+    whether Python was told with -P not to look for modules in the current folder.
     """
-    path = Path(started)
+    path, module = Path(started), "python3 -P -m" if safe else "python3 -m"
     if package != INSTALLED:
-        return CHECKOUT
+        return f"{module} server"
     if not packed:
-        return "python3 -m yaa" if path.name == "__main__.py" else INSTALLED
+        return f"{module} yaa" if path.name == "__main__.py" else INSTALLED
     if not _PLAIN.fullmatch(path.name):
         return "python3 yaa.pyz"
     found = shutil.which(path.name)  # the file may be in a folder of programs
@@ -40,4 +40,9 @@ def _packed() -> bool:
     return isinstance(getattr(spec, "loader", None), zipimporter)
 
 
-COMMAND = command_of(__name__.partition(".")[0], sys.argv[0] if sys.argv else "", packed=_packed())
+COMMAND = command_of(
+    __name__.partition(".")[0],
+    sys.argv[0] if sys.argv else "",
+    packed=_packed(),
+    safe=sys.flags.safe_path,
+)

@@ -31,6 +31,15 @@ class Command(unittest.TestCase):
             with self.subTest(started=started):
                 self.assertEqual(command_of(package, started, packed=packed), command)
 
+    def test_a_start_that_looks_for_nothing_in_the_current_folder(self) -> None:
+        for package, started, command in (
+            ("server", "/home/me/yaa/server/__main__.py", "python3 -P -m server"),
+            ("yaa", "/opt/yaa/__main__.py", "python3 -P -m yaa"),
+            ("yaa", "/home/me/.local/bin/yaa", "yaa"),
+        ):
+            with self.subTest(started=started):
+                self.assertEqual(command_of(package, started, packed=False, safe=True), command)
+
     def test_this_is_a_checkout(self) -> None:
         self.assertEqual(COMMAND, "python3 -m server")
 
