@@ -52,6 +52,8 @@ class Case(unittest.TestCase):
 
     def strange(self, **more: bool) -> StrangeFolder:
         found = StrangeFolder(self.root, **more)
+        self.root.chmod(0o755)
+        found.folder.chmod(0o777)  # for the user of tools, if this one is root
         self.assertEqual(found.ran(), [])
         return found
 
@@ -153,6 +155,16 @@ class Commands(Case):
                     done = self.run_in(strange, *given, typed="/exit\n")
                 self.assertNotIn("Traceback", done.stderr)
                 self.assertEqual((strange.ran(), opened), ([], []))
+
+    def test_a_conversation_about_it_runs_nothing_of_it(self) -> None:
+        """Its files are read by then, in the sandbox, as files of the session."""
+        self.configure()
+        strange = self.strange()
+        for mode in ("overlay", "read", "write"):
+            with self.subTest(mode):
+                done = self.run_in(strange, "here", "--mode", mode, typed="calc 6*7\n/exit\n")
+                self.assertIn("42", done.stdout)
+                self.assertEqual((done.returncode, strange.ran()), (0, []))
 
     def test_names_that_are_typed_begin_there(self) -> None:
         self.configure()

@@ -58,7 +58,7 @@ def is_shared(group: int, members: Iterable[str], accounts: Collection[Account],
 def _writers(about: os.stat_result) -> str:
     """Return who else may write a file or folder, as the end of a sentence."""
     if about.st_uid not in (os.getuid(), 0):
-        return "belongs to another user"
+        return "belongs to another user: chown it, or start yaa as that user"
     if about.st_mode & stat.S_IWOTH or (about.st_mode & stat.S_IWGRP and _group(about.st_gid)):
         return "can be written by others: chmod go-w"
     return ""

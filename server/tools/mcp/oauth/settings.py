@@ -143,7 +143,9 @@ def read_file(name: str, key: str) -> str:
     Raises OAuthError, which names the key and not the path.
     """
     try:
-        with Path(name).expanduser().open("rb") as file:
+        if not (path := Path(name).expanduser()).is_absolute():
+            raise OAuthError(f"oauth.{key} is relative; write the whole path", MISCONFIGURED)
+        with path.open("rb") as file:
             return file.read(MAX_SECRET_FILE).decode("utf-8").strip()
     except (OSError, ValueError, RuntimeError) as error:
         why = getattr(error, "strerror", None) or "it is no text"

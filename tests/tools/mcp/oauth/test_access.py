@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from server.http.client import Client
 from server.tools.base import ToolQuestion
 from server.tools.mcp.oauth.metadata import OAuthError
+from server.tools.mcp.oauth.settings import read_file
 from server.tools.mcp.oauth.store import TokenStore
 from server.tools.mcp.servers import McpServers, McpTool
 
@@ -226,6 +227,10 @@ class SignedIn(Case):
         done = await self.call(tools["note"])
         self.assertIn("the file of oauth.assertionFile cannot be read", done.error["message"])
         self.assertNotIn(str(self.home), done.error["message"])
+
+    async def test_a_relative_file_is_not_looked_for(self) -> None:
+        with self.assertRaisesRegex(OAuthError, "oauth.assertionFile is relative"):
+            read_file("token", "assertionFile")
 
     async def test_a_configured_client_is_not_registered_and_its_secret_not_written(self) -> None:
         await self.signed_in({"oauth": {"clientId": "me", "clientSecret": "topsecret"}})
