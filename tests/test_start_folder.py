@@ -66,7 +66,7 @@ class Case(unittest.TestCase):
         strange: StrangeFolder,
         *arguments: str,
         command: list[str] = YAA,
-        typed: str = "/save typed.json\n/exit\n",
+        typed: str = "/exit\n",
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*command, "--home", str(self.home), *arguments],
@@ -139,7 +139,8 @@ class Servers(Case):
                 self.assertEqual((status, answer.get("ok")), wanted, answer)
         self.assertEqual((strange.ran(), opened), ([], []))
         notes = strange.take_notes()
-        self.assertEqual([note["found"] for note in notes], [[]] * 4)
+        self.assertEqual(len({note["cwd"] for note in notes}), 4)
+        self.assertEqual([note["found"] for note in notes if note["found"]], [])
         self.assertEqual([*(self.home / "mcp").iterdir()], [], "each had a folder for its time")
         self.assertEqual(child.stop(), 0)
 
@@ -152,7 +153,7 @@ class Commands(Case):
             given = [each.format(self.mine) for each in arguments]
             with self.subTest(arguments):
                 with opened_below(strange.folder) as opened:
-                    done = self.run_in(strange, *given, typed="/exit\n")
+                    done = self.run_in(strange, *given)
                 self.assertNotIn("Traceback", done.stderr)
                 self.assertEqual((strange.ran(), opened), ([], []))
 
@@ -179,7 +180,7 @@ class Commands(Case):
             (("kept", "--home", "home"), None),
         ):
             with self.subTest(arguments):
-                done = self.run_in(strange, *arguments)
+                done = self.run_in(strange, *arguments, typed="/save typed.json\n/exit\n")
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 if made:
                     self.assertTrue((strange.folder / made).is_file())
