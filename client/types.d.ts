@@ -380,9 +380,16 @@ interface Modules {
   }
   'core/grant-patterns': {
     matches(text: string, pattern: string): boolean
-    covers(grant: { tool: string; match?: Record<string, string> }, name: string, args: Json): boolean
-    suggest(args: Json): { key: string; value: string; pattern: string; exact: string; on: boolean }[]
-    earlierCalls(session: Session, grant: { tool: string; match?: Record<string, string> }, except?: string): ToolCall[]
+    allows(text: string, pattern: string, format?: string): boolean
+    covers(grant: { tool: string; match?: Record<string, string> }, name: string, args: Json, formats?: Record<string, string>): boolean
+    formatsOf(parameters: Json): Record<string, string>
+    usual: Record<string, string>
+    suggest(args: Json, formats?: Record<string, string>): { key: string; value: string; pattern: string; exact: string; on: boolean }[]
+    earlierCalls(session: Session, grant: { tool: string; match?: Record<string, string> }, except?: string, formats?: Record<string, string>): ToolCall[]
+  }
+  'core/shell-commands': {
+    covers(text: string, pattern: string): boolean
+    isPlain(text: string): boolean
   }
   'core/message-edits': {
     fork(session: Session, id: string): boolean

@@ -286,12 +286,14 @@ class Interrupt(TypedDict, total=False):
     message: str  # for people
     response_schema: Json  # JSON Schema of the answer's payload
     answer: Answer
-    call_id: str  # of interrupts about a call, as the next nine
+    call_id: str  # of interrupts about a call, as the next eleven
     tool: str
     args: Json
     policy: Json  # {network, hosts, hosts_on_approval}, where an approval may change them
     always: bool  # such a call is asked about each time, whatever is granted
     ask: str  # the session's `config.yaa.ask`, if that is why it is asked
+    declaration: Json  # the tool as it was declared when it was shown, unless it is built in
+    changes: Json  # in the tool since it was allowed: {added, removed, description}
     confirm: str  # why the page must ask before it runs its tool
     suggestions: list[str]
     skills: list[str]  # that the call comes from
@@ -325,6 +327,7 @@ class Grant(TypedDict, total=False):
     tool: Required[str]
     decision: Required[str]  # allow or deny
     match: dict[str, str]  # argument -> pattern
+    declaration: Json  # the tool as it was declared when it was allowed (tools/base.py)
 
 
 class ClientTool(TypedDict, total=False):

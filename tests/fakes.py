@@ -184,6 +184,9 @@ class CountingToolbox:
     def declarations(self, session: Session) -> list[dict[str, Any]]:
         return [{"type": "function", "function": {"name": name}} for name in self.tools]
 
+    def declaration_digest(self, session: Session, name: str) -> dict[str, Any]:
+        return {}
+
     def verdict(self, session: Session, call: Any) -> Verdict:
         name, arguments = call["function"]["name"], call["function"]["arguments"]
         try:

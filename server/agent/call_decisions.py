@@ -164,6 +164,8 @@ def shows_question(interrupt: Interrupt, entry: LedgerEntry, question: Ask) -> b
 
 def is_same_question(interrupt: Mapping[str, Any], current: Mapping[str, Any]) -> bool:
     """Return whether two interrupts show the same, except for the remark that a call is old."""
+    if interrupt.get("declaration", current.get("declaration")) != current.get("declaration"):
+        return False
     message = interrupt.get("message")
     if isinstance(message, str):
         interrupt = {**interrupt, "message": message.removesuffix(f" {FORGOTTEN}")}
@@ -237,7 +239,7 @@ def denial_reply(session: Session, call: ToolCall, payload: Json) -> Reply:
     feedback = payload.get("reason") or ""
     why = f" Reason: {feedback}" if feedback else ""
     text = f"The user denied this call.{why} Do not repeat it unless asked to."
-    grant = new_grant(session, call, payload)
+    grant = new_grant(session, call, payload, {})
     return Reply(call, text, "denied", status="denied", grant=grant, feedback=feedback)
 
 
@@ -253,14 +255,14 @@ def execute_approved(
 
     Returns a failed result if the policy or the tool rejects the edited arguments.
     """
-    edited = payload.get("edited_args")
+    edited, shown = payload.get("edited_args"), verdict.shown
     if edited is not None:
         verdict = toolbox.verdict(session, with_args(call, edited))
         if verdict.action in ("deny", "error", "wait"):
             return Reply(call, verdict.reason, "failed", status="invalid_arguments")
         entry = without_question(entry)
         entry.pop("args_by", None)
-    grant, policy = new_grant(session, call, payload), payload.get("policy")
+    grant, policy = new_grant(session, call, payload, shown), payload.get("policy")
     return execute(call, verdict, entry, edited=edited, grant=grant, policy=policy)
 
 
@@ -452,13 +454,10 @@ def ask_approval(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask:
     text = f"Allow {call['function']['name']}?"
     if "input" in entry:
         text = f"{text} {answer_sentence(entry['input'])}"
+    if changes := verdict.shown.get("changes"):
+        text = f"{text} {changes['message']}"
     request = interrupt_for_call(call, "tool_call", "asking", verdict, entry, text)
-    if verdict.offer:
-        request.interrupt["policy"] = verdict.offer
-    if verdict.always:
-        request.interrupt["always"] = True
-    if verdict.every_call:
-        request.interrupt["ask"] = "every_call"
+    request.interrupt.update(verdict.shown)
     return request
 
 
@@ -528,7 +527,7 @@ def ledger_entry(
     }
 
 
-def new_grant(session: Session, call: ToolCall, payload: Json) -> Grant | None:
+def new_grant(session: Session, call: ToolCall, payload: Json, shown: Interrupt) -> Grant | None:
     """Return the grant to remember; None if it exists already or there are too many."""
     if payload.get("remember") != "session":
         return None
@@ -536,6 +535,8 @@ def new_grant(session: Session, call: ToolCall, payload: Json) -> Grant | None:
     grant: Grant = {"tool": name, "decision": decision}
     if payload.get("match"):
         grant = {"tool": name, "match": payload["match"], "decision": decision}
+    if payload["approved"] and "declaration" in shown:
+        grant["declaration"] = shown["declaration"]
     grants = session["grants"]
     return None if grant in grants or len(grants) >= MOST["grants"] else grant
 

@@ -20,7 +20,7 @@ from ..session import events
 from ..session.call_actions import ClientResult, Execute, Job, Recover, Reply, SendToClient
 from ..session.events import drop, put, state_delta
 from ..session.schema import is_id
-from ..tools import client_tools
+from ..tools import client_tools, policy
 from ..tools.running_calls import Batch, Executions, Key, SessionKey
 from ..tools.toolbox import Toolbox
 from .call_decisions import MAYBE_EXECUTED, unanswered_calls, with_args
@@ -288,6 +288,10 @@ class CallRunner:
         changes += [drop("interrupts", place) for place in reversed(places)]
         if job.grant:
             changes.append(put("grants", "-", value=job.grant))
+        names = (job.call["function"]["name"], job.like)
+        for place in policy.open_grants(self._session["grants"], names, used=not job.approved):
+            if declaration := self._toolbox.declaration_digest(self._session, names[0]):
+                changes.append(put("grants", str(place), "declaration", value=declaration))
         return events.tool_exec(call_id, changes, self._clock())
 
     def _seconds_allowed(self, job: Execute, seconds_left: SecondsLeft) -> float:

@@ -22,6 +22,7 @@ MAX_PATTERN = 200
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const")
 _MAY_BE_FALSE = ("additionalProperties", "unevaluatedProperties", "unevaluatedItems")
+_FOR_RULES = ("workspace-path", "url", "shell-command")  # tools/argument_forms.py
 _NOTHING: dict[str, Any] = {"not": {}}
 # A reference into a schema instead of to an entry of $defs (zod): its target may move.
 _INTO = re.compile(r'"\$ref":"#/(?!(?:\$defs|definitions)/[^/"]*")')
@@ -72,6 +73,8 @@ def _alone(schema: dict[str, Any]) -> dict[str, Any]:
 def _simplify(schema: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for keyword, operand in schema.items():
+        if keyword == "format" and operand in _FOR_RULES:
+            continue
         if keyword in IN_MAP and isinstance(operand, dict):
             found[keyword] = {name: _sub(sub, keyword) for name, sub in operand.items()}
         elif keyword in IN_LIST and isinstance(operand, list):

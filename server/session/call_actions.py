@@ -31,9 +31,7 @@ class Verdict:
     args: the arguments with which the call would run.
     repeatable: it may run again after an interrupted run.
     parallel_safe: it may run beside other calls that are parallel safe.
-    offer: the network of the call, and the hosts that an approval may add.
-    always: such a call is asked about each time, whatever the session grants.
-    every_call: it asks because the session asks before every call.
+    shown: members of the interrupt that asks for approval; see `shown` in tools/policy.py.
     may_ask: the tool may ask the person a question during the call.
     file_access: what the call does with the files of the workspace: "read", "write" or "".
     """
@@ -46,9 +44,7 @@ class Verdict:
     parallel_safe: bool = False
     status: str = "invalid_arguments"  # of the call's result, for action `error`
     repairs: list[str] = field(default_factory=list)
-    offer: dict[str, Any] = field(default_factory=dict)
-    always: bool = False
-    every_call: bool = False
+    shown: Interrupt = field(default_factory=Interrupt)
     may_ask: bool = False
     like: str = ""  # equivalent tool whose hooks and policies apply; "" if none
     file_access: str = ""

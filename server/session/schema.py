@@ -169,6 +169,8 @@ CALL = {
     "args": OBJECT,
     "input": OBJECT,
 }
+# What a grant keeps of a tool's declaration; see tools/base.py.
+DECLARED = field_types.object_of({"arguments": TEXTS, "description": TEXT, "parameters": TEXT})
 INTERRUPT = {
     "id": field_types.leaf(
         _is_interrupt_id,
@@ -188,6 +190,8 @@ INTERRUPT = {
     "skills": TEXTS,
     "always": FLAG,
     "ask": TEXT,
+    "declaration": DECLARED,
+    "changes": OBJECT,
     "answer": field_types.as_one(
         field_types.object_of({"status": field_types.one_of("resolved", "cancelled")}, ("status",)),
         'an object with status "resolved" or "cancelled"',
@@ -204,6 +208,7 @@ GRANT = {
         MOST["grants/*/match"],
     ),
     "decision": field_types.one_of("allow", "deny"),
+    "declaration": DECLARED,
 }
 _GRANT = field_types.object_of(GRANT, ("tool", "decision"))
 CLIENT_TOOL = {

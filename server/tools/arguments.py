@@ -9,10 +9,11 @@ from __future__ import annotations
 import datetime as dt
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice, takewhile
+from types import MappingProxyType
 from typing import Any
 
 from ..json_types import Json, Message, Session, ToolCall
@@ -22,6 +23,7 @@ from ..schema.repair import repair
 from ..schema.report import Mismatch
 from ..schema.validate import Validator
 from ..strict_json import JSONError, depth_exceeds, dumps, loads, pointer
+from .argument_forms import in_one_form
 from .result import MAX_NESTED
 
 # -- argument templates ---------------------------------------------------------------------------
@@ -260,14 +262,17 @@ def _templates(value: Any) -> int:
 
 # -- arguments ------------------------------------------------------------------------------------
 
+NO_FORMATS: Mapping[str, str] = MappingProxyType({})
 Fill = Callable[[Json], tuple[Json, list[str]]]
 
 
-def fit_arguments(raw: Any, validator: Validator, fill: Fill) -> tuple[Json, str, list[str]]:
+def fit_arguments(
+    raw: Any, validator: Validator, fill: Fill, formats: Mapping[str, str] = NO_FORMATS
+) -> tuple[Json, str, list[str]]:
     """Return (arguments to run with, error text or "", notes on changes).
 
     `raw`: argument text or a dict. Parameters that were declared under a portable name get their
-    own name back.
+    own name back. `formats`: arguments that are brought to one form (argument_forms.py).
     """
     changes: list[str] = []
     if isinstance(raw, str):
@@ -284,7 +289,8 @@ def fit_arguments(raw: Any, validator: Validator, fill: Fill) -> tuple[Json, str
     mended = repair(raw, validator)
     if mended.errors:
         return {}, error_text(mended.errors), []
-    return mended.value, "", changes + filled + [str(item) for item in mended.repairs]
+    args, refusal = in_one_form(mended.value, formats) if formats else (mended.value, "")
+    return args, refusal, changes + filled + [str(item) for item in mended.repairs]
 
 
 def misfits(args: Json, validator: Validator, fill: Fill) -> list[Mismatch]:

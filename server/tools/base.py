@@ -10,9 +10,11 @@ With `config.yaa.tool_detail` tools are declared by `brief`, and the tool `tool_
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from ..json_types import Event, Json, LedgerEntry, Session
@@ -20,12 +22,14 @@ from ..schema.compile import inline
 from ..schema.generate import NOTHING, example, response_schema, schema_of
 from ..schema.portable import portable
 from ..session.limits import NETWORKS
-from ..strict_json import dumps
+from ..strict_json import browser_safe, canonical, dumps
+from .argument_forms import formats_of
 from .decorators import MARK, Context, ToolError
 from .runner import Outcome
 
 Emit = Callable[[str | Event], None]  # is called with live output as text, and with events
 
+MOST_NAMED = 64  # arguments whose names a grant keeps
 MAX_LINE = 100  # characters of the one line of a brief declaration
 
 
@@ -123,6 +127,27 @@ class Tool:
             **more,
         )
 
+    @cached_property
+    def formats(self) -> dict[str, str]:
+        """Return argument -> format of paths, addresses and command lines (argument_forms.py)."""
+        return formats_of(self.parameters)
+
+    @cached_property
+    def declaration_digest(self) -> Json:
+        """Return what a grant keeps of the declaration that it was given for.
+
+        A built-in tool changes with the server alone, so only the names of its arguments count.
+        """
+        members = self.parameters.get("properties")
+        names = sorted(members if isinstance(members, dict) else ())[:MOST_NAMED]
+        if self.origin == "builtin":
+            return {"arguments": names}
+        return {
+            "arguments": names,
+            "description": digest(self.description),
+            "parameters": digest(self.parameters),
+        }
+
     @property
     def read_only(self) -> bool:
         """Return whether the tool changes nothing."""
@@ -170,6 +195,11 @@ class Tool:
         the tool explains itself. Tools of the page have none: the page runs them.
         """
         raise NotImplementedError
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a value as canonical JSON."""
+    return f"sha256:{hashlib.sha256(canonical(browser_safe(value)).encode()).hexdigest()}"
 
 
 def failure(message: str, status: str = "error") -> Outcome:

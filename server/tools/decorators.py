@@ -18,6 +18,8 @@ C = TypeVar("C", bound=type)
 
 MARK = "__yaa_tool__"
 KIT = "__yaa_toolkit__"
+# Arguments that rules compare by what they mean (argument_forms.py): `Annotated[str, PATH]`.
+PATH, ADDRESS, COMMAND = ({"format": name} for name in ("workspace-path", "url", "shell-command"))
 HINTS = ("read_only", "destructive", "idempotent", "parallel_safe")
 SETTINGS = dict[str, type](name=str, description=str, required_resources=Mapping, keep=int)
 SETTINGS |= dict.fromkeys(HINTS, bool)

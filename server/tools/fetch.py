@@ -16,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 from ..http.client import Client, ClientError, Response, Timeouts, address_of
 from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure
-from .decorators import Context, ToolError, tool
+from .decorators import ADDRESS, Context, ToolError, tool
 from .foreign_text import without_citations, without_unseen
 from .runner import Job, Outcome, ToolRunner
 from .sources import ABOUT, source_id
@@ -47,7 +47,7 @@ class FetchResponse:
 @tool(destructive=False, idempotent=True, parallel_safe=True)
 def fetch_url(
     ctx: Context,
-    url: Annotated[str, "Address, http:// or https://", {"maxLength": 4096}],
+    url: Annotated[str, "Address, http:// or https://", {"maxLength": 4096}, ADDRESS],
     offset: Annotated[int, "First character of the text to return", {"minimum": 0}] = 0,
     max_chars: Annotated[int, "How much text", {"minimum": 100, "maximum": MAX_CHARS}] = 10_000,
 ) -> dict[str, Any]:

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Collection
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
-from ..json_types import Grant, Json, Message, Session, ToolCall
+from ..json_types import Grant, Interrupt, Json, Message, Session, ToolCall
 from ..sandbox import network_policy
 from ..sandbox.network_policy import NetworkPolicy
 from ..session import agent_definition
 from ..session.call_actions import asks_every_call, is_unattended
 from ..session.limits import NETWORKS
 from ..strict_json import JSONError, canonical, loads
+from . import argument_forms
 from .base import Tool
 
 # -- circuit breaker ------------------------------------------------------------------------------
@@ -197,25 +199,86 @@ class Grants:
         for grant in grants:
             self._of.setdefault(grant["tool"], []).append(grant)
 
-    def decisions(self, name: str, args: Json) -> set[str]:
-        """Return the decisions of the grants that cover this call: any of "allow" and "deny"."""
+    def decisions(self, tool: Tool, args: Json) -> set[str]:
+        """Return the decisions of the grants that cover this call: any of "allow" and "deny".
+
+        An `allow` that was given for another declaration of the tool does not count.
+        """
         found: set[str] = set()
-        for grant in self._of.get(name, ()):
-            if grant["decision"] not in found and self._covers(grant, args):
-                found.add(grant["decision"])
+        for grant in self._for(tool):
+            decision = grant["decision"]
+            if decision in found or _is_stale(grant, tool):
+                continue
+            if self._covers(grant, tool, args):
+                found.add(decision)
         return found
 
-    def _covers(self, grant: Grant, args: Json) -> bool:
+    def changes(self, tool: Tool, args: Json) -> Json:
+        """Return what changed in a tool since a grant that would cover this call; {} if nothing.
+
+        It is {added, removed, description, message}: names of arguments, whether the description
+        changed, and this in words.
+        """
+        for grant in reversed(self._for(tool)):
+            if _is_stale(grant, tool) and self._covers(grant, tool, args):
+                return _changes(grant["declaration"], tool.declaration_digest)
+        return {}
+
+    def _for(self, tool: Tool) -> list[Grant]:
+        own = self._of.get(tool.name, [])
+        return [*own, *self._of.get(tool.like, ())] if tool.like else own
+
+    def _covers(self, grant: Grant, tool: Tool, args: Json) -> bool:
+        denies = grant["decision"] == "deny"
         for key, pattern in grant.get("match", {}).items():
             text = args.get(key)
             if not isinstance(text, str):  # patterns match strings only
                 return False
-            self._left -= agent_definition.work(text, pattern)
+            kind = tool.formats.get(key, "")
+            self._left -= agent_definition.work(text, pattern) * argument_forms.COST.get(kind, 1)
             if self._left < 0:
-                return bool(grant["decision"] == "deny")
-            if not agent_definition.fits(text, pattern):
+                return denies
+            if not (argument_forms.denies if denies else argument_forms.allows)(
+                text, pattern, kind
+            ):
                 return False
         return True
+
+
+def _is_stale(grant: Grant, tool: Tool) -> bool:
+    """Return whether a grant allows the tool as it was declared before."""
+    return (
+        grant["decision"] == "allow"
+        and "declaration" in grant
+        and grant["declaration"] != tool.declaration_digest
+    )
+
+
+def open_grants(grants: list[Grant], names: Collection[str], *, used: bool) -> list[int]:
+    """Return the places of grants that allow these tools whatever their declaration is.
+
+    `used`: whether such a grant may have let the call run; else none is returned.
+    """
+    return [
+        place
+        for place, grant in enumerate(grants)
+        if used
+        and grant["tool"] in names
+        and grant["decision"] == "allow"
+        and "declaration" not in grant
+    ]
+
+
+def _changes(before: Json, now: Json) -> Json:
+    old, new = before.get("arguments", []), now["arguments"]
+    added = [name for name in new if name not in old]
+    removed = [name for name in old if name not in new]
+    other = before.get("description") != now.get("description")
+    parts = ["another description"] if other else []
+    parts += [f"new arguments {', '.join(added)}"] if added else []
+    parts += [f"without {', '.join(removed)}"] if removed else []
+    message = f"It changed since it was allowed: {'; '.join(parts) or 'other arguments'}."
+    return {"added": added, "removed": removed, "description": other, "message": message}
 
 
 def decide(
@@ -231,9 +294,7 @@ def decide(
     before. In an unattended session every call that would ask is denied.
     """
     grants = Grants(session["grants"]) if grants is None else grants
-    granted = grants.decisions(tool.name, args)
-    granted |= grants.decisions(tool.like, args) if tool.like else set()
-    action, reason = _decide(tool, args, ceiling, session, granted)
+    action, reason = _decide(tool, args, ceiling, session, grants.decisions(tool, args))
     asks = action == "ask" or (action == "run" and tool.asks)
     if asks and is_unattended(session):
         return "deny", f"nobody can be asked about {tool.name} here"
@@ -243,6 +304,28 @@ def decide(
 def asks_always(tool: Tool, args: dict[str, Any], ceiling: str, session: Session) -> bool:
     """Return whether a call is asked about even if the session grants its tool everything."""
     return _decide(tool, args, ceiling, session, {"allow"})[0] == "ask"
+
+
+def shown(
+    tool: Tool, args: dict[str, Any], ceiling: str, session: Session, grants: Grants
+) -> Interrupt:
+    """Return what the interrupt that asks for approval shows beside the call.
+
+    policy: the network of the call, if an approval may change it.
+    always: True if it is asked about each time, whatever the session grants.
+    ask: "every_call" if the session asks before every call.
+    declaration: the tool as it is declared, which a grant keeps.
+    changes: what changed in the tool since a grant that would let the call run.
+    """
+    members: Any = {
+        "policy": tool.offer(session),
+        "always": asks_always(tool, args, ceiling, session),
+        "ask": _decide(tool, args, ceiling, session, {"allow"})[1] == EVERY_CALL and "every_call",
+        "declaration": tool.declaration_digest,
+        "changes": grants.changes(tool, args),
+    }
+    members = {name: value for name, value in members.items() if value}
+    return cast(Interrupt, members)
 
 
 def _decide(

@@ -464,27 +464,31 @@ class Toolbox:
             return Verdict("error", policy.refusal(name), status="not_found")
         try:
             fill_call = partial(fill_templates, session, call, results=reading.results)
-            args, error, repairs = fit_arguments(raw, validator, fill_call)
+            args, error, repairs = fit_arguments(raw, validator, fill_call, tool.formats)
         except Pending as pending:
             return Verdict("wait", str(pending))
-        if error and self._ceiling(tool) == "deny":
+        ceiling = self._ceiling(tool)
+        if error and ceiling == "deny":
             return Verdict("deny", f"this server does not allow {name}")
         if error:
             note = reading.failures.failure_note(call)
             return Verdict("error", f"{error}\n{note}" if note else error)
-        digest = fingerprint(name, args)
-        action, reason = decide(tool, args, self._ceiling(tool), session, reading.grants)
+        action, reason = decide(tool, args, ceiling, session, reading.grants)
         action, reason = tool.verdict(action, reason)
+        judged = tool, args, ceiling, session, reading.grants
         return Verdict(
-            *(action, reason, args, digest, tool.repeatable, tool.parallel_safe),
+            *(action, reason, args, fingerprint(name, args), tool.repeatable, tool.parallel_safe),
             repairs=repairs,
-            offer=tool.offer(session) if action == "ask" else {},
-            always=action == "ask" and policy.asks_always(tool, args, self._ceiling(tool), session),
-            every_call=action == "ask" and reason == policy.EVERY_CALL,
+            shown=policy.shown(*judged) if action == "ask" else {},
             may_ask=tool.may_ask,
             like=tool.like,
             file_access=tool.file_access,
         )
+
+    def declaration_digest(self, session: Session, name: str) -> Json:
+        """Return what a grant keeps of a tool's declaration; {} if there is no such tool."""
+        found = self._find_tool(name, self.reading(session))
+        return found[0].declaration_digest if found else {}
 
     def _find_tool(self, name: str, reading: SessionReading) -> tuple[Tool, Validator] | None:
         """Return the server's or the page's tool of this name as the session has it, or None."""

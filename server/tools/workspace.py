@@ -50,6 +50,18 @@ def inside(path: str) -> Path:
     return target
 
 
+def plain_path(path: str) -> Path:
+    """Return the path inside of the workspace if no link leads there; see `inside`.
+
+    Rules are compared with names, so a file has one here. Raises ToolError that says which.
+    """
+    target, root = inside(path), Path.cwd().resolve()
+    if target != Path(os.path.normpath(root / path)):
+        place = target.relative_to(root).as_posix()
+        raise ToolError(f"{path} leads through a link; the name without it is {place}")
+    return target
+
+
 def prefix_of(root: Path, path: str) -> str:
     """Return the prefix that makes names below `root` into paths that other tools accept."""
     return "" if root == Path.cwd().resolve() else f"{path.rstrip('/')}/"

@@ -229,7 +229,7 @@ class Next(unittest.TestCase):
         other = {"tool": "x", "decision": "allow"}
         for known, kept in (([], wanted), ([wanted], None), ([other] * MOST["grants"], None)):
             made: Any = {"grants": known}
-            found = new_grant(made, call("rm"), {"approved": True, "remember": "session"})
+            found = new_grant(made, call("rm"), {"approved": True, "remember": "session"}, {})
             self.assertEqual(found, kept)
 
     def test_few_calls_that_wait_are_looked_at(self) -> None:

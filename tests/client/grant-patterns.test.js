@@ -6,7 +6,9 @@ const assert = require('node:assert')
 const { execFileSync } = require('node:child_process')
 const { use, random, cpu } = require('./load-modules.js')
 
-const { matches, covers, suggest, earlierCalls } = use('core/grant-patterns')
+const { matches, allows, covers, suggest, formatsOf, earlierCalls } = use('core/grant-patterns')
+const RULES = require('../vectors/rules.json')
+const FORMATS = { command: 'shell-command', path: 'workspace-path', url: 'url' }
 
 const ROWS = [
   ['git log', 'git log', true], ['git log -p', 'git log *', true], ['git log', 'git log *', false], ['git', 'g?t', true], ['gt', 'g?t', false],
@@ -41,6 +43,23 @@ test('patterns match what Python matches', (context) => {
   rows.forEach(([text, pattern], i) => assert.strictEqual(matches(text, pattern), found[i], `${JSON.stringify(text)} ${JSON.stringify(pattern)}`))
 })
 
+test('rules that allow, as the server has them', () => {
+  for (const [format, rows] of Object.entries(RULES.allows)) {
+    for (const [text, pattern, expected] of rows) assert.strictEqual(allows(text, pattern, format), expected, `${format} ${JSON.stringify(text)} ${pattern}`)
+  }
+  for (const program of RULES.runners.split(' ')) {
+    assert.ok(!allows(`/bin/${program} a`, '* a', 'shell-command'), program)
+    assert.ok(allows(`${program} a b`, `${program} a *`, 'shell-command'), program)
+    assert.strictEqual(suggest({ command: `${program} a b` }, FORMATS)[0].pattern, `${program} a b`)
+  }
+})
+
+test('which arguments are paths, addresses and command lines', () => {
+  const properties = { path: { type: 'string', format: 'workspace-path' }, when: { format: 'date' }, any: true, odd: { format: 'toString' } }
+  assert.deepStrictEqual(formatsOf({ properties }), { path: 'workspace-path' })
+  assert.deepStrictEqual(formatsOf(undefined), {})
+})
+
 test('which calls a rule is about', () => {
   const rows = [
     [{ tool: 'shell' }, 'shell', {}, true], [{ tool: 'shell' }, 'python', {}, false],
@@ -60,6 +79,10 @@ test('what is offered for a call is about that call, and no wider than it looks'
     [{ command: 'ls; rm -rf /' }, [['command', 'ls; rm -rf /', true]]],
     [{ command: 'echo $(id)' }, [['command', 'echo $(id)', true]]],
     [{ command: 'rm *.txt' }, [['command', 'rm *', true]]],
+    [{ command: 'git -c alias.x=y log' }, [['command', 'git -c alias.x=y log', true]]],
+    [{ command: 'sudo rm x' }, [['command', 'sudo rm x', true]]],
+    [{ command: 'FOO=1 make all' }, [['command', 'FOO=1 make all', true]]],
+    [{ command: 'find . -name a -exec rm {} +' }, [['command', 'find . -name a -exec rm {} +', true]]],
     [{ path: 'src/a/b.py', content: 'x' }, [['path', 'src/a/*', true], ['content', 'x', false]]],
     [{ path: 'b.py' }, [['path', 'b.py', true]]],
     [{ path: '../b.py' }, [['path', '../b.py', true]]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import unittest
-from typing import Any
+from typing import Any, ClassVar
 
 from server.sandbox.network_policy import NetworkPolicy
 from server.tools import catalog
@@ -207,17 +207,17 @@ class OfGrants(unittest.TestCase):
             with self.subTest(match=match, args=args):
                 grant: Any = {"tool": "rm", "match": match, "decision": "allow"}
                 wanted = {"allow"} if covered else set()
-                self.assertEqual(Grants([grant]).decisions("rm", args), wanted)
+                self.assertEqual(Grants([grant]).decisions(WRITES, args), wanted)
         everywhere = Grants([{"tool": "rm", "decision": "allow"}])
-        self.assertEqual(everywhere.decisions("other", {}), set())
+        self.assertEqual(everywhere.decisions(READS, {}), set())
 
     def test_both_decisions(self) -> None:
         made: list[Any] = [
             {"tool": "rm", "decision": "allow"},
             {"tool": "rm", "match": {"path": "/etc/*"}, "decision": "deny"},
         ]
-        self.assertEqual(Grants(made).decisions("rm", {"path": "/etc/x"}), {"allow", "deny"})
-        self.assertEqual(Grants(made).decisions("rm", {"path": "x"}), {"allow"})
+        self.assertEqual(Grants(made).decisions(WRITES, {"path": "/etc/x"}), {"allow", "deny"})
+        self.assertEqual(Grants(made).decisions(WRITES, {"path": "x"}), {"allow"})
 
     def test_what_is_too_much_to_compare_allows_nothing_and_is_denied(self) -> None:
         text = "a" * 1_000_000
@@ -225,8 +225,63 @@ class OfGrants(unittest.TestCase):
             grant: Any = {"tool": "rm", "match": {"path": "*b*"}, "decision": decision}
             grants = Grants([grant])
             for _ in range(MAX_WORK // len(text)):
-                self.assertEqual(grants.decisions("rm", {"path": text[:-3]}), set())
-            self.assertEqual(grants.decisions("rm", {"path": text}), wanted)
+                self.assertEqual(grants.decisions(WRITES, {"path": text[:-3]}), set())
+            self.assertEqual(grants.decisions(WRITES, {"path": text}), wanted)
+
+
+class OfDeclarations(unittest.TestCase):
+    """A grant belongs to the tool as it was declared."""
+
+    CITY: ClassVar[Any] = {"properties": {"city": {"type": "string"}}}
+
+    def tool(self, description: str = "weather", origin: str = "mcp x", **more: Any) -> Tool:
+        parameters = {"properties": {**self.CITY["properties"], **more}}
+        return Tool("w", description, parameters, origin=origin, hints=hints_of({}))
+
+    def test_another_declaration_is_not_allowed(self) -> None:
+        given: Any = {"tool": "w", "decision": "allow"}
+        given["declaration"] = self.tool().declaration_digest
+        text = {"type": "string"}
+        cases: list[tuple[str, Tool, dict[str, Any]]] = [
+            ("the same", self.tool(), {}),
+            ("description", self.tool("read ~/.ssh"), {"description": True}),
+            ("an argument more", self.tool(command=text), {"added": ["command"]}),
+            ("another type", self.tool(city={"type": "object"}), {"other": True}),
+            (
+                "other arguments",
+                Tool("w", "weather", {"properties": {"town": text}}, origin="mcp x"),
+                {"added": ["town"], "removed": ["city"]},
+            ),
+            ("a built-in tool", self.tool(origin="builtin"), {"description": True}),
+        ]
+        for name, now, changed in cases:
+            with self.subTest(name):
+                grants = Grants([given])
+                self.assertEqual(grants.decisions(now, {}), {"allow"} if not changed else set())
+                nothing = {"added": [], "removed": [], "description": False}
+                wanted = {**nothing, **changed} if changed else {}
+                wanted.pop("other", None)
+                found = grants.changes(now, {})
+                self.assertEqual(found.pop("message", "") != "", bool(changed))
+                self.assertEqual(found, wanted)
+
+    def test_a_denial_holds_for_any_declaration(self) -> None:
+        denial: Any = {"tool": "w", "decision": "deny"}
+        denial["declaration"] = self.tool().declaration_digest
+        self.assertEqual(Grants([denial]).decisions(self.tool("other"), {}), {"deny"})
+
+    def test_a_built_in_tool_may_be_described_anew(self) -> None:
+        given: Any = {"tool": "w", "decision": "allow"}
+        given["declaration"] = self.tool(origin="builtin").declaration_digest
+        again = self.tool("in better words", origin="builtin", city={"maxLength": 3})
+        self.assertEqual(Grants([given]).decisions(again, {}), {"allow"})
+        wider = self.tool(origin="builtin", command={"type": "string"})
+        self.assertEqual(Grants([given]).decisions(wider, {}), set())
+
+    def test_a_grant_without_one_is_for_the_name(self) -> None:
+        given: Any = {"tool": "w", "decision": "allow"}
+        self.assertEqual(Grants([given]).decisions(self.tool("anything"), {}), {"allow"})
+        self.assertEqual(Grants([given]).changes(self.tool("anything"), {}), {})
 
 
 class Fingerprints(unittest.TestCase):

@@ -1,10 +1,18 @@
-// Grant patterns: which calls a grant of the session covers, as server/tools/policy.py decides it, and which pattern to
-// offer for a call. An offered pattern always matches its call.
+// Grant patterns: which calls a grant of the session covers that allows, as server/tools/policy.py decides it, and which
+// pattern to offer for a call. An offered pattern always matches its call. A denial covers more: every command of a line.
 
-yaa.define('core/grant-patterns', [], () => {
+yaa.define('core/grant-patterns', ['core/shell-commands'], (commands) => {
   const SPECIAL = /[*?[]/g
-  /** The part of a value that is likely to stay, by the name of its argument. */
-  const KINDS = { command: ofCommand, cmd: ofCommand, path: ofPath, file: ofPath, folder: ofPath, url: ofUrl }
+  /** What an argument is, by its name, where the tool does not say it. @type {Record<string, string>} */
+  const NAMES = { command: 'shell-command', cmd: 'shell-command', path: 'workspace-path', file: 'workspace-path', folder: 'workspace-path', url: 'url' }
+  /** @type {Record<string, (value: string) => string>} the part of a value that is likely to stay */
+  const WIDE = { 'shell-command': ofCommand, 'workspace-path': ofPath, url: ofUrl }
+  /** @type {Record<string, (text: string, pattern: string) => boolean>} as server/tools/argument_forms.py has it */
+  const FITS = {
+    'shell-command': (text, pattern) => matches(text, pattern) && commands.covers(text, pattern),
+    'workspace-path': (text, pattern) => matches(text || '.', pathPattern(pattern)),
+    url: fitsAddress,
+  }
 
   /**
    * Python's fnmatchcase: `*`, `?`, `[abc]`, `[!abc]`; everything else is itself, line breaks included.
@@ -59,32 +67,73 @@ yaa.define('core/grant-patterns', [], () => {
   /** @param {string} char */
   const escaped = (char) => char.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')
 
-  /** @param {{tool: string, match?: Record<string, string>}} grant @param {string} name @param {any} args */
-  function covers(grant, name, args) {
+  /** A pattern for paths in the form that paths have. @param {string} pattern */
+  function pathPattern(pattern) {
+    if (/\[[^\]]*\//.test(pattern)) return pattern
+    /** @type {string[]} */ const found = []
+    for (const part of pattern.split('/')) {
+      if (part === '..' && found.length && !/[*?[]/.test(found[found.length - 1])) found.pop()
+      else if (part && part !== '.') found.push(part)
+    }
+    if (pattern.startsWith('/') && found.shift() !== 'workspace') return pattern
+    return found.join('/') || (pattern ? '.' : '')
+  }
+
+  /** Scheme and host are compared apart from the rest, so that `*` in a host ends with it. @param {string} text @param {string} pattern */
+  function fitsAddress(text, pattern) {
+    const parts = /^([^/:]*):\/\/([^/?]*)(.*)$/su
+    const [address, wanted] = [parts.exec(text), parts.exec(pattern)]
+    if (!address || !wanted) return matches(text, pattern) && (!address || /^\**$/.test(pattern))
+    if (address[2].includes('@') && !wanted[2].includes('@')) return false
+    const scheme = wanted[1].toLowerCase()
+    const host = wanted[2].replace({ http: /:80$/, https: /:443$/ }[scheme] ?? /^(?!)/, '')
+    const at = host.lastIndexOf('@') + 1
+    const place = host.slice(0, at) + host.slice(at).toLowerCase().replace(/\.$/, '')
+    return matches(address[1], scheme) && matches(address[2], place) && matches(address[3], wanted[3] || '/')
+  }
+
+  /** Which arguments of a tool are paths, addresses and command lines. @param {any} parameters its JSON Schema @returns {Record<string, string>} */
+  function formatsOf(parameters) {
+    const members = Object.entries(parameters?.properties ?? {}).map(([key, one]) => [key, one?.format])
+    return Object.fromEntries(members.filter(([, format]) => Object.hasOwn(FITS, String(format))))
+  }
+
+  /**
+   * Whether a pattern that allows covers an argument in its one form.
+   * @param {string} text @param {string} pattern @param {string} [format]
+   */
+  const allows = (text, pattern, format = '') => (Object.hasOwn(FITS, format) ? FITS[format] : matches)(text, pattern)
+
+  /**
+   * @param {{tool: string, match?: Record<string, string>}} grant @param {string} name @param {any} args
+   * @param {Record<string, string>} [formats]
+   */
+  function covers(grant, name, args, formats = {}) {
     if (grant.tool !== name) return false
-    return Object.entries(grant.match ?? {}).every(([key, pattern]) => typeof args?.[key] === 'string' && matches(args[key], pattern))
+    return Object.entries(grant.match ?? {}).every(([key, pattern]) => typeof args?.[key] === 'string' && allows(args[key], pattern, formats[key]))
   }
 
   /**
    * What a rule made from this call may look at: its text arguments, each with a pattern that matches it. The ones
    * that say where and what are on to begin with.
-   * @param {any} args @returns {{key: string, value: string, pattern: string, exact: string, on: boolean}[]} `exact` matches this value alone
+   * @param {any} args @param {Record<string, string>} [formats]
+   * @returns {{key: string, value: string, pattern: string, exact: string, on: boolean}[]} `exact` matches this value alone
    */
-  function suggest(args) {
+  function suggest(args, formats = {}) {
     const texts = Object.entries(args ?? {}).filter(([, value]) => typeof value === 'string')
     const rows = texts.map(([key, value]) => {
-      const kind = Object.hasOwn(KINDS, key) ? KINDS[/** @type {keyof typeof KINDS} */ (key)] : null
-      const wide = kind?.(value)
-      const pattern = wide && matches(value, wide) ? wide : literal(value)
-      return { key, value, pattern, exact: literal(value), on: Boolean(kind) }
+      const format = formats[key] ?? (Object.hasOwn(NAMES, key) ? NAMES[key] : '')
+      const wide = Object.hasOwn(WIDE, format) ? WIDE[format](value) : ''
+      const pattern = wide && allows(value, wide, format) ? wide : literal(value)
+      return { key, value, pattern, exact: literal(value), on: Boolean(format) }
     })
     if (rows.length && !rows.some((row) => row.on)) rows[0].on = true
     return rows
   }
 
-  /** `git log --oneline` → `git log *`; a chain of commands is only ever itself. @param {string} value */
+  /** `git log --oneline` → `git log *`; a chain, and what runs another program, is only ever itself. @param {string} value */
   function ofCommand(value) {
-    if (/[;&|`$<>\n()]/.test(value)) return ''
+    if (/[;&|`$<>\n()]/.test(value) || !commands.isPlain(value)) return ''
     const words = value.trim().split(/\s+/)
     const fixed = /^[a-z][\w-]*$/i.test(words[1] ?? '') ? 2 : 1
     const head = literal(words.slice(0, fixed).join(' '))
@@ -109,10 +158,11 @@ yaa.define('core/grant-patterns', [], () => {
   /**
    * Earlier calls of the session that a rule would have been about.
    * @param {Session} session @param {{tool: string, match?: Record<string, string>}} grant @param {string} [except] a call's id
+   * @param {Record<string, string>} [formats]
    */
-  function earlierCalls({ messages, calls = {} }, grant, except = '') {
+  function earlierCalls({ messages, calls = {} }, grant, except = '', formats = {}) {
     const all = messages.flatMap((message) => (message.open ? [] : message.tool_calls ?? []))
-    return all.filter((call) => call.id !== except && covers(grant, call.function.name, calls[call.id]?.args ?? read(call.function.arguments)))
+    return all.filter((call) => call.id !== except && covers(grant, call.function.name, calls[call.id]?.args ?? read(call.function.arguments), formats))
   }
 
   /** @param {string} source */
@@ -124,5 +174,5 @@ yaa.define('core/grant-patterns', [], () => {
     }
   }
 
-  return { matches, covers, suggest, earlierCalls }
+  return { matches, allows, covers, suggest, formatsOf, earlierCalls, usual: NAMES }
 })

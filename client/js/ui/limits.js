@@ -36,7 +36,7 @@ yaa.define('ui/limits', [
     }
 
     /** @param {Interrupt} interrupt @param {{tool: string, args: any, answer: (payload: any) => void, place: any}} asked */
-    const rule = (interrupt, asked) => builder(asked.place, app.current.session, { interrupt, ...asked })
+    const rule = (interrupt, asked) => builder(asked.place, app.current.session, { interrupt, ...asked }, formatsIn(app, asked.tool))
 
     function pause() {
       actions.set({ paused: !paused() })
@@ -186,14 +186,21 @@ yaa.define('ui/limits', [
     return { el, read, focus: () => input.focus() }
   }
 
+  /** Which arguments of a tool are paths, addresses and command lines. @param {import('./types').App} app @param {string} name */
+  function formatsIn(app, name) {
+    const tool = [...(app.server.info()?.tools ?? []), ...(app.current.session.tools ?? [])].find((one) => one.name === name)
+    return tool ? patterns.formatsOf(tool.parameters) : patterns.usual
+  }
+
   /**
    * A rule made from a call: which of its arguments matter, and what they have to look like.
    * @param {any} place the card's form @param {Session} session
    * @param {{interrupt: Interrupt, tool: string, args: any, answer: (payload: any) => void}} asked
+   * @param {Record<string, string>} formats
    */
-  function builder(place, session, { interrupt, tool, args, answer }) {
+  function builder(place, session, { interrupt, tool, args, answer }, formats) {
     place.querySelector('.rule')?.remove()
-    const offered = patterns.suggest(args)
+    const offered = patterns.suggest(args, formats)
     const told = h('p.hint', { role: 'status' })
     const rows = offered.map((one) => ruleRow(one, args, draw))
     const problem = h('p.problem', { hidden: true }, t('rule.misses'))
@@ -204,12 +211,12 @@ yaa.define('ui/limits', [
     }
     /** @param {boolean} approved */
     function give(approved) {
-      if (!patterns.covers({ tool, match: matchOf() }, tool, args)) return rows[0]?.focus()
+      if (!patterns.covers({ tool, match: matchOf() }, tool, args, formats)) return rows[0]?.focus()
       answer({ approved, remember: 'session', ...(rows.length ? { match: matchOf() } : {}) })
     }
     const el = h('section.rule', { 'aria-label': t('rule.title', { tool }) }, h('h4', null, t('rule.title', { tool })),
       rows.length ? rows.map((row) => row.el) : h('p.hint', null, t('rule.noText')), told, problem,
-      offered.some((one) => one.key === 'command') ? h('p.hint', null, t('rule.chains')) : null,
+      Object.values(formats).includes('shell-command') ? h('p.hint', null, t('rule.chains')) : null,
       h('div.ask-actions', null, allow,
         h('button.button.danger', { type: 'button', onclick: () => give(false) }, t('rule.deny')),
         h('button.button.ghost', { type: 'button', onclick: close }, t('branch.cancel'))))
@@ -221,8 +228,8 @@ yaa.define('ui/limits', [
 
     function draw() {
       const grant = { tool, match: matchOf() }
-      const all = patterns.earlierCalls(session, grant, interrupt.call_id)
-      problem.hidden = patterns.covers(grant, tool, args)
+      const all = patterns.earlierCalls(session, grant, interrupt.call_id, formats)
+      problem.hidden = patterns.covers(grant, tool, args, formats)
       allow.disabled = !problem.hidden
       text(told, Object.keys(grant.match).length ? t('rule.earlier', { n: all.length }) : t('rule.every', { tool, n: all.length }))
     }

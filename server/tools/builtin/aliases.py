@@ -10,7 +10,7 @@ import hashlib
 import re
 from typing import Annotated, Any
 
-from ..decorators import Context, ToolError, tool
+from ..decorators import COMMAND, Context, ToolError, tool
 from .clock import zone_of
 from .shell import shell
 
@@ -60,7 +60,8 @@ SKIES = ("sunny", "cloudy", "rain")
 
 @tool(destructive=True)
 def bash(
-    ctx: Context, command: Annotated[str, "A command line for bash; for sh where there is no bash"]
+    ctx: Context,
+    command: Annotated[str, "A command line for bash; for sh where there is no bash", COMMAND],
 ) -> dict[str, Any]:
     """Run a shell command in the session's folder and return its exit code and output.
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from ...strict_json import dumps
-from ..decorators import Context, ToolError, tool
-from ..workspace import inside
+from ..decorators import PATH, Context, ToolError, tool
+from ..workspace import plain_path
 from .files import folder_lock, lines_of, read_text, shorten_line, write_text
 from .nearest import line_list, nearest, nearest_lines
 from .patch import apply_patch, is_crlf
@@ -34,7 +34,7 @@ class Edit(TypedDict):
 @tool(destructive=True)
 def edit_file(
     ctx: Context,
-    path: Annotated[str, "Path in the session's folder"],
+    path: Annotated[str, "Path in the session's folder", PATH],
     old: Annotated[str, "Text to replace, exactly as it is in the file"] = "",
     new: Annotated[str | None, "Text to put in its place"] = None,
     replace_all: Annotated[bool, "Replace every occurrence"] = False,
@@ -56,7 +56,7 @@ def edit_file(
         if not old or new is None:
             raise ToolError("old and new belong together, and old is not empty")
         edits = [{"old": old, "new": new, "replace_all": replace_all}]
-    target = inside(path)
+    target = plain_path(path)
     with folder_lock(target.parent):
         found = _change(target, path, edits, patch)
     if "deleted" not in found:

@@ -1,4 +1,4 @@
-"""Tools for files in the workspace; every path goes through `workspace.inside`."""
+"""Tools for files in the workspace; every path goes through `workspace.plain_path`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ...schema.regex import MAX_STEPS, Pattern, PatternError
-from ..decorators import Context, ToolError, tool
-from ..workspace import files_below, inside, media_type, open_for_reading, prefix_of
+from ..decorators import PATH, Context, ToolError, tool
+from ..workspace import files_below, media_type, open_for_reading, plain_path, prefix_of
 from .documents import read_other
 
 MAX_READ = 10 * 1024 * 1024
@@ -27,7 +27,7 @@ MAX_SHOWN = 18_000  # characters of one part, as JSON; result.MAX_TEXT is 20,000
 MAX_LISTED = 1_000
 MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}  # byte order marks, as on Windows
 
-_Path = Annotated[str, "Path in the session's folder"]
+_Path = Annotated[str, "Path in the session's folder", PATH]
 
 
 @tool(read_only=True, parallel_safe=True)
@@ -40,9 +40,9 @@ def read_file(
 ) -> dict[str, Any]:
     """Read a text file, or a part of it, with line numbers; look at a picture; read a PDF. A long
     part ends early: `next_offset` says where to go on."""
-    if (other := read_other(ctx, inside(path), path, pages)) is not None:
+    if (other := read_other(ctx, plain_path(path), path, pages)) is not None:
         return other
-    text, encoding = read_text(inside(path), path)
+    text, encoding = read_text(plain_path(path), path)
     lines = lines_of(text)
     shown: list[str] = []
     room = MAX_SHOWN
@@ -65,7 +65,7 @@ def write_file(
     ctx: Context, path: _Path, content: Annotated[str, "The whole new content"]
 ) -> dict[str, Any]:
     """Write a text file, replacing what was there; folders are made as needed."""
-    replaced = write_text(inside(path), content, path)
+    replaced = write_text(plain_path(path), content, path)
     ctx.attach(path)
     return {"path": path, "bytes": len(content.encode()), "replaced": replaced}
 
@@ -73,14 +73,14 @@ def write_file(
 @tool(read_only=True, parallel_safe=True)
 def list_files(
     ctx: Context,
-    path: Annotated[str, "Folder in the session's folder"] = ".",
+    path: Annotated[str, "Folder in the session's folder", PATH] = ".",
     pattern: Annotated[str, "Shell pattern for names or paths, such as *.py or src/*.js"] = "*",
     depth: Annotated[int, "How many levels down", {"minimum": 1, "maximum": 20}] = 3,
     hidden: Annotated[bool, "List names that begin with a dot"] = False,
 ) -> dict[str, Any]:
     """List files and folders below a folder, with sizes. `complete` is false where there may be
     more, for instance in folders that lie deeper."""
-    root = inside(path)
+    root = plain_path(path)
     if not root.is_dir():
         raise ToolError(f"{path} is not a folder")
     prefix, found, closed = prefix_of(root, path), list[dict[str, Any]](), list[str]()
@@ -246,7 +246,7 @@ class SearchCount:
 def search_files(
     ctx: Context,
     query: Annotated[str, "What to look for, line by line", {"minLength": 1, "maxLength": 1000}],
-    path: Annotated[str, "Folder or file in the session's folder"] = ".",
+    path: Annotated[str, "Folder or file in the session's folder", PATH] = ".",
     glob: Annotated[str, "Only files such as *.py or src/*.js"] = "*",
     regex: Annotated[bool, "The query is a regular expression (ECMAScript)"] = False,
     ignore_case: Annotated[bool, "Take upper and lower case for the same; text only"] = False,
@@ -258,7 +258,7 @@ def search_files(
     A match reads `file:line: text`, a line around it `file-line- text`. Hidden files, node_modules
     and __pycache__ are left out unless `path` leads there.
     """
-    root = inside(path)
+    root = plain_path(path)
     finds = finder(query, regex, ignore_case)
     count, shown, found = SearchCount(), list[str](), 0
     for name, text in texts(root, path, glob, count):

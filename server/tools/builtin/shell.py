@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import IO, Annotated, Any
 
-from ..decorators import Context, LimitReached, ToolError, tool
+from ..decorators import COMMAND, Context, LimitReached, ToolError, tool
 from ..workspace import made_since
 
 KEEP = 48_000  # bytes of output in the result: the beginning and the end
@@ -41,7 +41,8 @@ ENDS = {signal.SIGXFSZ: "file_mb", signal.SIGXCPU: "cpu_s"}
 
 @tool(destructive=True)
 def shell(
-    ctx: Context, command: Annotated[str, "A command line for bash; for sh where there is no bash"]
+    ctx: Context,
+    command: Annotated[str, "A command line for bash; for sh where there is no bash", COMMAND],
 ) -> dict[str, Any]:
     """Run a shell command in the session's folder and return its exit code and output.
 
