@@ -2,7 +2,8 @@
 
 All is opened relative to its folder and without following links; only regular files are opened.
 What is left out is not recorded and said: `ignored` by rules, `large` or `special` files,
-`unreadable` ones, and what is `beyond` the number of entries or the depth that are recorded.
+`unreadable` ones, and what is `beyond` the number of entries or the depth that are recorded. What
+rules would have ignored is recorded if they are too many; `rules` says so.
 
 A file is known by its stamp. As in git, one that was written within the clock's granularity of
 being read is read again the next time, since a later write could have left the same stamp.
@@ -21,7 +22,7 @@ from typing import Any
 
 from ..sandbox import host_programs
 from . import ignore
-from .ignore import Rules, is_ignored
+from .ignore import MAX_STEPS, Budget, Rules, TooManyError, is_ignored
 from .objects import ObjectStore, read_some
 from .trees import DEPTH, Entry, Place, keep, text_of
 from .watch import Watch
@@ -35,7 +36,7 @@ GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE, errno.
 CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EIO})
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-PATHS = ("large", "unreadable")  # said with their paths, the others with their number
+PATHS = ("large", "unreadable", "rules")  # said with their paths, the others with their number
 
 Stamp = tuple[int, int, int, int, int]  # mode, size, mtime, ctime, inode
 Known = tuple[Stamp, Entry, bool]  # bool: read again
@@ -47,11 +48,13 @@ class Limits:
     """What is recorded: bytes of a file, and the number of files, links and folders.
 
     `scratch`: name of a folder at the top that is the sandbox's own, and as if it were not there.
+    `steps`: what a scan may spend on rules (ignore.Budget).
     """
 
     file_bytes: int = 64 << 20
     files: int = 50_000
     scratch: str = ""
+    steps: int = MAX_STEPS
 
 
 LIMITS = Limits()
@@ -91,13 +94,17 @@ class Totals:
 class Folder:
     """What is known of one folder. `tree` is the id of its object, "" if it must be made."""
 
-    __slots__ = ("files", "folders", "identity", "left", "mode", "rules", "totals", "tree")
+    __slots__ = (
+        *("files", "folders", "identity", "left", "mode", "rules", "totals", "tree"),
+        "unread",
+    )
 
     def __init__(self) -> None:
         self.files: dict[str, Known] = {}
         self.folders: dict[str, Folder] = {}
         self.left: dict[str, str] = {}  # name -> reason
         self.rules: tuple[Stamp, Rules] | None = None
+        self.unread = False  # it has rules, and they are too many
         self.identity = (0, 0)
         self.mode = 0
         self.tree = ""
@@ -135,6 +142,8 @@ class Scanner:
         self._linked: dict[Place, set[str]] = {}
         self._count = 0
         self._is_part = False  # only what changed is looked at
+        self._budget = Budget(limits.steps)
+        self._is_unruled = False  # no rules hold: all together are too many
         self._watch = Watch(top) if watched else None
 
     def close(self) -> None:
@@ -144,10 +153,14 @@ class Scanner:
 
     def scan(self, everything: bool = False) -> str:
         """Return the tree of the folder as it is; `everything`: whatever the watch says."""
+        self._budget = Budget(self.limits.steps)
         if everything or not self._scan_changes():
-            self._linked.clear()
-            self._count = 0
-            self._scan(self.top, self._root, (), ())
+            for self._is_unruled in (False, True):
+                self._linked.clear()
+                self._count = 0
+                with suppress(TooManyError):
+                    self._scan(self.top, self._root, (), ())
+                    break
             self._old = {}
         self._seal(self._root, "")
         return self._root.tree
@@ -220,7 +233,7 @@ class Scanner:
             for place in sorted(changes.names):
                 new = {name for name in changes.names[place] if (*place, name) in changes.new}
                 self._scan_names(place, changes.names[place], new)
-        except _TooMany:
+        except (_TooMany, TooManyError):
             return False
         finally:
             self._is_part = False
@@ -234,6 +247,8 @@ class Scanner:
             with self._opened(place) as descriptor:
                 stack = self._stack(place)
                 if ignore.NAME in names and stack is not None:
+                    if self._is_unruled:  # they may be fewer now
+                        raise _TooMany
                     self._scan(descriptor, folder, place, self._stack(place[:-1]) if place else ())
                 else:
                     steps = [os.fsencode(name) for name in place]
@@ -304,23 +319,34 @@ class Scanner:
 
     def _read_rules(self, descriptor: int, folder: Folder) -> None:
         """Read the rules of a folder, if its file changed."""
-        try:
+        before, folder.rules, unread = folder.rules, None, False
+        with suppress(OSError):
             file = os.open(ignore.NAME, FILE, dir_fd=descriptor)
-        except OSError:
-            folder.rules = None
-            return
-        try:
-            about = os.fstat(file)
-            if not stat.S_ISREG(about.st_mode) or about.st_size > ignore.MAX_BYTES:
-                folder.rules = None
-                return
-            stamp = stamp_of(about)
-            if folder.rules is None or folder.rules[0] != stamp or is_fresh(about, time.time_ns()):
-                folder.rules = stamp, Rules(read_some(file, ignore.MAX_BYTES))
-        except OSError:
-            folder.rules = None
-        finally:
-            os.close(file)
+            try:
+                about = os.fstat(file)
+                if stat.S_ISREG(about.st_mode):
+                    unread = self._is_unruled or about.st_size > ignore.MAX_BYTES
+                    folder.rules = None if unread else self._rules(file, about, before)
+                    unread = folder.rules is None
+            finally:
+                os.close(file)
+        if unread != folder.unread:
+            folder.unread, folder.tree = unread, ""
+
+    def _rules(
+        self, file: int, about: os.stat_result, before: tuple[Stamp, Rules] | None
+    ) -> tuple[Stamp, Rules] | None:
+        """Return the rules of a file, those `before` if it is the same. None if it has too many.
+
+        Raises TooManyError if all together are too many.
+        """
+        stamp = stamp_of(about)
+        if before and before[0] == stamp and not is_fresh(about, time.time_ns()):
+            return before
+        text = read_some(file, ignore.MAX_BYTES)
+        if text.count(b"\n") >= ignore.MAX_LINES:
+            return None
+        return stamp, Rules(text, self._budget)
 
     def _drop(self, folder: Folder, place: Place, name: str) -> None:
         below = folder.folders.get(name)
@@ -386,7 +412,7 @@ class Scanner:
             return False
         if place and name.lower() in host_programs.PARTS.get(place[-1].lower(), ()):
             return False
-        return is_ignored(stack, [*steps, os.fsencode(name)], is_folder)
+        return is_ignored(stack, [*steps, os.fsencode(name)], is_folder, self._budget)
 
     def _may_count(self, counted: bool) -> bool:
         self._count += counted
@@ -534,6 +560,9 @@ class Scanner:
             totals.left[reason] = totals.left.get(reason, 0) + 1
             if reason in PATHS:
                 totals.name(reason, (name,))
+        if folder.unread:
+            totals.left["rules"] = 1
+            totals.name("rules", (ignore.NAME,))
         for name, below in folder.folders.items():
             self._seal(below, name)
             totals.add(below.totals, name)

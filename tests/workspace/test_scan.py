@@ -12,6 +12,18 @@ from server.workspace.trees import DEPTH, flatten, text_of
 
 from .made import Case, change, write
 
+# Lines of rules, each with another number in the place of {}.
+HOSTILE = {
+    "folders": "/x{}/*/*\n",
+    "ends": "*{}.zz\n",
+    "stars": "*a*b*c*{}*d\n",
+    "long": "*aaaaaaaab" * 40 + "{}\n",
+    "sets": "[!a-z]" * 50 + "{}\n",
+    "classes": "[[:alnum:]]" * 30 + "{}\n",
+    "double stars": "**/a/" * 70 + "{}\n",
+    "of all names": "!a*\n?{}*q\n",
+}
+
 
 class Scans(Case):
     def scanner(self, limits: Limits = Limits(), watched: bool = True) -> Scanner:  # noqa: B008
@@ -45,6 +57,44 @@ class Scans(Case):
         scanner = self.scanner(Limits(file_bytes=50))
         self.assertEqual(self.paths(scanner), [".gitignore", "d", "d/.gitignore", "d/a.o"])
         self.assertEqual(scanner.left_out(), {"ignored": 3, "large": ["big"], "special": 2})
+
+    def test_rules_that_cost_too_much_ignore_nothing(self) -> None:
+        """Then none does, also of files that would cost little; and it is said of each."""
+        files = {f"d{number % 9}/a{number}.o": "" for number in range(200)}
+        for name, line in HOSTILE.items():
+            with self.subTest(name):
+                self.setUp()
+                text = "".join(line.format(number) for number in range(1_000))
+                write(self.files, {".gitignore": text, "d3/.gitignore": "a3.o\n", **files})
+                scanner = self.scanner(Limits(steps=50_000))
+                tree = scanner.scan()
+                self.assertEqual(len(flatten(scanner.store, tree)), 211)
+                left = scanner.left_out()
+                self.assertEqual(left, {"rules": [".gitignore", "d3/.gitignore"]})
+                (self.files / "d4/a4.o").write_text("x")
+                self.assertNotEqual(scanner.scan(), tree)
+                self.assertEqual(scanner.left_out(), left)
+                write(self.files, {".gitignore": "*.o\n"})
+                scanner.scan()
+                self.assertEqual(scanner.left_out(), {"ignored": 200})
+
+    def test_a_file_of_rules_that_is_too_large_is_said(self) -> None:
+        for text in ("x\n" * 10_001, "x" * ((1 << 20) + 1)):
+            self.setUp()
+            write(self.files, {".gitignore": text, "x": "", "d/.gitignore": "y\n", "d/y": ""})
+            scanner = self.scanner()
+            self.assertEqual(self.paths(scanner), [".gitignore", "d", "d/.gitignore", "x"])
+            self.assertEqual(scanner.left_out(), {"ignored": 1, "rules": [".gitignore"]})
+
+    def test_many_names_are_looked_up(self) -> None:
+        """Patterns without wildcards are no cost, however many."""
+        for line in ("a{}.o\n", "/d{}/\n", "x/y/{}\n"):
+            self.setUp()
+            write(self.files, {".gitignore": "".join(line.format(n) for n in range(9_990))})
+            write(self.files, {f"d/f{number}": "" for number in range(400)})
+            scanner = self.scanner()
+            scanner.scan()
+            self.assertEqual(scanner.left_out(), {})
 
     def test_no_rules_hold_in_git(self) -> None:
         write(

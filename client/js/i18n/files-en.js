@@ -21,6 +21,7 @@ yaa.define('i18n/files-en', [], () => (
     'files.readOnly': 'These files cannot be changed here.',
 
     'left.said': 'Not recorded: {what}.',
+    'left.rules': 'Too many patterns, so that nothing is ignored by them: {files}. Shorten the files, or remove them.',
     'left.ignored': '{n, plural, one {# ignored path} other {# ignored paths}}',
     'left.large': '{n, plural, one {# large file} other {# large files}}',
     'left.special': '{n, plural, one {# special file} other {# special files}}',

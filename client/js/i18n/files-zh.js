@@ -21,6 +21,7 @@ yaa.define('i18n/files-zh', [], () => (
     'files.readOnly': '这里的文件不能修改。',
 
     'left.said': '未记录：{what}。',
+    'left.rules': '规则过多，因此未生效、不忽略任何文件：{files}。请精简或删除这些文件。',
     'left.ignored': '{n} 个被忽略的路径',
     'left.large': '{n} 个过大的文件',
     'left.special': '{n} 个特殊文件',

@@ -156,7 +156,7 @@ yaa.define('ui/files/panel', [
     function drawNotice() {
       const { past, behind, tree: at } = pointOf()
       const info = app.server.info()?.workspace
-      const left = changesOf(shared.session()).leftOut
+      const { rules, ...left } = changesOf(shared.session()).leftOut
       const leftWords = Object.entries(left).map(([key, value]) => t(`left.${key}`, { n: Array.isArray(value) ? value.length : Number(value) || 0 }))
       /** @type {any[]} */ const said = []
       if (trouble) said.push([t('files.failed', { detail: trouble }), 'bad'])
@@ -169,6 +169,7 @@ yaa.define('ui/files/panel', [
       if (behind) said.push([t('files.behind'), 'ask', h('button.button.small', { type: 'button', onclick: takeBack }, t('files.takeBack'))])
       if (unkept.count && unkept.id === shared.session().id) said.push([t('copies.left', { n: unkept.count, size: size(unkept.bytes) }), ''])
       if (leftWords.length) said.push([t('left.said', { what: leftWords.join(', ') }), ''])
+      if (Array.isArray(rules)) said.push([t('left.rules', { files: rules.join(', ') }), 'ask'])
       const key = JSON.stringify(said.map(([words]) => words))
       if (notice.dataset.key === key) return
       notice.dataset.key = key
