@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ..api.static import content_type
 from ..config import shipped_path
+from ..settings.file_trust import follow_links
 
 SHEBANG = b"#!/usr/bin/env python3\n"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")  # of a packed file or folder
@@ -109,7 +110,7 @@ if __name__ == "__main__":
 
 def pack(target: Path) -> int:
     """Write the file atomically and return its size in bytes. Raises OSError."""
-    target = Path(os.path.realpath(target))  # replace the target of a link, not the link
+    target = follow_links(target)  # replace the target of a link, not the link
     if target.exists() and not target.is_file():  # never replace a device
         raise OSError(errno.EINVAL, "is no file")
     sources = dict(sorted(_sources()))

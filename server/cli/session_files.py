@@ -29,6 +29,7 @@ from ..json_types import Event, Json, Session
 from ..runtime.start_folder import resolve
 from ..session.fold import DELTAS, Folder
 from ..session.result_places import is_object
+from ..settings.file_trust import follow_links
 from ..strict_json import JSONError, dumps, loads
 
 SUFFIX = ".json"
@@ -40,7 +41,7 @@ COMPONENTS = "components"  # member of `ext` with the states of a program's own 
 def file_of(name: str | Path) -> Path:
     """Return the path of a file with `~` and links resolved. Raises OSError if it is no file."""
     try:
-        file = resolve(Path(name).expanduser()).resolve()
+        file = follow_links(resolve(Path(name).expanduser()))
         there = file.exists()
     except (RuntimeError, ValueError) as error:  # no such user; a NUL
         raise OSError(errno.EINVAL, str(error)) from None

@@ -63,5 +63,5 @@ def resolve(path: Path) -> Path:
 def _current() -> Path | None:
     try:
         return Path.cwd()
-    except FileNotFoundError:
+    except OSError:
         return None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import grp
 import os
 import pwd
 import stat
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 Account = tuple[str, int, int]  # name, user id, id of the first group
@@ -43,6 +45,20 @@ def folder_distrust_reason(folder: Path, *, may_be_sticky: bool = False) -> str:
     if may_be_sticky and about.st_mode & stat.S_ISVTX and about.st_uid in (os.getuid(), 0):
         return ""
     return _writers(about)
+
+
+def follow_links(path: Path) -> Path:
+    """Return where a path leads that is about to be written. Raises OSError.
+
+    That is also for a link of another user, who would choose what is overwritten. The kernel
+    refuses those in folders such as /tmp, but not to a program that reads the link itself.
+    """
+    for each in (path, *path.parents):
+        with suppress(FileNotFoundError):
+            about = each.lstat()
+            if stat.S_ISLNK(about.st_mode) and about.st_uid not in (os.getuid(), 0):
+                raise PermissionError(errno.EPERM, f"{each} is a link of another user")
+    return path.resolve()
 
 
 def is_shared(group: int, members: Iterable[str], accounts: Collection[Account], user: int) -> bool:

@@ -17,6 +17,7 @@ from server.cli.bundle import STARTER
 from ..tooling import tools
 from ..tooling.api import Api
 from ..tooling.child import Yaa
+from ..tooling.strange_folder import StrangeFolder, opened_below
 from ..wheels import make_environment
 
 # What editors, systems and people leave in a checkout.
@@ -155,6 +156,16 @@ class Pyz(unittest.TestCase):
             with self.subTest(mode=oct(mode), owner=owner):
                 said = run([*self.command(XDG_CACHE_HOME=str(cache)), "--version"], self.folder)
                 self.assertIn("yaa 0.", said)
+
+    def test_a_strange_folder(self) -> None:
+        root = Path(tempfile.mkdtemp(dir=self.folder))
+        strange = StrangeFolder(root, shadows=True)
+        command = [*self.command(), "--home", str(root / "home"), "--check"]
+        with opened_below(strange.folder) as opened:
+            done = subprocess.run(
+                command, cwd=strange.folder, env=strange.variables(root), capture_output=True
+            )
+        self.assertEqual((done.returncode, strange.ran(), opened), (0, [], []))
 
     def test_a_link_in_the_place_of_a_draft(self) -> None:
         place, victim = self.folder / "open", self.folder / "victim"

@@ -7,8 +7,15 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from server.cli.bundle import pack
+from server.cli.session_files import file_of
 from server.config import ConfigError, load
-from server.settings.file_trust import distrust_reason, folder_distrust_reason, is_shared
+from server.settings.file_trust import (
+    distrust_reason,
+    folder_distrust_reason,
+    follow_links,
+    is_shared,
+)
 
 OTHER = 12_345
 CLOSED = "can be written by others: chmod go-w"
@@ -53,6 +60,25 @@ class Files(Case):
         (other / "link").symlink_to(self.folder / "mine")
         (self.folder / "mine").write_text("{}")
         self.assertEqual(distrust_reason(other / "link"), f"its folder {CLOSED}")
+
+    @unittest.skipIf(os.geteuid(), "only root can give a link away")
+    def test_a_link_of_another_user_is_not_written_through(self) -> None:
+        victim = self.folder / "victim"
+        victim.write_text("mine")
+        place = self.folder.parent / "open"
+        place.mkdir()
+        (place / "talk.json").symlink_to(victim)
+        (place / "inside").symlink_to(self.folder)
+        for name in ("talk.json", "inside/new.json"):
+            self.assertEqual(follow_links(place / name).parent, self.folder)
+        for name in ("talk.json", "inside"):
+            os.lchown(place / name, OTHER, OTHER)
+        for name in ("talk.json", "inside/new.json"):
+            for write in (follow_links, file_of, pack):
+                with self.subTest(name, write=write.__name__):
+                    with self.assertRaisesRegex(OSError, "is a link of another user"):
+                        write(place / name)
+        self.assertEqual(victim.read_text(), "mine")
 
     def test_what_is_no_file(self) -> None:
         self.assertIn("No such file", distrust_reason(self.folder / "none"))
