@@ -123,6 +123,21 @@ class Servers(Case):
         self.assertIn("mcpServers.relative: its command is './server/run.py'", said)
         self.assertIn(f"mcpServers.own: its process ended (exit 0): {self.mine}", said)
 
+    def test_a_program_that_uses_the_library(self) -> None:
+        """It keeps its current folder, which may be where it works; what yaa starts does not get
+        it. Its PYTHONPATH is its own."""
+        self.configure(**self.entries())
+        strange = self.strange()
+        program = (
+            "import os, sys, server; ask = {'messages': [{'role': 'user', 'content': 'time'}]};"
+            " done = server.run(ask, home=sys.argv[2]); print(os.getcwd(), done['status'])"
+        )
+        with opened_below(strange.folder) as opened:
+            done = self.run_in(strange, command=[sys.executable, "-P", "-c", program])
+        self.assertEqual(done.stdout, f"{strange.folder} completed\n", done.stderr)
+        self.check_notes(strange, ["npx", "uvx", "a%2F%2E%2E%2Fb", "dot"])
+        self.assertEqual((strange.ran(), opened), ([], []))
+
     def test_a_trial(self) -> None:
         self.configure()
         strange = self.strange()
