@@ -131,7 +131,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards'], (dom, { t }
     async function draw(value) {
       const plain = isObject(value) ? argsList(value) : h('pre.mono', null, escapeControls(String(value)))
       fill(shown, plain)
-      does.marks?.(tool, value).then((/** @type {any} */ found) => fill(marks, found))
+      does.marks?.(tool, value, interrupt.changes).then((/** @type {any} */ found) => fill(marks, found))
       const picture = await does.picture?.(tool, value)
       if (picture && plain.isConnected) fill(shown, picture)
     }
@@ -178,7 +178,10 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards'], (dom, { t }
   }
 
   /** The server's question only where it says more than the title. @param {Interrupt} interrupt @param {string} tool */
-  const ownWords = ({ message }, tool) => (message && message !== `Allow ${tool}?` ? message : undefined)
+  function ownWords({ message = '', changes }, tool) {
+    const words = changes ? message.replace(` ${changes.message}`, '') : message // a mark says them
+    return words === `Allow ${tool}?` ? undefined : words
+  }
 
   /** The reason for a refusal; shown in place of the buttons. @param {(reason: string) => void} send @param {() => void} back @param {string} [words] */
   function denial(send, back, words = 'ask.deny') {

@@ -120,7 +120,7 @@ export interface Asking {
   /** which calls like this one are not to be asked about again */
   rule(interrupt: any, asked: { tool: string; args: any; answer: (payload: any) => void; place: any }): void
   /** what is striking about a call; null for nothing */
-  marks?(tool: string, args: any): Promise<any>
+  marks?(tool: string, args: any, changes?: any): Promise<any>
   /** an editor for arguments, as a form and as JSON */
   valueField(args: any): Promise<Field>
   /** what a call would change, drawn; null where names and values say it best. `of`: its session, if that is not open */
