@@ -12,6 +12,7 @@ import asyncio
 import json
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,7 @@ from .process_call import ProcessCall
 LIFE_S = 24 * 3600.0  # wall-clock time limit of a process
 LIFE_CPU_S = 3600.0  # CPU time limit of a process
 MOST_WHYS = 1_000  # ended processes for which the reason is kept
+WAIT_S = 20.0  # for one of the processes to be free
 
 Key = tuple[str, str, str]  # owner, session, toolkit
 Start = Callable[[Job], Awaitable[Process]]
@@ -56,17 +58,60 @@ class Queue:
     wanted: int = 0
 
 
+class Turns:
+    """Who may use one of `most` processes: in order, and of them at most `share` for one owner."""
+
+    def __init__(self, most: int, wait_s: float = WAIT_S) -> None:
+        self._most, self._wait_s = most, wait_s
+        self.share = most - most // 4
+        self._used: Counter[str] = Counter()
+        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
+
+    async def take(self, owner: str) -> bool:
+        """Wait for a turn; False if there was none in time. `give` it back after True."""
+        if self._may(owner):  # all who wait are over their share, or there is no turn
+            self._used[owner] += 1
+            return True
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((owner, turn))
+        try:
+            async with asyncio.timeout(self._wait_s):
+                await turn
+        except BaseException as error:
+            if not turn.cancelled():  # it came together with the end
+                self.give(owner)
+            if isinstance(error, TimeoutError):
+                return False
+            raise
+        finally:
+            self._waiting = [each for each in self._waiting if each[1] is not turn]
+        return True
+
+    def give(self, owner: str) -> None:
+        """Give a turn back, to the first who waits and may have it."""
+        self._used[owner] -= 1
+        for other, turn in self._waiting:
+            if not turn.done() and self._may(other):
+                self._used[other] += 1
+                turn.set_result(None)
+        self._used = +self._used
+
+    def _may(self, owner: str) -> bool:
+        return self._used.total() < self._most and self._used[owner] < self.share
+
+
 class KeptProcesses:
     """The kept processes: at most `most`, each ended after `idle_s` seconds without a call."""
 
     full = (
-        "all {most} processes for stateful toolkits are in use"
-        " (server.limits.stateful_processes); try again in a moment"
+        "no process for stateful toolkits is free (server.limits.stateful_processes: {most}, of"
+        " which one person has at most {share}); try again in a moment"
     )
     busy = "error"  # the type of that error
 
     def __init__(self, most: int, idle_s: float) -> None:
         self._most, self._idle_s = most, idle_s
+        self._turns, self._starting = Turns(most), 0
         self._held: dict[Key, KeptProcess] = {}
         self._why: dict[str, str] = {}  # process id -> why it was ended
         self._queues: dict[Key, Queue] = {}
@@ -92,10 +137,21 @@ class KeptProcesses:
     async def _run(
         self, key: Key, job: Job, code: str, start: Start
     ) -> AsyncGenerator[str | Outcome, None]:
-        held, restarted = await self._process_for(key, job, _identity(job, code), start)
-        if held is None:
-            yield Outcome("error", error={"type": self.busy, "message": restarted})
+        if not await self._turns.take(job.owner):
+            text = self.full.format(most=self._most, share=self._turns.share)
+            yield Outcome("error", error={"type": self.busy, "message": text})
             return
+        try:
+            async with aclosing(self._run_now(key, job, code, start)) as items:
+                async for item in items:
+                    yield item
+        finally:
+            self._turns.give(job.owner)
+
+    async def _run_now(
+        self, key: Key, job: Job, code: str, start: Start
+    ) -> AsyncGenerator[str | Outcome, None]:
+        held, restarted = await self._process_for(key, job, _identity(job, code), start)
         held.busy = True
         call = StatefulCall(job, held.process)
         try:
@@ -121,11 +177,10 @@ class KeptProcesses:
 
     async def _process_for(
         self, key: Key, job: Job, stamp: str, start: Start
-    ) -> tuple[KeptProcess | None, str]:
+    ) -> tuple[KeptProcess, str]:
         """Return (process, reason).
 
-        The reason is empty, or says why a process that the session had was replaced. The process is
-        None if there can be none; then the reason says why.
+        The reason is empty, or says why a process that the session had was replaced.
         """
         held, before = self._held.get(key), job.before
         if held is not None and held.idle is not None:
@@ -142,13 +197,16 @@ class KeptProcesses:
         why = ""
         if before is not None:
             why = self._why.get(str(before.get("id")), "it is not on this server any more")
-        while len(self._held) >= self._most:
-            waiting = [(h.used, k) for k, h in self._held.items() if not h.busy]
-            if not waiting:
-                return None, self.full.format(most=self._most)
-            self._end(min(waiting)[1], "others needed its place")
+        while len(self._held) + self._starting >= self._most:
+            # One is idle: no more calls have a turn than there may be processes.
+            idle = [(h.used, k) for k, h in self._held.items() if not h.busy]
+            self._end(min(idle)[1], "others needed its place")
         limits = {**job.limits, "wall_s": LIFE_S, "cpu_s": LIFE_CPU_S}
-        process = await start(replace(job, args={}, limits=limits))
+        self._starting += 1
+        try:
+            process = await start(replace(job, args={}, limits=limits))
+        finally:
+            self._starting -= 1
         self._held[key] = held = KeptProcess(process, stamp)
         return held, why
 

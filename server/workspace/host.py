@@ -111,7 +111,7 @@ class Workspace:
 
         Raises WorkspaceError(code, detail, **facts) for what the operation refuses (not_found,
         outside, exists, invalid, too_large, disk_full, missing_objects, conflict, moved, busy,
-        failed), and besides: `busy` if all processes are in use, `unavailable` if no process can be
+        failed), and besides: `busy` if no process is free, `unavailable` if no process can be
         started, `timeout` at a limit of time or memory. Cancelling it ends the process; an
         operation that was cut is finished or undone by the next one.
         """
@@ -157,7 +157,10 @@ class Workspace:
 class WorkspaceProcesses(KeptProcesses):
     """The processes of workspaces: they keep nothing that the next one could not find again."""
 
-    full = "all {most} workspace processes are in use (server.workspace.processes)"
+    full = (
+        "no workspace process is free (server.workspace.processes: {most}, of which one person has"
+        " at most {share}); try again in a moment"
+    )
     busy = "busy"
 
     def is_at(self, held: KeptProcess, job: Job) -> bool:
