@@ -340,9 +340,12 @@ interface Modules {
   }
   'core/session-defaults': {
     prepare(session: Session, settings: Pick<Settings, 'get' | 'keys'>, info: Json): void
-    defaultsOf(settings: Pick<Settings, 'get' | 'keys'>, info?: Json): Json
+    defaultsOf(settings: Pick<Settings, 'get' | 'keys'>): Json
     keepDefaults(settings: Pick<Settings, 'set' | 'keepKey'>, config: Json): void
     withRule(entry: Json, rule: string): Json
+    pause(session: Session, on: boolean): void
+    endPause(session: Session): void
+    release(session: Session): void
     isOwn(provider: Json): boolean
     secretOf(provider: Json): string
     hasRealModel(config: Json, info: Json): boolean
@@ -365,8 +368,7 @@ interface Modules {
     siblings(session: Session): Map<string, (string | null)[]>
     callsOf(message: Message | undefined): ToolCall[]
     markContinued(session: Session): void
-    holdApprovals(session: Session, tools: string[]): void
-    releaseApprovals(session: Session): void
+    asksAlways(session: Session): boolean
   }
   'core/branch-tree': {
     beginBranch(session: Session, index: number, messages?: Message[], how?: { edits?: number }): { aside: number }

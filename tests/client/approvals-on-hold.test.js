@@ -1,4 +1,4 @@
-// Approvals held back, limits of one session, and the texts that come with scripts of their own.
+// A pause of all automatic approval, and the texts that come with scripts of their own.
 'use strict'
 
 const test = require('node:test')
@@ -8,26 +8,75 @@ const path = require('node:path')
 const vm = require('node:vm')
 const { use, JS } = require('./load-modules.js')
 
-const sessions = use('core/session')
+const { asksAlways } = use('core/session')
+const { prepare, pause, endPause, release } = use('core/session-defaults')
 
-test('while approvals are held back everything asks; then all is as it was, and what was granted meanwhile stays', () => {
-  const allow = { tool: 'shell', match: { command: 'git *' }, decision: 'allow' }
-  const deny = { tool: 'rm', decision: 'deny' }
-  const session = { id: 's', messages: [], grants: [allow, deny], config: { tool: { calc: { auto_approve: true, wall_s: 3 } }, limits: {} } }
-  const before = structuredClone(session)
-  sessions.holdApprovals(session, ['calc', 'shell'])
-  assert.deepStrictEqual([session.grants, session.config.tool], [[deny], { calc: { auto_approve: false, wall_s: 3 }, shell: { auto_approve: false } }])
-  const later = { tool: 'shell', decision: 'allow' }
-  session.grants.push(later)
-  const travelled = JSON.parse(JSON.stringify(session))
-  sessions.releaseApprovals(travelled)
-  assert.deepStrictEqual(travelled, { ...before, grants: [allow, deny, later] })
-  sessions.releaseApprovals(travelled)
-  assert.deepStrictEqual(travelled.grants.length, 3, 'once')
-  const bare = { id: 's', messages: [] }
-  sessions.holdApprovals(bare, ['x'])
-  sessions.releaseApprovals(bare)
-  assert.deepStrictEqual(bare, { id: 's', messages: [], grants: [], config: { tool: {} } })
+const ALLOW = { tool: 'shell', match: { command: 'git *' }, decision: 'allow' }
+const DENY = { tool: 'rm', decision: 'deny' }
+/** What a server may have told when a message is sent: late or lost, of before, of another one, as it is. */
+const INFOS = [null, {}, { tools: [] }, { tools: [{ name: 'old', policy: 'run' }], agents: [{ name: 'default', default: true }], models: [{ name: 'demo', demo: true }] }, { tools: 'x', agents: 7 }]
+const settingsOf = (values) => ({ get: (name) => values[name], keys: () => ({}) })
+const sessionOf = (more = {}) => structuredClone({ id: 's', messages: [], ...more })
+
+test('a pause is one word of the session, whatever the server told; then all is as it was', () => {
+  const rules = { grants: [ALLOW, DENY], config: { tool: { calc: { auto_approve: true } }, yaa: { language: 'Deutsch' } }, ext: { tags: ['a'] } }
+  for (const info of INFOS) for (const own of [{}, rules, { config: { yaa: { ask: 'by_rules' } } }, { config: null, ext: null }]) {
+    const session = sessionOf(own)
+    prepare(session, settingsOf({ paused: true }), info)
+    assert.ok(asksAlways(session))
+    assert.deepStrictEqual([session.grants, session.config.tool], [own.grants, own.config?.tool], 'rules wait where they are')
+    const sent = structuredClone(session)
+    prepare(session, settingsOf({ paused: true }), info)
+    assert.deepStrictEqual(session, sent, 'again')
+    const travelled = JSON.parse(JSON.stringify(session))
+    travelled.grants = [...travelled.grants ?? [], { tool: 'x', decision: 'allow' }]
+    prepare(travelled, settingsOf({ paused: false }), info)
+    assert.ok(!asksAlways(travelled))
+    assert.deepStrictEqual(travelled.ext, own.ext ?? undefined)
+    assert.deepStrictEqual(travelled.grants, [...own.grants ?? [], { tool: 'x', decision: 'allow' }])
+    assert.strictEqual(travelled.config.yaa.language, own.config?.yaa?.language)
+  }
+})
+
+test('what a session says itself outlasts the pause of a browser, and a person can end it there', () => {
+  const session = sessionOf({ config: { yaa: { ask: 'every_call' } } })
+  for (const paused of [true, false]) {
+    prepare(session, settingsOf({ paused }), null)
+    assert.ok(asksAlways(session))
+    assert.strictEqual(session.ext, undefined)
+  }
+  endPause(session)
+  assert.strictEqual(session.config.yaa.ask, 'by_rules', 'said, for an owner may say otherwise')
+  pause(session, true)
+  assert.deepStrictEqual([session.config.yaa.ask, session.ext], ['every_call', { paused: true }])
+  endPause(session)
+  assert.deepStrictEqual([session.config.yaa, session.ext], [{}, undefined])
+})
+
+test('a copy of a session is in the pause of this browser as the session is', () => {
+  const session = sessionOf({ messages: [{ id: 'u', role: 'user', content: 'x' }] })
+  pause(session, true)
+  const copy = use('core/message-edits').forkSession(session, 'u')
+  assert.ok(asksAlways(copy))
+  pause(copy, false)
+  assert.ok(!asksAlways(copy))
+})
+
+test('a pause that a page of before wrote is given back, whatever stands there', () => {
+  const before = { grants: [ALLOW, DENY], config: { tool: { calc: { auto_approve: true, wall_s: 3 } }, limits: {} } }
+  const held = { grants: [DENY], config: { tool: { calc: { auto_approve: false, wall_s: 3 }, shell: { auto_approve: false } }, limits: {} }, ext: { held: { grants: [ALLOW], tool: before.config.tool } } }
+  for (const paused of [true, false]) {
+    const session = sessionOf(held)
+    prepare(session, settingsOf({ paused }), null)
+    assert.deepStrictEqual([session.grants, session.config.tool], [before.grants, before.config.tool])
+    assert.strictEqual(asksAlways(session), paused)
+    assert.deepStrictEqual(session.ext, paused ? { paused: true } : undefined)
+  }
+  for (const odd of [null, 7, [], {}, { grants: 'x', tool: 7 }]) {
+    const session = sessionOf({ grants: [DENY], config: { tool: {} }, ext: { held: odd, tags: [] } })
+    release(session)
+    assert.deepStrictEqual(session, sessionOf({ grants: [DENY], config: { tool: {} }, ext: { tags: [] } }))
+  }
 })
 
 /** The texts of a script that brings its own, as it gives them to ui/i18n. */

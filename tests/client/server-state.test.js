@@ -18,8 +18,8 @@ test('the agent of a session is its own, else the usual one, else the server’s
     [INFO, undefined, 'coder', 'coder'],
     [INFO, 'auto', 'coder', 'coder'],
     [INFO, '', undefined, 'default'],
-    [INFO, undefined, 'gone', 'default'],
-    [null, undefined, 'coder', ''],
+    [INFO, undefined, 'gone', 'gone'],
+    [null, undefined, 'coder', 'coder'],
     [null, 'coder', undefined, 'coder'],
   ]
   for (const [info, own, usual, agent] of cases) assert.equal(agentsOf(info, own, usual).agent, agent, `${own} ${usual}`)
@@ -30,6 +30,7 @@ test('an agent that the server has not is still offered to the session that has 
   assert.deepEqual(names(found), ['default', 'coder', 'from afar'])
   assert.equal(found.agent, 'from afar')
   assert.deepEqual(names(agentsOf(INFO, 'coder', 'gone')), ['default', 'coder'])
+  assert.deepEqual(names(agentsOf(INFO, undefined, 'gone')), ['default', 'coder', 'gone'], 'what is sent is what is shown')
   assert.deepEqual(names(agentsOf(null, 'coder', undefined)), [])
 })
 

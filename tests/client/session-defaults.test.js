@@ -105,12 +105,18 @@ test('titles by the model are on where a real model answers', () => {
   rows.forEach(([settings, info, config, more, expected], i) => assert.strictEqual(titled(settings, info, config, more), expected, `row ${i}`))
 })
 
-test('a provider that this server does not have is not asked for', () => {
-  const session = sessionOf()
-  prepare(session, settingsOf({ provider: 'elsewhere' }), REAL)
-  assert.strictEqual(session.config.llm_api?.provider, undefined)
-  prepare(session, settingsOf({ provider: 'elsewhere' }), null)
-  assert.deepStrictEqual(session.config.llm_api.provider, { name: 'elsewhere' })
+test('what a person has set does not depend on what the server told, which refuses by name what it does not know', () => {
+  const settings = { ...EVERYTHING, tools: { shell: 'deny', calculator: 'ask', gone: 'allow' }, paused: true, provider: 'elsewhere', agent: 'not_there' }
+  const stale = { models: [{ name: 'demo', demo: true, default: true }], tools: [{ name: 'old', policy: 'deny' }], agents: [{ name: 'default', default: true }], defaults: { config: { yaa: {}, limits: { max_steps: 1 } } } }
+  const all = [null, {}, REAL, DEMO, stale].map((info) => {
+    const session = sessionOf()
+    prepare(session, settingsOf(settings), info)
+    return session
+  })
+  for (const one of all) assert.deepStrictEqual(one, all[0])
+  assert.deepStrictEqual(all[0].config.llm_api.provider, { name: 'elsewhere', model_name: 'qwen-max' })
+  assert.deepStrictEqual([all[0].agent, all[0].config.yaa.ask], ['not_there', 'every_call'])
+  assert.deepStrictEqual(all[0].config.tool, { shell: { deny: true }, calculator: { auto_approve: false }, gone: { auto_approve: true } })
 })
 
 test('rules for tools: a stricter one holds, a milder one never overrides', () => {

@@ -164,7 +164,7 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     made.interrupts = structuredClone((session.interrupts ?? []).filter(waits))
     made.status = made.interrupts.length ? 'interrupted' : 'completed'
     made.messages = messages
-    made.ext = { forked_from: { session: session.id, message: id }, tree: { branches: [], active: { fresh: { edits: 0, aside: 0 } } } }
+    made.ext = { ...(session.ext?.paused ? { paused: true } : {}), forked_from: { session: session.id, message: id }, tree: { branches: [], active: { fresh: { edits: 0, aside: 0 } } } }
     return made
   }
 

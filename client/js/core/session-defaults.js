@@ -1,7 +1,7 @@
 // Writes the person's defaults into a new session. What the session says stays; what nobody has set is left out, so that
 // the server decides it. Pure.
 
-yaa.define('core/session-defaults', ['core/session', 'core/patch'], (sessions, { put }) => {
+yaa.define('core/session-defaults', ['core/session', 'core/patch'], ({ asksAlways }, { put }) => {
   /** Limits that the settings keep under a name of their own. */
   const LIMITS = ['max_steps', 'max_tokens', 'max_cost_micro', 'max_wall_s', 'max_consecutive_errors']
   /** Objects that are taken whole or not at all: a key of one provider is of no use to another. */
@@ -20,14 +20,16 @@ yaa.define('core/session-defaults', ['core/session', 'core/patch'], (sessions, {
   const secretOf = (provider) => `${SECRET}${provider.api_url || provider.preset || ''}`
 
   /**
-   * Writes the settings into a session that is about to be sent.
-   * @param {Session} session @param {Pick<Settings, 'get' | 'keys'>} settings @param {any} info what the server told of itself, or null
+   * Writes the settings into a session that is about to be sent. What a person has set never depends on what the server
+   * told: it may not have been heard yet, and it refuses by name what it does not know.
+   * @param {Session} session @param {Pick<Settings, 'get' | 'keys'>} settings
+   * @param {any} info what the server told of itself, or null: only for whether a model writes titles
    */
   function prepare(session, settings, info) {
-    sessions.releaseApprovals(session)
+    release(session)
     if (session.ext?.archived) delete session.ext.archived // it is in use again
     const config = (session.config ??= {})
-    fill(config, defaultsOf(settings, info), '')
+    fill(config, defaultsOf(settings), '')
     if (session.ext?.limits) config.limits = { ...config.limits, ...session.ext.limits }
     if (config.yaa?.auto_title === undefined && !session.title && hasRealModel(config, info)) config.yaa = { ...config.yaa, auto_title: true }
     const rules = Object.entries(settings.get('tools') ?? {})
@@ -36,13 +38,38 @@ yaa.define('core/session-defaults', ['core/session', 'core/patch'], (sessions, {
       const own = Object.hasOwn(config.tool, name) ? config.tool[name] : {}
       if (isStricter(rule, ruleOf(own))) put(config.tool, name, withRule(own, rule))
     }
-    const offered = info?.agents ?? []
-    const usual = settings.get('agent')
-    const agent = offered.find((/** @type {any} */ one) => one.name === usual) ?? offered.find((/** @type {any} */ one) => one.default)
-    if (!session.agent && usual && agent) session.agent = agent.name
+    if (settings.get('agent') && !session.agent) session.agent = settings.get('agent')
     if (settings.get('character') && !session.character) session.character = settings.get('character')
-    if (!settings.get('paused')) return
-    sessions.holdApprovals(session, (info?.tools ?? []).filter((/** @type {any} */ tool) => tool.policy !== 'deny').map((/** @type {any} */ tool) => tool.name))
+    pause(session, Boolean(settings.get('paused')))
+  }
+
+  /**
+   * Begin or end the pause of this browser in a session. `ext.paused` marks that the session itself does not say it.
+   * @param {Session} session @param {boolean} on
+   */
+  function pause(session, on) {
+    if (on === asksAlways(session) || (!on && !session.ext?.paused)) return
+    const { ask: _, ...yaa } = session.config?.yaa ?? {}
+    const { paused: __, ...ext } = session.ext ?? {}
+    session.config = { ...session.config, yaa: on ? { ...yaa, ask: 'every_call' } : yaa }
+    session.ext = on ? { ...ext, paused: true } : ext
+    if (!Object.keys(session.ext).length) delete session.ext
+  }
+
+  /** End the pause in the open session, whoever began it. @param {Session} session */
+  function endPause(session) {
+    pause(session, false)
+    if (asksAlways(session)) session.config = { ...session.config, yaa: { ...session.config?.yaa, ask: 'by_rules' } }
+  }
+
+  /** Give back what pages of before kept in `ext.held` during a pause. @param {Session} session */
+  function release(session) {
+    if (!session.ext || !('held' in session.ext)) return
+    const { held, ...ext } = session.ext
+    if (Array.isArray(held?.grants)) session.grants = [...held.grants, ...session.grants ?? []]
+    if (isObject(held?.tool)) session.config = { ...session.config, tool: held.tool }
+    session.ext = ext
+    if (!Object.keys(ext).length) delete session.ext
   }
 
   /** What is not there comes from `more`; what is there stays, whatever it is. @param {any} target @param {any} more @param {string} at */
@@ -58,29 +85,26 @@ yaa.define('core/session-defaults', ['core/session', 'core/patch'], (sessions, {
 
   /**
    * The part of `session.config` that the person has set for new sessions.
-   * @param {Pick<Settings, 'get' | 'keys'>} settings @param {any} [info] a provider that this server does not have is left out
-   * @returns {any}
+   * @param {Pick<Settings, 'get' | 'keys'>} settings @returns {any}
    */
-  function defaultsOf(settings, info) {
+  function defaultsOf(settings) {
     const config = structuredClone(settings.get('config') ?? {})
     const limits = { ...config.limits, ...settings.get('limits') }
     if (Object.keys(limits).length) config.limits = limits
-    const provider = providerOf(config.llm_api?.provider, settings, info)
+    const provider = providerOf(config.llm_api?.provider, settings)
     if (provider) config.llm_api = { ...config.llm_api, provider }
     else delete config.llm_api?.provider
     return config
   }
 
-  /** @param {any} own @param {Pick<Settings, 'get' | 'keys'>} settings @param {any} info */
-  function providerOf(own, settings, info) {
+  /** @param {any} own @param {Pick<Settings, 'get' | 'keys'>} settings */
+  function providerOf(own, settings) {
     if (isOwn(own)) {
       const key = settings.keys()[secretOf(own)]
       return key ? { ...own, api_key: key } : own
     }
     const [name, model] = [settings.get('provider'), settings.get('model')]
-    const offered = info?.models
-    const known = name && (!offered || offered.some((/** @type {any} */ one) => one.name === name))
-    if (known || model) return { ...own, name: known ? name : 'auto', ...(model ? { model_name: model } : {}) }
+    if (name || model) return { ...own, name: name || 'auto', ...(model ? { model_name: model } : {}) }
     return own
   }
 
@@ -134,5 +158,5 @@ yaa.define('core/session-defaults', ['core/session', 'core/patch'], (sessions, {
     return { ...rest, ...(rule ? (rule === 'deny' ? { deny: true } : { auto_approve: rule === 'allow' }) : {}) }
   }
 
-  return { prepare, defaultsOf, keepDefaults, withRule, isOwn, secretOf, hasRealModel }
+  return { prepare, pause, endPause, release, defaultsOf, keepDefaults, withRule, isOwn, secretOf, hasRealModel }
 })

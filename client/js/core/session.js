@@ -164,31 +164,8 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   /** Whether sending the session as it is would go on with something. @param {Session} session */
   const canResume = (session) => ['ready', 'cut', 'failed'].includes(stopReason(session).kind)
 
-  // -- approvals that are held back --
-
-  /**
-   * Let nothing be approved by itself: grants wait in `ext.held`, each of these tools asks.
-   * @param {Session} session @param {string[]} tools
-   */
-  function holdApprovals(session, tools) {
-    const isDenial = (/** @type {any} */ grant) => grant.decision === 'deny'
-    const grants = list(session.grants)
-    const config = (session.config ??= {})
-    session.ext = { ...session.ext, held: { grants: grants.filter((grant) => !isDenial(grant)), tool: config.tool ?? {} } }
-    session.grants = grants.filter(isDenial)
-    const asking = tools.map((name) => [name, { ...config.tool?.[name], auto_approve: false }])
-    config.tool = { ...config.tool, ...Object.fromEntries(asking) }
-  }
-
-  /** Take back `holdApprovals`: what was granted meanwhile stays granted. @param {Session} session */
-  function releaseApprovals(session) {
-    const held = session.ext?.held
-    if (!held) return
-    session.grants = [...held.grants, ...list(session.grants)]
-    if (session.config) session.config.tool = held.tool
-    delete session.ext.held
-    if (!Object.keys(session.ext).length) delete session.ext
-  }
+  /** Does the server ask before every call of this session? @param {Session} session */
+  const asksAlways = (session) => session.config?.yaa?.ask === 'every_call'
 
   // -- branches: core/branch-tree writes them, a page without any needs only these --
 
@@ -285,5 +262,5 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }
 
-  return { create, append, openInterrupts, questionsOf, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, treeOf, orderOf, siblings, callsOf, markContinued, holdApprovals, releaseApprovals }
+  return { create, append, openInterrupts, questionsOf, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, asksAlways, treeOf, orderOf, siblings, callsOf, markContinued }
 })

@@ -283,6 +283,7 @@ yaa.define('ui/app', [
       draft: (text, draft) => settings.setDraft(draft, text),
       connect: () => server.connect(),
       choose,
+      pause: (on) => void (set({ paused: on }), choose('pause', on)),
       setAgent: (name) => { sessionStore.edit(app.current, (one) => { one.agent = name }), set({ agent: name }) },
       async openSettings(tab) {
         await Promise.all([yaa.load('settings'), yaa.load('commands'), pageTools(app)])

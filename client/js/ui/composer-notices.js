@@ -8,14 +8,16 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
   /** @param {import('./types').Actions} actions @returns {import('./types').View<import('./types').State>} */
   function noticesView(actions) {
     const chips = h('ul.queue', { 'aria-label': t('queue.label') })
-    const paused = note('hand', t('pause.on'), t('pause.end'), () => actions.set({ paused: false }))
+    const paused = note('hand', '', t('pause.end'), () => actions.pause(false))
     const fleeting = note('clock', t('temporary.on'), t('temporary.keep'), () => actions.setTemporary(false))
     const offer = h('button.button.ghost.small.offer', { type: 'button', onclick: () => actions.setTemporary(true) }, icon('clock'), t('temporary.start'))
     const el = h('div.notes', null, paused, fleeting, chips, offer)
 
     /** @param {import('./types').State} state */
     function update({ session, settings, queue, live }) {
-      paused.hidden = !settings.paused
+      const asks = sessions.asksAlways(session)
+      paused.hidden = !asks && !settings.paused
+      text(paused.children[1], t(asks ? 'pause.on' : 'pause.next'))
       fleeting.hidden = !session.ext?.temporary
       offer.hidden = Boolean(session.messages.length || session.ext?.temporary)
       chips.hidden = !queue.length

@@ -2,8 +2,8 @@
 // come from the schema that the server publishes (core/config-form).
 
 yaa.define('ui/config-form', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/form', 'ui/commands', 'ui/config-field', 'ui/config-file', 'core/config-form', 'core/session-defaults', 'core/session', 'i18n/config-form', 'css/config-form',
-], ({ h, icon, text, attr, fill, uid }, { t, language }, { say }, { jsonField }, { context }, { fieldView, wordsOf }, { filesPart }, form, { defaultsOf, keepDefaults }, { releaseApprovals }) => {
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/form', 'ui/commands', 'ui/config-field', 'ui/config-file', 'core/config-form', 'core/session-defaults', 'i18n/config-form', 'css/config-form',
+], ({ h, icon, text, attr, fill, uid }, { t, language }, { say }, { jsonField }, { context }, { fieldView, wordsOf }, { filesPart }, form, { defaultsOf, keepDefaults }) => {
   /** Stands in JSON where the key of a provider would. */
   const KEPT = '(kept)'
 
@@ -30,7 +30,6 @@ yaa.define('ui/config-form', [
       const { app } = context()
       if (scope === 'default') return defaultsOf(app.settings)
       const session = structuredClone({ config: app.current.session.config ?? {}, ext: app.current.session.ext, messages: [], id: '' })
-      releaseApprovals(/** @type {any} */ (session))
       for (const work of app.current.later ?? []) work(/** @type {any} */ (session))
       return session.config
     }
@@ -39,7 +38,7 @@ yaa.define('ui/config-form', [
     function below() {
       const { app } = context()
       const server = app.server.info()?.defaults?.config ?? {}
-      return scope === 'default' ? [server] : [defaultsOf(app.settings, app.server.info()), server]
+      return scope === 'default' ? [server] : [defaultsOf(app.settings), server]
     }
 
     /** @param {(config: any) => any} work @param {string} title of what is changed */
@@ -48,7 +47,6 @@ yaa.define('ui/config-form', [
       const waits = scope === 'session' && Boolean(app.current.going || app.current.elsewhere)
       if (scope === 'default') keepDefaults(app.settings, form.prune(work(defaultsOf(app.settings))))
       else app.sessionStore.amend(app.current, (session) => {
-        releaseApprovals(session)
         const before = session.config?.limits ?? {}
         session.config = work(session.config)
         withoutOwnLimits(session, before)

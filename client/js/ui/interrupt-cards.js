@@ -123,7 +123,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards'], (dom, { t }
       keyed('y', button('ask.once', '.primary', once)), interrupt.always ? null : button('ask.session', '', rule),
       keyed('n', button('ask.deny', '.danger', refuse)), h('span.end', null, edit, more))
     const names = Array.isArray(interrupt.skills) ? interrupt.skills.join(', ') : ''
-    const el = h('div.form', null, names ? h('p.hint', null, t('ask.skills', { names: escapeControls(names) })) : null, shown, marks, holder, actions, deny.el)
+    const el = h('div.form', null, interrupt.ask === 'every_call' ? h('p.hint', null, t('ask.everyCall')) : null, names ? h('p.hint', null, t('ask.skills', { names: escapeControls(names) })) : null, shown, marks, holder, actions, deny.el)
 
     draw(args)
 

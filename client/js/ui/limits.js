@@ -2,8 +2,8 @@
 // open session with what its run has used of them.
 
 yaa.define('ui/limits', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'core/grant-patterns', 'core/usage', 'i18n/branches', 'i18n/limits', 'i18n/settings', 'css/branches', 'css/limits',
-], (dom, { t, count, language }, { openMenu, toast, say }, { openDialog }, patterns, { money }) => {
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'core/grant-patterns', 'core/session', 'core/usage', 'i18n/branches', 'i18n/limits', 'i18n/settings', 'css/branches', 'css/limits',
+], (dom, { t, count, language }, { openMenu, toast, say }, { openDialog }, patterns, { asksAlways }, { money }) => {
   const { h, icon, iconButton, text, fill, uid } = dom
   /** name, the counter of the run it is measured on, and how many of these a person's unit is */
   const LIMITS = /** @type {const} */ ([
@@ -13,7 +13,7 @@ yaa.define('ui/limits', [
 
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
   function limitActions(app, actions) {
-    const paused = () => Boolean(app.settings.get('paused'))
+    const paused = () => Boolean(app.settings.get('paused')) || asksAlways(app.current.session)
 
     /**
      * @param {any} anchor @param {Interrupt} interrupt
@@ -39,8 +39,9 @@ yaa.define('ui/limits', [
     const rule = (interrupt, asked) => builder(asked.place, app.current.session, { interrupt, ...asked }, formatsIn(app, asked.tool))
 
     function pause() {
-      actions.set({ paused: !paused() })
-      say(t(paused() ? 'pause.started' : 'pause.ended')) // the note over the composer is seen by itself
+      const on = !paused()
+      actions.pause(on)
+      say(t(on ? 'pause.started' : 'pause.ended')) // the note over the composer is seen by itself
     }
 
     /** How far this session's runs may go, and what they need not ask about. */
@@ -71,7 +72,7 @@ yaa.define('ui/limits', [
     }
 
     function pauseRow() {
-      const box = h('input', { type: 'checkbox', checked: paused(), onchange: () => actions.set({ paused: box.checked }) })
+      const box = h('input', { type: 'checkbox', checked: paused(), onchange: () => actions.pause(box.checked) })
       return h('div.field', null, h('label.check', null, box, t('pause.label')), h('p.hint', null, t('pause.hint')))
     }
 
@@ -90,8 +91,7 @@ yaa.define('ui/limits', [
 
     /** @param {Session} session */
     function grantRows(session) {
-      const held = session.ext?.held?.grants ?? []
-      const all = [...(session.grants ?? []), ...held]
+      const all = session.grants ?? []
       const holder = h('ul.grants', { 'aria-label': t('limits.grants') })
       if (!all.length) return h('p.hint', null, t('limits.noGrants'))
       fill(holder, all.map((/** @type {any} */ grant) => {
@@ -107,7 +107,6 @@ yaa.define('ui/limits', [
     function forget(grant, row) {
       const done = app.sessionStore.edit(app.current, (one) => {
         one.grants = (one.grants ?? []).filter((/** @type {any} */ other) => other !== grant)
-        if (one.ext?.held) one.ext.held.grants = one.ext.held.grants.filter((/** @type {any} */ other) => other !== grant)
         return true
       })
       if (done) row.remove()

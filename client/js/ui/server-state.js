@@ -15,6 +15,8 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
     /** @type {ServerState} */ let state = { url: api.base, hasKey: Boolean(api.key), checking: true, ok: false, command: commandOf(null) }
     /** @type {any} */ let info = null
     let turn = 0
+    /** @type {() => void} */ let heard = () => {}
+    /** @type {Promise<void>} */ const ready = new Promise((resolve) => { heard = resolve })
 
     /** Ask for /info with the address and key as they are now. */
     async function connect() {
@@ -25,6 +27,7 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
         const found = await api.info()
         if (mine !== turn) return
         info = found
+        heard()
         publish({ ...state, checking: false, ok: true, version: found.version, tier: found.sandbox?.tier, command: commandOf(found) })
       } catch (error) {
         await yaa.load('connection-diagnosis').catch(() => {})
@@ -50,7 +53,7 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
       onChange()
     }
 
-    return { connect, refresh, api: () => api, state: () => state, info: () => info }
+    return { connect, refresh, ready, api: () => api, state: () => state, info: () => info }
   }
 
   /**
@@ -86,8 +89,8 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
   }
 
   /**
-   * The agents a session can name, and its own: else the one for new sessions, else what the server takes. An agent
-   * that is not there goes on by the copy that the session carries.
+   * The agents a session can name, and its own: else the one for new sessions, else what the server takes. One that is
+   * not there goes on by the copy that the session carries; without a copy the server refuses it by name.
    * @param {any} info @param {string | undefined} current @param {string | undefined} usual
    * @returns {{agents: import('./types').AgentOffer[], agent: string}}
    */
@@ -96,10 +99,10 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
     const offered = (info?.agents ?? []).map((/** @type {any} */ { name, description = '', default: first }) => (
       { name, label: name, title: description, first: first === true }
     ))
-    const find = (/** @type {string | undefined} */ name) => offered.find((one) => one.name === name)
-    const own = current && current !== 'auto' ? current : ''
-    const agents = own && offered.length && !find(own) ? [...offered, { name: own, label: own, title: '', first: false }] : offered
-    return { agents, agent: own || find(usual)?.name || offered.find((one) => one.first)?.name || '' }
+    const own = (current && current !== 'auto' ? current : usual) || ''
+    const missing = own && offered.length && offered.every((one) => one.name !== own)
+    const agents = missing ? [...offered, { name: own, label: own, title: '', first: false }] : offered
+    return { agents, agent: own || offered.find((one) => one.first)?.name || '' }
   }
 
   return { openServer, commandOf, modelsOf, agentsOf }

@@ -2,8 +2,8 @@
 // chosen beside the thread is of the open session alone. A default never changes what a session says (core/session-defaults).
 
 yaa.define('ui/session-choices', [
-  'ui/i18n', 'ui/popup', 'core/session-defaults', 'core/session', 'i18n/commands',
-], ({ t }, { toast }, { defaultsOf, keepDefaults, withRule, isOwn }, { releaseApprovals }) => {
+  'ui/i18n', 'ui/popup', 'core/session-defaults', 'i18n/commands',
+], ({ t }, { toast }, { defaultsOf, keepDefaults, withRule, isOwn, pause, endPause }) => {
   /** @param {any} object @param {string} name @param {any} value undefined takes it out */
   function withEntry(object, name, value) {
     const { [name]: _, ...rest } = object ?? {}
@@ -28,16 +28,16 @@ yaa.define('ui/session-choices', [
 
   /**
    * @param {import('./types').App} app @param {import('./types').Entry} entry the open session
-   * @param {string} what one of `CHANGES`, or `tool` @param {any[]} rest
+   * @param {string} what one of `CHANGES`, `tool` or `pause` @param {any[]} rest
    */
   function choose(app, entry, what, ...rest) {
     const { settings, sessionStore } = app
+    if (what === 'pause') return sessionStore.amend(entry, (session) => (rest[0] ? pause(session, true) : endPause(session)))
     if (what === 'tool') return chooseTool(app, entry, rest[0], rest[1])
     const before = entry.session.config?.llm_api?.provider
     const more = what === 'provider' ? [rest[0], settings.get('model')] : rest
     if (what !== 'answers') keepDefaults(settings, CHANGES[what](defaultsOf(settings), ...more))
     sessionStore.amend(entry, (session) => {
-      releaseApprovals(session)
       const config = CHANGES[what](session.config, ...more)
       const own = what === 'limit' ? session.ext?.limits?.[rest[0]] : undefined // said for this session alone
       session.config = own === undefined ? config : within(config, 'limits', rest[0], own)
@@ -49,7 +49,6 @@ yaa.define('ui/session-choices', [
   function chooseTool({ settings, sessionStore }, entry, name, rule) {
     settings.set('tools', withEntry(settings.get('tools'), name, rule || undefined))
     sessionStore.amend(entry, (session) => {
-      releaseApprovals(session)
       const config = (session.config ??= {})
       config.tool = { ...config.tool, [name]: withRule(config.tool?.[name], rule) }
       if (!Object.keys(config.tool[name]).length) delete config.tool[name]

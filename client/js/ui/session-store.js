@@ -64,9 +64,16 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       changed(session.id)
     }
 
+    /** What is stored; a pause that a page of before wrote into it is ended. @param {string} id */
+    async function read(id) {
+      const session = await store.get(id)
+      if (session?.ext?.held) await yaa.load('session-defaults').then(() => yaa.use('core/session-defaults').release(session), console.warn)
+      return session
+    }
+
     /** @param {string} id @returns {Promise<Entry | null>} */
     async function open(id) {
-      const session = entries.has(id) ? null : await store.get(id)
+      const session = entries.has(id) ? null : await read(id)
       if (!session || entries.has(id)) return entries.get(id) ?? null
       const entry = hold(session)
       channel.send({ who: id })
@@ -154,7 +161,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
     async function takeOver(entry) {
       const { session: mine, elsewhere } = entry
       entry.elsewhere = entry.mirrored = false
-      const session = elsewhere && await store.get(mine.id)
+      const session = elsewhere && await read(mine.id)
       if (!session) return
       const last = mine.messages.at(-1)
       if (last?.role === 'user' && session.messages.every(({ id }) => id !== last.id)) session.messages.push(last)
@@ -321,7 +328,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
         if (entry && !isActive(entry)) {
           entry.elsewhere = message.running
           entry.mirrored &&= message.running
-          const session = await store.get(id)
+          const session = await read(id)
           if (session && !isBusy(entry)) entry.session = session
         }
         onChange(id, true)

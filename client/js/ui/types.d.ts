@@ -97,6 +97,8 @@ export interface Actions {
   set(changes: Record<string, any>): void
   /** kept for new sessions, and written into the open one: see ui/session-choices */
   choose(what: string, ...rest: any[]): Promise<void>
+  /** in all sessions from their next run on; in the open one it is written at once, or when its run has ended */
+  pause(on: boolean): void
   setAgent(name: string): void
   openSettings(tab?: string): Promise<void>
   draw(): void
@@ -201,6 +203,8 @@ export interface ServerLink {
   connect(): Promise<void>
   /** asks again what there is, without a word about it */
   refresh(): Promise<void>
+  /** when /info has come for the first time; never without a server */
+  ready: Promise<void>
   api(): Api
   state(): ServerState
   info(): any

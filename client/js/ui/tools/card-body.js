@@ -170,22 +170,27 @@ yaa.define('ui/tools/card-body', [
   }
 
   /**
-   * What a call would do to a file, for whoever has to allow it: against the file as it is, where it can be read.
+   * What a call would do to a file, for whoever has to allow it: against the file as it is, where it can be read, and as
+   * soon as the server has said so.
    * @param {string} name @param {any} args @param {import('../types').App} [app] @param {Session} [of] if it is not the open one
    * @returns {Promise<any>} null: names and values say it best
    */
   async function previewOf(name, args, app, of) {
     if (toolCalls.kindOf({ name, args }) !== 'diff') return null
-    const refined = app?.server.info()?.workspace && await againstFile(name, args, app, of)
+    const session = of ?? app?.current.session
+    const refined = app?.server.info() && await againstFile(name, args, app, session)
     if (refined) return refined
     const view = diffView({ asks: true })
     view.update({ name, args, result: undefined, done: false })
     const { path, content, old, new: next, edits, patch, ...rest } = args
-    return h('div.picture', null, view.el, Object.keys(rest).length ? cards.argsList(rest) : null)
+    const el = h('div.picture', null, view.el, Object.keys(rest).length ? cards.argsList(rest) : null)
+    if (app && !app.server.info()) app.server.ready.then(() => againstFile(name, args, app, session)).then((/** @type {any} */ found) => found && el.replaceWith(found))
+    return el
   }
 
   /** @param {string} name @param {any} args @param {import('../types').App} app @param {Session} [of] @returns {Promise<any>} null where that does not come */
   async function againstFile(name, args, app, of) {
+    if (!app.server.info()?.workspace) return null
     try {
       await Promise.all(['workspace', 'files'].map((group) => yaa.load(group)))
       return await yaa.use('ui/files/approval-diff').refine(app, name, args, of)
