@@ -50,6 +50,7 @@ def in_one_form(args: Json, formats: Mapping[str, str]) -> tuple[Json, str]:
 
 # -- forms ----------------------------------------------------------------------------------------
 
+_ODD = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")  # a part of a path that is empty, `.` or `..`
 _HTTP = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(\?[^#]*)?(?:#.*)?", re.I | re.S)
 _PLACE = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::(\d{0,5}))?")
 _NUMERIC = re.compile(r"(0x[0-9a-f]+|\d+)(\.(0x[0-9a-f]+|\d+)){0,3}")
@@ -64,7 +65,7 @@ def normal_path(text: str) -> str:
 
     An empty text stays. Raises ValueError if it leads out.
     """
-    if not text:
+    if not text or not _ODD.search(text):
         return text
     parts = _resolved((text if text.startswith("/") else f"{ROOT}/{text}").split("/"))
     if parts[:1] != [ROOT[1:]]:

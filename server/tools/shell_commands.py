@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 
 from ..session.agent_definition import fits
@@ -23,6 +24,7 @@ _PIECE = re.compile(
     r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"|[ \t]+|[^\\'\" \t\n;&|<>$()`]+|.",
     re.S,
 )
+_MEANS = re.compile(r"[\\'\";&|<>$()`\n]")
 _QUOTED = re.compile(r"\\.|.", re.S)
 _WILD = re.compile(r"\[([*?\[])\]|\[!?\]?[^\]]*\]|[*?]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[[^\]]*\])?\+?=")
@@ -37,6 +39,7 @@ RUNNERS = frozenset(
     " setpriv systemd-run crontab at batch tmux screen ssh scp sftp socat nc ncat"
     " npx bunx uvx pipx docker podman kubectl".split()
 )
+_NUMBERED = re.compile(r"(python|pypy|ruby|perl|lua|node)[\d.]*")
 # Words of other programs that make them run another one. A long option counts in any short form.
 OPTIONS = {
     "find": "-exec -execdir -ok -okdir",
@@ -81,6 +84,8 @@ class Pieces:
 
 def lex(text: str) -> Pieces:
     """Return a command line in pieces."""
+    if not _MEANS.search(text):
+        return Pieces(commands=[[word for word in text.replace("\t", " ").split(" ") if word]])
     found = Pieces()
     word: str | None = None
     for match in _PIECE.finditer(text):
@@ -126,7 +131,7 @@ def runs_others(words: list[str]) -> list[str]:
     if at == len(words):
         return found
     program, rest = words[at].rpartition("/")[2], words[at + 1 :]
-    if program in RUNNERS or re.fullmatch(r"(python|pypy|ruby|perl|lua|node)[\d.]*", program):
+    if program in RUNNERS or _NUMBERED.fullmatch(program):
         return [*found, program]
     if program == "git":
         return found + _of_git(rest)
@@ -161,7 +166,7 @@ def _is_option(word: str, option: str) -> bool:
     return word == option or (len(option) == 2 and option[0] == "-" and word.startswith(option))
 
 
-def covers(text: str, pattern: str, pieces: Pieces | None = None) -> bool:
+def covers(text: str, pattern: str) -> bool:
     """Return whether a pattern that allows covers a command line.
 
     Without a wildcard that is this very text. A wildcard covers no sign of the shell that acts, no
@@ -169,19 +174,21 @@ def covers(text: str, pattern: str, pieces: Pieces | None = None) -> bool:
     """
     if not fits(text, pattern):
         return False
-    if not (literal := without_wildcards(pattern)):
+    wanted = _read_pattern(pattern)
+    if wanted is None:
         return True
-    mine, theirs = pieces or lex(text), lex(literal)
-    if not mine.closed:
+    signs, runners = wanted
+    pieces = lex(text)
+    if not pieces.closed:
         return False
-    acting = any(acts for _, acts in mine.signs)
-    if mine.signs != theirs.signs and (acting or theirs.signs):
+    if pieces.signs != signs and (signs or any(acts for _, acts in pieces.signs)):
         return False
-    return _runners(mine) == _runners(theirs)
+    return _runners(pieces) == runners
 
 
-def without_wildcards(pattern: str) -> str:
-    """Return the text of a pattern with `*` for each wildcard; "" if it has no wildcard."""
+@lru_cache(maxsize=256)
+def _read_pattern(pattern: str) -> tuple[list[tuple[str, bool]], list[str]] | None:
+    """Return the signs of a pattern and its words that run programs; None without a wildcard."""
     wild = False
 
     def literal(match: re.Match[str]) -> str:
@@ -190,8 +197,8 @@ def without_wildcards(pattern: str) -> str:
         wild = wild or match[1] is None
         return match[1] or "*"
 
-    text = _WILD.sub(literal, pattern)
-    return text if wild else ""
+    pieces = lex(_WILD.sub(literal, pattern))
+    return (pieces.signs, _runners(pieces)) if wild else None
 
 
 def _runners(pieces: Pieces) -> list[str]:
