@@ -31,7 +31,7 @@ from .schema.field_types import ANY, Kind
 from .settings import schema
 from .settings.file_trust import distrust_reason, folder_distrust_reason
 from .settings.requirements import tool_mistakes
-from .settings.secret_values import secrets_in
+from .settings.secret_values import secrets_in, secrets_within
 from .skills import catalog as skills
 from .telemetry import redact
 from .workspace import folders
@@ -134,7 +134,8 @@ class Config:
 
     def secrets(self) -> list[str]:
         """Return every string of the half `server` that no log, event or response may contain."""
-        return [value for _, value in secrets_in(self._server) if value]
+        named = (value for _, value in secrets_in(self._server) if value)
+        return [*named, *secrets_within(self._server)]
 
 
 def load(

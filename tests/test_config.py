@@ -307,6 +307,10 @@ class Kinds(Case):
     def test_no_secret_in_a_message(self) -> None:
         wrong = {"server": {"providers": {"a": {"api_key": ["canary-1"], "headers": 5}}}}
         self.assertNotIn("canary-1", "\n".join(self.problems(wrong)))
+        for url in ("ftp://me:canary-1@h", "http://h/?token=canary-1"):
+            found = "\n".join(self.problems({"server": {"search": {"url": url}}}))
+            self.assertIn("server.search.url", found)
+            self.assertNotIn("canary-1", found)
 
     def test_contradictions(self) -> None:
         for server, said in (
@@ -486,6 +490,10 @@ class Secrets(Case):
             }
         }
         self.assertEqual(sorted(self.load(file).secrets()), [S1, S2, "s3", "s4", "s5", "s6"])
+        args, inner = ["--api-key", "a1B2c3D4e5F6g7H8i9"], "http://me:p4ss-word@h/?token=t0ken-of-h"
+        servers = {"run": {"command": "run", "args": args}, "web": {"url": inner}}
+        found = self.load({"server": {"mcpServers": servers}}).secrets()
+        self.assertEqual(sorted(found), ["a1B2c3D4e5F6g7H8i9", "p4ss-word", "t0ken-of-h"])
         query = {"appid": "0123456789abcdef", "units": "metric", "api_key": "short-1"}
         file = {"server": {"rest": {"r": {"query": query, "base_url": "http://h"}}}}
         self.assertEqual(sorted(self.load(file).secrets()), ["0123456789abcdef", "short-1"])

@@ -34,6 +34,7 @@ from ..schema.field_types import (
 from ..session.limits import APIS, LIMITS, NETWORKS, TOOL_MODES, TOOL_SECONDS, TOOL_SIZES
 from ..telemetry import log, redact
 from . import forwarding
+from .secret_values import mask_within
 
 
 def _list(each: Kind) -> Kind:
@@ -300,7 +301,7 @@ def _like(example: Any, key: str) -> Kind:
 
 def _wrong(misfit: Misfit) -> str:
     key = next((name for name in reversed(misfit.place) if isinstance(name, str)), "")
-    shown = strict_json.dumps(redact.mask_values({key: misfit.value})[key])
+    shown = strict_json.dumps(mask_within(redact.mask_values({key: misfit.value}))[key])
     if SECRET_PLACES.intersection(misfit.place) and len(shown) >= redact.MIN_SECRET:
         shown = strict_json.dumps(redact.MASK)
     shown = shown if len(shown) <= 60 else shown[:59] + "…"

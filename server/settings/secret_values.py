@@ -43,14 +43,15 @@ def secrets_in(value: Any, at: Path = (), *, hidden: bool = False) -> Iterator[t
 
 
 def secrets_in_address(url: str) -> set[str]:
-    """Return the credentials in an address: user and password, parts that are keys, its query."""
+    """Return the credentials in an address: password, parts that look random, keys of its query."""
     found = {*redact.credentials([("", url.partition("?")[0])])}
     try:
         parts = urlsplit(url)
     except ValueError:
         return found
     user, _, _ = parts.netloc.rpartition("@")
-    found.update(each for each in user.partition(":")[::2] if len(each) >= redact.MIN_SECRET)
+    if ":" not in user and len(user) >= redact.LONG:  # a token; shorter ones are names
+        found.add(user)
     return found.union(redact.keys_in(dict(parse_qsl(parts.query))))
 
 
@@ -62,6 +63,20 @@ def secrets_in_arguments(args: Sequence[str]) -> set[str]:
     long = (each for each in redact.credentials(told) if len(each) >= redact.LONG)
     found = {each for each in long if not each.startswith(("/", ".", "-"))}
     return found.union(*(secrets_in_address(each) for each in args if "://" in each))
+
+
+def secrets_within(value: Any) -> Iterator[str]:
+    """Yield the secrets within addresses and arguments of programs."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            texts = item if key == "args" and isinstance(item, list) else ()
+            yield from secrets_in_arguments([each for each in texts if isinstance(each, str)])
+            yield from secrets_within(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from secrets_within(item)
+    elif isinstance(value, str) and _ADDRESS.fullmatch(value):
+        yield from secrets_in_address(value)
 
 
 def mask_within(value: Any) -> Any:
