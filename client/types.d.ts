@@ -190,6 +190,8 @@ interface Store {
   delete(id: string): Promise<Session | null>
   close(): void
 }
+/** `elsewhere`: another site may have opened it; `pasted`: the person has */
+interface SignInLink { address: string; key: string; code: string; elsewhere?: boolean; pasted?: boolean }
 interface Settings {
   draft(id: string): string
   setDraft(id: string, text: string): void
@@ -205,7 +207,7 @@ interface Settings {
   takeKeys(more: Record<string, string>): void
   remembers(): boolean
   readonly canRememberSafely: boolean
-  takeKeyFromHash(): string
+  takeLink(): SignInLink | null
 }
 
 // -- files --
@@ -499,7 +501,7 @@ interface Modules {
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
   'io/settings': {
     open(options?: { storage?: Storage | null; tab?: Storage | null; location?: Location }): Settings
-    linkOf(words: string): { address: string; key: string }
+    linkOf(words: string): { address: string; key: string; code: string }
   }
   'io/tab-channel': { open(name?: string): Channel & { close(): void } }
   'io/idb-transaction': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]>; factory(): IDBFactory | null }

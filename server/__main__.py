@@ -24,7 +24,8 @@ if not __package__:  # `python3 server`: as a folder, which cannot find its own 
     sys.exit("yaa: start it with python3 -m server, in the folder that holds server/")
 
 from . import VERSION, later, protocols
-from .api.auth import KEY_FILE, Keys, keys_of
+from .api.auth import Keys, keys_of
+from .cli import links
 from .cli.live_config import Source
 from .cli.serve import (
     BAD_CONFIGURATION,
@@ -33,8 +34,6 @@ from .cli.serve import (
     allow_files,
     certificate,
     is_desk,
-    links,
-    sign_in,
 )
 from .config import (
     Config,
@@ -61,8 +60,9 @@ YAA_* variables (YAA_PORT=80, YAA_SERVER__LIMITS__MAX_RUNS=4), then the options 
 `run` exits with 0 when the session is completed, 3 when it waits for an answer (or was stopped),
 1 when it failed, and 2 when the session or the configuration cannot be used. `tools check` exits
 with 0 when every tool of the file can be used, `tools install` when all packages are installed,
-`skills` when every skill can be used, `doctor` when nothing is missing, else with 1. A server exits
-with 2 when its configuration cannot be used, with 1 when its address cannot now."""
+`skills` when every skill can be used, `doctor` when nothing is missing, `link` when a server runs
+with this home folder, else with 1. A server exits with 2 when its configuration cannot be used,
+with 1 when its address cannot now."""
 
 
 OPEN = "open the page in a browser (the default at a terminal with a display)"
@@ -173,7 +173,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--check", action="store_true", help="check the configuration and stop")
     parser.add_argument("--open", action=argparse.BooleanOptionalAction, default=None, help=OPEN)
     parser.add_argument(
-        "--print-link", action="store_true", help="print the key in the link, also to a log"
+        "--print-link", action="store_true", help="print a link that signs in, also to a log"
     )
     parser.add_argument("--version", action="version", version=f"yaa {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -191,6 +191,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     _add_owner_parts(commands, common)
     one = commands.add_parser("pack", parents=[common], help="put all of yaa into one file")
     one.add_argument("file", nargs="?", default="yaa.pyz", help="the file to write (yaa.pyz)")
+    commands.add_parser("link", parents=[common], help="print a link that signs a browser in")
     commands.add_parser("doctor", parents=[common], help="say what works and what is missing")
     kept = commands.add_parser("kept", parents=[common], help="say what is kept of sessions")
     kept.add_argument("--clean", action="store_true", help="remove what has expired")
@@ -251,7 +252,7 @@ def _serve(
 ) -> int:
     """Serve until stopped and return the exit code.
 
-    `source`: of `config`. `prints_link`: print the link with the key even if the output is not a
+    `source`: of `config`. `prints_link`: print a link that signs in even if the output is not a
     terminal.
     """
     server = config.server
@@ -263,23 +264,21 @@ def _serve(
     tls = certificate(config)
     sockets = _bind(server["host"], server["port"])
     scheme = "https" if tls else "http"
-    where = (scheme, server["host"], sockets[0].getsockname()[1])
+    address = links.Address(scheme, server["host"], sockets[0].getsockname()[1])
     shown = prints_link or sys.stdout.isatty()
-    addresses = [
-        *links(*where, made if shown else ""),
-        *sign_in(
-            config.home / KEY_FILE if made else None, shown=shown, required=server["auth_required"]
-        ),
+    make = links.code_maker(config.home, made)
+    lines = [
+        *links.links(address, make if shown else None),
+        *links.sign_in(has_key=bool(made), shown=shown, required=server["auth_required"]),
     ]
-    page = links(*where, made)[-1]
+    page = address.here(make() if make else "") if opens else ""
     metrics = Metrics(server["workers"])
-    door = BoundServer(
-        *(config, env, source, keys, sockets, addresses, page, tls, metrics), opens=opens
-    )
+    door = BoundServer(config, env, source, keys, sockets, lines, page, tls, metrics)
     patience_s = server["limits"]["disconnect_grace_s"] + WORKERS_END_S
     with ExitStack() as held:
         for sock in sockets:
             held.enter_context(sock)
+        held.enter_context(links.record(config.home, address))
         if server["workers"] == 1:
             return door.serve(None)
         app = later("app")  # imported before the fork, so that workers share its memory

@@ -38,6 +38,7 @@ CODES: dict[str, tuple[int, str]] = {
     "workspace_conflict": (409, "The workspace is not as the request expects"),
     "workspace_moved": (409, "The layer has changed since it was looked at"),
     "objects_missing": (409, "Objects of this tree are not here"),
+    "link_expired": (410, "This link can be used no more"),
     "body_too_large": (413, "The body is too large"),
     "workspace_too_large": (413, "This is more than a workspace may hold"),
     "uri_too_long": (414, "The request line is too long"),

@@ -456,7 +456,14 @@ def small() -> set[str]:
     mcp = ("complete", "prompt", "resource", "sign-in", "sign-out")
     offers = {f"/mcp/{verb}" for verb in mcp}
     settings = {f"/settings/{what}" for what in ("keys", "try/mcp", "try/provider")}
-    own = {"/files", "/session/stop", "/objects/missing", "/transcriptions"}
+    own = {
+        "/sign-in",
+        "/sign-in/link",
+        "/files",
+        "/session/stop",
+        "/objects/missing",
+        "/transcriptions",
+    }
     own |= files | offers | settings
     return own.union(*(each.SMALL for each in samples()))
 

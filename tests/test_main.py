@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -29,6 +30,7 @@ from .tooling.child import Child, Yaa
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 30
+LINK = r"^(http://127\.0\.0\.1:\d+)/#code=([\w-]{24})$"
 QUIET = {"server": {"discover": False}}
 
 
@@ -160,10 +162,14 @@ class Serving(Case):
         links = []
         for _ in range(2):
             child = self.start()
-            links.append(child.wait_for(r"^http://127\.0\.0\.1:(\d+)/#key=([\w-]{32})$", SECONDS))
+            link = child.wait_for(LINK, SECONDS)
+            child.wait_for(r"^It can be used once, within 10 minutes\. Another one: ", SECONDS)
+            links.append(link)
+            status, signed = Api(link[1]).request("POST", "/sign-in", {"code": link[2]})
+            self.assertEqual((status, signed["name"]), (200, "home"))
+            self.assertEqual((self.home / "key").read_text().strip(), signed["key"])
             self.assertEqual(child.stop(), 0)
-        self.assertEqual(links[0][2], links[1][2])
-        self.assertEqual((self.home / "key").read_text().strip(), links[0][2])
+        self.assertNotEqual(links[0][2], links[1][2])
         self.assertEqual(stat.S_IMODE((self.home / "key").stat().st_mode), 0o600)
         self.assertEqual(stat.S_IMODE(self.home.stat().st_mode), 0o700)
 
@@ -176,8 +182,11 @@ class Serving(Case):
             key = (self.home / "key").read_text().strip()
             self.assertEqual(Api(link[1], key).request("GET", "/info")[0], 200)
             self.assertEqual(child.stop(), 0)
-            self.assertIn(f"The key to sign in with is in {self.home / 'key'} ", child.output)
+            self.assertIn(
+                "For a link that signs a browser in: python3 -m server link", child.output
+            )
             self.assertNotIn(key, child.output)
+            self.assertNotIn("#code=", child.output)
 
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
@@ -186,13 +195,35 @@ class Serving(Case):
         )
         os.close(theirs)
         said, deadline = "", time.monotonic() + SECONDS
-        while f"/#key={key}" not in said and time.monotonic() < deadline:
+        while not re.search(r"/#code=\S+\s", said) and time.monotonic() < deadline:
             if select.select([ours], [], [], 1)[0]:
                 said += os.read(ours, 4096).decode()
         process.terminate()
         process.wait(SECONDS)
-        self.assertIn(f"/#key={key}", said)
-        self.assertNotIn("The key to sign in with", said)
+        self.assertRegex(said, r"/#code=\S+\s")
+        self.assertNotIn(key, said)
+        self.assertNotIn("For a link that signs", said)
+
+    def test_the_command_that_prints_a_link(self) -> None:
+        said = self.yaa("link")
+        self.assertEqual((said.returncode, said.stdout), (1, ""))
+        self.assertIn(f"no server runs with the home folder {self.home}", said.stderr)
+        for workers in ("1", "2"):
+            child = Child(self.command("--port", "0", "--workers", workers), env=self.env)
+            self.addCleanup(child.stop)
+            place = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", SECONDS)
+            child.wait_for(r"^  ready ", SECONDS)
+            found = [re.search(LINK, self.yaa("link").stdout, re.M) for _ in range(2)]
+            self.assertEqual([each and each[1] for each in found], [place[1]] * 2)
+            codes = [each[2] for each in found if each]
+            self.assertNotEqual(*codes)
+            api = Api(place[1])
+            for code in codes:
+                self.assertEqual(api.request("POST", "/sign-in", {"code": code})[0], 200)
+                self.assertEqual(api.request("POST", "/sign-in", {"code": code})[0], 410)
+            child.kill()  # it cannot remove its record
+        self.assertEqual(self.yaa("link").returncode, 1)
+        self.assertEqual(list((self.home / "serving").iterdir()), [])
 
     def test_a_configured_key_is_not_printed(self) -> None:
         file = self.config(QUIET | {"server": {"api_keys": ["canary-key-1-long"]}})
@@ -208,11 +239,12 @@ class Serving(Case):
     def test_https(self) -> None:
         cert, key = pair(self.folder, "own")
         child = self.start("--cert", str(cert), "--key", str(key))
-        link = child.wait_for(r"^https://127\.0\.0\.1:(\d+)/#key=(\S+)$", SECONDS)
+        link = child.wait_for(r"^https://127\.0\.0\.1:(\d+)/#code=(\S+)$", SECONDS)
+        made = (self.home / "key").read_text().strip()
         context = ssl.create_default_context(cafile=str(cert))
         client = http.client.HTTPSConnection("localhost", int(link[1]), context=context)
         self.addCleanup(client.close)
-        client.request("GET", "/info", headers={"Authorization": f"Bearer {link[2]}"})
+        client.request("GET", "/info", headers={"Authorization": f"Bearer {made}"})
         self.assertEqual(client.getresponse().status, 200)
         self.assertEqual(child.stop(), 0)
         refused = self.yaa("--port", "0", "--cert", str(key), "--key", str(cert))
@@ -239,9 +271,10 @@ class Serving(Case):
 
     def test_on_every_address_a_key_is_needed_and_the_link_is_for_this_machine(self) -> None:
         child = self.start("--host", "0.0.0.0")
-        link = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/#key=(\S+)$", SECONDS)
+        link = child.wait_for(LINK, SECONDS)
         self.assertEqual(Api(link[1]).request("GET", "/info")[0], 401)
-        self.assertEqual(Api(link[1], link[2]).request("GET", "/info")[0], 200)
+        key = (self.home / "key").read_text().strip()
+        self.assertEqual(Api(link[1], key).request("GET", "/info")[0], 200)
 
     def test_what_it_is_and_what_it_has(self) -> None:
         with Yaa(QUIET) as yaa:
@@ -279,7 +312,7 @@ class Serving(Case):
 
     def test_the_page_can_be_opened_while_the_server_starts(self) -> None:
         child = self.start("--config", str(self.slow()))
-        link = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/#key=(\S+)$", SECONDS)
+        link = child.wait_for(LINK, SECONDS)
         status, health = Api(link[1]).request("GET", "/health")
         self.assertEqual((status, health["status"]), (200, "starting"))
         self.assertEqual(Api(link[1], "wrong").request("GET", "/info")[0], 401)

@@ -2,6 +2,7 @@
 
 yaa.define('css/dialogs', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
+  .qr { display: block; inline-size: min(100%, 15rem); block-size: auto; border-radius: var(--r1); }
   .dialog {
     margin: auto; padding: 0; border: 1px solid var(--line); border-radius: var(--r3); background: var(--bg); color: var(--ink);
     inline-size: min(44rem, 100vw - 2rem); block-size: min(42rem, 100dvh - 2rem); max-block-size: none; max-inline-size: none;

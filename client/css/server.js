@@ -22,7 +22,6 @@ yaa.define('css/server', ['ui/dom'], ({ css }) => css`
   .host-table :is(th, td) { padding: var(--s2) var(--s3); text-align: start; white-space: nowrap; font-variant-numeric: tabular-nums; }
   .host-table th { color: var(--ink-2); font-weight: 550; background: var(--sunken); }
   .host-table tr + tr td { border-block-start: 1px solid var(--line); }
-  .qr { display: block; inline-size: min(100%, 15rem); block-size: auto; border-radius: var(--r1); }
   .connect-more { border: 1px solid var(--line); border-radius: var(--r2); background: var(--bg); padding-inline: var(--s3); }
   .connect-more > summary { display: flex; align-items: center; gap: var(--s2); min-block-size: 2.75rem; cursor: pointer; font-size: var(--t3); font-weight: 550; list-style: none; }
   .connect-more > summary::-webkit-details-marker { display: none; }

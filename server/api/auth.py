@@ -71,7 +71,7 @@ class Keys:
         """Return the key of a request, ANYONE if none is needed. Raises Problem("unauthorized")."""
         if not self._required:
             return ANYONE
-        sent = _sent(headers)
+        sent = sent_key(headers)
         if not sent:
             raise Problem(
                 "unauthorized", "Send a key: Authorization: Bearer <key>", headers=_CHALLENGE
@@ -148,7 +148,8 @@ def home_key(home: Path) -> str:
     return key
 
 
-def _sent(headers: Mapping[str, str]) -> str:
+def sent_key(headers: Mapping[str, str]) -> str:
+    """Return the key that a request carries, "" for none."""
     if named := headers.get("yaa-api-key", "").strip():
         return named
     scheme, _, key = headers.get("authorization", "").partition(" ")

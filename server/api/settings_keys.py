@@ -6,6 +6,7 @@ never makes anybody an owner who was none, and never locks out whoever makes it.
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import hashlib
 import re
@@ -18,6 +19,7 @@ from .auth import HASHED
 from .body import BodyLimits, check_fields, misfit, read_object
 from .router import RequestContext, Route
 from .settings import Settings, owners_only
+from .sign_in_codes import SignInCodes
 
 MAX_BODY = BodyLimits(16_384, 200)
 MOST = 200  # keys
@@ -62,8 +64,10 @@ class SettingsKeys:
         entry |= {"owner": True} if body.get("owner") else {}
         entry |= {"limits": body["limits"]} if body.get("limits") else {}
         await self._settings.change(None, lambda document: with_key(document, entry))
+        codes = SignInCodes(self._settings.live.config.home)
+        code = await asyncio.to_thread(codes.make, key)
         # The page puts its own address before it; browsers never send a fragment to a server.
-        await call.json({"key": key, "link": f"/#key={key}"}, status=201)
+        await call.json({"key": key, "link": f"/#code={code}"}, status=201)
 
     async def delete(self, call: RequestContext) -> None:
         """Delete all keys of a name."""

@@ -18,6 +18,7 @@ from urllib.parse import unquote_to_bytes
 
 from ..errors import Problem
 from ..http.exchange import PIECE
+from ..http.parser import RequestHead
 from ..runtime.offload import LARGE, offload
 from .file_contents import Content, Contents, accepts_gzip
 from .page_version import BUNDLE, INDEX, WORKER, PageVersions
@@ -60,6 +61,10 @@ POLICIES = {
     WORKER_PAGE: WORKER_PAGE_CSP,
     WORKER: WORKER_CSP,
 }
+
+# The query of a page that another site has opened: it takes no key from its link without a question
+# (client/js/ui/sign-in.js).
+ELSEWHERE = "from=elsewhere"
 
 # Kept but asked about each time, so that updates apply at once.
 ASK = "no-cache"
@@ -108,7 +113,10 @@ class Files:
     async def get(self, call: RequestContext) -> None:
         """Send a file, or redirect to a folder's page. Raises Problem("not_found")."""
         name = file_name(call.request.path)
-        if self._versions.has(name):
+        if name.endswith(".html") and is_foreign_step(call.request) and content_type(name):
+            # Browsers keep the fragment, so the page gets its link and knows that it has to ask.
+            await call.reply(303, headers={"Location": f"?{ELSEWHERE}"})
+        elif self._versions.has(name):
             await self._get_versioned(call, name)
         elif name == INDEX and (version := await offload(LARGE, self._versions.refresh)):
             headers = {"Yaa-Page": version.tag} if self._offline else {}
@@ -176,6 +184,20 @@ class Files:
         except (OSError, RuntimeError):  # RuntimeError: a loop of links
             pass
         return None
+
+
+def is_foreign_step(request: RequestHead) -> bool:
+    """Return whether a page of another site opens this one, and the address does not say so yet.
+
+    Browsers send these headers to secure addresses, this machine among them; pages cannot change
+    them, whatever they do to `Referer` and the opener.
+    """
+    asked = request.headers
+    return (
+        asked.get("sec-fetch-site") in ("cross-site", "same-site")
+        and asked.get("sec-fetch-dest") == "document"
+        and request.query != ELSEWHERE
+    )
 
 
 def content_type(name: str) -> str:

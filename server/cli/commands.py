@@ -1,4 +1,4 @@
-"""The commands besides serving: --check, run, chat, doctor, kept, pack, tools check, skills.
+"""The commands besides serving: --check, run, chat, doctor, link, kept, pack, tools check, skills.
 
 `__main__` imports this module only for these commands, since it imports the agent at once. Each
 command is a function that returns the exit code.
@@ -21,11 +21,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from .. import VERSION
-from ..api.auth import owner_of
+from ..api.auth import keys_of, owner_of
 from ..app import App, strongest
 from ..config import Config, ConfigError, expand_path, make_home
 from ..errors import Problem
 from ..json_types import Session
+from ..runtime.command import COMMAND
 from ..runtime.event_loop import Loop, run
 from ..schema.compile import inline
 from ..telemetry import log
@@ -55,6 +56,7 @@ from .console import (
     write_session,
 )
 from .environments import perform_clean, perform_install
+from .links import find_running, link_lines
 from .mcp_prompts import McpPrompts
 from .overlay import OverlayChanges
 from .serve import certificate, describe, hears_hangup
@@ -94,6 +96,8 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return _chat(config, env, options)
         case "pack":
             return _pack(expand_path(options.file, "FILE"))
+        case "link":
+            return _link(config)
         case "kept":
             return _kept(config, env, options)
         case "objects":
@@ -127,6 +131,18 @@ def _pack(target: Path) -> int:
     except OSError as error:
         raise ConfigError(f"{target}: {error.strerror}") from None
     print(f"{target}: {size >> 10} KiB; start it with python3 {shlex.quote(str(target))}")
+    return 0
+
+
+def _link(config: Config) -> int:
+    """Print fresh links to the servers that run with this home folder."""
+    made = keys_of(config.server, config.home)[1] if find_running(config.home) else ""
+    lines = link_lines(config.home, made, required=config.server["auth_required"])
+    if not lines:
+        print(f"yaa: no server runs with the home folder {config.home}", file=sys.stderr)
+        print(f"Start one: {COMMAND}. Or name another folder with --home.", file=sys.stderr)
+        return FAILED
+    print("\n".join(lines))
     return 0
 
 

@@ -22,7 +22,6 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import VERSION, later
@@ -221,9 +220,9 @@ class Workers:
 # -- serve ----------------------------------------------------------------------------------------
 
 # -- banner ---------------------------------------------------------------------------------------
-# The text that a server prints at start: links, models, tools, problems and sandbox.
+# The text that a server prints at start: models, tools, problems and sandbox.
 #
-# The links are printed as soon as the page can be opened, the rest once the agent is loaded.
+# The links (links.py) are printed as soon as the page can be opened, this once the agent is loaded.
 
 WIDTH = 78  # columns, including the comma after a name
 # Descriptions of the sandbox's tiers.
@@ -233,50 +232,6 @@ TIERS = {
     "C": "tier C: a tool is limited, but sees what this user sees",
     "none": "none: a tool may do whatever this user may",
 }
-
-
-def links(scheme: str, host: str, port: int, key: str) -> list[str]:
-    """Return lines with the links to open; the last line is the link for this machine.
-
-    The key is in the fragment, which browsers never send to a server.
-    """
-    tail = f":{port}/" + (f"#key={key}" if key else "")
-    if host not in ("", "0.0.0.0", "::"):
-        here = f"[{host}]" if ":" in host else host
-        return ["Open this link in a browser:", f"{scheme}://{here}{tail}"]
-    other = _own_address()
-    lines = ["From another device:", f"{scheme}://{other}{tail}"] if other else []
-    return [*lines, "Open this link in a browser:", f"{scheme}://127.0.0.1{tail}"]
-
-
-def sign_in(key_file: Path | None, *, shown: bool, required: bool) -> list[str]:
-    """Return lines about the key, none if keys are configured.
-
-    `key_file`: file of the key that the server generated, None for none. `shown`: the key is in the
-    links. `required`: a key is needed.
-    """
-    if not required:
-        return [
-            "No key is needed: every user and program of this machine can use the server.",
-            "Web pages cannot, but its own and those of server.cors_origins.",
-        ]
-    if key_file is None or shown:
-        return []
-    return [f"The key to sign in with is in {key_file} (--print-link shows it here)."]
-
-
-def _own_address() -> str:
-    """Return this machine's address on its network, or "".
-
-    Connecting a datagram socket sends nothing; the system only selects the local address for it
-    (192.0.2.1 is reserved for documentation: RFC 5737).
-    """
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-        except OSError:
-            return ""
-        return str(probe.getsockname()[0])
 
 
 def describe(app: App) -> list[str]:
@@ -334,8 +289,8 @@ _log = log.get("app")
 class BoundServer(NamedTuple):
     """The bound sockets of a process and everything needed to serve on them.
 
-    `source`: of `config`. `links`: lines with the links to open. `page`: URL of the page, with the
-    key. `proof`: of the sandbox, made by the parent of several workers.
+    `source`: of `config`. `links`: lines with the links to open. `page`: link that is opened in a
+    browser, "" for none. `proof`: of the sandbox, made by the parent of several workers.
     """
 
     config: Config
@@ -347,7 +302,6 @@ class BoundServer(NamedTuple):
     page: str
     tls: Certificate | None
     metrics: Metrics
-    opens: bool  # open the page in a browser
     proof: Json | None = None
 
     def serve(self, worker: Worker | None) -> int:
@@ -463,7 +417,7 @@ class ServerProcess:
         """Print the links, and open the page in a browser if requested."""
         if self._speaks:
             _tell(f"yaa {VERSION}", "", *self._door.links, "")
-            if self._door.opens:  # in a thread: some browsers return only after the page has loaded
+            if self._door.page:  # in a thread: some browsers return only after the page has loaded
                 show = (self._door.page,)
                 threading.Thread(target=_show, args=show, name="browser", daemon=True).start()
 

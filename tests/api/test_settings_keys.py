@@ -13,6 +13,7 @@ from server.api.auth import Keys, owners
 from server.api.router import Router
 from server.api.settings import Settings
 from server.api.settings_keys import SettingsKeys, with_key, without_keys
+from server.api.sign_in_codes import SignInCodes
 from server.errors import Problem
 
 from . import fakes
@@ -53,7 +54,8 @@ class Making(Case):
         made = await self.make(name="Zoë", limits={"max_runs": 2})
         self.assertEqual(made.status, 201)
         key = made.json["key"]
-        self.assertEqual(made.json["link"], f"/#key={key}")
+        code = made.json["link"].removeprefix("/#code=")
+        self.assertEqual(SignInCodes(self.home).redeem(code), key)
         (entry,) = self.written()["server"]["api_keys"]
         digest = "blake2b:" + hashlib.blake2b(key.encode()).hexdigest()
         self.assertEqual(entry, {"name": "Zoë", "key": digest, "limits": {"max_runs": 2}})

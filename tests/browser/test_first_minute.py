@@ -39,7 +39,7 @@ class FirstMinute(unittest.TestCase):
             command = [*start.command, "--port", "0", "--print-link"]
             yaa = Child(command, cwd=start.cwd, env=env)
             stack.callback(yaa.stop)
-            link = yaa.wait_for(r"https?://[^/\s]+/#key=\S+", SECONDS)[0]
+            link = yaa.wait_for(r"https?://[^/\s]+/#code=\S+", SECONDS)[0]
             job = {"url": link, "provider": model.url, "key": KEY, "label": f"minute-{way}"}
             job |= {"command": "yaa", "frames": str(top)} if films else {}
             walked = walks.walk("first-minute.mjs", "chromium", job, {"order": model.order})

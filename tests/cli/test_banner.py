@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
 import unittest
@@ -9,43 +10,53 @@ from pathlib import Path
 
 from server.app import App
 from server.cli import doctor
-from server.cli.serve import describe, links, sign_in
+from server.cli.links import LAST_WORDS, Address, find_running, links, record, sign_in
+from server.cli.serve import describe
 from server.config import load
 
 
 class Links(unittest.TestCase):
     def test_the_last_one_is_for_this_machine(self) -> None:
-        for host, scheme, key, last in (
-            ("127.0.0.1", "http", "k", "http://127.0.0.1:8/#key=k"),
+        for host, scheme, code, last in (
+            ("127.0.0.1", "http", "k", "http://127.0.0.1:8/#code=k1"),
             ("127.0.0.1", "http", "", "http://127.0.0.1:8/"),
-            ("::1", "https", "k", "https://[::1]:8/#key=k"),
+            ("::1", "https", "k", "https://[::1]:8/#code=k1"),
             ("example.org", "https", "", "https://example.org:8/"),
-            ("0.0.0.0", "http", "k", "http://127.0.0.1:8/#key=k"),
+            ("0.0.0.0", "http", "k", "http://127.0.0.1:8/#code=k"),
             ("::", "http", "", "http://127.0.0.1:8/"),
             ("", "http", "", "http://127.0.0.1:8/"),
         ):
-            with self.subTest(host=host, key=key):
-                found = links(scheme, host, 8, key)
-                self.assertEqual(found[-2:], ["Open this link in a browser:", last])
+            with self.subTest(host=host, code=code):
+                made = (f"{code}{number}" for number in itertools.count(1))
+                found = links(Address(scheme, host, 8), made.__next__ if code else None)
+                if code:
+                    self.assertEqual(found.pop(), LAST_WORDS)
+                self.assertEqual(found[-2], "Open this link in a browser:")
+                self.assertTrue(found[-1].startswith(last), found)
                 if len(found) > 2:
                     self.assertRegex(found[1], rf"^{scheme}://[0-9.]+:8/")
+                    self.assertEqual(len(set(found)), len(found), "each link has its own code")
 
     def test_how_to_sign_in(self) -> None:
-        file = Path("/home/me/.yaa/key")
-        for key_file, shown, required, said in (
-            (file, True, True, ""),
-            (
-                file,
-                False,
-                True,
-                f"The key to sign in with is in {file} (--print-link shows it here).",
-            ),
-            (None, False, True, ""),
-            (None, False, False, "No key is needed: every user and program of this machine"),
+        for has_key, shown, required, said in (
+            (True, True, True, ""),
+            (True, False, True, "For a link that signs a browser in: python3 -m server link"),
+            (False, False, True, ""),
+            (False, False, False, "No key is needed: every user and program of this machine"),
         ):
-            with self.subTest(key_file=key_file, shown=shown, required=required):
-                found = " ".join(sign_in(key_file, shown=shown, required=required))
+            with self.subTest(has_key=has_key, shown=shown, required=required):
+                found = " ".join(sign_in(has_key=has_key, shown=shown, required=required))
                 self.assertTrue(found.startswith(said) if said else not found, found)
+
+    def test_a_record_counts_as_long_as_its_process_lives(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            home, here = Path(folder), Address("http", "127.0.0.1", 8)
+            self.assertEqual(find_running(home), [])
+            with record(home, here), record(home, here._replace(port=9)):
+                self.assertEqual([each.port for each in find_running(home)], [8, 9])
+            (home / "serving" / "broken").write_text("{")
+            self.assertEqual(find_running(home), [])
+            self.assertEqual(list((home / "serving").iterdir()), [])
 
 
 class Described(unittest.IsolatedAsyncioTestCase):

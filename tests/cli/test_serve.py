@@ -59,7 +59,7 @@ peer.request("GET", place.path)
 print("the browser got", peer.getresponse().status, "for", place.path, flush=True)
 threading.Event().wait()
 """
-LINK = r"^(http://127\.0\.0\.1:\d+)/#key=(\S+)$"
+LINK = r"^(http://127\.0\.0\.1:\d+)/#code=(\S+)$"
 
 
 class BeforeTheAgent(Case):
@@ -68,6 +68,9 @@ class BeforeTheAgent(Case):
         child = Child([*command, "--print-link", *arguments], keep_input=True, env=self.env)
         self.addCleanup(child.kill)
         return child
+
+    def key(self) -> str:
+        return (self.home / "key").read_text().strip()
 
     def asked(self, url: str, path: str, key: str) -> socket.socket:
         """A connection on which a request was sent."""
@@ -85,9 +88,9 @@ class BeforeTheAgent(Case):
         waiting = {
             (path, status): self.asked(link[1], path, key)
             for path, key, status in (
-                ("/info", link[2], b"200"),
+                ("/info", self.key(), b"200"),
                 ("/info", "wrong", b"401"),
-                ("/no/such/file.js", link[2], b"404"),
+                ("/no/such/file.js", self.key(), b"404"),
             )
         }
         for path, word in (("/health", b"starting"), ("/", b"<html"), ("/js/kernel.js", b"yaa")):
@@ -183,7 +186,7 @@ class BeforeTheAgent(Case):
         child = Child([*command, "--print-link", "--config", str(file)], env=self.env)
         self.addCleanup(child.kill)
         link = child.wait_for(LINK, SECONDS)
-        waiting = self.asked(link[1], "/info", link[2])
+        waiting = self.asked(link[1], "/info", self.key())
         self.assertEqual(Api(link[1]).request("GET", "/health")[0], 200)
         child.process.terminate()
         with waiting.makefile("rb") as answer:

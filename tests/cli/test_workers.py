@@ -90,7 +90,7 @@ class Together(unittest.TestCase):
         self.assertIn(first[1], second, "the other one was left alone")
         self.assertEqual(child.stop(SECONDS), 0)
         self.assertEqual([pid for pid in {*first, *second} if alive(pid)], [])
-        self.assertEqual(child.output.count("#key="), 1, "one of them speaks for all")
+        self.assertEqual(child.output.count("#code="), 1, "one of them speaks for all")
 
     def test_they_end_with_their_parent_however_it_ends(self) -> None:
         child = self.start()

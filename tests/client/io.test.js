@@ -146,12 +146,12 @@ test('the server is the one the page came from, or the usual one on this machine
 })
 
 test('an address as a person gives it: bare, with slashes, or the whole link that a server prints', () => {
-  const link = (address, key = '') => ({ address, key })
+  const link = (address, key = '', code = '') => ({ address, key, code })
   const rows = [
     ['', link('')], ['  ', link('')], [' http://h:1// ', link('http://h:1')], ['http://h:1/#key=a%2Bb%3D', link('http://h:1', 'a+b=')],
     ['https://h/yaa/#key=k&x=1', link('https://h/yaa', 'k')], ['http://h/#s=1', link('http://h')], ['http://h/#', link('http://h')],
     ['localhost:12345', link('http://localhost:12345')], ['127.0.0.1:1/', link('http://127.0.0.1:1')], ['yaa.lan', link('http://yaa.lan')],
-    ['ftp://h', link('ftp://h')],
+    ['ftp://h', link('ftp://h')], ['http://h:1/#code=aB-_9', link('http://h:1', '', 'aB-_9')], ['#code=z', link('', '', 'z')],
   ]
   for (const [words, expected] of rows) assert.deepStrictEqual(settings.linkOf(words), expected, words)
 })
@@ -226,13 +226,29 @@ test('a key is never shown to another server', () => {
   assert.strictEqual(set.key(), 'secret')
 })
 
-test('a link that signs in', () => {
-  const own = storage()
-  own.kept.set('yaa.base', 'http://elsewhere')
-  const set = settings.open({ storage: own, location: place('http://h/#key=a%2Bb%3D') })
-  assert.strictEqual(set.takeKeyFromHash(), 'a+b=')
-  assert.deepStrictEqual([set.base(), set.key()], ['http://h', 'a+b='])
-  assert.strictEqual(settings.open({ storage: storage(), location: place('http://h/#x') }).takeKeyFromHash(), '')
+test('a link that signs in is taken out of the address, and changes nothing by itself', (context) => {
+  const replaced = []
+  globalThis.history = { replaceState: (_, __, to) => replaced.push(to) }
+  context.after(() => { delete globalThis.history })
+  const at = (href) => {
+    const own = storage()
+    own.kept.set('yaa.base', 'http://elsewhere')
+    const set = settings.open({ storage: own, location: place(href) })
+    const link = set.takeLink()
+    assert.deepStrictEqual([set.base(), set.key()], ['http://elsewhere', ''])
+    return link
+  }
+  const rows = [
+    ['http://h/#key=a%2Bb%3D', { address: 'http://h', key: 'a+b=', code: '', elsewhere: false }, '/'],
+    ['http://h/yaa/?x=1#code=k', { address: 'http://h/yaa', key: '', code: 'k', elsewhere: false }, '/yaa/?x=1'],
+    ['http://h/?from=elsewhere#code=k', { address: 'http://h', key: '', code: 'k', elsewhere: true }, '/'],
+    ['file:///c/index.html#code=k', { address: 'http://127.0.0.1:12345', key: '', code: 'k', elsewhere: false }, '/c/index.html'],
+    ['http://h/?from=elsewhere#s=1', null, '/#s=1'], ['http://h/#s=1', null], ['http://h/', null], ['http://h/#key=', null],
+  ]
+  for (const [href, link, to] of rows) {
+    assert.deepStrictEqual(at(href), link, href)
+    assert.deepStrictEqual(replaced.splice(0), to === undefined ? [] : [to], href)
+  }
 })
 
 test('names of files', () => {

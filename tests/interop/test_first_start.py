@@ -59,9 +59,11 @@ class FirstStart(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         said = self.read(ours, "", r"\n  ready ")
-        link = re.search(r"(http://127\.0\.0\.1:\d+)/#key=(\S+)", said)
+        link = re.search(r"(http://127\.0\.0\.1:\d+)/#code=(\S+)", said)
         assert link, said
-        api = Api(link[1], link[2])
+        status, signed = Api(link[1]).request("POST", "/sign-in", {"code": link[2]})
+        self.assertEqual(status, 200, "the printed link signs in")
+        api = Api(link[1], signed["key"])
         status, page = api.request("GET", "/", accept="text/html")
         self.assertEqual(status, 200)
         self.assertIn(release.PAGE, page)

@@ -66,7 +66,7 @@ class Systemd(unittest.TestCase):
         except RuntimeError as error:
             raise unittest.SkipTest(f"systemd does not start here: {error}") from None
         cls.there.run("cd /opt/from\n" + "\n".join(f"{step} >&2" for step in steps("systemd")))
-        cls.waits(r"^The key to sign in with is in /var/lib/yaa/key ")
+        cls.waits(r"^For a link that signs a browser in: ")
         cls.waits(r"  ready ")
         cls.key = cls.there.run("cat /var/lib/yaa/key").strip()
 

@@ -371,11 +371,11 @@ class Variables(Case):
             env = {"SERVER_PORT": "0", "YAA_SERVER__DISCOVER": "false"}
             child = Child(command, env=env)
             self.addCleanup(child.stop)
-            link = child.wait_for(r"http://127\.0\.0\.1:(\d+)/#key=(\S+)", 60)
+            link = child.wait_for(r"http://127\.0\.0\.1:(\d+)/#code=(\S+)", 60)
             self.assertNotEqual(link[1], "12345")
             child.wait_for(r"SERVER_PORT is read as server\.port", 60)
             url = f"http://127.0.0.1:{link[1]}"
-            self.assertEqual(Api(url, link[2]).request("GET", "/health")[0], 200)
+            self.assertEqual(Api(url).request("GET", "/health")[0], 200)
             child.stop()
 
     def test_66_request_and_answer_at_debug_masked(self) -> None:

@@ -122,7 +122,9 @@ class Yaa:
     patient  whether to wait until it is ready, and not only for its link
     file     its configuration file
     url      http://127.0.0.1:PORT, without a slash at the end
-    key      the API key it printed
+    key      the API key that it made
+    link     an address that signs a browser in, as often as a walk needs it: what the server prints
+             is good once
     """
 
     def __init__(
@@ -150,13 +152,14 @@ class Yaa:
     def __enter__(self) -> Yaa:
         try:
             self.child = Child(self._command, cwd=self._cwd, env=self._env)
-            found = self.child.wait_for(r"(https?://[^/\s]+)/#key=(\S+)", 60)
+            found = self.child.wait_for(r"(https?://[^/\s]+)/#code=(\S+)", 60)
             if self._patient:
                 self.until_ready()
         except BaseException:
             self._folder.cleanup()
             raise
-        self.link, self.url, self.key = found[0], found[1], found[2]
+        self.url, self.key = found[1], (self.home / "key").read_text().strip()
+        self.link = f"{self.url}/#key={self.key}"
         return self
 
     def __exit__(self, *_: Any) -> None:

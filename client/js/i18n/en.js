@@ -66,8 +66,8 @@ yaa.define('i18n/en', [], () => {
     'fail.title.key': 'The server needs a key',
     'fail.title.other': 'Something went wrong',
     'fail.server': 'Nothing answers at {url}. Is it running? Start it with “{command}” and check the address.',
-    'fail.key': 'When it started, it printed a link with the key, or where the key is kept.',
-    'fail.keyRefused': 'The server does not know this key. Paste the one that its start names.',
+    'fail.key': 'Open a link of the server: “{command} link” prints one. Or paste a key.',
+    'fail.keyRefused': 'The server does not know this key. “{command} link” prints a link that signs in.',
     'fail.other': 'The server answered with an error; its log says more.',
     'fail.signIn': 'Sign in',
     'fail.retry': 'Try again',
@@ -227,7 +227,6 @@ yaa.define('i18n/en', [], () => {
 
     'toast.label': 'Notices',
     'toast.saveFailed': 'Could not save in this browser: {detail}',
-    'toast.signedIn': 'Signed in with the key from the link.',
     'toast.answerRefused': 'The server did not take this answer: {detail}',
 
     // the list of sessions

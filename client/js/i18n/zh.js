@@ -66,8 +66,8 @@ yaa.define('i18n/zh', [], () => {
     'fail.title.key': '服务器需要密钥',
     'fail.title.other': '出了点问题',
     'fail.server': '{url} 没有回应。它在运行吗？用“{command}”启动它，并检查地址。',
-    'fail.key': '服务器启动时打印了带密钥的链接，或密钥所在的文件。',
-    'fail.keyRefused': '服务器不认识这个密钥。请粘贴启动信息所指的那个。',
+    'fail.key': '请打开服务器的链接：“{command} link” 会打印一个。也可以粘贴密钥。',
+    'fail.keyRefused': '服务器不认识这个密钥。“{command} link” 会打印用于登录的链接。',
     'fail.other': '服务器返回了错误，日志里有更多信息。',
     'fail.signIn': '登录',
     'fail.retry': '重试',
@@ -227,7 +227,6 @@ yaa.define('i18n/zh', [], () => {
 
     'toast.label': '提示',
     'toast.saveFailed': '无法保存到这个浏览器：{detail}',
-    'toast.signedIn': '已用链接里的密钥登录。',
     'toast.answerRefused': '服务器没有接受这个回答：{detail}',
 
     // the list of sessions

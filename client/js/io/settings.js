@@ -9,6 +9,8 @@ yaa.define('io/settings', [], () => {
   const DRAFTS = 'yaa.drafts'
   const MOST_DRAFTS = 40
   const LOCAL_SERVER = 'http://127.0.0.1:12345'
+  /** A page that another site has opened is sent here (server/api/static.py). */
+  const ELSEWHERE = '?from=elsewhere'
 
   /** @param {{storage?: Storage | null, tab?: Storage | null, location?: Location}} [options] @returns {Settings} */
   function open({ storage = browserStorage('localStorage'), tab = storage && browserStorage('sessionStorage'), location = globalThis.location } = {}) {
@@ -106,22 +108,22 @@ yaa.define('io/settings', [], () => {
       },
       remembers: () => kept || served,
       canRememberSafely: served,
-      takeKeyFromHash() {
-        const key = new URLSearchParams(location.hash.slice(1)).get('key') ?? ''
-        if (!key) return ''
-        globalThis.history?.replaceState(null, '', location.pathname + location.search)
-        setBase('') // the link was printed by the server it opens
-        setKey(key)
-        return key
+      /** What the address brings; it is removed from there at once. The server that is opened has printed the link. */
+      takeLink() {
+        const link = { ...linkOf(location.hash), address: home, elsewhere: location.search === ELSEWHERE }
+        const signs = link.key || link.code
+        if (signs || link.elsewhere) globalThis.history?.replaceState(null, '', location.pathname + (link.elsewhere ? '' : location.search) + (signs ? '' : location.hash))
+        return signs ? link : null
       },
     }
   }
 
-  /** An address as it is typed, or the whole link that a server prints. @param {string} words */
+  /** An address as it is typed, or a whole link; a code is exchanged by ui/sign-in. @param {string} words */
   function linkOf(words) {
     const [place, hash] = words.trim().split('#')
     const address = place.replace(/\/+$/, '')
-    return { address: /^$|:\/\//.test(address) ? address : `http://${address}`, key: new URLSearchParams(hash).get('key') ?? '' }
+    const [key, code] = ['key', 'code'].map((name) => new URLSearchParams(hash).get(name) ?? '')
+    return { address: /^$|:\/\//.test(address) ? address : `http://${address}`, key, code }
   }
 
   /** A key, or the link with it that the server prints. @param {string} words */

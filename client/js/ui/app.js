@@ -3,10 +3,10 @@
 
 yaa.define('ui/app', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection-checks',
-  'ui/commands', 'ui/composer-notices', 'ui/view-state', 'ui/file-drop',
+  'ui/commands', 'ui/composer-notices', 'ui/view-state', 'ui/file-drop', 'io/settings',
 ], (
-  { h, fill, attr }, words, { toast, say }, { openSessionStore, isBusy }, { openServer }, { markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { noticesView, queueOf }, { stateOf, NARROW }, fileDrop,
+  { h, fill, attr }, words, { toast }, { openSessionStore, isBusy }, { openServer }, { markOf, announce },
+  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { noticesView, queueOf }, { stateOf, NARROW }, fileDrop, { linkOf },
 ) => {
   /** @typedef {import('./types').App} App */
   /** @typedef {import('./types').How} How */
@@ -42,7 +42,7 @@ yaa.define('ui/app', [
     async function start() {
       look(settings)
       const missing = await words.use(settings.get('language') ?? '')
-      const signedIn = settings.takeKeyFromHash()
+      const link = standalone ? null : settings.takeLink()
       const wanted = standalone?.id ?? inHash('s')
       const shared = inHash('shared')
       const more = () => yaa.load('commands').then(() => yaa.use('ui/command-table'))
@@ -52,10 +52,10 @@ yaa.define('ui/app', [
       fileDrop.start(context)
       idle(() => failures().then((one) => one.start(), () => {}))
       lacking(missing)
-      if (signedIn) say(t('toast.signedIn'))
       if (KEYBOARD.matches && !standalone) app.views.composer.focus()
       if (!standalone) {
-        server.connect()
+        if (link) signIn(app, link)
+        else server.connect()
         addEventListener('popstate', arrive)
       }
       await sessionStore.refresh()
@@ -89,10 +89,10 @@ yaa.define('ui/app', [
       const wanted = inHash('s')
       if (wanted) return actions.open(wanted, 'replaceState')
       if (!location.hash) return show(sessionStore.entry(history.state) ?? sessionStore.fresh(), 'replaceState')
-      if (!settings.takeKeyFromHash()) return
-      say(t('toast.signedIn'))
+      const link = settings.takeLink()
+      if (!link) return
       address(app.current.session)
-      server.connect()
+      signIn(app, { ...link, elsewhere: true }) // nobody can say who brought an open page here
     }
 
     /** Make every view; done again when the language changes. @returns {Promise<void> | undefined} the settings are open again */
@@ -197,6 +197,8 @@ yaa.define('ui/app', [
 
     /** @param {Record<string, any>} changes */
     function set(changes) {
+      const pasted = linkOf(changes.url ?? changes.key ?? '')
+      if (pasted.code) return signIn(app, { ...pasted, pasted: true })
       for (const [name, value] of Object.entries(changes)) setOne(settings, name, value)
       if ('url' in changes || 'key' in changes) server.connect()
       look(settings)
@@ -325,6 +327,9 @@ yaa.define('ui/app', [
 
   /** @param {Error | null} error */
   const lacking = (error) => error && failures().then((one) => one.report(error), () => toast(t('later.failed', { detail: error.message }), { bad: true }))
+
+  /** @param {App} app @param {SignInLink} link */
+  const signIn = (app, link) => yaa.load('sign-in').then(() => yaa.use('ui/sign-in').take(app, link))
 
   const failures = () => yaa.load('load-failures').then(() => yaa.use('ui/load-failures'))
 

@@ -62,7 +62,7 @@ yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text, attr
       fill(sign, icon(needsKey ? 'key' : 'alert'))
       text(title, t(`fail.title.${failure.kind}`))
       const refused = needsKey && server.hasKey
-      text(reason, refused ? t('fail.keyRefused') : t(`fail.${failure.kind}`, { url: server.url, command: server.command }))
+      text(reason, t(refused ? 'fail.keyRefused' : `fail.${failure.kind}`, { url: server.url, command: server.command }))
       attr(el, 'aria-label', title.textContent)
       fill(checks, CHECKS.map((name) => checkRow(name, failure.checks?.[name] ?? 'unknown')))
       checks.hidden = needsKey

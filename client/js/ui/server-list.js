@@ -2,8 +2,8 @@
 // servers that concern it are shown.
 
 yaa.define('ui/server-list', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-notices', 'ui/dialog', 'core/compare-server', 'io/api', 'io/settings',
-], ({ h, icon, iconButton, fill, text }, { t }, { toast }, storage, { openDialog, button }, { compare }, apis, { linkOf }) => {
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-notices', 'ui/dialog', 'core/compare-server', 'io/api',
+], ({ h, icon, iconButton, fill, text }, { t }, { toast }, storage, { openDialog, button }, { compare }, apis) => {
   /** @param {string} url */
   const nameOf = (url) => url.replace(/^https?:\/\//, '')
 
@@ -26,10 +26,13 @@ yaa.define('ui/server-list', [
     const el = h('section.stack', null, h('h3', null, t('servers.title')), h('p.hint', null, t('servers.lead')), rows, form)
 
     /** @param {Event} event */
-    function onsubmit(event) {
+    async function onsubmit(event) {
       event.preventDefault()
-      const { address, key: brought } = linkOf(url.value)
-      const given = key.value.trim() || brought
+      await yaa.load('sign-in')
+      const link = await yaa.use('ui/sign-in').redeem(url.value)
+      if (!link) return
+      const { address } = link
+      const given = key.value.trim() || link.key
       if (!/^https?:\/\/[^\s/]+/.test(address)) return url.focus()
       if (given) storage.context().app.settings.keepKey(address, given)
       keep([...known(), address])

@@ -105,6 +105,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
   /** @param {import('./types').Actions} actions */
   function serverPanel(actions) {
     const servers = laterView('storage', 'ui/storage-notices', 'serversPart', actions)
+    const device = laterView('device-link', 'ui/device-link', 'linkPart', actions)
     const signIns = laterView('questions', 'ui/mcp-sign-in', 'signInsPart', actions)
     const url = textField('settings.url', 'settings.urlHint', saveUrl, { inputmode: 'url', type: 'url' })
     const key = textField('settings.key', '', (value) => actions.set({ key: value.trim() }), { type: 'password' })
@@ -120,7 +121,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     const wrong = h('p.problem', { hidden: true, role: 'alert' }, t('settings.urlBad'))
     url.el.append(wrong)
     const el = h('div.group', null, url.el, h('div.stack', null, key.el, kept, rememberRow),
-      h('div.status-box', null, dot, words), h('div', null, test), servers.el, signIns.el)
+      h('div.status-box', null, dot, words), h('div', null, test), device.el, servers.el, signIns.el)
 
     /** @param {string} value */
     function saveUrl(value) {
@@ -139,6 +140,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     /** @param {any} state */
     function update(state) {
       const { settings, server, onDisk } = state
+      device.update(state)
       servers.update(state)
       signIns.update(state)
       url.write(settings.url)

@@ -145,8 +145,11 @@ yaa.define('ui/standalone-page', [
     /** @param {Event} event */
     async function connect(event) {
       event.preventDefault()
-      app.settings.setBase(url.value)
-      app.settings.setKey(key.value || app.settings.key(), { remember: false })
+      await yaa.load('sign-in')
+      const link = await yaa.use('ui/sign-in').redeem(key.value.includes('#code=') ? key.value : url.value)
+      if (!link) return
+      app.settings.setBase(link.address)
+      app.settings.setKey(link.key || key.value || app.settings.key(), { remember: false })
       await app.server.connect()
       const state = app.server.state()
       problem.hidden = state.ok

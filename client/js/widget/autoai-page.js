@@ -1,5 +1,6 @@
-// The chat of client/auto-ai: index.html, which has it inside, and sidebar-demo.html, which has it at its side. A key comes in
-// the address (#key=…) or is typed, and stays for as long as the tab does.
+// The chat of client/auto-ai: index.html, which has it inside, and sidebar-demo.html, which has it at its side. A key is typed,
+// or a link brings it (#code=…, #key=…), and it stays for as long as the tab does. Any page can open a link here: where it
+// may have been another site, or a key is in use, the person has to press.
 
 ;(function page() {
   const { AutoAiChatWidget, serverOf } = yaa.use('widget/autoai')
@@ -72,15 +73,36 @@
     })
   }
 
-  const { server, key } = kept()
-  const sent = new URLSearchParams(location.hash.slice(1)).get('key')
-  if (sent) history.replaceState(history.state, '', location.pathname + location.search)
-  field('server').value = server
-  field('key').value = sent ?? key
+  /** The key that the address brings, which is removed from there at once. @param {string} server @returns {Promise<string>} */
+  async function brought(server) {
+    const link = new URLSearchParams(location.hash.slice(1))
+    const [key, code] = [link.get('key') ?? '', link.get('code')]
+    if (key || code) history.replaceState(history.state, '', location.pathname + location.search)
+    if (!code) return key
+    const options = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ code }) }
+    return fetch(`${serverOf(server)}/sign-in`, options).then(async (answer) => (answer.ok ? (await answer.json()).key : ''), () => '')
+  }
+
+  /** As in ui/sign-in. */
+  function isOwnStep() {
+    const referrer = URL.canParse(document.referrer) ? new URL(document.referrer).origin : location.origin
+    return location.search !== '?from=elsewhere' && isSecureContext && !fromDisk && !globalThis.opener && referrer === location.origin
+  }
+
+  async function start() {
+    const { server, key } = kept()
+    const sent = await brought(server)
+    const asks = sent && sent !== key && (key || !isOwnStep())
+    field('server').value = server
+    field('key').value = sent || key
+    if (asks) said.textContent = 'A link brought this key, and another website may have opened it. Go on only if you wanted to sign in with it.'
+    if (asks || !(field('key').value || !fromDisk)) form.hidden = false
+    else connect()
+  }
+
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     connect()
   })
-  if (field('key').value || !fromDisk) connect()
-  else form.hidden = false
+  start()
 })()

@@ -1,45 +1,15 @@
 // API keys for other people: each is made once and shown once, with the link that signs a browser in, also as a QR code.
 
-yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/server/parts', 'core/qr', 'core/server-settings'], (
-  { h, icon }, { t }, { copy }, { textField, checkField, formOf, row, badge, confirm, small, listPart, problemLine }, { encode }, { numberOf },
+yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/server/parts', 'ui/qr-picture', 'core/server-settings'], (
+  { h, icon }, { t }, { copy }, { textField, checkField, formOf, row, badge, confirm, small, listPart, problemLine }, { copyField, linkParts }, { numberOf },
 ) => {
-  const SVG = 'http://www.w3.org/2000/svg'
-  const EDGE = 4 // white modules around a code, without which no camera finds it
   /** Limits that are asked for by most; the others are written into the file. */
   const LIMITS = /** @type {const} */ ([['max_runs', 'runs'], ['max_steps', 'steps'], ['max_tokens', 'tokens']])
 
-  /** @param {string} text @returns {any} a picture of a QR code, or null where the text is too long for one */
-  function qrPicture(text) {
-    const rows = encode(text)
-    if (!rows) return null
-    const size = rows.length + 2 * EDGE
-    const make = (/** @type {string} */ tag, /** @type {Record<string, any>} */ attributes) => {
-      const el = document.createElementNS(SVG, tag)
-      for (const [name, value] of Object.entries(attributes)) el.setAttribute(name, value)
-      return el
-    }
-    const svg = make('svg', { viewBox: `0 0 ${size} ${size}`, class: 'qr', role: 'img', 'shape-rendering': 'crispEdges', 'aria-label': t('host.keys.qr') })
-    // dark on light in both themes: readers expect it
-    svg.append(make('rect', { width: size, height: size, fill: '#fff' }))
-    const runs = rows.flatMap((row, y) => [...row.join('').matchAll(/1+/g)].map((run) => `M${run.index + EDGE} ${y + EDGE}h${run[0].length}v1h-${run[0].length}z`))
-    svg.append(make('path', { d: runs.join(''), fill: '#000' }))
-    return svg
-  }
-
-  /** @param {string} link that only this machine can follow? */
-  const isLocal = (link) => URL.canParse(link) && /^(?:localhost|127\.|\[::1\])/.test(new URL(link).hostname)
-
   /** Shown once; gone with the form. @param {{name: string, key: string, link: string}} made @param {() => void} close */
   function shownOnce({ name, key, link }, close) {
-    const field = (/** @type {string} */ label, /** @type {string} */ value) => {
-      const one = textField(label, { value, readOnly: true, mono: true, onfocus: () => one.input.select() })
-      const press = h('button.button.small', { type: 'button', 'aria-label': `${t('host.copy')}: ${label}`, onclick: () => copy(value, press) }, icon('copy'), t('host.copy'))
-      one.el.append(h('div', null, press))
-      return one.el
-    }
     return h('div.host-form', { role: 'group', 'aria-label': t('host.keys.made', { name }) }, h('h3', null, t('host.keys.made', { name })), h('p.hint', null, t('host.keys.once')),
-      field(t('host.keys.link'), link), field(t('host.key'), key), isLocal(link) ? h('p.hint', null, t('host.keys.local')) : null, qrPicture(link) ?? h('p.hint', null, t('host.keys.noQr')),
-      h('div', null, h('button.button.primary', { type: 'button', onclick: close }, t('host.keys.written'))))
+      linkParts(link), copyField(t('host.key'), key), h('div', null, h('button.button.primary', { type: 'button', onclick: close }, t('host.keys.written'))))
   }
 
   /** @param {any} store @param {any} settings @param {() => void} close */
@@ -95,5 +65,5 @@ yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/server
     return words.length ? h('p.hint', null, words.join(' · ')) : null
   }
 
-  return { part, qrPicture }
+  return { part }
 })

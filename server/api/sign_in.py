@@ -1,0 +1,54 @@
+"""The handlers of `/sign-in`: exchange a code for its key, and make a code for one's own key."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ..errors import Problem
+from .auth import Keys, sent_key
+from .body import BodyLimits, check_fields, read_object
+from .router import RequestContext, Route
+from .sign_in_codes import LIFETIME_S, MOST, USED, SignInCodes
+
+MAX_BODY = BodyLimits(4_096, 20)
+_BODY = {
+    "type": "object",
+    "properties": {"code": {"type": "string", "minLength": 1, "maxLength": 200}},
+    "required": ["code"],
+    "additionalProperties": False,
+}
+
+
+class SignInLinks:
+    """The links that sign a browser in. `keys`: those of the server."""
+
+    def __init__(self, codes: SignInCodes, keys: Keys) -> None:
+        self._codes = codes
+        self._keys = keys
+
+    def routes(self) -> dict[tuple[str, str], Route]:
+        """Return (method, path) -> route."""
+        return {
+            ("POST", "/sign-in"): Route(self.post, open=True),
+            ("POST", "/sign-in/link"): Route(self.make),
+        }
+
+    async def post(self, call: RequestContext) -> None:
+        """End a code `{code}` and send `{key, name}`."""
+        body = await read_object(call, MAX_BODY, "request_invalid")
+        check_fields(body, _BODY)
+        key = await asyncio.to_thread(self._codes.redeem, body["code"])
+        try:
+            name = self._keys.check({"yaa-api-key": key}).name
+        except Problem:  # the key has been replaced meanwhile
+            raise Problem("link_expired", USED) from None
+        await call.json({"key": key, "name": name})
+
+    async def make(self, call: RequestContext) -> None:
+        """Make a link for the key of this request and send `{link, expires_s}`."""
+        key = sent_key(call.request.headers)
+        if not key:
+            text = "No key is needed here, so a link needs no code: open the server's address"
+            raise Problem("request_invalid", text)
+        code = await asyncio.to_thread(self._codes.make, key, most=MOST)
+        await call.json({"link": f"/#code={code}", "expires_s": int(LIFETIME_S)}, status=201)
