@@ -28,7 +28,6 @@ from .api.sessions import Runs, Sessions
 from .api.settings import Live
 from .api.settings_routes import settings_routes
 from .api.sign_in import SignInLinks
-from .api.sign_in_codes import SignInCodes
 from .api.skills import SkillTexts
 from .api.static import Files
 from .api.transcriptions import Transcriptions, transcription_info
@@ -169,12 +168,11 @@ class App:
     def clean(self) -> int:
         """Remove what has expired; return the number of workspaces removed.
 
-        Claims, results, records, stop requests, codes of links and workspaces expire.
+        Claims, results, records, stop requests and workspaces expire.
         """
         self.claims.sweep()
         self.records.sweep()
         self.signals.sweep()
-        SignInCodes(self.config.home).sweep()
         limit_objects(self.config.home, self.config.server["workspace"]["objects_mb"] << 20)
         return self.workspaces.sweep()
 
@@ -350,7 +348,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         **Objects(app.toolbox.workspaces, app.ceilings).routes(),
         **McpOffers(app.toolbox.library, app.ceilings).routes(),
         **SignIns(app.toolbox.accounts).routes(),
-        **SignInLinks(SignInCodes(app.config.home), keys).routes(),
+        **SignInLinks(app.config.home, keys).routes(),
         **SkillTexts(app.toolbox.skills).routes(),
         **Transcriptions(app.models.transcriber, app.ceilings).routes(),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from ..errors import Problem
 from .auth import Keys, sent_key
@@ -22,8 +23,8 @@ _BODY = {
 class SignInLinks:
     """The links that sign a browser in. `keys`: those of the server."""
 
-    def __init__(self, codes: SignInCodes, keys: Keys) -> None:
-        self._codes = codes
+    def __init__(self, home: Path, keys: Keys) -> None:
+        self._codes = SignInCodes(home)
         self._keys = keys
 
     def routes(self) -> dict[tuple[str, str], Route]:

@@ -130,7 +130,7 @@ class Routes(Case):
         self.begin(Keys([{"name": "ann", "key": "a" * 20}, {"name": "bob", "key": "b" * 20}]))
 
     def begin(self, keys: Keys) -> None:
-        self.router = Router(SignInLinks(self.codes, keys).routes(), nothing, keys)
+        self.router = Router(SignInLinks(self.home, keys).routes(), nothing, keys)
 
     async def ask(self, path: str, body: Any, key: str = "") -> fakes.Call:
         fields = {**TYPE, **({"Authorization": f"Bearer {key * 20}"} if key else {})}
@@ -157,7 +157,7 @@ class Routes(Case):
         self.assertEqual((full.status, full.json["code"]), (429, "rate_limited"))
 
     async def test_a_key_that_is_no_more(self) -> None:
-        code = self.codes.make("c" * 20)
+        code = SignInCodes(self.home).make("c" * 20)
         self.assertEqual((await self.ask("/sign-in", {"code": code})).json["code"], "link_expired")
 
     async def test_bodies(self) -> None:

@@ -55,12 +55,12 @@ await main(async (walk, job) => {
     await walk.press("Make it", `${part("keys")} .host-form button`);
     await page.waitForSelector(`${part("keys")} svg.qr path`);
     link = await page.$eval(await field("keys", "Link that signs"), (el) => el.value);
+    const key = await page.$eval(await field("keys", "Key"), (el) => el.value);
+    if (!link.includes("/#code=") || !key) throw new Error(link);
     await walk.clean("the key");
     await walk.shot("2-key");
     await walk.press("I have written it down", `${part("keys")} button`);
     await walk.sees(`${part("keys")} .host-rows`, "bob");
-    const key = link.split("#key=")[1];
-    if (!key) throw new Error(link);
     const here = await page.evaluate((secret) => document.documentElement.outerHTML.includes(secret) || [...document.querySelectorAll("input")].some((one) => one.value.includes(secret)), key);
     if (here) throw new Error("it is still in the page");
     if (JSON.stringify(await told("file")).includes(key)) throw new Error("the file has the key itself");
@@ -77,6 +77,8 @@ await main(async (walk, job) => {
   await walk.step("who has the link is no owner", async () => {
     await page.goto("about:blank");
     await page.goto(link);
+    await walk.sees("dialog[open]", "“bob”"); // the owner's key is kept here
+    await walk.press("Use the link’s key", "dialog[open] button");
     await page.waitForFunction(() => { try { return yaa.use("ui/commands").context().app.server.info()?.owner === false } catch { return false } });
   });
 });

@@ -26,9 +26,12 @@ await main(async (walk, job) => {
     await page.waitForFunction((css) => !document.querySelector(css), {}, DIALOG);
   };
   /** Nothing is kept, as in another browser. */
-  const forget = async () => {
+  const forget = async (worker = false) => {
     await page.goto(job.url);
-    await page.evaluate(() => localStorage.clear());
+    await page.evaluate(async (stays) => {
+      localStorage.clear();
+      if (!stays) for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister();
+    }, worker);
     await page.goto("about:blank");
   };
   /** Another site has this page opened; it hides what it can. */
@@ -112,8 +115,8 @@ await main(async (walk, job) => {
   });
 
   await walk.step("another site signs nobody in, with the page kept by a worker and without", async () => {
-    for (const to of [await link("mallory"), `${job.url}/#key=${job.keys.mallory}`]) {
-      await forget();
+    for (const [to, worker] of [[await link("mallory"), true], [await link("mallory"), false], [`${job.url}/#key=${job.keys.mallory}`, true], [`${job.url}/#key=${job.keys.mallory}`, false]]) {
+      await forget(worker);
       await fromElsewhere(to);
       await walk.sees(DIALOG, "Sign in with the key of this link?");
       await walk.sees(DIALOG, "another website opened it");
@@ -124,6 +127,7 @@ await main(async (walk, job) => {
       await keyIs("");
       await clean();
     }
+    await forget();
     await fromElsewhere(`${job.url}/`); // a link without anything is but a link
     await refused();
     await clean();

@@ -54,12 +54,12 @@ yaa.define('ui/sign-in', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'io/api'
 
   /**
    * Is it certain that no other site opened this page? The server marks what a browser says of that (`elsewhere`), which
-   * browsers send to secure addresses only; pages from disk are not told.
+   * browsers send to secure addresses only; pages from disk are not told, and a service worker in between hides it.
    * @param {SignInLink} link
    */
   function isOwnStep({ elsewhere }) {
     const referrer = URL.canParse(document.referrer) ? new URL(document.referrer).origin : location.origin
-    return !elsewhere && isSecureContext && /^https?:$/.test(location.protocol) && !globalThis.opener && referrer === location.origin
+    return !elsewhere && isSecureContext && !navigator.serviceWorker?.controller && /^https?:$/.test(location.protocol) && !globalThis.opener && referrer === location.origin
   }
 
   /** @param {string} address @param {string} name of the key @param {boolean} replaces @returns {Promise<boolean>} */
