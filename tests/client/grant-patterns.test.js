@@ -80,6 +80,7 @@ test('what is offered for a call is about that call, and no wider than it looks'
     [{ command: 'echo $(id)' }, [['command', 'echo $(id)', true]]],
     [{ command: 'rm *.txt' }, [['command', 'rm *', true]]],
     [{ command: 'git -c alias.x=y log' }, [['command', 'git -c alias.x=y log', true]]],
+    [{ command: 'git commit -m "a; b (c)"' }, [['command', 'git commit *', true]]],
     [{ command: 'sudo rm x' }, [['command', 'sudo rm x', true]]],
     [{ command: 'FOO=1 make all' }, [['command', 'FOO=1 make all', true]]],
     [{ command: 'find . -name a -exec rm {} +' }, [['command', 'find . -name a -exec rm {} +', true]]],

@@ -133,7 +133,7 @@ yaa.define('core/grant-patterns', ['core/shell-commands'], (commands) => {
 
   /** `git log --oneline` → `git log *`; a chain, and what runs another program, is only ever itself. @param {string} value */
   function ofCommand(value) {
-    if (/[;&|`$<>\n()]/.test(value) || !commands.isPlain(value)) return ''
+    if (!commands.isPlain(value)) return ''
     const words = value.trim().split(/\s+/)
     const fixed = /^[a-z][\w-]*$/i.test(words[1] ?? '') ? 2 : 1
     const head = literal(words.slice(0, fixed).join(' '))

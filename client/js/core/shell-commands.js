@@ -134,5 +134,11 @@ yaa.define('core/shell-commands', [], () => {
     return same(runners(mine.commands), runners(theirs.commands))
   }
 
-  return { covers, isPlain: (/** @type {string} */ text) => runners(lex(text).commands).length === 0 }
+  /** Whether it is one command that begins no other: what is in quotes does not count. @param {string} text */
+  function isPlain(text) {
+    const { signs, commands, closed } = lex(text)
+    return closed && !signs.some(([, acts]) => acts) && !runners(commands).length
+  }
+
+  return { covers, isPlain }
 })

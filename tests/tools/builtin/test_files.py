@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from server.tools.builtin.edits import edit_file
-from server.tools.builtin.files import MAX_LINE, list_files, read_file, write_file
+from server.tools.builtin.files import MAX_LINE, list_files, read_file, search_files, write_file
 from server.tools.decorators import Context, ToolError
 from server.tools.result import MAX_TEXT, as_text
 
@@ -335,6 +335,33 @@ class NoWayOut(Case):
                         attempt()
                     self.assertNotIn("canary", str(caught.exception))
         self.assertEqual((self.outside / "secret").read_text(), "canary")
+
+    def test_a_link_inside_of_the_folder_is_no_other_name(self) -> None:
+        """Rules are compared with names: the error says the one that the file has."""
+        (self.root / ".git").mkdir()
+        (self.root / ".git" / "config").write_text("canary\n")
+        (self.root / "src").mkdir()
+        (self.root / "src" / "link").symlink_to("../.git")
+        (self.root / "src" / "file").symlink_to("../.git/config")
+        for path, name in (
+            ("src/link/config", ".git/config"),
+            ("src/file", ".git/config"),
+            ("src/link/new", ".git/new"),
+        ):
+            for attempt in (
+                partial(read_file, CTX, path),
+                partial(write_file, CTX, path, "x"),
+                partial(edit_file, CTX, path, "canary", "x"),
+                partial(list_files, CTX, path),
+                partial(search_files, CTX, "canary", path),
+            ):
+                with self.subTest(path, tool=attempt.func.__name__):
+                    words = f"{path} leads through a link; the name without it is {name}"
+                    with self.assertRaisesRegex(ToolError, words.replace(".", r"\.")):
+                        attempt()
+        self.assertFalse((self.root / ".git" / "new").exists())
+        self.assertEqual((self.root / ".git" / "config").read_text(), "canary\n")
+        self.assertEqual(read_file(CTX, ".git/config")["lines"], 1)
 
     def test_a_name_that_only_begins_like_the_folder(self) -> None:
         twin = self.root.with_name("root2")
