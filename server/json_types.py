@@ -75,6 +75,7 @@ class SessionWorkspace(TypedDict, total=False):
     tree: str  # id of the tree that the files were at …
     message: str  # … after the message with this id, "" before the first
     start: str  # id of the tree before the first recorded change
+    foreign: bool  # the document came from elsewhere: its trees replace nothing unasked
     changed_outside: list[Json]  # {path, change}: changed by others since the run before
     changed_outside_count: int
     restored: Json  # {from, to, changed_count} at the beginning of this run
@@ -306,6 +307,7 @@ class Interrupt(TypedDict, total=False):
     remedies: list[Json]
     code: str  # of reason model_error
     server: str  # of reason mcp_sign_in: its name in the configuration
+    foreign: bool  # of reason workspace_restore: the session came from elsewhere
     differences: list[Json]  # {path, change} of reason workspace_restore
     objects: list[Json]  # {sha256, bytes, path} of reason workspace_missing
     count: int  # of all differences or objects

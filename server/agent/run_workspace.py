@@ -170,7 +170,7 @@ class RunWorkspace:
         self.state = replace(_at(before, tree), base=found["base"], fresh=True)
         if not stand or before.tree != stand or tree == stand:
             return []
-        return [await self._take(stand, tree)]
+        return [await self._take(stand, tree, {**self._session.get("workspace", {})})]
 
     async def _start(self) -> Event:
         tree = await self._record_now()
@@ -186,21 +186,29 @@ class RunWorkspace:
         told |= {"changed_count": found.get("changed_count", 0)}
         if blocked := found.get("blocked"):  # by files that are left out of trees
             told["blocked"] = blocked[:MOST_CHANGES]
-        known: Json = {**self._session.get("workspace", {}), "restored": told}
+        known = self._without_mark() | {"restored": told}
         if found["tree"] != stand:
             known |= self._stand(found["tree"])
         return state_delta(put("workspace", value=known), *self._decided())
 
     async def _adopt(self, stand: str) -> Event:
-        return await self._take(stand, await self._record_now())
+        return await self._take(stand, await self._record_now(), self._without_mark())
 
-    async def _take(self, stand: str, tree: str) -> Event:
-        """Let the document stand at another tree, and say what differs."""
+    async def _take(self, stand: str, tree: str, known: Json) -> Event:
+        """Let the document stand at another tree, and say what differs.
+
+        `known`: what its `workspace` says otherwise.
+        """
         files, count = await self._differences(stand, tree)
-        known: Json = {**self._session.get("workspace", {}), **self._stand(tree)}
+        known = {**known, **self._stand(tree)}
         if count:
             known |= {"changed_outside": files, "changed_outside_count": count}
         return state_delta(put("workspace", value=known), *self._decided())
+
+    def _without_mark(self) -> Json:
+        """Return what the document says of its files, which are those of this host from now on."""
+        known = self._session.get("workspace", {})
+        return {name: value for name, value in known.items() if name != "foreign"}
 
     def _stand(self, tree: str) -> Json:
         messages = self._session["messages"]

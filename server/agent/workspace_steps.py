@@ -135,7 +135,8 @@ def next_alignment(
         if attended and decision.get("action") != "go_on":
             return missing_interrupt(stand, state.missing)
         return AlignWorkspace("adopt", stand)
-    if state.mode != "write" or state.restoring == stand:
+    asks = state.mode == "write" or replaces_files(session, state)
+    if not asks or state.restoring == stand:
         return AlignWorkspace("restore", stand)
     if state.restoring is None and state.seen == stand:  # the session itself did not go back
         return AlignWorkspace("adopt", stand)
@@ -147,7 +148,16 @@ def next_alignment(
         return AlignWorkspace("compare", stand)
     if not state.differences["count"]:
         return AlignWorkspace("adopt", stand)
-    return restore_interrupt(stand, state)
+    return restore_interrupt(session, stand, state)
+
+
+def replaces_files(session: Session, state: WorkspaceState) -> bool:
+    """Return whether a document from elsewhere would replace files that this host has recorded.
+
+    A workspace that was never used, and an overlay without changes, have nothing to lose.
+    """
+    foreign = session.get("workspace", {}).get("foreign") is True
+    return foreign and state.tree is not None and state.tree != state.base
 
 
 def lost_calls(session: Session) -> set[str]:
@@ -171,20 +181,30 @@ def decision_on(session: Session, stand: str) -> Json:
     return decision if decision.get("goal") == stand else {}
 
 
-def restore_interrupt(stand: str, state: WorkspaceState) -> Interrupt:
-    """Return the question whether the files of a folder are to be brought back."""
+def restore_interrupt(session: Session, stand: str, state: WorkspaceState) -> Interrupt:
+    """Return the question whether the files of a workspace are to be brought back."""
     differences = state.differences or {"files": [], "count": 0}
     count = differences["count"]
+    text = (
+        f"{count} files of the folder are not as they were at this point of the session."
+        " Restore them, or keep the folder as it is?"
+    )
+    if foreign := session.get("workspace", {}).get("foreign") is True:
+        text = (
+            f"This session came from elsewhere, and {count} files here are not as it says. Replace"
+            " them, or keep them? What is replaced stays recorded, as the tree"
+            f" {(state.tree or '')[:12]}."
+        )
     return {
         "id": "int-workspace_restore",
         "reason": "workspace_restore",
-        "message": f"{count} files of the folder are not as they were at this point of the session."
-        " Restore them, or keep the folder as it is?",
+        "message": text,
         "start": state.tree or "",
         "goal": stand,
         "differences": differences["files"],
         "count": count,
         "response_schema": ANSWERS["workspace_restore"],
+        **({"foreign": True} if foreign else {}),
     }
 
 

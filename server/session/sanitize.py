@@ -61,7 +61,9 @@ NESTED = {"llm_api": "retry", "limits": "tool"}  # objects of numbers kept up to
 MAX_LANGUAGE = 40  # characters; a longer text may be an instruction
 RUN = ("id", "message", "started_at", "step", "tokens", "cost_micro", "wall_ms")
 CONTEXT = ("ops", "events")
-WORKSPACE = ("tree", "message", "start")  # a folder of the owner is a permission
+# A folder of the owner is a permission. What is kept is marked `foreign`: the server asks before
+# it replaces files by a tree that the document names (agent/workspace_steps.py).
+WORKSPACE = ("tree", "message", "start")
 STATE = ("plan", "output")  # of a branch's state; the rest as in `_path`
 EXT = ("forked_from", "pinned", "tags")
 BRANCH = ("id", "at", "name", "favourite", "fresh")
@@ -101,8 +103,9 @@ def sanitize(document: Json, defaults: Mapping[str, Any]) -> tuple[Json, list[Js
     if ext := _ext(document, removed):
         found["ext"] = ext
     workspace = _object(document.get("workspace"))
-    if stand := _only(workspace, WORKSPACE):
-        found["workspace"] = stand
+    stand = _only(workspace, WORKSPACE)
+    if stand or any(map(_names_tree, _paths(document))):
+        found["workspace"] = {**stand, "foreign": True}
     if "folder" in workspace:
         removed.append(_item("unknown", ("workspace", "folder")))
     unknown = [key for key in document if key not in TOP and key not in IN_PART]
@@ -342,6 +345,12 @@ def _paths(document: Json) -> Iterator[Any]:
     yield document.get("messages")
     tree = _object(_object(document.get("ext")).get("tree"))
     yield from (branch["messages"] for branch in _list(tree.get("branches")) if _is_branch(branch))
+
+
+def _names_tree(messages: Any) -> bool:
+    """Return whether a message says how the files were."""
+    told = [message for message in _list(messages) if isinstance(message, dict)]
+    return any("tree" in each or "tree" in _object(each.get("result")) for each in told)
 
 
 def _results(messages: Any) -> set[str]:

@@ -12,11 +12,13 @@ from typing import Any
 from server.agent.loop import BaseAgent
 from server.errors import Problem
 from server.session.fold import Folder
+from server.session.sanitize import sanitize
 from server.session.workspace_stand import stand_of
 from server.strict_json import canonical
 from server.workspace.errors import WorkspaceError
 
 from ..fakes import (
+    DEFAULTS,
     CountingToolbox,
     FakeWorkspace,
     FakeWorkspaces,
@@ -416,6 +418,41 @@ class Followed(Case):
         server.model.script = turns()
         done, _ = await server.post(asked)
         self.assertEqual((done["status"], here.files), ("completed", {"a": "2", "b": "2"}))
+
+    async def test_a_document_from_elsewhere_replaces_nothing_unasked(self) -> None:
+        """Wherever it says the tree, in the session's own folder and in an overlay."""
+        for folders in ({}, {"notes": "overlay"}):
+            for action, files in (("restore", {}), ("keep", {"a": "2", "b": "2"})):
+                for place in ("workspace", "message"):
+                    with self.subTest(folders=folders, action=action, place=place):
+                        await self.from_elsewhere(folders, action, files, place)
+
+    async def from_elsewhere(
+        self, folders: Any, action: str, files: dict[str, str], place: str
+    ) -> None:
+        server, _, second = await self.two_turns(**folders)
+        here = server.workspace("notes" if folders else None)
+        at = stand_of(second)
+        empty = second["workspace"]["start"]
+        strange = {**second, "messages": [*second["messages"], user("on", "u3")]}
+        if place == "message":
+            strange["messages"][-1]["tree"] = empty
+        else:
+            strange["workspace"] = {**second["workspace"], "tree": empty, "message": "u3"}
+        document, _ = sanitize(strange, DEFAULTS["session"])
+        if folders:
+            document["workspace"]["folder"] = "notes"
+        server.model.script = turns()
+        asked, _ = await server.post(document)
+        self.assertEqual(here.files, {"a": "2", "b": "2"})
+        (interrupt,) = asked["interrupts"]
+        self.assertEqual((interrupt["reason"], interrupt["foreign"]), ("workspace_restore", True))
+        self.assertEqual((interrupt["count"], interrupt["start"]), (2, at))
+        self.assertIn(str(at)[:12], interrupt["message"])
+        answer(asked, "workspace_restore", {"action": action})
+        done, _ = await server.post(asked)
+        self.assertEqual((done["status"], here.files), ("completed", files))
+        self.assertNotIn("foreign", done["workspace"], "it is of this host now")
 
     async def test_nobody_to_ask_keeps_a_real_folder(self) -> None:
         server, _, second = await self.two_turns(notes="write")

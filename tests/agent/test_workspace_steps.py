@@ -19,6 +19,7 @@ A, B, C = "a" * 64, "b" * 64, "c" * 64
 HERE = WorkspaceState(recorded=True, known=True)
 SHARED = replace(HERE, mode="write")
 LAYER = replace(HERE, mode="overlay", base=C)
+STRANGE = {"start": A, "foreign": True}  # of a document from elsewhere
 MISSING = {"objects": [{"sha256": A}], "count": 1, "bytes": 9}
 DIFFERENT = {"files": [{"path": "a", "change": "added"}], "count": 1}
 
@@ -156,6 +157,56 @@ class Alignment(unittest.TestCase):
             "a restore of a folder that was cut",
             session(A),
             replace(SHARED, tree=B, seen=B, restoring=A),
+            "restore",
+        ),
+        ("from elsewhere, new here", session(A, workspace=STRANGE), HERE, "restore"),
+        ("from elsewhere, the same", session(A, workspace=STRANGE), replace(HERE, tree=A), None),
+        (
+            "from elsewhere, over files of here",
+            session(A, workspace=STRANGE),
+            replace(HERE, tree=B),
+            "compare",
+        ),
+        (
+            "compared with what came from elsewhere",
+            session(A, workspace=STRANGE),
+            replace(HERE, tree=B, differences=DIFFERENT),
+            "workspace_restore",
+        ),
+        (
+            "a person has what came from elsewhere",
+            session(A, workspace=STRANGE, decided=decided("restore")),
+            replace(HERE, tree=B),
+            "restore",
+        ),
+        (
+            "a person keeps what is here",
+            session(A, workspace=STRANGE, decided=decided("keep")),
+            replace(HERE, tree=B),
+            "adopt",
+        ),
+        (
+            "an answer about other files is none",
+            session(A, workspace=STRANGE, decided=decided("restore", C)),
+            replace(HERE, tree=B, differences=DIFFERENT),
+            "workspace_restore",
+        ),
+        (
+            "from elsewhere, nobody to ask",
+            session(A, workspace=STRANGE, unattended=True),
+            replace(HERE, tree=B),
+            "adopt",
+        ),
+        (
+            "from elsewhere, over a layer",
+            session(A, workspace=STRANGE),
+            replace(LAYER, tree=B, fresh=True),
+            "compare",
+        ),
+        (
+            "from elsewhere, over a layer without changes",
+            session(A, workspace=STRANGE),
+            replace(LAYER, tree=C, fresh=True),
             "restore",
         ),
         ("an overlay that was not filled", session(A), replace(LAYER, base=None), "refresh"),

@@ -28,7 +28,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
   const MAX_LANGUAGE = 40
   const RUN = ['id', 'message', 'started_at', 'step', 'tokens', 'cost_micro', 'wall_ms']
   const CONTEXT = ['ops', 'events']
-  /** A folder of the owner is a permission. */
+  /** A folder of the owner is a permission. What stays is marked `foreign`: the server asks before it replaces files by it. */
   const WORKSPACE = ['tree', 'message', 'start']
   /** Of a branch; the rest as of the session. */
   const STATE = ['plan', 'output']
@@ -80,7 +80,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
     if (size(ext)) found.ext = ext
     const workspace = object(document.workspace)
     const stand = only(workspace, WORKSPACE)
-    if (size(stand)) found.workspace = stand
+    if (size(stand) || paths(document).some(namesTree)) found.workspace = { ...stand, foreign: true }
     if ('folder' in workspace) removed.push(item('unknown', ['workspace', 'folder']))
     for (const key of Object.keys(document)) if (!TOP.includes(key) && !IN_PART.includes(key)) removed.push(item('unknown', [key]))
     return { session: found, removed }
@@ -301,6 +301,9 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
 
   /** @param {any} document @returns {any[]} the messages of every path */
   const paths = (document) => [document.messages, ...list(object(object(document.ext).tree).branches).filter(isBranch).map((one) => one.messages)]
+
+  /** Does a message say how the files were? @param {any} messages */
+  const namesTree = (messages) => list(messages).filter(isObject).some((one) => Object.hasOwn(one, 'tree') || Object.hasOwn(object(one.result), 'tree'))
 
   /** Calls that have a result in these messages. @param {any} messages @returns {Set<string>} */
   function results(messages) {

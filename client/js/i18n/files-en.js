@@ -63,6 +63,7 @@ yaa.define('i18n/files-en', [], () => (
 
     'restore.title': 'The folder is not as this conversation left it',
     'restore.text': '{n, plural, one {# file of the folder is} other {# files of the folder are}} not as at this point of the conversation. The marks say what happened since.',
+    'restore.foreign': 'This session came from elsewhere, and {n, plural, one {# file here is} other {# files here are}} not as it says. What is replaced stays recorded, as the tree {tree}.',
     'restore.hint': 'Before anything goes back, the folder is recorded as it is.',
     'restore.go': 'Take the files back',
     'restore.keep': 'Go on with the files as they are',

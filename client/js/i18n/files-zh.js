@@ -63,6 +63,7 @@ yaa.define('i18n/files-zh', [], () => (
 
     'restore.title': '文件夹与本对话所记录的状态不同',
     'restore.text': '文件夹中有 {n} 个文件与对话此处的状态不同，标记表示此后的改动。',
+    'restore.foreign': '此会话来自别处，这里有 {n} 个文件与其所说的不同。被替换的内容会作为树 {tree} 保留记录。',
     'restore.hint': '恢复之前会先记录文件夹现在的状态。',
     'restore.go': '恢复文件',
     'restore.keep': '按现有文件继续',

@@ -50,7 +50,7 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
     if (!entry.session.messages.length) return app.sessionStore.amend(entry, (session) => take(session, name))
     const go = async () => {
       dialog.close()
-      const then = { ...entry.session, workspace: { folder: name } }
+      const then = { ...entry.session, workspace: { ...markOf(entry.session), folder: name } }
       const [routes, mode] = [files.routesOf(app, /** @type {any} */ (then)), files.modeOf(app, /** @type {any} */ (then))]
       // without a tree the next run would take the files to that of the old folder
       const tree = mode === 'read' ? '' : await routes.record().then((found) => found.tree, files.failed)
@@ -69,9 +69,12 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
 
   /** @param {Session} session @param {string} name */
   function take(session, name) {
-    if (name) session.workspace = { folder: name }
-    else delete session.workspace
+    session.workspace = { ...markOf(session), ...(name ? { folder: name } : {}) }
+    if (!Object.keys(session.workspace).length) delete session.workspace
   }
+
+  /** That it came from elsewhere stays true in every folder. @param {Session} session */
+  const markOf = ({ workspace }) => (workspace?.foreign ? { foreign: true } : {})
 
   return { picker, openFolders, nameOf }
 })

@@ -53,7 +53,7 @@ yaa.define('ui/files/restore-cards', ['ui/dom', 'ui/files/i18n', 'ui/interrupt-c
   const restoreBody = (interrupt, answer) => renewed(interrupt, t('restore.title'), (now) => {
     const all = listOf(now.differences)
     const total = Number.isInteger(now.count) ? Math.max(now.count, all.length) : all.length
-    return [h('p', null, t('restore.text', { n: total })), shortList(all, total, changeRow), h('p.hint', null, t('restore.hint')), h('div.ask-actions', null,
+    return [h('p', null, t(now.foreign ? 'restore.foreign' : 'restore.text', { n: total, tree: String(now.start ?? '').slice(0, 12) })), shortList(all, total, changeRow), h('p.hint', null, t('restore.hint')), h('div.ask-actions', null,
       button('restore.go', '.primary', () => answer({ action: 'restore' })), button('restore.keep', '', () => answer({ action: 'keep' })))]
   })
 
