@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -327,6 +327,7 @@ class SandboxedProcess(Process):
         `source`: the text of the tool's file, None for others.
         """
         super().__init__(job, mounts, pool.policy.tier)
+        self._policy = pool.policy
         self._source, self._reach, self.network = source, reach, reach.network
         control = pool.take(reach.network + (WATCHES if job.watches else ""))
         self._control: socket.socket | asyncio.Transport = control
@@ -339,10 +340,11 @@ class SandboxedProcess(Process):
         control = self._control
         assert isinstance(control, socket.socket)
         filtered = self.network == "proxy"
+        env = environment(self.home, self.job.package, self._policy.visible_path)
         request = {
             **self.job.request(),
             "mounts": [mount.request() for mount in self.mounts],
-            "env": {**environment(self.home, self.job.package), **(ENV if filtered else {})},
+            "env": {**env, **(ENV if filtered else {})},
             "source": self._source,
         }
         data = json.dumps(request).encode()
@@ -445,13 +447,16 @@ async def open_pipe(
     return end, reader, transport
 
 
-def environment(folder: str, package: Package | None = None) -> dict[str, str]:
+def environment(
+    folder: str, package: Package | None = None, visible: Callable[[str], str] = str
+) -> dict[str, str]:
     """Return the whole environment of a tool.
 
-    PATH and the language of the server, the tool's own folder as HOME, and its package's variables.
+    PATH, of which only the `visible` part, and the language of the server, the tool's own folder as
+    HOME, and its package's variables.
     """
     kept = programs.variables(("PATH", "LANG", "LC_ALL", "TZ"))
-    kept.setdefault("PATH", os.defpath)
+    kept["PATH"] = visible(kept.get("PATH", os.defpath))
     kept.setdefault("LANG", "C.UTF-8")
     own = package.env if package else {}
     return {**kept, "TERM": "dumb", **own, "HOME": folder, "TMPDIR": "/tmp"}

@@ -63,6 +63,13 @@ FILES = syscalls.ATTR_RDONLY | syscalls.ATTR_NOSUID
 SCRATCH_FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV
 OWN = syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
 STAGE = WORKSPACE  # until there is a call
+# A program that asks for its own name finds its address. Without the host's network the files that
+# name hosts hold nothing else.
+HOST_NAME = "localhost"
+NAMES = {
+    "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
+    "/etc/resolv.conf": "",
+}
 LINKS = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
 
@@ -79,8 +86,13 @@ def build_root(policy: SandboxPolicy) -> None:
         Path(new, name).mkdir()
     scratch = f"size={SCRATCH_MB}m,nr_inodes={SCRATCH_FILES},mode=1777"
     syscalls.mount("tmpfs", f"{new}/tmp", SCRATCH_FLAGS, scratch)
+    own = () if policy.network == "full" else NAMES
+    for name in own:
+        Path(new, "etc").mkdir(exist_ok=True)
+        Path(new + name).write_text(NAMES[name])
     for path in (*SYSTEM, *SETTINGS, *policy.read):
-        mount_copy(path, new, FILES | syscalls.ATTR_NODEV)
+        if path not in own:
+            mount_copy(path, new, FILES | syscalls.ATTR_NODEV)
     for path, target in policy.links:  # after all that they may lie in
         place = Path(new + path)
         if not os.path.lexists(place):
@@ -297,6 +309,7 @@ def isolate(control: int, policy: SandboxPolicy, zygote: int) -> None:
     syscalls.unshare(flags)
     if uid != 0:
         syscalls.map_user(uid, gid)
+    socket.sethostname(HOST_NAME)
     maker = syscalls.pidfd_open(os.getpid())
     if os.fork():
         os._exit(0)

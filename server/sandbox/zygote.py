@@ -10,6 +10,7 @@ and ends when the door closes.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -22,9 +23,10 @@ from dataclasses import replace
 from ..session.limits import NETWORKS
 from . import seccomp, syscalls, worker
 from .policy import SandboxPolicy
-from .supervisor import ENDING_S
+from .supervisor import ENDING_S, stat_of
 from .worker_pool import PRELOAD
 
+TITLE = b"yaa: tools"
 # What tools import: loaded here once (50 ms), on request, and not in every call. The proof of the
 # sandbox does without.
 MODULES = (
@@ -38,6 +40,7 @@ def main(door: int, options: str) -> None:
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)  # of the first processes of namespaces
+    hide_arguments()
     policy = SandboxPolicy.of(json.loads(options))
     own_end = syscalls.pidfd_open(os.getpid()) if policy.tier == "A" else -1
     filters = {
@@ -75,6 +78,15 @@ def main(door: int, options: str) -> None:
                 worker.serve(descriptors[0], own, filters[network], own_end)
             for descriptor in descriptors:
                 os.close(descriptor)
+
+
+def hide_arguments() -> None:
+    """Overwrite the command line, which names folders of the host and is that of every worker."""
+    fields = stat_of(os.getpid())
+    start, end = (int(fields[at]) for at in (45, 46))  # arg_start, arg_end: proc_pid_stat(5)
+    ctypes.memset(start, 0, end - start)
+    ctypes.memmove(start, TITLE, min(len(TITLE), end - start - 1))
+    sys.argv = sys.orig_argv = [TITLE.decode()]
 
 
 def freeze() -> None:

@@ -413,6 +413,18 @@ many(
         "utime secret": lambda: os.utime(secret(), (1, 1)) or "changed",
         "chdir outside": lambda: os.chdir(folder()) or "there",
         "server cmdline": reads(lambda: server("cmdline")),
+        "host name": lambda: os.uname().nodename if os.uname().nodename != "localhost" else None,
+        "hosts file": lambda: (
+            "named" if FACTS["host"] in open("/etc/hosts").read().split() else None
+        ),
+        "folders in command lines": lambda: next(
+            (
+                pid
+                for pid in (1, os.getppid())
+                if folder() in open(f"/proc/{pid}/cmdline", errors="replace").read()
+            ),
+            None,
+        ),
     },
 )
 

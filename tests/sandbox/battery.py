@@ -157,6 +157,7 @@ class Victim:
             "letters": str(self.home / "letters"),
             "shm": SEGMENT,
             "word": WORD,
+            "host": socket.gethostname(),
         }
 
     async def call(self, where: tuple[str, str, str], args: dict[str, Any]) -> Outcome:
@@ -215,7 +216,7 @@ class Victim:
 
 async def main(tier: str) -> dict[str, Any]:
     os.environ["YAA_TEST_WORD"] = WORD
-    os.environ["PATH"] = "/usr/bin:/bin"
+    os.environ["PATH"] = f"/home/{WORD}/bin:/usr/bin:/bin"
     with tempfile.TemporaryDirectory(prefix="yaa-") as name:
         home = Path(name)
         home.chmod(0o711)

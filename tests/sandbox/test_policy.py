@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.sandbox.policy import MOST_LINKS, links_to
+from server.sandbox.policy import MOST_LINKS, SandboxPolicy, links_to
 
 from .test_battery import ROOT, SECONDS
 
@@ -122,6 +122,21 @@ class Links(unittest.TestCase):
         program.symlink_to(f"{newest}/bin/{base.name}")
         with self.subTest("its own interpreter is behind a link"):
             self.assertEqual(self.called(str(program))["executable"], str(program))
+
+
+class VisiblePath(unittest.TestCase):
+    def test_of_the_servers_path(self) -> None:
+        """What calls cannot read would only name folders of the host."""
+        for path, found in (
+            ("/usr/local/bin:/usr/bin:/bin", "/usr/local/bin:/usr/bin:/bin"),
+            ("/home/ada/.nvm/bin:/usr/bin:/home/ada/kit/bin", "/usr/bin:/home/ada/kit/bin"),
+            ("/usr/bin:.:bin::/usr2/bin:/usr/../home/ada", "/usr/bin"),
+            ("/home/ada/kit2:/home/ada", os.defpath),
+        ):
+            for tier in ("A", "B"):
+                policy = SandboxPolicy(tier, read=("/home/ada/kit",))
+                self.assertEqual(policy.visible_path(path), found, (tier, path))
+            self.assertEqual(SandboxPolicy("C").visible_path(path), path)
 
 
 if __name__ == "__main__":
