@@ -102,13 +102,17 @@ class Servers(Case):
         notes = strange.take_notes()
         places = {note["cwd"].removeprefix(f"{self.home}/mcp/") for note in notes}
         self.assertEqual(places, set(folders))
+        self.check_variables(strange, notes)
+        self.assertEqual({note["mode"] for note in notes}, {0o700})
+
+    def check_variables(self, strange: StrangeFolder, notes: list[dict[str, Any]]) -> None:
         for note in notes:
-            self.assertEqual((note["mode"], note["found"]), (0o700, []))
+            self.assertEqual(note["found"], [])
             for name, value in note["env"].items():
                 self.assertNotIn(str(strange.folder), value, name)
             for each in note["env"]["PATH"].split(":"):
                 self.assertTrue(each.startswith("/"), each)
-            self.assertEqual({"PYTHONPATH", "NODE_PATH", "PWD"} & note["env"].keys(), set())
+            self.assertEqual({"NODE_PATH", "PWD", "OLDPWD"} & note["env"].keys(), set())
 
     def test_servers_of_the_configuration(self) -> None:
         self.configure(**self.entries())
@@ -141,11 +145,7 @@ class Servers(Case):
     def test_a_trial(self) -> None:
         self.configure()
         strange = self.strange()
-        command = [*YAA, "--home", str(self.home), "--port", "0", "--print-link"]
-        child = Child(command, cwd=strange.folder, env=strange.variables(ROOT))
-        self.addCleanup(child.kill)
-        found = child.wait_for(r"(https?://[^/\s]+)/#key=(\S+)", SECONDS)
-        api = Api(found[1], found[2])
+        child, api = self.serve(strange)
         with opened_below(strange.folder) as opened:
             for name, entry in self.entries().items():
                 body = {"name": name, "entry": entry}
@@ -158,6 +158,28 @@ class Servers(Case):
         self.assertEqual([note["found"] for note in notes if note["found"]], [])
         self.assertEqual([*(self.home / "mcp").iterdir()], [], "each had a folder for its time")
         self.assertEqual(child.stop(), 0)
+
+    @unittest.skipUnless(sys.platform == "linux", "the kernel says where a process is")
+    def test_what_python_itself_starts_inherits_nothing_either(self) -> None:
+        """Such as a browser: modules of Python start programs without asking where."""
+        self.configure()
+        strange = self.strange()
+        with opened_below(strange.folder) as opened:
+            child, _ = self.serve(strange, "--open", BROWSER=str(strange.programs / "npx"))
+            child.wait_for("^noted", SECONDS)
+            child.wait_for("^  ready ", SECONDS)
+            notes = strange.take_notes()
+        self.assertEqual((strange.ran(), opened), ([], []))
+        self.assertEqual([note["cwd"] for note in notes], ["/"])
+        self.check_variables(strange, notes)
+        self.assertEqual(Path(f"/proc/{child.process.pid}/cwd").readlink(), Path("/"))
+
+    def serve(self, strange: StrangeFolder, *more: str, **env: str) -> tuple[Child, Api]:
+        command = [*YAA, "--home", str(self.home), "--port", "0", "--print-link", *more]
+        child = Child(command, cwd=strange.folder, env={**strange.variables(ROOT), **env})
+        self.addCleanup(child.kill)
+        found = child.wait_for(r"(https?://[^/\s]+)/#(?:key|code)=(\S+)", SECONDS)
+        return child, Api(found[1], (self.home / "key").read_text().strip())
 
 
 class Commands(Case):

@@ -71,6 +71,7 @@ note = {{"cwd": str(here), "env": dict(os.environ), "mode": here.stat().st_mode 
 note["found"] = [str(each) for each in read if each.exists()]
 with open({notes!r}, "a") as out:
     out.write(json.dumps(note) + "\\n")
+print("noted", flush=True)
 """
 
 
