@@ -260,7 +260,7 @@ class Stand(Case):
         ran = {Path(each).name for each in strange.ran()}
         self.assertEqual(ran, {"mcp_tool.py", "__init__.py", "__main__.py", "npx"})
         self.assertIn("uv.toml", opened)
-        subprocess.run([str(strange.programs / "uvx")], **run)
+        subprocess.run([str(strange.programs / "uvx")], capture_output=True, **run)
         (note,) = strange.take_notes()
         self.assertEqual({Path(each).name for each in note["found"]} - {*READ_BY_OTHERS}, set())
         self.assertIn(str(strange.folder / ".npmrc"), note["found"])
