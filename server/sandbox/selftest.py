@@ -153,6 +153,33 @@ def io_uring(_: dict[str, Any]) -> None:
     os.close(syscalls.syscall("io_uring_setup", 425, 1, ctypes.addressof(parameters)))
 
 
+def asynchronous_io(_: dict[str, Any]) -> None:
+    """Take one of the machine's requests of asynchronous I/O, and give it back."""
+    known, place = NUMBERS[syscalls.arch()], ctypes.c_ulong()
+    syscalls.syscall("io_setup", known["io_setup"], 1, ctypes.addressof(place))
+    syscalls.syscall("io_destroy", known["io_destroy"], place.value)
+
+
+def rule_set(_: dict[str, Any]) -> None:
+    """Make a rule set of Landlock, which is kernel memory."""
+    os.close(syscalls.landlock([], network=True))
+
+
+def hold_page(_: dict[str, Any]) -> None:
+    """Hold the page of a file in a pipe."""
+    number = NUMBERS[syscalls.arch()]["splice"]
+    reader, writer = os.pipe()
+    try:
+        with open("page", "wb+") as file:  # noqa: PTH123
+            os.unlink("page")  # noqa: PTH108
+            file.write(b"page")
+            file.seek(0)
+            syscalls.syscall("splice", number, file.fileno(), None, writer, None, 1, 0)
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
 def superuser(_: dict[str, Any]) -> None:
     """Become root, or remain it."""
     if os.geteuid() != 0:
@@ -249,6 +276,9 @@ ESCAPES = {
         mounts,
         trace,
         io_uring,
+        asynchronous_io,
+        rule_set,
+        hold_page,
         superuser,
         change_kept,
         other_places,
