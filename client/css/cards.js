@@ -3,6 +3,8 @@
 
 yaa.define('css/cards', ['ui/dom'], ({ css }) => css`
 @layer cards {
+  .quoted { margin: 0; padding-inline-start: 1em; border-inline-start: 3px solid var(--line); color: var(--ink-2); white-space: pre-wrap; overflow-wrap: anywhere; max-block-size: 40vh; overflow-y: auto; }
+  .warns { color: var(--bad); }
   .tool:has(> .ask:not([hidden])) { border-color: var(--ask-line); box-shadow: var(--shadow); }
   .tool:has(> .ask:not([hidden])) > details { display: none; }
   .tool > .ask { border-radius: inherit; }

@@ -28,6 +28,7 @@ from ..session.events import alias
 from ..session.outcome import ended_by, finish_text
 from ..session.sanitize import sanitize
 from ..session.workspace_stand import tree_for_message
+from ..skills.hidden_characters import written_out
 from ..strict_json import JSONError, browser_safe, dumps, loads
 from . import session_files
 from .mcp_prompts import McpPrompts
@@ -562,13 +563,16 @@ class Terminal:
 
 
 def visible(text: str) -> str:
-    """Escape control characters and direction marks in `text`; keep tabs and line feeds."""
+    """Escape control characters and direction marks in a text that is only read.
+
+    Joiners stay, which many scripts need. What a person decides by is `written_out`.
+    """
     return _UNSAFE.sub(_escape, text)
 
 
 def on_one_line(text: str) -> str:
-    """Escape as `visible`, and line feeds too, so that a name does not look like several."""
-    return visible(text).replace("\n", "\\n")
+    """Write out what cannot be seen, and line feeds, so that a name does not look like several."""
+    return written_out(text).replace("\n", "\\n")
 
 
 class Printer:
@@ -592,7 +596,7 @@ class Printer:
                 self._calls[call_id][1].append(delta)
             case {"type": "TOOL_CALL_END", "toolCallId": call_id}:
                 name, pieces = self._calls.pop(call_id)
-                self._line(f"→ {name} {shorten(''.join(pieces))}", "cyan")
+                self._line(written_out(f"→ {name} {shorten(''.join(pieces))}"), "cyan")
             case {"type": "ACTIVITY_SNAPSHOT", "content": {"chunks": chunks}}:
                 self._continue("output", "".join(chunks), "dim")
             case {"type": "ACTIVITY_DELTA", "patch": patch}:
@@ -633,14 +637,17 @@ def shorten(text: str) -> str:
 
 def ask_answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
     """Ask for the answer to an interrupt. Return `{status, payload}`; None leaves it open."""
-    terminal.line(visible(interrupt.get("message", "")), "bold")
+    if interrupt["reason"] == "input_required":
+        _quote_question(terminal, interrupt)
+    else:
+        terminal.line(written_out(interrupt.get("message", "")), "bold")
     payload: Any = None
     match interrupt["reason"]:
         case "tool_call":
             payload = _approval(terminal, interrupt)
         case "input_required":
             for suggestion in interrupt.get("suggestions", ()):
-                terminal.line(f"  · {visible(str(suggestion))}", "dim")
+                terminal.line(f"  · {written_out(str(suggestion))}", "dim")
             payload = ask_for(terminal, interrupt.get("response_schema", {}))
         case "client_tool":
             terminal.line("  this tool runs in a browser page; there is none here", "dim")
@@ -653,7 +660,7 @@ def ask_answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
             payload = {"retry": True} if _yes(terminal, "Try again?") else None
         case "mcp_sign_in":
             command = f"{COMMAND} mcp login {interrupt.get('server', 'NAME')}"
-            terminal.line(f"  in another terminal: {visible(command)}", "dim")
+            terminal.line(f"  in another terminal: {written_out(command)}", "dim")
             payload = {"action": "retry"} if _yes(terminal, "Go on?") else None
         case "workspace_restore":
             payload = _restore(terminal, interrupt)
@@ -661,6 +668,29 @@ def ask_answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
             ask = "Go on with the files that are there?"
             payload = {"action": "go_on"} if _yes(terminal, ask) else None
     return None if payload is None else {"status": "resolved", "payload": payload}
+
+
+def _quote_question(terminal: Terminal, interrupt: Interrupt) -> None:
+    """Say who asks, and quote what they say: it could pass for words of this program."""
+    tool, server = str(interrupt.get("tool", "")), interrupt.get("server")
+    if server:
+        own = tool.removeprefix(f"mcp__{server}__")
+        asker = f"The server {server} asks (tool {own}), and gets your answer:"
+    elif tool == "ask_user":
+        asker = "The model asks:"
+    else:
+        asker = f"The tool {tool} asks, and gets your answer:"
+    terminal.line(on_one_line(asker), "bold")
+    text = written_out(str(interrupt.get("message", "")))
+    terminal.line("\n".join(f"  │ {line}" for line in text.split("\n")))
+    if _SECRET.search(f"{text} {json.dumps(interrupt.get('response_schema', {}))}"):
+        terminal.line("  Tell no key, password or token of yours here.", "red")
+
+
+def _field_name(key: str, part: dict[str, Any]) -> str:
+    """Return a field's own name, with what the question calls it."""
+    words = part.get("description") or part.get("title") or key
+    return key if words == key else f"{key} ({words})"
 
 
 def ask_for(
@@ -673,13 +703,13 @@ def ask_for(
     if isinstance(schema.get("properties"), dict):
         needed = schema.get("required") or ()
         values = {
-            key: ask_for(terminal, part, part.get("description", key), optional=key not in needed)
+            key: ask_for(terminal, part, _field_name(key, part), optional=key not in needed)
             for key, part in schema["properties"].items()
         }
         return {k: value for k, value in values.items() if value is not None or k in needed}
     may = ", may be empty" if optional else ""
     while True:
-        text = terminal.ask(f"{visible(name)}{_hint(schema)}{may}: ").strip()
+        text = terminal.ask(f"{written_out(name)}{_hint(schema)}{may}: ").strip()
         if optional and not text:
             return None
         try:
@@ -703,7 +733,7 @@ def _restore(terminal: Terminal, interrupt: Interrupt) -> Json | None:
 def _approval(terminal: Terminal, interrupt: Interrupt) -> Json:
     args = interrupt.get("args", {})
     text = json.dumps(args, ensure_ascii=False, indent=2)
-    terminal.line(visible(f"  {interrupt.get('tool', '')} {text}"), "cyan")
+    terminal.line(written_out(f"  {interrupt.get('tool', '')} {text}"), "cyan")
     if interrupt.get("ask") == "every_call":
         terminal.line("  this session asks before every call; its rules wait", "dim")
     while True:
@@ -753,7 +783,7 @@ def _yes(terminal: Terminal, question: str) -> bool:
 
 def _hint(schema: dict[str, Any]) -> str:
     if "enum" in schema:
-        return visible(f" ({', '.join(str(value) for value in schema['enum'])})")
+        return written_out(f" ({', '.join(str(value) for value in schema['enum'])})")
     kind = schema.get("type")
     return "" if kind in (None, "string") else f" ({'yes or no' if kind == 'boolean' else kind})"
 
@@ -778,6 +808,13 @@ def _read(text: str, schema: dict[str, Any]) -> Any:
 def _escape(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode()
 
+
+# What no tool has to be told, as in client/js/ui/question-cards.js.
+_SECRET = re.compile(
+    r"\bkeys?\b|api.?key|passw|passphrase|passcode|token|secret|credential|\bpin\b|otp\b|log ?in"
+    "|sign[ -]?in|session|密码|密钥|口令|令牌|凭据|登录|验证码",
+    re.IGNORECASE,
+)
 
 # C0 except tab and line feed, DEL, C1, line separators and direction controls ("Trojan Source",
 # CVE-2021-42574). Joiners are kept for emoji.

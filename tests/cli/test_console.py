@@ -112,7 +112,7 @@ class Talking(Case):
 
     def test_an_answer_that_does_not_fit_is_asked_for_again(self) -> None:
         chat, said = self.chat("my age", "0", "7", "and now")
-        self.assertEqual(said.count("\nHow old are you?\n"), 2)
+        self.assertEqual(said.count("\n  │ How old are you?\n"), 2)
         self.assertIn("/interrupts/0/answer/payload: ", said)
         self.assertIn("It said: 7\n", said)
         self.assertIn("You said: and now\n", said)

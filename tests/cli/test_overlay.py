@@ -142,7 +142,7 @@ class NamedFolders(Case):
     def test_a_name_is_one_line_without_control_characters(self) -> None:
         made = shell(r'''touch "$(printf 'x\n  + y\033[2Jz')"''')
         found = self.yaa("chat", "--folder", "big", said=f"{made}\n/changes")
-        self.assertIn("  + x\\n  + y\\x1b[2Jz\n", found.stdout, found.stderr)
+        self.assertIn("  + x\\n  + y\\u{1b}[2Jz\n", found.stdout, found.stderr)
 
     def test_commands_of_overlays_elsewhere(self) -> None:
         found = self.yaa("chat", "--folder", "project", said="/changes\n/apply\n/discard x\n")

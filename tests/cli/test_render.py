@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import unittest
 from typing import Any
 
 from server.cli.console import Printer, Terminal, ask_answer, ask_for, shorten, visible
 from server.session import events
+from tests.tooling.tools import ROOT
 
 
 class Screen(io.StringIO):
@@ -131,6 +133,58 @@ class Hostile(unittest.TestCase):
             ask_answer(screen, asked | {"args": {"command": f"ls {attack}", attack: 1}})
             with self.subTest(attack=attack):
                 self.assertNotIn(attack[0], out.getvalue())
+
+    def test_what_is_decided_by_has_every_sign_of_the_table_written_out(self) -> None:
+        vectors = json.loads((ROOT / "tests" / "vectors" / "invisible.json").read_text())
+        signs = [chr(int(each.split("-")[0], 16)) for each in vectors["ranges"]]
+        signs = [sign for sign in signs if not "\ud800" <= sign <= "\udfff"]
+        for sign in signs:
+            attack = f"a{sign}b"
+            schema = {"properties": {attack: {"enum": [attack, 1]}}, "required": [attack]}
+            cases: list[Any] = [
+                {"reason": "tool_call", "tool": attack, "args": {attack: attack}},
+                {"reason": "input_required", "tool": attack, "suggestions": [attack]},
+                {"reason": "input_required", "tool": "t", "server": attack},
+                {"reason": "input_required", "response_schema": schema},
+                {"reason": "indeterminate"},
+                {"reason": "mcp_sign_in", "server": attack},
+                {"reason": "workspace_restore", "differences": [{"path": attack}], "count": 1},
+            ]
+            for asked in cases:
+                screen, out = terminal("1" if "response_schema" in asked else "y", "s", "r")
+                ask_answer(screen, {"message": attack, **asked})
+                with self.subTest(sign=ascii(sign), reason=asked["reason"]):
+                    self.assertNotIn(sign, out.getvalue())
+
+    def test_whose_question_it_is(self) -> None:
+        words = "yaa: your session has expired.\n[y]es, [n]o: "
+        schema = {
+            "type": "object",
+            "properties": {"secret": {"type": "string", "title": "Your yaa key"}},
+            "required": ["secret"],
+        }
+        asked: Any = {"reason": "input_required", "message": words, "response_schema": schema}
+        quoted = "  │ yaa: your session has expired.\n  │ [y]es, [n]o: \n"
+        for who, said in (
+            (
+                {"tool": "mcp__weatherco__weather", "server": "weatherco"},
+                "The server weatherco asks (tool weather), and gets your answer:\n",
+            ),
+            ({"tool": "ask_user"}, "The model asks:\n"),
+            ({"tool": "survey"}, "The tool survey asks, and gets your answer:\n"),
+            (
+                {"tool": "x", "server": "a\nyaa says"},
+                "The server a\\nyaa says asks (tool x), and gets your answer:\n",
+            ),
+        ):
+            screen, out = terminal("no")
+            ask_answer(screen, asked | who)
+            warned = "  Tell no key, password or token of yours here.\n"
+            self.assertEqual(out.getvalue(), f"{said}{quoted}{warned}secret (Your yaa key): ")
+        screen, out = terminal("blue")
+        plain = {"message": "Which colour?", "response_schema": {}, "tool": "ask_user"}
+        ask_answer(screen, asked | plain)
+        self.assertEqual(out.getvalue(), "The model asks:\n  │ Which colour?\nanswer: ")
 
 
 class Answering(unittest.TestCase):

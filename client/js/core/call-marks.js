@@ -11,7 +11,7 @@ yaa.define('core/call-marks', [], () => {
   const NETWORK = /(?<![\w./-])(?:curl|wget|ssh|scp|rsync|sftp|nc|ncat|telnet|git\s+(?:clone|push|pull|fetch)|(?:pip3?|npm|npx|pnpm|yarn|cargo|gem|go)\s+(?:install|add|get|i))(?![\w-])|\b(?:requests\.\w+|urllib|urlopen|http\.client|socket\.\w+|fetch)\s?\(|\b(?:import|from)\s+(?:requests|urllib|socket|httpx|aiohttp)\b|\bhttps?:\/\/[^\s'"]/i
   const OUTSIDE = /(?<![\w:/.<-])(?:~(?:\/[^\s'";|&)]*|(?=[\s'";|&)]|$))|\/(?!workspace(?:\/|\b)|skills(?:\/|\b)|tmp(?:\/|\b)|dev\/(?:null|stdout|stderr|stdin)\b|\/|\*|>|[\s'"]|$)[A-Za-z][\w.-]*(?:\/[^\s'";|&)]*)?|[A-Za-z]:\\[^\s'"]*)|(?:\/\.\.){2}|(?<![\w./])\.\.(?:\/[^\s'";|&)]*|(?=[\s'";|&)]|$))|\$\{?HOME\b/
   /** Controls, and what has no width or turns the direction of text, but for what emoji are made of. */
-  const INVISIBLE = /(?![\t\n\r])\p{Cc}|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d|(?![\u200d\ufe0f])\p{DI}|[\u2028\u2029]/gu
+  const INVISIBLE = /(?![\t\n\r])\p{Cc}|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d|(?![\u200d\ufe0f])\p{DI}|\p{Cs}|[\u2028\u2029\ufff9-\ufffb]/gu
 
   /**
    * @param {any} args of a call

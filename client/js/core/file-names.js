@@ -3,7 +3,7 @@
 
 yaa.define('core/file-names', ['core/search'], ({ rank }) => {
   /** Control characters, halves of pairs (bytes that are no UTF-8), what has no width or turns the direction of text. */
-  const HIDDEN = /\p{Cc}|\p{Cs}|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]|[\u{e0000}-\u{e0fff}]/gu
+  const HIDDEN = /\p{Cc}|\p{Cs}|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu
   /** Spaces that look like the usual one, and one at the edge of a name. */
   const SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|^ +| +$/gu
   /** An @ that begins a word, up to the caret. */

@@ -230,7 +230,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards'], (dom, { t }
   const button = (key, classes, onclick) => h(`button.button${classes}`, { type: 'button', onclick }, t(key))
 
   /** Show what cannot be seen, as core/call-marks counts it: it would have one thing read and another allowed. @param {string} words */
-  const escapeControls = (words) => words.replace(/(?![\t\n\r])\p{Cc}|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d|(?![\u200d\ufe0f])\p{DI}|[\u2028\u2029]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
+  const escapeControls = (words) => words.replace(/(?![\t\n\r])\p{Cc}|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d|(?![\u200d\ufe0f])\p{DI}|\p{Cs}|[\u2028\u2029\ufff9-\ufffb]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
 
   /** Arguments as names and values. @param {Record<string, any>} args @returns {any} */
   function argsList(args) {

@@ -4,7 +4,9 @@
 yaa.define('ui/question-cards', [
   'ui/dom', 'ui/i18n', 'ui/form', 'ui/composer', 'ui/interrupt-cards', 'core/usage', 'i18n/questions', 'ui/mcp-sign-in-card',
 ], ({ h, attr }, { t, count, language }, { jsonField, schemaForm, isFlat }, { isSendKey }, cards, { money }) => {
-  const { parseArgs, declineForm, callArgs, button } = cards
+  const { parseArgs, declineForm, callArgs, button, escapeControls } = cards
+  /** What no tool has to be told. */
+  const SECRET = /\bkeys?\b|api.?key|passw|passphrase|passcode|token|secret|credential|\bpin\b|otp\b|log ?in|sign[ -]?in|session|密码|密钥|口令|令牌|凭据|登录|验证码/i
   /** @typedef {(payload: any, status?: 'resolved' | 'cancelled') => void} Give */
   /** @typedef {import('./types').Asking} Does */
   /** @typedef {ReturnType<Modules['ui/interrupt-cards']['bodies'][string]>} Body */
@@ -14,20 +16,53 @@ yaa.define('ui/question-cards', [
     ['max_cost_micro', 'limit.cost', 100_000, 1e6], ['max_consecutive_errors', 'limit.errors', 0, 1],
   ])
 
-  /** @param {any} interrupt @param {Give} answer @param {any} call @returns {Body} */
-  function question(interrupt, answer, call) {
-    const schema = interrupt.response_schema
-    const text = interrupt.message ?? parseArgs(call?.function.arguments)?.question ?? ''
-    const cancel = refusals(interrupt, answer)
-    const base = { icon: 'question', title: text || t('question.title') }
+  /**
+   * Who asks is said in the page's words, and what they say is quoted: else it could pass for the page's own.
+   * @param {any} interrupt @param {Give} give @param {any} call @param {Does} does @returns {Body}
+   */
+  function question(interrupt, give, call, does) {
+    const { server, tool = call?.function.name ?? '' } = interrupt
+    const schema = plainSchema(interrupt.response_schema)
+    const text = String(interrupt.message ?? parseArgs(call?.function.arguments)?.question ?? '')
+    const cancel = refusals(interrupt, give)
+    const title = t(server ? 'question.server' : tool === 'ask_user' ? 'question.model' : 'question.tool', { server: escapeControls(String(server)), tool: ownName(tool, server) })
+    const wrong = h('p.problem', { role: 'alert', hidden: true }, t('question.ownKey'))
+    /** @type {Give} */
+    const answer = (payload, status) => {
+      const key = does.api().key
+      wrong.hidden = !key || !JSON.stringify(payload ?? '').includes(JSON.stringify(key).slice(1, -1))
+      if (wrong.hidden) give(payload, status)
+    }
+    const lead = [text ? h('blockquote.quoted', null, escapeControls(text)) : null, SECRET.test(`${text} ${JSON.stringify(schema ?? '')}`) ? h('p.hint.warns', null, t('question.secret')) : null]
+    const base = { icon: 'question', title }
     const only = loneString(schema)
-    if (only) return { ...base, content: freeAnswer(interrupt, only, answer, cancel) }
+    if (only) return { ...base, content: [lead, only.key ? h('p.hint', null, nameOf(only.key, only.field)) : null, freeAnswer(interrupt, only, answer, cancel), wrong] }
     const form = isFlat(schema) ? schemaForm(schema) : jsonField({ label: t('question.answer'), value: {} })
     const send = button('question.send', '.primary', () => {
       const got = form.read()
       if (got.ok) answer(got.value)
     })
-    return { ...base, content: [form.el, h('div.ask-actions', null, send, cancel)] }
+    return { ...base, content: [lead, form.el, wrong, h('div.ask-actions', null, send, cancel)] }
+  }
+
+  /** A tool's name without its server's. @param {string} tool @param {string} [server] */
+  const ownName = (tool, server) => escapeControls(server && tool.startsWith(`mcp__${server}__`) ? tool.slice(server.length + 7) : tool)
+
+  /** What a field is called, and its own name. @param {string} key @param {any} field */
+  const nameOf = (key, field) => (field?.title && field.title !== key ? `${field.title} (${escapeControls(key)})` : escapeControls(key))
+
+  /** The words of a form's fields, so that nothing in them is invisible, with the fields' own names. @param {any} schema */
+  function plainSchema(schema) {
+    if (!schema || typeof schema.properties !== 'object' || !schema.properties) return schema
+    const plain = (/** @type {any} */ field, key = '') => {
+      if (!field || typeof field !== 'object') return field
+      const words = ['title', 'description'].filter((name) => typeof field[name] === 'string').map((name) => [name, escapeControls(field[name])])
+      const shown = { ...field, ...Object.fromEntries(words) }
+      return { ...shown, title: nameOf(key, shown) }
+    }
+    const entries = Object.entries(schema.properties)
+    if (entries.length === 1 && /** @type {any} */ (entries[0][1])?.type === 'string') return schema // its name stands over the field
+    return { ...schema, properties: Object.fromEntries(entries.map(([key, field]) => [key, plain(field, key)])) }
   }
 
   /**

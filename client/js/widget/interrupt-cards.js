@@ -14,7 +14,8 @@ yaa.define('widget/interrupt-cards', ['widget/dom'], ({ h }) => {
         h('pre', { tabIndex: 0 }, plainly(JSON.stringify(interrupt.args ?? {}, null, 2))),
         h('div.row', null, button(t('allow'), () => reply('resolved', { approved: true }), '.primary'), button(t('deny'), () => reply('resolved', { approved: false }))),
       ])
-      case 'input_required': return box(t('question'), [...words, form(interrupt, t, reply)])
+      case 'input_required': return box(asker(interrupt, t), [
+        h('blockquote', null, plainly(interrupt.message ?? '')), SECRET.test(`${interrupt.message} ${JSON.stringify(interrupt.response_schema ?? '')}`) ? h('p.warns', null, t('secret')) : '', form(interrupt, t, reply)])
       case 'limit': return box(t('limit'), [...words, h('div.row', null, button(t('more'), () => reply('resolved', { continue: true }), '.primary'))])
       case 'model_error': return box(t('failed', { detail: interrupt.message ?? '' }), [h('div.row', null, button(t('again'), () => reply('resolved', { retry: true }), '.primary'))])
       case 'indeterminate': return box(t('unclear', { tool }), [h('div.row', null,
@@ -25,8 +26,14 @@ yaa.define('widget/interrupt-cards', ['widget/dom'], ({ h }) => {
     }
   }
 
+  /** Who asks, in the widget's words. @param {any} interrupt @param {Words} t */
+  const asker = ({ tool = '', server }, t) => (server ? t('askServer', { server: plainly(server), tool: plainly(tool.replace(`mcp__${server}__`, '')) }) : tool === 'ask_user' || !tool ? t('question') : t('askTool', { tool: plainly(tool) }))
+
+  /** As in ui/question-cards. */
+  const SECRET = /\bkeys?\b|api.?key|passw|passphrase|passcode|token|secret|credential|\bpin\b|otp\b|log ?in|sign[ -]?in|session|密码|密钥|口令|令牌|凭据|登录|验证码/i
+
   /** Signs that cannot be seen would have one thing read and another allowed. @param {string} json */
-  const plainly = (json) => json.replace(/(?![\t\n\r])\p{Cc}|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d|(?![\u200d\ufe0f])\p{DI}|[\u2028\u2029]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
+  const plainly = (json) => json.replace(/(?![\t\n\r])\p{Cc}|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d|(?![\u200d\ufe0f])\p{DI}|\p{Cs}|[\u2028\u2029\ufff9-\ufffb]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
 
   /** @param {string} title @param {any[]} parts */
   const box = (title, parts) => h('section.ask', { role: 'group', 'aria-label': title }, h('strong', null, title), parts)
@@ -48,7 +55,7 @@ yaa.define('widget/interrupt-cards', ['widget/dom'], ({ h }) => {
 
   /** @param {string} name @param {any} schema @param {Words} t */
   function field(name, schema, t) {
-    const label = schema.title ?? (name || t('answer'))
+    const label = plainly(schema.title && name && schema.title !== name ? `${schema.title} (${name})` : schema.title ?? (name || t('answer')))
     const options = Array.isArray(schema.enum) ? schema.enum : null
     const yes = schema.type === 'boolean'
     const number = schema.type === 'number' || schema.type === 'integer'

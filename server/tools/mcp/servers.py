@@ -518,7 +518,7 @@ class McpServers:
             breach = {"limit": "wall_s", "allowed": wall_s, "observed": spent}
             return Outcome(*limit_error(breach), usage=_usage(started))
         if isinstance(found, ToolQuestion):
-            return _clean_question(found, credentials())
+            return _clean_question(found, credentials(), tool.server)
         return _clean_outcome(found, credentials(), started)
 
     @property
@@ -771,13 +771,13 @@ def _usage(started: float) -> Json:
     return {"wall_ms": round((time.monotonic() - started) * 1000)}
 
 
-def _clean_question(found: ToolQuestion, secrets: list[str]) -> ToolQuestion:
-    """Return the question with credentials removed from what the person sees.
+def _clean_question(found: ToolQuestion, secrets: list[str], server: str) -> ToolQuestion:
+    """Return the question with credentials removed from what the person sees, and who asks.
 
     The server's own state goes back unchanged.
     """
     shown = {key: found.input[key] for key in ("message", "response_schema")}
-    return ToolQuestion({**found.input, **redact.remove_texts(shown, secrets)})
+    return ToolQuestion({**found.input, **redact.remove_texts(shown, secrets), "server": server})
 
 
 def _clean_outcome(found: Outcome, secrets: list[str], started: float) -> Outcome:

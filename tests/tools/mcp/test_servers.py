@@ -301,6 +301,7 @@ class Asked(Case):
         call, ask = await self.waiting(toolbox)
         self.assertEqual(ask.interrupt["reason"], "input_required")
         self.assertEqual(ask.interrupt["message"], "Your name?")
+        self.assertEqual(ask.interrupt["server"], "s")
         self.assertEqual(ask.interrupt["response_schema"]["required"], ["name"])
         self.assertIsInstance(self.planned(toolbox, call), Ask)  # as long as nobody answers
         job = await self.answer(toolbox, call, ask)
