@@ -13,7 +13,8 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Annotated
 
 from ..skills.catalog import MAX_SKILLS, SkillCatalog
 from ..skills.folder import FILE, MAX_BYTES, MAX_DESCRIPTION, STANDARD_NAME, SkillError, skill_text
-from ..skills.hidden_characters import first_hidden
+from ..skills.hidden_characters import HIDDEN, first_hidden
 from .base import Emit, Invocation, Tool, failure
 from .decorators import Context, ToolError, tool
 from .runner import Outcome
@@ -81,6 +82,7 @@ def save(
     contents = {FILE: _skill_file(name, description, instructions)}
     for path, text in (files or {}).items():
         contents[_checked(path)] = _encoded(text, path)
+    _refuse_same_places(contents)
     if len(contents) > MOST_FILES + 1:
         raise ToolError(f"not saved: there are more than {MOST_FILES} files")
     if sum(map(len, contents.values())) > MAX_BYTES:
@@ -135,6 +137,27 @@ def _checked(path: str) -> str:
     if wrong or path == FILE or len(path) > 200 or len(parts) > 4 or "\\" in path:
         raise ToolError(f"not saved: {path[:80]!r} is no path such as scripts/x.py")
     return path
+
+
+def _refuse_same_places(paths: Iterable[str]) -> None:
+    """Raise ToolError for two paths that are one place on some disk.
+
+    Disks may ignore case, the form of accents, joiners, and dots and spaces at the end of a name.
+    """
+    places: dict[str, str] = {}
+    for path in paths:
+        parts = unicodedata.normalize("NFKC", HIDDEN.sub("", path)).casefold().split("/")
+        place = unicodedata.normalize("NFC", "/".join(part.rstrip(" .") for part in parts))
+        if other := places.get(place):
+            raise ToolError(f"not saved: {path[:80]} and {other[:80]} may be one file")
+        places[place] = path
+    for place, path in places.items():
+        folders = place.split("/")[:-1]
+        for depth in range(1, len(folders) + 1):
+            if other := places.get("/".join(folders[:depth])):
+                raise ToolError(
+                    f"not saved: {other[:80]} would be a file, and a folder of {path[:80]}"
+                )
 
 
 def _count(folder: Path) -> int:

@@ -97,6 +97,25 @@ class Saving(unittest.TestCase):
                 ({"files": {path: "x"}}, "is no path such as")
                 for path in ("", "..", "../x", "/etc/x", "a//b", "SKILL.md", "a\nb", "a/b/c/d/e")
             ),
+            *(
+                ({"files": dict.fromkeys(paths, "x")}, "may be one file")
+                for paths in (
+                    *(
+                        ["skill.md"],
+                        ["Skill.MD"],
+                        ["\uff33KILL.md"],
+                        ["SKILL.md."],
+                        ["s\ufe0fKILL.md"],
+                    ),
+                    *(
+                        ["a.md", "A.md"],
+                        ["x/straße.md", "X/STRASSE.md"],
+                        ["e\u0301.md", "\u00e9.md"],
+                    ),
+                    ["a/b.md", "a /b.md"],
+                )
+            ),
+            ({"files": {"a": "x", "A/b.md": "x"}}, "a would be a file, and a folder of A/b.md"),
             ({"files": {f"{n}.md": "x" for n in range(MOST_FILES + 1)}}, "more than 20 files"),
             ({"files": {"a.md": "x" * MAX_BYTES}}, "larger than 32 MB"),
         ]
