@@ -31,7 +31,7 @@ from .schema.field_types import ANY, Kind
 from .settings import schema
 from .settings.file_trust import distrust_reason, folder_distrust_reason
 from .settings.requirements import tool_mistakes
-from .settings.secret_values import secrets_in, secrets_within
+from .settings.secret_values import mask_within, secrets_in, secrets_within
 from .skills import catalog as skills
 from .telemetry import redact
 from .workspace import folders
@@ -346,7 +346,8 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
             if wrong := network_policy.entry_problem(entry):
                 yield f"server.sandbox.{key}: {wrong}"
     if (url := server["tracing"]["url"]) and not _is_address(url):
-        yield f"server.tracing.url is {url}, wanted an address such as http://127.0.0.1:4318"
+        shown = mask_within(url)
+        yield f"server.tracing.url is {shown}, wanted an address such as http://127.0.0.1:4318"
     yield from read_mistakes(server["sandbox"], home)
     yield from tool_mistakes(server["tools"])
     yield from skills.mistakes(server["skills"], home)
