@@ -326,7 +326,6 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     `live`: what changes the configuration; None, as in a program that embeds yaa, for nothing.
     """
     server, session = app.config.server, app.config.session
-    health = HealthHandler(VERSION, lambda: app.is_open)
     info = InfoHandler(VERSION, session, config_schema(), app.facts)
     streams = session["config"]["yaa"]["stream"]
     runs = Runs(app.agent, server["limits"], app.ceilings)
@@ -336,7 +335,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     services = Services(runs, app.agents, app.toolbox, app.claims, app.config, app.agent.clock)
     table = {
         ("GET", "/"): Route(files.get, open=True),
-        ("GET", "/health"): Route(health.get, open=True),
+        ("GET", "/health"): Route(HealthHandler(VERSION, lambda: app.is_open).get, open=True),
         ("GET", "/info"): Route(info.get),
         ("GET", "/metrics"): Route(MetricsHandler(app.metrics.text).get),
         ("POST", "/session"): Route(sessions.post),

@@ -53,12 +53,10 @@ def answer_sentence(question: Json) -> str:
 def asked_by(question: Json) -> tuple[str, Json, Interrupt]:
     """Return the reason, the answer's schema and further members of the question's interrupt.
 
-    A tool whose server wants a sign-in asks for that; its `sign_in` names the server. `server` is
-    the MCP server that asks.
+    A tool whose server wants a sign-in asks for that. `sign_in`, `server`: the MCP server's name.
     """
     if isinstance(server := question.get("sign_in"), str):
         return "mcp_sign_in", ANSWERS["mcp_sign_in"], {"server": server}
     schema = question.get("response_schema")
-    asker = question.get("server")
-    members: Interrupt = {"server": asker} if isinstance(asker, str) else {}
+    members: Interrupt = {"server": str(question["server"])} if "server" in question else {}
     return "input_required", schema if isinstance(schema, dict) else {"type": "object"}, members

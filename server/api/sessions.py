@@ -16,7 +16,6 @@ from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import Any, Protocol
 
-from ..config import LEAST_KEY
 from ..errors import Problem
 from ..http import sse
 from ..http.exchange import wait_for_acknowledgement
@@ -29,10 +28,11 @@ from ..session.delta_reply import delta_reply
 from ..session.events import EXEC, alias, dumps
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings
-from ..strict_json import browser_safe, canonical, dumps_in_pieces
-from .auth import Key, sent_key
+from ..strict_json import dumps_in_pieces
+from .auth import Key
 from .bases import PER_MESSAGE, Bases, EndedRun
 from .body import BodyLimits, misfit, read_object
+from .key_in_answer import refuse_key_as_answer
 from .router import JSON, Record, RequestContext
 
 # -- run stream -----------------------------------------------------------------------------------
@@ -125,21 +125,6 @@ class Agent(Protocol):
         ...
 
 
-def refuse_key_as_answer(key: str, document: Mapping[str, Any]) -> None:
-    """Refuse an answer to a question that holds the key of the request. Raises Problem.
-
-    It would go to the MCP server, or into the model's view.
-    """
-    interrupts = document.get("interrupts")
-    for each in interrupts if len(key) >= LEAST_KEY and isinstance(interrupts, list) else ():
-        if isinstance(each, dict) and each.get("reason") == "input_required":
-            if canonical(key)[1:-1] in canonical(browser_safe(each.get("answer"))):
-                text = (
-                    "This answer holds the key of this server, which no question needs. Take it out"
-                )
-                raise Problem("answer_invalid", text)
-
-
 class Runs:
     """The runs of all handlers, which share the slots.
 
@@ -175,7 +160,7 @@ class Runs:
         self._slots.take(call.key)
         try:
             headers = call.request.headers
-            refuse_key_as_answer(sent_key(headers), document)
+            refuse_key_as_answer(headers, document)
             resumed = headers.get("last-event-id", "").rpartition("/")[0]
             run = await self.next_run(call, document, resumed, base)
             call.run = run.id

@@ -56,7 +56,7 @@ yaa.define('ui/message-actions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-vi
     const edit = iconButton('pencil', t('branch.edit'), { onclick: () => actions.branch('edit', id()) })
     const again = iconButton('retry', t('branch.retry'), { onclick: () => actions.branch('retry', id()) })
     const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => actions.branch('menu', more, shown) })
-    const el = h('span.message-actions', null, copy, edit, again, more)
+    const el = h('span.message-actions', { hidden: true }, copy, edit, again, more)
 
     /** @param {Shown} next */
     function update(next) {
@@ -124,11 +124,12 @@ yaa.define('ui/message-actions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-vi
     const result = one('branch.editResult', 'editResult')
     const again = h('button.button.ghost.small', { type: 'button', onclick: () => actions.branch('rerun', shown.call.id) }, icon('retry'), t('branch.rerun'))
     const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => actions.branch('menu', more, shown.of) })
-    const el = h('div.call-edits', null, args, result, again, more)
+    const el = h('div.call-edits', { hidden: true }, args, result, again, more)
 
     /** @param {any} next a call, and `of`: the article it is in */
     function update(next) {
       shown = next
+      el.hidden = false // before that there is nothing to press them for
       result.hidden = again.hidden = !next.result
       args.hidden = Boolean(next.of.message.open)
     }
