@@ -355,14 +355,13 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         table |= settings_routes(live, app.config, app.client, app._env, lambda: app.found)
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)
-    rates = RateLimiter(server["limits"]["rate_limit"])
     origins = Origins.of(server)
     count = app.metrics.count_response
     forward = {name for api in server["rest"].values() for name in api.get("forward", ())}
     return Router(
         *(table, files.get, keys),
         origins=origins,
-        rates=rates,
+        rates=RateLimiter(server["limits"]["rate_limit"]),
         count=count,
         opened=app.wait_until_open,
         forward=forward,

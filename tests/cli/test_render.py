@@ -152,7 +152,7 @@ class Hostile(unittest.TestCase):
             ]
             for asked in cases:
                 screen, out = terminal("1" if "response_schema" in asked else "y", "s", "r")
-                ask_answer(screen, {"message": attack, **asked})
+                ask_answer(screen, {"message": attack} | asked)
                 with self.subTest(sign=ascii(sign), reason=asked["reason"]):
                     self.assertNotIn(sign, out.getvalue())
 
