@@ -31,7 +31,7 @@ class Verdict:
     args: the arguments with which the call would run.
     repeatable: it may run again after an interrupted run.
     parallel_safe: it may run beside other calls that are parallel safe.
-    shown: members of the interrupt that asks for approval; see `shown` in tools/policy.py.
+    shown: members of the request for approval; see tools/policy.py `approval_members`.
     may_ask: the tool may ask the person a question during the call.
     file_access: what the call does with the files of the workspace: "read", "write" or "".
     """

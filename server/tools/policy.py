@@ -306,7 +306,7 @@ def asks_always(tool: Tool, args: dict[str, Any], ceiling: str, session: Session
     return _decide(tool, args, ceiling, session, {"allow"})[0] == "ask"
 
 
-def shown(
+def approval_members(
     tool: Tool, args: dict[str, Any], ceiling: str, session: Session, grants: Grants
 ) -> Interrupt:
     """Return what the interrupt that asks for approval shows beside the call.

@@ -479,7 +479,7 @@ class Toolbox:
         return Verdict(
             *(action, reason, args, fingerprint(name, args), tool.repeatable, tool.parallel_safe),
             repairs=repairs,
-            shown=policy.shown(*judged) if action == "ask" else {},
+            shown=policy.approval_members(*judged) if action == "ask" else {},
             may_ask=tool.may_ask,
             like=tool.like,
             file_access=tool.file_access,
