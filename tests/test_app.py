@@ -416,7 +416,7 @@ class Composition(unittest.IsolatedAsyncioTestCase):
 
     async def test_every_address_but_these_wants_a_key(self) -> None:
         """All there are, whatever comes to them; the others are files of the page."""
-        free = {("GET", "/"), ("GET", "/health"), ("GET", "/mcp/callback")}
+        free = {("GET", "/"), ("GET", "/health"), ("GET", "/mcp/callback"), ("POST", "/sign-in")}
         free = free.union(*(each.OPEN for each in samples()))
         with tempfile.TemporaryDirectory() as folder:
             config = load(Path(folder) / "home", None, {}, {"server.discover": False})

@@ -204,7 +204,8 @@ await main(async (walk, job) => {
   await walk.step("a question is answered", async () => {
     await walk.press("New session");
     await walk.send("ask Which colour?");
-    await walk.sees(".ask", "Which colour?");
+    await walk.sees(".ask h3", "The model asks:");
+    await walk.sees(".ask blockquote", "Which colour?");
     await page.reload();
     await walk.sees(".ask", "Which colour?");
     await page.waitForSelector(".ask textarea, .ask input", { visible: true });

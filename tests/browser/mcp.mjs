@@ -108,7 +108,14 @@ await main(async (walk, job) => {
     await page.keyboard.type("Ask me.");
     await page.keyboard.press("Enter");
     await walk.press("Allow once", ".ask button");
-    await walk.sees(".ask", "Your name, please");
+    await walk.sees(".ask h3", "The server old asks (tool ask), and gets your answer:");
+    await walk.sees(".ask blockquote", "Your name, please");
+    // a key of this server is no answer
+    await page.evaluate(() => { globalThis.ownKey = yaa.use("ui/commands").context().app.settings.key(); });
+    await page.type(".ask input:not([type=checkbox])", await page.evaluate(() => globalThis.ownKey));
+    await walk.press("Answer", ".ask button");
+    await walk.sees(".ask .problem", "the key of your server");
+    await page.$eval(".ask input:not([type=checkbox])", (field) => { field.value = ""; });
     await walk.clean("the question");
     await walk.shot("05-question");
     await page.type(".ask input:not([type=checkbox])", "Ann");

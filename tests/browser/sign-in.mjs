@@ -153,7 +153,7 @@ await main(async (walk, job) => {
 
   await walk.step("from disk a link is pasted, and one in the address asks", async () => {
     await page.goto(job.file);
-    await refused().catch(() => {});
+    await page.waitForFunction(() => { try { return !yaa.use("ui/commands").context().app.server.state().checking } catch { return false } });
     await page.evaluate(() => yaa.use("ui/commands").context().actions.openSettings("server"));
     await walk.fill("dialog input[type=url]", await link("home"));
     await connected();
