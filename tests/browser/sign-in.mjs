@@ -32,7 +32,7 @@ await main(async (walk, job) => {
       localStorage.clear();
       if (!stays) for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister();
     }, worker);
-    await page.goto("about:blank");
+    await page.goto(job.foreign); // Firefox goes to no about:blank while a worker is being put away
   };
   /** Another site has this page opened; it hides what it can. */
   const fromElsewhere = async (to) => {
