@@ -357,7 +357,9 @@ class FakeWorkspace:
         found |= {"base": self.base, "restoring": self.restoring}
         return {name: value for name, value in found.items() if value}
 
-    async def record(self, session: str = "", call: str = "") -> dict[str, Any]:
+    async def record(
+        self, session: str = "", call: str = "", began_ms: int | None = None
+    ) -> dict[str, Any]:
         if self.restoring:
             self.files, self.tree = dict(self.load(self.restoring)), self.restoring
             self.restoring = ""

@@ -8,6 +8,7 @@ has says which files it left. Calls that run side by side are recorded once, aft
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any, Protocol
@@ -258,10 +259,13 @@ class RunWorkspace:
         self._is_current = "tree" in found
         return with_files(result, found)
 
-    async def record(self, call_id: str, *, lost: bool = False) -> ToolResult:
+    async def record(
+        self, call_id: str, *, lost: bool = False, began_ms: int | None = None
+    ) -> ToolResult:
         """Record the files after a call; return the members of its result that say so.
 
-        `lost`: its own result is lost, so the files may have been recorded already.
+        `lost`: its own result is lost, so the files may have been recorded already. `began_ms`:
+        when it began, None if that is not known.
         """
         self._is_current = False
         if self.state.problem:
@@ -270,7 +274,8 @@ class RunWorkspace:
         again = lost or state.call == call_id  # what an earlier attempt changed is its, too
         known = stand_of(self._session) if again else state.tree
         try:
-            found = await self._request("record", session=self._session["id"], call=call_id)
+            about = {"session": self._session["id"], "call": call_id, "began_ms": began_ms}
+            found = await self._request("record", **about)
             before, after = found["before"], found["after"]
             self.state = replace(_at(state, after), call=call_id)
             changed = [_change(each) for each in found["changed"][:MOST_CHANGES]]
@@ -287,6 +292,8 @@ class RunWorkspace:
         told["tree"] = {"before": before, "after": after}
         if left_out := found.get("left_out"):
             told["left_out"] = left_out
+        if taken_back := found.get("taken_back"):
+            told["taken_back"] = taken_back
         return told
 
     async def _differences(self, before: str, after: str) -> tuple[list[Json], int]:
@@ -318,6 +325,7 @@ class RecordGroup:
     def __init__(self, workspace: RunWorkspace) -> None:
         self._workspace = workspace
         self._running: set[str] = set()
+        self._began_ms = 0  # the first of them
         self._ended: list[asyncio.Future[ToolResult]] = []
         self._tasks: set[asyncio.Task[None]] = set()  # the loop itself keeps no reference
 
@@ -325,6 +333,8 @@ class RecordGroup:
         """Add a call that begins now; None if nothing is recorded after it."""
         if job.file_access != "write" or not self._workspace.state.recorded:
             return None
+        if not self._running:
+            self._began_ms = time.time_ns() // 1_000_000
         self._running.add(job.call["id"])
         return CallRecord(self, job.call["id"])
 
@@ -352,7 +362,7 @@ class RecordGroup:
 
     async def _record(self, call_id: str, ended: list[asyncio.Future[ToolResult]]) -> None:
         try:
-            found = await self._workspace.record(call_id)
+            found = await self._workspace.record(call_id, began_ms=self._began_ms)
         except BaseException:  # nobody may wait for ever
             for each in ended:
                 each.cancel()

@@ -165,6 +165,7 @@ def answer_call(
             send(results, message)
 
     context = Context(request.get("state", {}), write, request["limits"])
+    context.guarded = request.get("guarded", False)
     try:
         confine(request)
         message = {"result": call_function(request, context)}

@@ -61,12 +61,15 @@ class Mount:
 
     path      absolute, without links
     own       the server made it; else it is a real folder of the owner
+    protected places in it that the owner's programs run, which calls must not change
+              (host_programs.py), those at the top besides; None: calls may change all
     """
 
     at: str
     path: str
     writable: bool = True
     own: bool = False
+    protected: tuple[str, ...] | None = None
 
     def request(self) -> dict[str, Any]:
         """Return the part of a worker's request, with the folder's identity. Raises OSError."""

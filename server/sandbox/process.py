@@ -181,6 +181,7 @@ class Process(ABC):
         """`mounts`: the folders of the call, the current one first."""
         self.job, self.mounts, self.tier = job, mounts, tier
         self.folder = mounts[0].path
+        self.is_guarded = mounts[0].protected is not None
         self.home = next((mount.path for mount in mounts if mount.at == SESSION), self.folder)
         self.requests: BinaryIO | None = None
         self.started = time.monotonic()
@@ -278,7 +279,8 @@ class PlainProcess(Process):
         )
         self._ours.callback(self._reap_later, self._process)
         theirs.close()  # so that writing to a process that has ended fails
-        data = json.dumps({**self.job.request(), "folder": self.folder}).encode() + b"\n"
+        about = {**self.job.request(), "folder": self.folder, "guarded": self.is_guarded}
+        data = json.dumps(about).encode() + b"\n"
         pipe, last = self.requests, not self.job.stateful
         assert pipe is not None
         if last:
@@ -344,6 +346,7 @@ class SandboxedProcess(Process):
         request = {
             **self.job.request(),
             "mounts": [mount.request() for mount in self.mounts],
+            "guarded": self.is_guarded,
             "env": {**env, **(ENV if filtered else {})},
             "source": self._source,
         }

@@ -109,7 +109,8 @@ PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, CLEAR_ALL = 38, 47, 4
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
 MNT_DETACH = 2
 AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x100, 0x1000, 0x8000
-OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, MOVE_MOUNT_F_EMPTY_PATH = 1, os.O_CLOEXEC, 4
+OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
+MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH = 4, 0x40
 ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV, ATTR_NOEXEC = 1, 2, 4, 8
 OPEN_TREE, MOVE_MOUNT, PIDFD_OPEN, MOUNT_SETATTR = 428, 429, 434, 442
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
@@ -205,6 +206,22 @@ def clone_mount(source: str, attributes: int, *, follow: bool = True) -> int:
     flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
     flags |= 0 if follow else AT_SYMLINK_NOFOLLOW
     tree = syscall("open_tree", OPEN_TREE, AT_FDCWD, os.fsencode(source), flags)
+    return _with_attributes(tree, attributes)
+
+
+def bind_open(place: int, attributes: int) -> None:
+    """Put a copy of the mounts at the descriptor `place` over it; no path is looked up."""
+    flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH
+    tree = _with_attributes(syscall("open_tree", OPEN_TREE, place, b"", flags), attributes)
+    try:
+        flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH
+        syscall("move_mount", MOVE_MOUNT, tree, b"", place, b"", flags)
+    finally:
+        os.close(tree)
+
+
+def _with_attributes(tree: int, attributes: int) -> int:
+    """Set attributes of a detached copy of mounts and return it; on an error it is closed."""
     try:
         change = struct.pack("=QQQQ", attributes, 0, 0, 0)
         syscall("mount_setattr", MOUNT_SETATTR, tree, b"", AT_EMPTY_PATH | AT_RECURSIVE, change, 32)

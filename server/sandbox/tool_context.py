@@ -30,6 +30,7 @@ class Context:
     keep             how many model calls the result stays in the model's view; None: the default
     state            the session's `ext`, read-only
     cancelled        whether the call is being ended; the tool has 2 s to clean up
+    guarded          whether the folder holds what the owner's programs run (host_programs.py)
     limits           the limits of this call, with the names of `required_resources`
     """
 
@@ -42,7 +43,7 @@ class Context:
         self.state = state
         self.limits = limits or {}
         self.keep: int | None = None
-        self.cancelled = False
+        self.cancelled = self.guarded = False
         self._write = write
 
     def log(self, *values: object) -> None:

@@ -29,7 +29,7 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import child, supervisor, syscalls
+from . import child, host_programs, supervisor, syscalls
 from .policy import (
     DEVICES,
     PLACES,
@@ -70,6 +70,8 @@ NAMES = {
     "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
     "/etc/resolv.conf": "",
 }
+O_PLACE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+MOST_PROTECTED = 200  # mounts; what is beyond is taken back after the call
 LINKS = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
 
@@ -164,6 +166,52 @@ def mount_folders(mounts: list[dict[str, Any]], staged: tuple[str, ...]) -> None
         if at not in PLACES:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), at)
         syscalls.attach(copy, at)
+    for mount in mounts:
+        if mount["protected"] is not None:
+            protect(mount["at"], mount["protected"])
+
+
+def protect(top: str, places: list[str]) -> None:
+    """Make what the owner's programs run read-only: what is at the top, and these places below.
+
+    What is not there can still be made: the workspace process takes that back (workspace/guard.py).
+    A repository is mounted over itself, since the kernel lets nobody rename a mount.
+    """
+    names: dict[tuple[str, ...], set[str]] = {(".git",): set(host_programs.REPOSITORY)}
+    for text in places[:MOST_PROTECTED]:
+        *above, name = text.split("/")
+        if above:
+            names.setdefault(tuple(above), set()).add(name)
+    with os.scandir(top) as entries:
+        folders = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+    found = host_programs.protected_names("", folders, folders.__getitem__)
+    protect_names(top, (), set(found))
+    for place in sorted(names, key=len):
+        if folders.get(place[0]):
+            protect_names(top, place, names[place])
+
+
+def protect_names(top: str, place: tuple[str, ...], names: set[str]) -> None:
+    """Make some names of a folder below `top` read-only, where they are, by way of no link."""
+    if place and (place[-1] in host_programs.PARTS or names & host_programs.REPOSITORY):
+        bind_below(top, place, OWN)
+    for name in names:
+        bind_below(top, (*place, name), OWN | syscalls.ATTR_RDONLY)
+
+
+def bind_below(top: str, place: tuple[str, ...], attributes: int) -> None:
+    """Mount a place below `top` over itself, unless it is a link. Raises OSError."""
+    opened = [os.open(top, O_PLACE)]
+    try:
+        for name in place:
+            opened.append(os.open(name, O_PLACE, dir_fd=opened[-1]))
+        if not stat.S_ISLNK(os.fstat(opened[-1]).st_mode):  # nothing can be mounted over one
+            syscalls.bind_open(opened[-1], attributes)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass  # gone since, or closed to calls as well
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
 
 
 def staged_place(path: str, staged: tuple[str, ...]) -> tuple[int, str]:

@@ -149,6 +149,9 @@ def with_files(event: Event, found: ToolResult) -> Event:
             count: Any = found.get(f"{key}_count", 0)
             more = max(count - (len(files) - len(unnamed)), len(unnamed))
             text += f"\n[{title}: {_names(unnamed, more)}]"
+    if taken := found.get("taken_back"):
+        text += "\n[taken back, since programs on the owner's machine run or obey it; only a person"
+        text += f" can change it: {_names([{'path': path} for path in taken], len(taken))}]"
     result = {**details.get("result", {}), **found}
     metadata = {**event["metadata"], "yaa": {**details, "result": result}}
     return {**event, "content": text, "metadata": metadata}

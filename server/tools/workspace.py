@@ -12,12 +12,13 @@ import importlib
 import mimetypes
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from ..sandbox.host_programs import protected_part
 from ..session import media
 from .decorators import Context, ToolError
 
@@ -60,6 +61,29 @@ def plain_path(path: str) -> Path:
         place = target.relative_to(root).as_posix()
         raise ToolError(f"{path} leads through a link; the name without it is {place}")
     return target
+
+
+def changeable(ctx: Context, path: str) -> Path:
+    """Return `plain_path(path)` of a file that a tool may change. Raises ToolError."""
+    target = plain_path(path)
+    place = target.relative_to(Path.cwd().resolve()).parts
+    if ctx.guarded and protected_part(place, _names_in, _is_folder):
+        raise ToolError(
+            f"{path} is run or obeyed by programs on the owner's machine, so no tool changes it in"
+            " this folder: tell the person what to change there"
+        )
+    return target
+
+
+def _names_in(place: Sequence[str]) -> list[str]:
+    try:
+        return os.listdir(Path(*place))  # noqa: PTH208
+    except OSError:
+        return []
+
+
+def _is_folder(place: Sequence[str]) -> bool:
+    return stat.S_ISDIR(os.lstat(Path(*place)).st_mode) if os.path.lexists(Path(*place)) else False
 
 
 def prefix_of(root: Path, path: str) -> str:

@@ -135,9 +135,10 @@ class Workspace:
         make_folders(mounts, starter.run_as)
         in_root = starter.tier == "A"
         at = {mount.at.lstrip("/"): mount.at if in_root else mount.path for mount in mounts}
-        args = {"name": name, "arguments": arguments, "places": at, "settings": host.settings}
+        args: Json = {"name": name, "arguments": arguments, "places": at, "settings": host.settings}
         if starter.tier in ("B", "C") and self.mode == "own":  # it is the home of programs, too
             args["scratch"] = SCRATCH_NAME
+        args["guarded"] = self.mode == "write"
         job = Job(
             *(WHERE, args, "", host.limits),
             owner=self.place.owner,

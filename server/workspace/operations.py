@@ -20,6 +20,7 @@ from typing import Any
 from . import guidance
 from .errors import WorkspaceError, system_errors
 from .file_access import FileAccess
+from .guard import Guard
 from .layer import Layer
 from .listing import listed_in_folder, listed_in_tree
 from .objects import ObjectStore
@@ -51,6 +52,7 @@ class Places:
     """Where all is, as this process sees it, and what it may do.
 
     `folder`: the real folder of an overlay, None otherwise. `wait_s`: for calls that still run.
+    `guarded`: calls must not change what the owner's programs run (guard.py).
     """
 
     workspace: str
@@ -61,6 +63,7 @@ class Places:
     overlay_bytes: int = 1 << 30
     objects_bytes: int = 4 << 30
     wait_s: float = 10.0
+    guarded: bool = False
 
 
 class Operations:
@@ -80,6 +83,7 @@ class Operations:
                 if places.folder is not None
                 else None
             )
+        self.guard = Guard(self.root) if places.guarded else None
         self.files = FileAccess(self.root.top)
         self.uploads = Uploads(places.state)
         self._stored: int | None = None  # bytes of all objects, counted when one is first uploaded
@@ -157,20 +161,31 @@ class Operations:
             found["seen"] = state.get("seen", {}).get(session_hash(session))
         return found
 
-    def record(self, session: str | None = None, call: str | None = None) -> dict[str, Any]:
-        """Record the files; return {before, after, changed, changed_count, left_out}.
+    def record(
+        self, session: str | None = None, call: str | None = None, began_ms: int | None = None
+    ) -> dict[str, Any]:
+        """Record the files; return {before, after, changed, changed_count, left_out, taken_back?}.
 
         `before` is None, and nothing counts as changed, if nothing was recorded before. `session`:
-        whose files they are now, None if it is only looked. `call`: the call that changed them.
+        whose files they are now, None if it is only looked. `call`: the call that changed them,
+        since `began_ms`. `taken_back`: what it must not change (guard.py).
         """
         with self._held() as state:
             before = state.get("tree")
             after = self.root.scan(state)
+            taken = self.guard.take_back(began_ms) if self.guard and began_ms is not None else []
+            if taken:
+                after = self.root.scan(state)
+            if self.guard:
+                self.guard.save()
             if call is not None and after != before:
                 state["call"] = {"id": call, "tree": after}
             self._note(state, session, after)
             self.root.save_stats()
-            return {"before": before, "after": after} | self._changed(before, after)
+            found = {"before": before, "after": after} | self._changed(before, after)
+            if taken:
+                found["taken_back"] = [text_of(place) for place in taken[:MAX_CHANGED]]
+            return found
 
     def restore(self, session: str, tree: str, start: str | None = None) -> dict[str, Any]:
         """Make the files what a tree says; return {tree, replaced, changed_count, blocked?}.

@@ -17,6 +17,7 @@ from pathlib import Path
 from ..sandbox.policy import FOLDER, OBJECTS, SESSION, STATE, WORKSPACE, Mount
 from ..skills.copies import SKILL_FILES
 from .folders import Folder, Folders
+from .guard import protected_places
 
 WORKSPACES, STATES, STORE = "workspaces", "workspace_state", "objects"  # below the home folder
 
@@ -45,7 +46,8 @@ class Place:
 
     def for_tools(self) -> tuple[Mount, ...]:
         """Return what a tool's call gets: the current folder, and a home beside a real one."""
-        files = self._files(WORKSPACE)
+        known = protected_places(self.state) if self.mode == "write" else None
+        files = self._files(WORKSPACE, known)
         if self.files == self.session:
             return (files,)
         return (files, Mount(SESSION, str(self.session), own=True))
@@ -61,9 +63,9 @@ class Place:
             mounts.append(Mount(FOLDER, str(self.folder.path)))
         return tuple(mounts)
 
-    def _files(self, at: str) -> Mount:
+    def _files(self, at: str, protected: tuple[str, ...] | None = None) -> Mount:
         own = self.mode in ("own", "overlay")
-        return Mount(at, str(self.files), writable=self.mode != "read", own=own)
+        return Mount(at, str(self.files), self.mode != "read", own, protected)
 
 
 class Places:

@@ -17,14 +17,16 @@ def answer(
     places: dict[str, str],
     settings: dict[str, float],
     scratch: str = "",
+    guarded: bool = False,
 ) -> dict[str, Any]:
     """Do an operation. Returns {"result": its result}, or {"refused": {code, detail, facts}}.
 
     `places`: the paths of workspace, state, objects and, of an overlay, folder. `settings`:
     server.workspace. `scratch`: name of the folder that the sandbox itself has in the workspace.
+    `guarded`: see operations.Places.
     """
     try:
-        opened = operations(tuple(places.items()), tuple(settings.items()), scratch)
+        opened = operations(tuple(places.items()), tuple(settings.items()), scratch, guarded)
         return {"result": opened.perform(name, arguments)}
     except WorkspaceError as error:
         about = {"code": error.code, "detail": error.detail, "facts": error.facts}
@@ -33,7 +35,10 @@ def answer(
 
 @functools.cache
 def operations(
-    places: tuple[tuple[str, str], ...], settings: tuple[tuple[str, float], ...], scratch: str
+    places: tuple[tuple[str, str], ...],
+    settings: tuple[tuple[str, float], ...],
+    scratch: str,
+    guarded: bool,
 ) -> Operations:
     """Return the workspace of this process, opened once. Raises WorkspaceError."""
     limits, at = dict(settings), dict(places)
@@ -43,5 +48,6 @@ def operations(
             limits=Limits(int(limits["file_mb"] * 1024 * 1024), int(limits["files"]), scratch),
             overlay_bytes=int(limits["overlay_mb"] * 1024 * 1024),
             objects_bytes=int(limits["objects_mb"] * 1024 * 1024),
+            guarded=guarded,
         )
     )

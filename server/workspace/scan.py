@@ -95,11 +95,13 @@ class Folder:
     """What is known of one folder. `tree` is the id of its object, "" if it must be made."""
 
     __slots__ = (
-        *("files", "folders", "identity", "left", "mode", "rules", "totals", "tree"),
+        *("files", "first", "folders", "identity", "left", "mode", "rules", "totals", "tree"),
         "unread",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 0) -> None:
+        """`first`: the number of the scan that has seen it first."""
+        self.first = first
         self.files: dict[str, Known] = {}
         self.folders: dict[str, Folder] = {}
         self.left: dict[str, str] = {}  # name -> reason
@@ -140,7 +142,7 @@ class Scanner:
         self._root = Folder()
         self._old: dict[str, Any] = known or {}
         self._linked: dict[Place, set[str]] = {}
-        self._count = 0
+        self._count = self._scans = 0
         self._is_part = False  # only what changed is looked at
         self._budget = Budget(limits.steps)
         self._is_unruled = False  # no rules hold: all together are too many
@@ -154,6 +156,7 @@ class Scanner:
     def scan(self, everything: bool = False) -> str:
         """Return the tree of the folder as it is; `everything`: whatever the watch says."""
         self._budget = Budget(self.limits.steps)
+        self._scans += 1
         if everything or not self._scan_changes():
             for self._is_unruled in (False, True):
                 self._linked.clear()
@@ -199,6 +202,11 @@ class Scanner:
         for name in place:
             folder = folder.folders.get(name) if folder else None
         return folder
+
+    def is_new_folder(self, place: Place) -> bool:
+        """Return whether the last scan found a folder that was not at this place before."""
+        found = self.folder(place)
+        return found is not None and found.first == self._scans
 
     def save(self) -> dict[str, Any]:
         """Return what is known of files as JSON, for a later process."""
@@ -446,7 +454,7 @@ class Scanner:
         is_new = below is None or below.identity != identity
         if below is None or is_new:
             self._drop(folder, place, name)
-            below = folder.folders[name] = Folder()
+            below = folder.folders[name] = Folder(self._scans)
             below.identity = identity
             folder.tree = ""
         mode = about.st_mode & 0o777

@@ -170,8 +170,8 @@ class Recorded(Case):
         here = server.workspace()
         record = here.record
 
-        async def late(session: str = "", call: str = "") -> Any:
-            found = await record(session, call)
+        async def late(session: str = "", call: str = "", began_ms: int | None = None) -> Any:
+            found = await record(session, call, began_ms)
             if call:
                 raise WorkspaceError("timeout", "too slow")
             return found
@@ -561,13 +561,13 @@ class Lost(Case):
         here, gate = server.workspace(), asyncio.Event()
         record = here.record
 
-        async def dies(session: str = "", call: str = "") -> Any:
+        async def dies(session: str = "", call: str = "", began_ms: int | None = None) -> Any:
             if "b" in here.files:
                 if recorded:
-                    await record(session, call)
+                    await record(session, call, began_ms)
                 gate.set()
                 await asyncio.Event().wait()
-            return await record(session, call)
+            return await record(session, call, began_ms)
 
         here.record = dies  # type: ignore[method-assign]
         client: Any = {"id": "s", "messages": [user("go")]}

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from ...strict_json import dumps
 from ..decorators import PATH, Context, ToolError, tool
-from ..workspace import plain_path
+from ..workspace import changeable
 from .files import folder_lock, lines_of, read_text, shorten_line, write_text
 from .nearest import line_list, nearest, nearest_lines
 from .patch import apply_patch, is_crlf
@@ -56,7 +56,7 @@ def edit_file(
         if not old or new is None:
             raise ToolError("old and new belong together, and old is not empty")
         edits = [{"old": old, "new": new, "replace_all": replace_all}]
-    target = plain_path(path)
+    target = changeable(ctx, path)
     with folder_lock(target.parent):
         found = _change(target, path, edits, patch)
     if "deleted" not in found:

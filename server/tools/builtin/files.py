@@ -1,4 +1,4 @@
-"""Tools for files in the workspace; every path goes through `workspace.plain_path`."""
+"""Tools for files in the workspace; all paths go through `workspace.plain_path` or `changeable`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from ...schema.regex import MAX_STEPS, Pattern, PatternError
 from ..decorators import PATH, Context, ToolError, tool
-from ..workspace import files_below, media_type, open_for_reading, plain_path, prefix_of
+from ..workspace import changeable, files_below, media_type, open_for_reading, plain_path, prefix_of
 from .documents import read_other
 
 MAX_READ = 10 * 1024 * 1024
@@ -65,7 +65,7 @@ def write_file(
     ctx: Context, path: _Path, content: Annotated[str, "The whole new content"]
 ) -> dict[str, Any]:
     """Write a text file, replacing what was there; folders are made as needed."""
-    replaced = write_text(plain_path(path), content, path)
+    replaced = write_text(changeable(ctx, path), content, path)
     ctx.attach(path)
     return {"path": path, "bytes": len(content.encode()), "replaced": replaced}
 
