@@ -151,6 +151,15 @@ class Files(unittest.TestCase):
         found = with_files(event, {"changed_outside": theirs, "changed_outside_count": 1})
         self.assertEqual(found["content"], "ok\n[changed by others meanwhile: x]")
 
+    def test_what_was_taken_back_is_said(self) -> None:
+        event = events.tool_result("c", "shell", "ok", 1, result={"status": "ok"})
+        found = with_files(event, {"taken_back": [".envrc", "a\nb"]})
+        text = (
+            "ok\n[taken back, since programs on the owner's machine run or obey it; only a person"
+        )
+        self.assertEqual(found["content"], f'{text} can change it: .envrc, "a\\nb"]')
+        self.assertIn("taken_back", found["metadata"]["yaa"]["result"])
+
 
 if __name__ == "__main__":
     unittest.main()
