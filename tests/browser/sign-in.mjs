@@ -151,6 +151,21 @@ await main(async (walk, job) => {
     await keyIs("bob");
   });
 
+  await walk.step("nor does the chat of auto-ai take a key from another site, or lose its own", async () => {
+    await fromElsewhere(`${job.url}/auto-ai/index.html#key=${job.keys.mallory}`);
+    await walk.sees("#said", "another website may have opened it");
+    if (await page.$eval("#sign", (form) => form.hidden)) throw new Error("it is signed in");
+    const chat = async (code) => {
+      await page.goto("about:blank");
+      await page.goto(`${job.url}/auto-ai/index.html#code=${code}`);
+    };
+    await chat((await walk.ask("code", "bob")).answer);
+    await page.waitForFunction((key) => sessionStorage.getItem("yaa.auto-ai")?.includes(key), {}, job.keys.bob);
+    await chat((await walk.ask("code", "mallory")).answer);
+    await walk.sees("#said", "A link brought this key");
+    if (await page.$eval("#sign", (form) => form.hidden)) throw new Error("the key was replaced");
+  });
+
   await walk.step("from disk a link is pasted, and one in the address asks", async () => {
     await page.goto(job.file);
     await page.waitForFunction(() => { try { return !yaa.use("ui/commands").context().app.server.state().checking } catch { return false } });

@@ -46,6 +46,7 @@ a { color: var(--accent); }
 .used { color: var(--soft); font-size: 0.87em; display: flex; gap: 6.4px; align-items: center; }
 .used svg { inline-size: 16px; block-size: 16px; }
 .ask { border: 1px solid var(--accent); border-radius: 10px; padding: 12.8px; display: grid; gap: 9.6px; }
+.ask blockquote { margin: 0; padding-inline-start: 12.8px; border-inline-start: 3px solid var(--line); color: var(--soft); white-space: pre-wrap; overflow-wrap: anywhere; }
 .ask pre { overflow: auto; max-block-size: 160px; font: 13px/1.4 ui-monospace, monospace; white-space: pre-wrap; }
 .row { display: flex; flex-wrap: wrap; gap: 8px; }
 .button { border: 1px solid var(--line); border-radius: 8px; background: var(--bg); color: var(--ink); padding: 5.6px 12.8px; min-block-size: 33.6px; cursor: pointer; }
