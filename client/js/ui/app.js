@@ -54,7 +54,7 @@ yaa.define('ui/app', [
       lacking(missing)
       if (KEYBOARD.matches && !standalone) app.views.composer.focus()
       if (!standalone) {
-        if (link) signIn(app, link)
+        if (link) idle(() => signIn(app, link))
         else server.connect()
         addEventListener('popstate', arrive)
       }
