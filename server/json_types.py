@@ -30,6 +30,7 @@ class Session(TypedDict, total=False):
     version: int
     rev: int  # number of runs that ended
     agent: str
+    again: str  # names a wish for another answer to the same message
     finish_reason: str | None  # completed, awaiting, limit, cancelled or failed
     calls: dict[str, LedgerEntry]  # by the id of the call
     interrupts: list[Interrupt]
@@ -65,6 +66,7 @@ class RunInfo(TypedDict, total=False):
     host: str  # where the server's tools run, for the prompt
     mode: str  # chosen in the session or the configuration, instead of the agent's
     warnings: list[RunWarning]
+    from_record: int  # messages that came from this host's record of an earlier run
 
 
 class SessionWorkspace(TypedDict, total=False):

@@ -292,7 +292,7 @@ class MemoryClaims:
     def fetch(self, scope: Scope, call_id: str, attempt: int) -> Event | None:
         return self.results.get((scope, call_id, attempt))
 
-    def horizon(self) -> int:
+    def horizon(self, owner: str) -> int:
         return self.expired
 
     def expire(self) -> None:

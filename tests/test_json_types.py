@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from server import json_types
 from server.errors import Problem
-from server.session import accept, agent_definition, config_schema, fold, schema
+from server.session import accept, agent_definition, config_schema, fold, run_record, schema
 from server.tools import result
 
 from . import house
@@ -95,7 +95,7 @@ class Types(unittest.TestCase):
 
     def test_what_a_run_writes(self) -> None:
         opened = written(SESSION + "accept.py", "run"), keywords(SESSION + "accept.py", "RunInfo")
-        self.assert_keys("RunInfo", accept.COUNTERS, *opened)
+        self.assert_keys("RunInfo", accept.COUNTERS, [run_record.FROM_RECORD], *opened)
         self.assert_keys("Plan", returned(SESSION + "plan.py", "Plan"))
         self.assert_keys("Task", ["id", "title", "status", "result"])
         self.assert_keys("LedgerEntry", schema.CALL, ["policy", "args_by"])

@@ -161,13 +161,26 @@ class Lost(Case):
             await self.read(self.host().prepare(copy.deepcopy(document)))
             self.assertEqual(len(self.ran), 5, changed)
 
-    async def test_an_arrived_answer_is_forgotten(self) -> None:
-        first = self.host().prepare(copy.deepcopy(ASKED))
-        await self.read(first)
-        assert first.record is not None
-        first.record.forget()
-        await self.read(self.host().prepare(copy.deepcopy(ASKED)))
-        self.assertEqual(len(self.ran), 10)
+    async def test_a_new_wish_is_told_apart_from_a_lost_answer(self) -> None:
+        """The same document again is a lost answer; `again` names a wish for another one."""
+        for again, count, taken in (
+            *((None, 5, 0), (None, 5, 11), ("one", 10, 0), ("one", 10, 11)),
+            *(("two", 15, 0), (None, 15, 11)),
+        ):
+            document: Any = copy.deepcopy(ASKED) | ({"again": again} if again else {})
+            run = self.host().prepare(document)
+            await self.read(run)
+            self.assertEqual(len(self.ran), count, again)
+            session: Any = run.session
+            self.assertEqual(session["run"].get("from_record", 0), taken, again)
+
+    async def test_a_run_in_which_nothing_ran_is_run_again(self) -> None:
+        self.rounds = ["look"]
+        for number in (1, 2):
+            run = self.host().prepare(copy.deepcopy(ASKED))
+            await self.read(run)
+            self.assertEqual(self.ran, ["look 0"] * number)
+            self.assertNotIn("from_record", run.session["run"])
 
     async def test_keys_do_not_meet(self) -> None:
         await self.read(self.host().prepare(copy.deepcopy(ASKED), "a", "ann"), 25)
@@ -214,8 +227,7 @@ class SameIds(Case):
         for _ in range(2):
             run = host.prepare(self.document("bump", 1))
             await self.read(run)
-            assert run.record is not None
-            run.record.forget()  # the answer has arrived
+            host = self.host("another")  # it has the claims, and no records
         self.assertEqual(self.ran[:2].count("bump 1"), 1)
         result: Any = run.session["messages"][2]["result"]
         self.assertEqual(result["hint"], RAN_BEFORE)

@@ -45,6 +45,7 @@ from . import workspace_steps
 from .call_decisions import (
     FORGOTTEN,
     LOST,
+    SUPERSEDED,
     Begun,
     ask_approval,
     interrupts_by_call,
@@ -121,6 +122,7 @@ class Fail:
     message: str
 
 
+Old = tuple[int, Container[str]]  # horizon_ms and forgotten of `next_step`
 Step = RunTools | CallModel | NameSession | Compact | Stop | Fail | AlignWorkspace
 
 
@@ -133,6 +135,7 @@ def next_step(
     elapsed_ms: int = 0,
     recoverable: Container[str] = (),
     horizon_ms: int = 0,
+    forgotten: Container[str] = (),
     begun: Begun = never_begun,
     files: WorkspaceState = NO_WORKSPACE,
 ) -> Step:
@@ -144,10 +147,11 @@ def next_step(
     begun         whether this host has begun an attempt at a call (call_decisions.py)
     horizon_ms    claims up to this time have expired: a call that was asked about or made until
                   then may have run on this host
+    forgotten     fingerprints of calls that may have run on this host for the same message
     files         what is known of the workspace
     """
     mode = mode_of(session)
-    plans = _planned(mode, session, toolbox, recoverable, begun, horizon_ms)
+    plans = _planned(mode, session, toolbox, recoverable, begun, (horizon_ms, forgotten))
     jobs = tuple(item for item in plans if not isinstance(item, Ask | Wait))
     if time_stop := out_of_time(session, limits, elapsed_ms, jobs):
         jobs = tuple(job for job in jobs if not takes_time(job))
@@ -197,7 +201,7 @@ def _planned(
     toolbox: Toolbox,
     recoverable: Container[str],
     begun: Begun,
-    horizon_ms: int,
+    old: Old,
 ) -> list[Job | Ask | Wait]:
     """Return what to do about each call without a result, in this mode.
 
@@ -226,7 +230,7 @@ def _planned(
         if mode.in_order and isinstance(planned, Execute):
             planned = replace(planned, parallel_safe=False)
         planned = with_asked_time(
-            session, toolbox, horizon_ms, begun, planned, item, interrupts.get(call["id"])
+            session, toolbox, old, begun, planned, item, interrupts.get(call["id"])
         )
         plans.append(planned)
         jobs += not isinstance(planned, Ask | Wait)
@@ -237,7 +241,7 @@ def _planned(
 def with_asked_time(
     session: Session,
     toolbox: Toolbox,
-    horizon_ms: int,
+    old: Old,
     begun: Begun,
     planned: Job | Ask | Wait,
     call_context: tuple[ToolCall, Message, bool],
@@ -246,19 +250,27 @@ def with_asked_time(
     """Return the decision with the time at which the call was asked about.
 
     A call that may not run twice, and was asked about or made before the horizon, is asked about
-    again.
+    again. A denial of such a call does not say that it did not run.
     """
-    call, message, _ = call_context
+    call, message, moved_on = call_context
+    horizon_ms, forgotten = old
     if isinstance(planned, Ask):
         now_ms = max(session["run"].get("started_at", 0), horizon_ms + 1)
         about: Interrupt = {**planned.interrupt, "asked_at": now_ms}
+        is_forgotten = planned.entry.get("fingerprint") in forgotten
+        if about["reason"] == "tool_call" and is_forgotten and FORGOTTEN not in about["message"]:
+            about["message"] = f"{about['message']} {FORGOTTEN}"
         if about["reason"] == "tool_call" and (names := origin_of(session, about["args"])):
             about["skills"] = names
         return replace(planned, interrupt=about)
+    since_ms = message.get("at") if interrupt is None else interrupt.get("asked_at", 0)
+    is_old = bool(horizon_ms) and isinstance(since_ms, int) and since_ms <= horizon_ms
+    if isinstance(planned, Reply):
+        return without_claim(planned, interrupt, moved_on, is_old=is_old)
     if not isinstance(planned, Execute) or planned.repeatable:
         return planned
-    since_ms = message.get("at") if interrupt is None else interrupt.get("asked_at", 0)
-    if not horizon_ms or not isinstance(since_ms, int) or since_ms > horizon_ms:
+    is_old |= interrupt is None and planned.entry.get("fingerprint") in forgotten
+    if not is_old:
         return replace(planned, since_ms=since_ms if isinstance(since_ms, int) else None)
     new_plan = plan_call(session, toolbox, (), *call_context, begun, {})
     if is_unattended(session):
@@ -269,7 +281,24 @@ def with_asked_time(
     if new_plan.interrupt["reason"] == "tool_call":
         text = f"{new_plan.interrupt['message']} {FORGOTTEN}"
         new_plan = replace(new_plan, interrupt={**new_plan.interrupt, "message": text})
-    return with_asked_time(session, toolbox, horizon_ms, begun, new_plan, call_context, None)
+    return with_asked_time(session, toolbox, old, begun, new_plan, call_context, None)
+
+
+def without_claim(
+    reply: Reply, interrupt: Interrupt | None, moved_on: bool, *, is_old: bool
+) -> Reply:
+    """Return the reply, which does not say that a call did not run if nobody knows.
+
+    That is a call which is too old, and which a person does not want, or has moved on from.
+    """
+    asked: Interrupt = interrupt or {"reason": "tool_call", "message": ""}
+    is_old |= FORGOTTEN in asked.get("message", "")
+    if not is_old or asked["reason"] != "tool_call" or reply.status not in ("denied", "skipped"):
+        return reply
+    if not moved_on and "answer" not in asked:  # the policy or the mode denies it
+        return reply
+    text = "The user has moved on from this call." if reply.content == SUPERSEDED else reply.content
+    return replace(reply, content=f"{text} {FORGOTTEN}", state="skipped", status="indeterminate")
 
 
 def offered_tools(session: Session, toolbox: Toolbox, mode: Mode) -> list[Json]:

@@ -17,8 +17,8 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, suppress
-from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
@@ -31,10 +31,10 @@ from ..models import Options
 from ..models.registry import Model, Models
 from ..models.text_tools import history
 from ..runtime.offload import offload
-from ..session import accept, agent_definition, config_schema, events, prompts, run_record
+from ..session import accept, agent_definition, config_schema, events, prompts
 from ..session import run_record as account
 from ..session.events import IDS, put, state_delta
-from ..session.fold import Folder, digest, find_message, fold
+from ..session.fold import Folder, digest, find_message
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings, cap_limits, extend_limits
 from ..session.modes import mode_of
@@ -44,6 +44,7 @@ from ..tools.execution_claims import Claims, Locks
 from ..tools.running_calls import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
 from .call_runner import CallRunner, ClaimError
+from .catch_up import CatchUp
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
 from .hooks import HookError, Hooks, RunHooks
@@ -198,7 +199,7 @@ class BaseAgent:
         model = self.models.resolve(agent_definition.provider(agent, own, default), owner)
         run = Run(self, session, model, accepted.opening, key, owner, size, accepted.base)
         self._register(run)
-        run.catch_up(resumed)
+        run.resumed = resumed
         logger.info("run %s of session %s for %s", run.id, run.session_key[1], key or "-")
         return run
 
@@ -319,7 +320,8 @@ class Run:
         self._thread: str = opening[0]["threadId"]
         self.agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session, len(self.base.messages), self.base.known_ids.messages)
-        self._record = agent.records.writer(self.session_key)
+        self.resumed = ""  # the id of the run that the client resumes
+        self._record = RecordWriter()
         self._files = RunWorkspace.of(session, agent.workspaces, owner, opening)
         self._call_runner = CallRunner(
             *(session, agent.toolbox, agent.executions, agent.clock, agent.ids),
@@ -400,28 +402,6 @@ class Run:
     def _rested(self) -> None:
         self._alone_since = 0.0
 
-    def catch_up(self, resumed: str = "") -> None:
-        """Add to the opening what an earlier run on this host did and the document lacks.
-
-        See session/run_record.py.
-        """
-        records = self.agent.records
-        if (record := records.find(self.session_key)) is None:
-            return
-        lacking = run_record.missing_messages(self.session, record, resumed=resumed)
-        if lacking is not None:
-            self._record = self._call_runner.record = records.writer(self.session_key, record)
-        if lacking:
-            opened = deepcopy(self.session)
-            for event in self._opening:
-                fold(opened, event)
-            self._opening += run_record.catch_up_events(opened, lacking, record)
-
-    @property
-    def record(self) -> RecordWriter | None:
-        """Return the record kept until the client has the answer; None if nothing is recorded."""
-        return self._record if self._record.begun else None
-
     def confirm_announcements(self, arrived: Callable[[], Awaitable[bool]]) -> None:
         """Make calls that may not run twice wait for `arrived`, once they are announced."""
         self._call_runner.arrived = arrived
@@ -466,6 +446,8 @@ class Run:
         for event in self._opening:
             yield event
         self._opening.clear()  # frees the configuration that they contain
+        for event in self._events_of_earlier_runs():
+            yield event
         async for event in skill_events(
             self.session, self.agent.toolbox.skills, self.session_key[0]
         ):
@@ -518,6 +500,15 @@ class Run:
                     if event["type"] == "RUN_ERROR":
                         return
 
+    def _events_of_earlier_runs(self) -> Iterator[Event]:
+        """Yield what earlier runs on this host did and the document does not know."""
+        records, session = self.agent.records, self.session_key
+        found = CatchUp(self.session, partial(records.find, session), self.resumed)
+        yield from found.events()
+        self._record = records.writer(session, found.base, self.id, found.record)
+        self._call_runner.record, self._call_runner.forgotten = self._record, found.forgotten
+        yield from self._call_runner.look_at_claims()
+
     def _next_step(self) -> Step:
         return next_step(
             self.session,
@@ -527,6 +518,7 @@ class Run:
             elapsed_ms=self._elapsed_ms(),
             recoverable=self._call_runner.recoverable(),
             horizon_ms=self._call_runner.horizon_ms,
+            forgotten=self._call_runner.forgotten,
             begun=self._call_runner.has_begun,
             files=self._files.state,
         )

@@ -1,7 +1,11 @@
 """Store the records of runs (session/run_record.py) as files of JSON lines.
 
-One file for a session, named by a hash. A line is appended before each call that may not run twice,
-so a killed process leaves all that it had recorded. An incomplete line is ignored.
+One file for each message of the user's, named by a hash of the session and of the messages up to
+that one. It has a record for each answer. A line is appended before each call that may not run
+twice, so a killed process leaves all that it had recorded. An incomplete line is ignored.
+
+A record is kept for as long as claims. What is left then are the fingerprints of the calls that may
+have run, so that such a call is asked about.
 """
 
 from __future__ import annotations
@@ -25,7 +29,10 @@ from ..telemetry import log
 
 _log = log.get("runs")
 
-MAX_BYTES = 16 * 1024 * 1024  # of one record; the rest of a longer run is not recorded
+MAX_BYTES = 16 * 1024 * 1024  # of one file; the messages of a longer run are not recorded
+MAX_TOTAL = 256 * 1024 * 1024  # of all files; beyond that the oldest shrink before they expire
+KEPT_TIMES = 30  # fingerprints are kept so many times as long as a record
+SHRUNK = ".ran"  # suffix of a file that says only which calls may have run
 SessionKey = tuple[str, str]  # owner, session id
 
 
@@ -44,95 +51,145 @@ class RunRecords:
     ) -> None:
         self._folder, self._ttl_s, self._clock = folder, ttl_s, clock
 
-    def find(self, session: SessionKey) -> Record | None:
-        """Return the record of a session's last run, None if there is none."""
+    def find(self, session: SessionKey, base: str) -> list[Record]:
+        """Return the records of the answers to one message of a session, the newest first."""
         if self._folder is None:
-            return None
-        try:
-            lines = self._path(session).read_bytes().split(b"\n")
-        except OSError:
-            return None
-        record: Record | None = None
-        for text in lines:
-            try:
-                line = loads(text, max_depth=200)
-            except JSONError:
-                continue  # an incomplete line, or the empty one
-            if record is None:
-                record = Record(str(line.get("base")))
-            record.add(line)
-        return record
+            return []
+        path, data = self._path(session, base), b""
+        for each in (path.with_suffix(SHRUNK), path):
+            with contextlib.suppress(OSError):
+                data += each.read_bytes()
+        return read_records(data, base)[::-1] if data else []
 
-    def writer(self, session: SessionKey, record: Record | None = None) -> RecordWriter:
-        """Return the writer of a run's record, which continues `record` or replaces the file."""
-        path = None if self._folder is None else self._path(session)
-        return RecordWriter(path, record)
+    def writer(
+        self, session: SessionKey, base: str, run: str, record: Record | None = None
+    ) -> RecordWriter:
+        """Return the writer of a run's record, which continues `record` or begins one."""
+        path = None if self._folder is None else self._path(session, base)
+        return RecordWriter(path, run, record)
 
     def sweep(self) -> None:
-        """Remove expired records."""
-        if self._folder is None:
-            return
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(self._folder):
-                with contextlib.suppress(OSError):
-                    if self._clock() - entry.stat().st_mtime > self._ttl_s:
-                        Path(entry.path).unlink()
+        """Shrink expired records, and the oldest beyond MAX_TOTAL; remove those that have shrunk.
 
-    def _path(self, session: SessionKey) -> Path:
+        Slow for a large folder.
+        """
+        files: list[tuple[float, int, Path]] = []
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(self._folder) if self._folder else ():
+                with contextlib.suppress(OSError):
+                    files.append((entry.stat().st_mtime, entry.stat().st_size, Path(entry.path)))
+        total, now = 0, self._clock()
+        for changed_at, size, path in sorted(files, reverse=True):
+            total += size
+            age_s = now - changed_at
+            with contextlib.suppress(OSError):
+                if not path.suffix and (age_s > self._ttl_s or total > MAX_TOTAL):
+                    _shrink(path)
+                elif path.suffix and age_s > self._ttl_s * KEPT_TIMES:
+                    path.unlink()
+
+    def _path(self, session: SessionKey, base: str) -> Path:
         assert self._folder is not None
-        return self._folder / _file_name(session)
+        return self._folder / _file_name((*session, base))
+
+
+def read_records(data: bytes, base: str) -> list[Record]:
+    """Return the records in a file, in the order of their last lines."""
+    records: dict[str, Record] = {}
+    for text in data.split(b"\n"):
+        try:
+            line = loads(text, max_depth=200)
+        except JSONError:
+            continue  # an incomplete line, or the empty one
+        root = str(line.get("root"))
+        record = records[root] = records.pop(root, Record(base, root))
+        record.add(line)
+    return list(records.values())
+
+
+def _shrink(path: Path) -> None:
+    """Keep of the records in a file only which calls may have run."""
+    lines = [
+        {"root": each.root, run_record.AGAIN: each.again, "ran": ran, "shrunk": True}
+        for each in read_records(path.read_bytes(), "")
+        if (
+            ran := {
+                call_id: fingerprint for call_id, fingerprint in each.ran.items() if fingerprint
+            }
+        )
+    ]
+    if lines:
+        _append(path.with_suffix(SHRUNK), "".join(f"\n{dumps(line)}" for line in lines).encode())
+    path.unlink()
+
+
+def _append(path: Path, data: bytes) -> None:
+    """Append to a file. Raises OSError if not all of it can be written."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        if os.write(descriptor, data) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    finally:
+        os.close(descriptor)
 
 
 @lru_cache(maxsize=1024)  # a run asks for its own several times
-def _file_name(session: SessionKey) -> str:
-    """Return the name of the files about a session."""
-    return hashlib.sha256(dumps(list(session)).encode("utf-8", "surrogatepass")).hexdigest()
+def _file_name(about: tuple[str, ...]) -> str:
+    """Return the name of the files about a session, or one message of it."""
+    return hashlib.sha256(dumps(list(about)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class RecordWriter:
-    """Appends to one record. `begun`: something was written, by this run or an earlier one."""
+    """Appends to one record.
 
-    def __init__(self, path: Path | None, record: Record | None) -> None:
+    begun    something was written, by this run or an earlier one
+    ran      call id -> fingerprint of calls that are about to run, "" for one that did not begin
+    """
+
+    def __init__(
+        self, path: Path | None = None, run: str = "", record: Record | None = None
+    ) -> None:
         self._path = path
         self.begun = record is not None
+        self.ran: dict[str, str] = {}
+        self._earlier = record.ran if record else {}
+        self._root = record.root if record else run
         self._known = {message["id"] for message in record.messages} if record else set()
-        self._full = False
-        self._state: dict[str, str] = {}  # the JSON last written, by key
+        self._is_full = False
+        self._written: dict[tuple[str, str], str] = {}  # the JSON last written of calls and state
+
+    @property
+    def not_begun(self) -> list[str]:
+        """Return the ids of calls that were announced and then did not begin."""
+        return [call_id for call_id, each in (self._earlier | self.ran).items() if not each]
 
     def append(self, session: Session) -> None:
         """Record what is new in the session. Raises OSError if that cannot be written."""
-        if self._path is None or self._full:
+        if self._path is None:
             return
-        line = run_record.new_values(session, self._known)
-        line["state"] = dict(self._changed(line["state"]))
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        if not self.begun:
-            line = {"base": run_record.base_of(session["messages"]), **line}
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            flags |= os.O_TRUNC
-        descriptor = os.open(self._path, flags, 0o600)
-        try:
-            data = b"\n" + dumps(line).encode()  # the previous line may be incomplete
-            self._full = os.fstat(descriptor).st_size + len(data) > MAX_BYTES
-            if self._full:
+        again = session.get(run_record.AGAIN, "")
+        line: Json = {"root": self._root, run_record.AGAIN: again, "ran": self.ran}
+        new = run_record.new_values(session, self._known)
+        for call_id in self.not_begun:  # the client may know it as `started`
+            new["calls"].pop(call_id, None)
+        changed = {name: dict(self._changed(name, new[name])) for name in ("calls", "state")}
+        data = dumps({**line, **new, **changed}).encode()
+        with contextlib.suppress(OSError):
+            if not self._is_full and self._path.stat().st_size + len(data) > MAX_BYTES:
                 _log.warning("a run of session %s is too long to be recorded", session["id"])
-            elif os.write(descriptor, data) < len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        finally:
-            os.close(descriptor)
+                self._is_full = True  # from here on, since no message may be missing between others
+        if self._is_full:
+            data = dumps(line).encode()
+        _append(self._path, b"\n" + data)  # the line before may be incomplete
+        self._earlier, self.ran = self._earlier | self.ran, {}
         self.begun = True
 
-    def _changed(self, state: Json) -> Iterator[tuple[str, Any]]:
-        for key, value in state.items():
-            if (text := dumps(value)) != self._state.get(key):
-                self._state[key] = text
+    def _changed(self, kind: str, values: Json) -> Iterator[tuple[str, Any]]:
+        for key, value in values.items():
+            if (text := dumps(value)) != self._written.get((kind, key)):
+                self._written[kind, key] = text
                 yield key, value
-
-    def forget(self) -> None:
-        """Remove the record, once the client has the answer."""
-        if self._path is not None and self.begun:
-            with contextlib.suppress(OSError):
-                self._path.unlink()
 
 
 # -- stop signals ---------------------------------------------------------------------------------

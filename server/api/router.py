@@ -12,12 +12,12 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ..errors import Problem
 from ..http.cors import Origins
-from ..http.exchange import Exchange, Stream, confirm_delivery, problem_of
+from ..http.exchange import Exchange, Stream, problem_of
 from ..runtime.offload import offload
 from ..settings import forwarding
 from ..strict_json import JSONError, dumps_in_pieces
@@ -58,14 +58,6 @@ READS = ("GET", "HEAD", "OPTIONS")
 _log = log.get("api")
 
 
-class Record(Protocol):
-    """The stored result of a run, for repeated requests (agent/run_records.py)."""
-
-    def forget(self) -> None:
-        """Delete the record."""
-        ...
-
-
 class RequestContext:
     """One request with its key. Handlers answer through it."""
 
@@ -80,7 +72,6 @@ class RequestContext:
         self.size = 0
         self.values = 0  # JSON values of the body, perhaps too many (strict_json.count_values)
         self.sent = 0  # bytes of the answer's body
-        self.record: Record | None = None  # kept until the client has the answer
         self._headers = dict(headers)
 
     @property
@@ -174,8 +165,6 @@ class Router:
         try:
             async with ErrorBoundary(call):
                 await self._serve(call)
-                if call.record is not None and await confirm_delivery(exchange):
-                    call.record.forget()
         finally:
             self.requests -= 1
             if held := forwarding.current.get():

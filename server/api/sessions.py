@@ -33,7 +33,7 @@ from .auth import Key
 from .bases import PER_MESSAGE, Bases, EndedRun
 from .body import BodyLimits, misfit, read_object
 from .key_in_answer import refuse_key_as_answer
-from .router import JSON, Record, RequestContext
+from .router import JSON, RequestContext
 
 # -- run stream -----------------------------------------------------------------------------------
 # Run an agent inside a request, for `POST /session` and the handlers of `protocols`.
@@ -68,11 +68,6 @@ class Run(EndedRun, Protocol):
     @property
     def session(self) -> Session:
         """Return the session with all events so far applied."""
-        ...
-
-    @property
-    def record(self) -> Record | None:
-        """Return the stored result of the run; None if nothing is stored."""
         ...
 
     def events(self) -> AsyncGenerator[Event, None]:
@@ -167,8 +162,6 @@ class Runs:
             token = run_id.set(run.id)
             try:
                 yield run
-                if "idempotency-key" not in headers:
-                    call.record = run.record
             finally:
                 run_id.reset(token)
         finally:

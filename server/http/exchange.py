@@ -368,27 +368,13 @@ def problem_of(error: Exception, id: str) -> Problem:
 
 
 # -- delivery -------------------------------------------------------------------------------------
-# Check whether an answer has arrived, by the TCP acknowledgements of the client's system.
+# Wait until the client's system has acknowledged what was sent.
 #
-# Used by `api` before it deletes the record kept for a repeated request, and before a tool call
-# starts that may not run twice. Behind a proxy the acknowledgements are those of the proxy.
+# Used before a tool call starts that may not run twice. Behind a proxy the acknowledgements are
+# those of the proxy, and a program may never read what its system has acknowledged.
 
-LOOKS = (0, 0.01, 0.04, 0.2, 1.0)  # s to wait before each check of `confirm_delivery`
 # First and longest interval between two checks of `wait_for_acknowledgement`.
 SOONEST_S, LATEST_S = 0.001, 0.05
-
-
-async def confirm_delivery(exchange: Exchange) -> bool:
-    """Return whether the whole answer is acknowledged, after at most 1.25 s.
-
-    False where it cannot be determined. Cancelled, like any handler, if the client disconnects.
-    """
-    await exchange.flush()
-    for wait in LOOKS:
-        await asyncio.sleep(wait)  # also lets a lost connection cancel this task first
-        if exchange.unacknowledged_bytes == 0:
-            return True
-    return False
 
 
 async def wait_for_acknowledgement(exchange: Exchange, within_s: float) -> bool:

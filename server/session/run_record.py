@@ -1,9 +1,9 @@
 """Record a run since the user's last message, for a client that did not receive all of it.
 
-From the first call on that must not run twice, a host keeps a record of the run until the client
-has the answer (agent/run_records.py). A client whose connection broke POSTs what it has: the same
-messages up to the user's last one, and fewer of those after it. It gets the missing ones as events
-and the run continues after them, so that no model call and no tool call is made twice. Pure.
+From the first call on that must not run twice, a host keeps a record of the run for as long as
+claims (agent/run_records.py). A client whose connection broke POSTs what it has: the same messages
+up to the user's last one, and fewer of those after it. It gets the missing ones as events and the
+run continues after them, so that no model call and no tool call is made twice. Pure.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..json_types import (
     Session,
 )
 from ..strict_json import LARGEST_COUNT, canonical, pointer
-from . import events
+from . import events, snapshot
 from .answers import ANSWERS
 from .events import messages_filled, put, state_delta
 from .fold import Folder
@@ -36,6 +36,9 @@ COUNTERS = "step tokens cost_micro wall_ms forgiven extended summary".split()  #
 STATE = ("context", "output", "plan", "title", "usage")  # keys besides messages, calls and `run`
 STAND = ("tree", "message", "start")  # of `workspace`
 AT_ITS_END = ("done", "failed", "denied", "skipped")
+WINDOW = 32  # messages that `base_of` reads
+AGAIN = "again"  # key of a session: names a wish for another answer
+FROM_RECORD = "from_record"  # key of `run`: how many messages came from a record
 
 
 @dataclass
@@ -43,21 +46,32 @@ class Record:
     """Record of the runs since the user's last message.
 
     base      a digest of the messages up to the user's last one
+    root      the id of the run that began it: two answers to one message have one base
+    again     the `again` of the session that it answered
     runs      the ids of the recorded runs
+    ran       call id -> fingerprint of the calls that may have run, "" for those that did not
     messages  the complete messages after it, in order
     calls     the call log entries of their calls
     state     the other keys of the session that a run writes
+    shrunk    it has expired; `ran` is what is left of it
     """
 
     base: str
+    root: str = ""
+    again: str = ""
     runs: list[str] = field(default_factory=list)
+    ran: dict[str, str] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     calls: dict[str, LedgerEntry] = field(default_factory=dict)
     state: Json = field(default_factory=dict)
+    shrunk: bool = False
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a value that `new_values` returned."""
+        self.again = line.get(AGAIN, self.again)
         self.runs += line.get("runs", ())
+        self.ran |= line.get("ran", {})
+        self.shrunk |= "shrunk" in line
         for message in line.get("messages", ()):
             self.messages.insert(self._place(message), message)
         self.calls |= line.get("calls", {})
@@ -79,33 +93,36 @@ class Record:
 
 
 def base_of(messages: Iterable[Message]) -> str:
-    """Return a digest (SHA-256) of the messages up to the user's last one.
+    """Return a digest (SHA-256) of the user's last message and its place in the session.
 
-    Ids, times, results and opaque provider data are left out: a server fills them in or changes
-    them.
+    It reads the last WINDOW messages up to that one, and how many there are. Ids, times, results
+    and opaque provider data are left out: a server fills them in or changes them.
     """
-    said = [
-        [_role(message), message.get("content"), _calls(message)]
+    counted = [
+        message
         for message in _split(list(messages))[0]
         if _role(message) not in ("tool", "error") and not message.get("open")
     ]
-    return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).hexdigest()
+    said = [[_role(each), each.get("content"), _calls(each)] for each in counted[-WINDOW:]]
+    text = canonical([len(counted), said])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def new_values(session: Session, known: set[str]) -> Json:
-    """Return what a record of this session lacks, and add the ids of its messages to `known`."""
-    found = []
+    """Return the messages that a record of this session lacks, and the state and calls of all.
+
+    The ids of the messages are added to `known`.
+    """
+    ledger = session["calls"]
+    found: list[Message] = []
+    calls: dict[str, LedgerEntry] = {}
     for message in _split(session["messages"])[1]:
-        if not message.get("open") and _role(message) != "error" and message["id"] not in known:
+        if message.get("open") or _role(message) == "error":
+            continue
+        calls |= {each: ledger[each] for each in _call_ids(message) if each in ledger}
+        if message["id"] not in known:
             known.add(message["id"])
             found.append(message)
-    ledger = session["calls"]
-    calls = {
-        call_id: ledger[call_id]
-        for message in found
-        for call_id in _call_ids(message)
-        if call_id in ledger
-    }
     document: Mapping[str, Any] = session
     run: Mapping[str, Any] = session["run"]
     state: Json = {key: document[key] for key in STATE if key in session}
@@ -120,19 +137,20 @@ def missing_messages(
 ) -> list[Message] | None:
     """Return the record's messages that this document lacks, None if it is no earlier state.
 
-    If its call log has a call of a missing message, or the final state of a call whose result is
-    missing, the client had them and has removed them to get another answer: None. This is not
-    checked if `resumed`, the id of the run that the client continues, is a recorded run.
+    `record` has the base of these messages. If the call log has a call of a missing message, or the
+    final state of a call whose result is missing, the client had them and has removed them to get
+    another answer: None. This is not checked if `resumed`, the id of the run that the client
+    continues, is a recorded run. A document without any answer needs the record's `again`.
     """
     messages = document.get("messages") or []
-    if not record.messages or base_of(messages) != record.base:
-        return None
     sent = [m for m in _split(messages)[1] if _role(m) != "error" and not m.get("open")]
     answers = [m for m in sent if _role(m) != "tool"]
     known = [m for m in record.messages if m["role"] != "tool"]
     results = {m["tool_call_id"]: m for m in record.messages if m["role"] == "tool"}
     answered_ids = {m["tool_call_id"] for m in sent if _role(m) == "tool"}
-    if len(answers) > len(known):
+    if record.shrunk or not known or len(answers) > len(known):
+        return None
+    if not answers and record.again != document.get(AGAIN, ""):
         return None
     if any(
         _comparable(mine) != _comparable(recorded)
@@ -191,6 +209,7 @@ def catch_up_events(session: Session, lacking: list[Message], record: Record) ->
     ]
     run = record.state.get("run", {})
     changes += [put("run", name, value=value) for name, value in run.items()]
+    changes.append(put("run", FROM_RECORD, value=len(lacking)))
     changes += [
         put(name, value=record.state[name])
         for name in STATE
@@ -200,6 +219,47 @@ def catch_up_events(session: Session, lacking: list[Message], record: Record) ->
     if {**known, **stand} != known:
         changes.append(put("workspace", value={**known, **stand}))
     return [*found, state_delta(*changes)]
+
+
+def events_before(
+    session: Session, end: int, lacking: list[Message], record: Record
+) -> list[Event]:
+    """Return the events that put what a session lacks before its messages from `end` on."""
+    messages = session["messages"]
+    scratch: Session = {**session, "messages": deepcopy(messages[:end])}
+    *earlier, state = catch_up_events(scratch, lacking, record)
+    folder = Folder(scratch)
+    for event in earlier:
+        folder.apply(event)
+    folder.flush()
+    scratch["messages"] += messages[end:]
+    answered = {m["tool_call_id"] for m in scratch["messages"] if m["role"] == "tool"}
+    open_ = [each for each in session["interrupts"] if each.get("call_id") not in answered]
+    # What was spent on an earlier message is not spent on this one.
+    changes = [each for each in state["delta"] if not each["path"].startswith("/yaa/run/")]
+    changes += state_delta(
+        put("interrupts", value=open_), put("run", FROM_RECORD, value=len(lacking))
+    )["delta"]
+    return [snapshot.messages(scratch), {**state, "delta": changes}]
+
+
+def new_user_messages(messages: list[Message]) -> int:
+    """Return how many messages at the end are the user's, without any answer between them."""
+    count = 0
+    for message in reversed(messages):
+        if _role(message) not in ("user", "error"):
+            break
+        count += 1
+    return count
+
+
+def forgotten_calls(session: Session, record: Record) -> set[str]:
+    """Return the fingerprints of calls that may have run and that this session does not know."""
+    if record.again != session.get(AGAIN, ""):
+        return set()
+    closed = (message for message in session["messages"] if not message.get("open"))
+    known = {*session["calls"], *(call_id for each in closed for call_id in _call_ids(each))}
+    return {each for call_id, each in record.ran.items() if each and call_id not in known}
 
 
 def _message_events(message: Message, record: Record) -> Iterator[Event]:

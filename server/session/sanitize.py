@@ -21,7 +21,7 @@ Place = tuple[str | int, ...]
 # Top-level keys that are kept as they are, and those that are kept in part or removed.
 TOP = (
     *("id", "title", "start_time", "startTime", "version", "rev"),
-    *("messages", "plan", "output", "usage"),
+    *("again", "messages", "plan", "output", "usage"),
 )
 IN_PART = (
     *("agent", "calls", "character", "config", "context", "environment", "ext", "finish_reason"),

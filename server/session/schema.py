@@ -308,6 +308,7 @@ TOP = {
     "version": POSITIVE,
     "rev": COUNT,
     "agent": TEXT,
+    "again": field_types.text(f"a string of 1 to {MAX_SESSION_ID} characters", 1, MAX_SESSION_ID),
     "finish_reason": TEXT_OR_NONE,
     "calls": field_types.object_of(each=field_types.object_of(CALL, ("state",))),
     "interrupts": with_limit(field_types.list_of(_INTERRUPT), MOST["interrupts"]),

@@ -52,8 +52,9 @@ class Claims:
     ) -> bool:
         """Claim a call. Return False if it was claimed before.
 
-        `since_ms`: when the call was made or its approval requested; may become the `horizon`.
-        Raises OSError if the claim cannot be written; then the call must not be executed.
+        `since_ms`: when the call was made or its approval requested, now at the latest; may become
+        the owner's `horizon`. Raises OSError if the claim cannot be written; then the call must not
+        be executed.
         """
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._path(scope, call_id, attempt)
@@ -62,7 +63,8 @@ class Claims:
         except FileExistsError:
             return False
         try:
-            os.write(made, dumps([fingerprint, since_ms]).encode())
+            since_ms = min(since_ms, self._now_ms())
+            os.write(made, dumps([fingerprint, since_ms, _owner_of(scope)]).encode())
         except OSError:
             path.unlink()
             raise
@@ -104,20 +106,26 @@ class Claims:
             return None
         return found if isinstance(found, dict) else None
 
-    def forget(self, scope: Scope, call_id: str, attempt: int) -> None:
-        """Remove a kept result that is no longer needed."""
-        with contextlib.suppress(OSError):
-            self._path(scope, call_id, attempt).with_suffix(RESULT).unlink()
+    def horizon(self, owner: str) -> int:
+        """Return the latest `since_ms` of an owner's expired claims; 0 if none has expired.
 
-    def horizon(self) -> int:
-        """Return the latest `since_ms` of all expired claims; 0 if none has expired.
-
-        A call made or asked about at that time or before may have run here: its claim is gone.
+        A call made or asked about at that time or before may have run here: its claim is gone. No
+        claim expires before `ttl_s`, so a later time comes from a clock that was wrong.
         """
+        latest = max(self._horizon_of(""), self._horizon_of(_owner_of((owner, ""))))
+        return max(0, min(latest, self._now_ms() - int(self.ttl_s * 1000)))
+
+    def _horizon_of(self, owner: str) -> int:
         try:
-            return int((self.folder / HORIZON).read_text())
+            return int(self._horizon_path(owner).read_text())
         except (OSError, ValueError):
             return 0
+
+    def _horizon_path(self, owner: str) -> Path:
+        return self.folder / (f"{HORIZON}.{owner}" if owner else HORIZON)
+
+    def _now_ms(self) -> int:
+        return int(self._clock() * 1000)
 
     def sweep(self) -> None:
         """Remove expired claims and results, and log their number. Slow for a large folder."""
@@ -125,15 +133,18 @@ class Claims:
         expired: list[tuple[float, Path]] = []
         with contextlib.suppress(OSError):
             for entry in os.scandir(self.folder):
-                if entry.name == HORIZON or not entry.is_file():
+                if entry.name.startswith(HORIZON) or not entry.is_file():
                     continue
                 ttl = self.result_ttl_s if entry.name.endswith((RESULT, ".draft")) else self.ttl_s
                 left += 1
                 with contextlib.suppress(OSError):
                     if (age_s := now - entry.stat().st_mtime) > ttl:
                         expired.append((age_s, Path(entry.path)))
-        claims = [claim for _, path in expired if (claim := self._read(path)) is not None]
-        if claims and not self._raise_horizon(max(since_ms for _, since_ms in claims)):
+        latest: dict[str, int] = {}
+        for _, path in expired:
+            if (claim := self._read(path)) is not None:
+                latest[claim[2]] = max(latest.get(claim[2], 0), claim[1])
+        if not all([self._raise_horizon(*each) for each in latest.items()]):
             expired = [(age_s, path) for age_s, path in expired if path.suffix]
         gone = 0
         for age_s, path in expired:
@@ -146,37 +157,42 @@ class Claims:
                 *(gone, oldest_s, left - gone),
             )
 
-    def _raise_horizon(self, since_ms: int) -> bool:
-        """Write the horizon, before claims are removed. Return False if that fails."""
+    def _raise_horizon(self, owner: str, since_ms: int) -> bool:
+        """Write an owner's horizon, before claims are removed. Return False if that fails."""
         draft = self.folder / f"{HORIZON}.{secrets.token_hex(4)}.draft"
         try:
             with open(draft, "x", opener=_private) as file:
-                file.write(str(max(since_ms, self.horizon())))
-            draft.replace(self.folder / HORIZON)
+                file.write(str(max(since_ms, self._horizon_of(owner))))
+            draft.replace(self._horizon_path(owner))
         except OSError:
             draft.unlink(missing_ok=True)
             return False
         return True
 
-    def _read(self, path: Path) -> tuple[str, int] | None:
-        """Return (fingerprint, since_ms) of a claim; None if there is none.
+    def _read(self, path: Path) -> tuple[str, int, str] | None:
+        """Return (fingerprint, since_ms, owner) of a claim; None if there is none.
 
-        A damaged claim counts as ("", 0).
+        A damaged claim counts as ("", 0, ""). One of an earlier version has no owner.
         """
         if path.suffix:
             return None
         try:
-            found = loads(path.read_bytes() or b'["", 0]')
-            fingerprint, since_ms = found
-            return str(fingerprint), int(since_ms)
+            fingerprint, since_ms, *owner = loads(path.read_bytes() or b'["", 0]')
+            return str(fingerprint), int(since_ms), str(*owner)
         except OSError:
             return None
         except (JSONError, ValueError, TypeError):
-            return "", 0
+            return "", 0, ""
 
     def _path(self, scope: Scope, call_id: str, attempt: int) -> Path:
         name = dumps([scope, call_id, attempt]).encode("utf-8", "surrogatepass")
         return self.folder / hashlib.sha256(name).hexdigest()
+
+
+def _owner_of(scope: Scope) -> str:
+    """Return a name for the owner of a scope that can be part of a file's name."""
+    owner = scope if isinstance(scope, str) else scope[0]
+    return hashlib.sha256(owner.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _private(path: str, flags: int) -> int:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from typing import Any
 
 from server.agent import run_records
-from server.agent.run_records import RunRecords
+from server.agent.run_records import RecordWriter, RunRecords
+from server.session.run_record import Record
 
 from ..fakes import user
+
+BASE = "base"
 
 
 def session(*said: str) -> Any:
@@ -39,79 +43,122 @@ class Records(unittest.TestCase):
         (path,) = self.folder.iterdir()
         return path
 
-    def test_written_piece_by_piece_and_read_whole(self) -> None:
-        writer = self.records.writer(("", "s"))
-        self.assertIsNone(self.records.find(("", "s")))
+    def writer(self, run: str = "run_1", record: Record | None = None) -> RecordWriter:
+        return self.records.writer(("", "s"), BASE, run, record)
+
+    def found(self) -> Record | None:
+        return next(iter(self.records.find(("", "s"), BASE)), None)
+
+    def ids(self) -> list[str]:
+        record = self.found()
+        assert record is not None
+        return [message["id"] for message in record.messages]
+
+    def test_written_piece_by_piece_and_read_at_once(self) -> None:
+        writer = self.writer()
+        self.assertIsNone(self.found())
         writer.append(session("a"))
         size = self.file().stat().st_size
         writer.append(session("a"))
         self.assertLess(self.file().stat().st_size - size, size / 2, "only what is new")
         writer.append(session("a", "b ☃"))
-        found = self.records.find(("", "s"))
+        found = self.found()
         assert found is not None
-        self.assertEqual([m["id"] for m in found.messages], ["a", "b ☃"])
+        self.assertEqual(self.ids(), ["a", "b ☃"])
         self.assertEqual(found.calls, {"c1": {"name": "f", "state": "started"}})
         self.assertEqual(found.state["usage"], {"total_tokens": 2})
-        for other in (("ann", "s"), ("", "t"), ("", '["","s"]')):
-            self.assertIsNone(self.records.find(other))
-        again = self.records.writer(("", "s"), found)
-        again.append(session("a", "b ☃", "c"))
-        found = self.records.find(("", "s"))
+        for owner, other, base in (("ann", "s", BASE), ("", "t", BASE), ("", "s", "other")):
+            self.assertEqual(self.records.find((owner, other), base), [])
+        self.writer("run_2", found).append(session("a", "b ☃", "c"))
+        self.assertEqual(self.ids(), ["a", "b ☃", "c"])
+        self.writer("run_3").append(session("x"))
+        records = self.records.find(("", "s"), BASE)
+        self.assertEqual([each.root for each in records], ["run_3", "run_1"], "the newest first")
+
+    def test_the_call_log_is_that_of_the_end(self) -> None:
+        """A call's entry changes after its message was recorded."""
+        writer, document = self.writer(), session("a")
+        writer.append(document)
+        document["calls"]["c1"] = {"name": "f", "state": "done"}
+        writer.append(document)
+        found = self.found()
         assert found is not None
-        self.assertEqual([m["id"] for m in found.messages], ["a", "b ☃", "c"])
-        self.records.writer(("", "s")).append(session("x"))
-        found = self.records.find(("", "s"))
-        assert found is not None
-        self.assertEqual([m["id"] for m in found.messages], ["x"], "another run replaces it")
-        again.forget()
-        self.assertIsNone(self.records.find(("", "s")))
+        self.assertEqual(found.calls["c1"]["state"], "done")
 
     def test_cut_at_every_byte(self) -> None:
-        """A process was killed while it wrote: what was whole counts, and more can be added."""
-        writer = self.records.writer(("", "s"))
+        """A process was killed while it wrote: what was complete counts, and more can be added."""
+        writer = self.writer()
         writer.append(session("a"))
-        whole = self.file().read_bytes()
+        first = self.file().read_bytes()
         writer.append(session("a", "b"))
         data = self.file().read_bytes()
         for cut in range(len(data) + 1):
             self.file().write_bytes(data[:cut])
-            found = self.records.find(("", "s"))
-            if cut < len(whole):
-                self.assertIsNone(found, cut)
+            if cut < len(first):
+                self.assertIsNone(self.found(), cut)
                 continue
-            assert found is not None
-            ids = [m["id"] for m in found.messages]
-            self.assertEqual(ids, ["a", "b"] if cut == len(data) else ["a"])
-            self.records.writer(("", "s"), found).append(session("a", "b", "c"))
-            found = self.records.find(("", "s"))
-            assert found is not None
-            self.assertEqual([m["id"] for m in found.messages], ["a", "b", "c"], cut)
+            self.assertEqual(self.ids(), ["a", "b"] if cut == len(data) else ["a"])
+            self.writer("run_2", self.found()).append(session("a", "b", "c"))
+            self.assertEqual(self.ids(), ["a", "b", "c"], cut)
 
     def test_what_is_too_long_is_recorded_as_far_as_it_goes(self) -> None:
-        writer = self.records.writer(("", "s"))
+        writer = self.writer()
         writer.append(session("a"))
         with self.assertLogs("yaa.runs", "WARNING"):
             writer.append(session("a", "b" * run_records.MAX_BYTES))
+        writer.ran["c9"] = "sha256:f"
         writer.append(session("a", "c"))
         self.assertLess(self.file().stat().st_size, 2000)
+        self.assertEqual(self.ids(), ["a"], "none between which one is missing")
+        found = self.found()
+        assert found is not None
+        self.assertEqual(found.ran, {"c9": "sha256:f"}, "what runs is recorded all the same")
 
     def test_where_nothing_can_be_written(self) -> None:
         self.folder.write_text("a file")
         with self.assertRaises(OSError):
-            self.records.writer(("", "s")).append(session("a"))
+            self.writer().append(session("a"))
 
-    def test_swept(self) -> None:
-        self.records.writer(("", "s")).append(session("a"))
+    def test_what_an_expired_record_leaves(self) -> None:
+        """Which calls may have run, in a few hundred bytes, for KEPT_TIMES as long."""
+        writer = self.writer()
+        writer.ran["c1"] = "sha256:f"
+        writer.append(session("a" * 5000))
+        writer.ran["c2"] = ""  # it did not begin
+        writer.append(session("a" * 5000))
         self.records.sweep()
-        self.assertIsNotNone(self.records.find(("", "s")))
+        self.assertEqual(len(self.ids()), 1, "not before it expires")
         os.utime(self.file(), (1, 1))
         self.records.sweep()
-        self.assertIsNone(self.records.find(("", "s")))
+        found = self.found()
+        assert found is not None
+        self.assertEqual((found.shrunk, found.ran, found.messages), (True, {"c1": "sha256:f"}, []))
+        self.assertLess(self.file().stat().st_size, 200)
+        self.records.sweep()
+        self.assertIsNotNone(self.found())
+        os.utime(self.file(), (1, 1))
+        self.records.sweep()
+        self.assertIsNone(self.found())
+
+    def test_what_all_take_is_bounded(self) -> None:
+        """Beyond a number of bytes the oldest shrink before they expire."""
+        self.addCleanup(setattr, run_records, "MAX_TOTAL", run_records.MAX_TOTAL)
+        for base in ("one", "two", "three"):
+            writer = self.records.writer(("", "s"), base, "run_1")
+            writer.ran["c1"] = "sha256:f"
+            writer.append(session("a" * 1000))
+        for number, base in enumerate(("one", "two", "three")):
+            at = time.time() - 3 + number
+            os.utime(self.folder / run_records._file_name(("", "s", base)), (at, at))
+        run_records.MAX_TOTAL = 2 * max(path.stat().st_size for path in self.folder.iterdir())
+        self.records.sweep()
+        shrunk = [self.records.find(("", "s"), each)[0].shrunk for each in ("one", "two", "three")]
+        self.assertEqual(shrunk, [True, False, False])
 
     def test_nothing_is_kept_without_a_folder(self) -> None:
         nowhere = RunRecords()
-        nowhere.writer(("", "s")).append(session("a"))
-        self.assertIsNone(nowhere.find(("", "s")))
+        nowhere.writer(("", "s"), BASE, "run_1").append(session("a"))
+        self.assertEqual(nowhere.find(("", "s"), BASE), [])
         nowhere.sweep()
 
 

@@ -1,4 +1,4 @@
-"""What is known of an answer's arrival, over a real socket."""
+"""What is known of the arrival of bytes, over a real socket."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import unittest
 
 from server.http.connection import ServerConnection
-from server.http.exchange import Exchange, confirm_delivery, wait_for_acknowledgement
+from server.http.exchange import Exchange, wait_for_acknowledgement
 
 from ..api.fakes import Channel, request
 from .live import connected, get, serving, soon
@@ -16,32 +16,7 @@ from .live import connected, get, serving, soon
 
 @unittest.skipUnless(sys.platform == "linux", "only Linux tells")
 class Arriving(unittest.IsolatedAsyncioTestCase):
-    """An answer has arrived when the client's system says so, whoever reads it."""
-
-    async def arrived(self, size: int, window: int, *, cut: bool = False) -> bool | None:
-        """None where the handler was cancelled, as it is when the client is gone."""
-        said: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
-
-        async def handle(exchange: Exchange) -> None:
-            try:
-                if cut:
-                    client.reset()
-                    await asyncio.sleep(0)  # it is, and nobody here has looked
-                await exchange.respond(200, {}, bytes(size))
-                said.set_result(await confirm_delivery(exchange))
-            except asyncio.CancelledError:
-                said.set_result(None)
-                raise
-
-        async with serving(handle) as server, connected(server, window) as client:
-            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
-            await client.send(get())
-            return await soon(said)
-
-    async def test_what_is_known_of_it(self) -> None:
-        self.assertIs(await self.arrived(5, 0), True)
-        self.assertIs(await self.arrived(60_000, 4096), False, "most of it waits here")
-        self.assertFalse(await self.arrived(5, 0, cut=True))
+    """Bytes have arrived when the client's system says so, whoever reads them."""
 
     async def reached(self, size: int, window: int, within_s: float) -> bool | None:
         said: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
@@ -67,7 +42,7 @@ class Arriving(unittest.IsolatedAsyncioTestCase):
         self.assertIs(await self.reached(60_000, 4096, 0.05), False)
 
     async def test_where_nobody_knows(self) -> None:
-        """A closed socket tells nothing: nothing is waited for, and nothing is confirmed."""
+        """A closed socket tells nothing: nothing is waited for."""
         closed = socket.socket()
         closed.close()
         for each in (None, closed):

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.tools.execution_claims import Claims
+from server.tools.execution_claims import Claims, _owner_of
 
 
 def race(folder: str, start: Any, wins: Any) -> None:
@@ -121,7 +121,7 @@ class Results(Case):
         self.age(11)
         self.claims.sweep()
         self.assertEqual(list(self.folder.iterdir()), [])
-        self.assertEqual(self.claims.horizon(), 0, "no claim has gone")
+        self.assertEqual(self.claims.horizon("s"), 0, "no claim has gone")
 
     def test_the_horizon_is_raised_before_a_claim_goes(self) -> None:
         for call_id, since_ms in (("a", 5000), ("b", 7000), ("c", 9000)):
@@ -130,22 +130,22 @@ class Results(Case):
         self.claims.take("s", "young", 1, "sha256:f", 99_000)
         os.utime(self.claims._path("s", "young", 1), (self.now, self.now))
         self.claims.sweep()
-        self.assertEqual(self.claims.horizon(), 0)
+        self.assertEqual(self.claims.horizon("s"), 0)
         self.now += 60
         self.claims.sweep()
-        self.assertEqual(self.claims.horizon(), 9000)
+        self.assertEqual(self.claims.horizon("s"), 9000)
         self.assertFalse(self.claims.take("s", "young", 1))
         self.claims.take("s", "d", 1, "", 3000)
         os.utime(self.claims._path("s", "d", 1), (1, 1))
         self.claims.sweep()
-        self.assertEqual(self.claims.horizon(), 9000, "it never goes back")
+        self.assertEqual(self.claims.horizon("s"), 9000, "it never goes back")
         self.assertTrue(self.claims.take("s", "d", 1))
 
     def test_a_horizon_that_cannot_be_written_keeps_the_claims(self) -> None:
         self.claims.take("s", "a", 1, "", 5000)
         self.claims.store("s", "a", 1, {})
         self.age(1000)
-        (self.folder / "horizon").mkdir()  # nothing can be moved there
+        self.claims._horizon_path(_owner_of("s")).mkdir()  # nothing can be moved there
         self.claims.sweep()
         self.assertFalse(self.claims.take("s", "a", 1))
 
@@ -159,14 +159,33 @@ class Results(Case):
             self.assertEqual(self.claims.claimed_as(("ann", "s"), "a", 1), "")
             self.assertFalse(self.claims.take(("ann", "s"), "a", 1))
 
-    def test_forgotten(self) -> None:
-        self.assertTrue(self.claims.take("s", "c", 1))
-        for _ in range(2):  # also where there is none
-            self.claims.store("s", "c", 1, {"a": 1})
-            self.claims.forget("s", "c", 1)
-            self.claims.forget("s", "c", 1)
-            self.assertIsNone(self.claims.fetch("s", "c", 1))
-        self.assertFalse(self.claims.take("s", "c", 1), "the claim was forgotten with it")
+    def test_the_horizon_is_of_one_owner(self) -> None:
+        self.claims.take(("ann", "s"), "a", 1, "sha256:f", 5000)
+        self.claims.take(("bob", "s"), "a", 1, "sha256:f", 7000)
+        self.age(1000)
+        self.claims.sweep()
+        self.assertEqual([self.claims.horizon(each) for each in ("ann", "bob")], [5000, 7000])
+        self.assertEqual(self.claims.horizon("eve"), 0)
+
+    def test_what_an_earlier_version_left(self) -> None:
+        """Its claims and its horizon are of every owner."""
+        self.claims.take(("ann", "s"), "a", 1)
+        self.claims._path(("ann", "s"), "a", 1).write_text('["sha256:f", 5000]')
+        self.assertEqual(self.claims.claimed_as(("ann", "s"), "a", 1), "sha256:f")
+        self.age(1000)
+        self.claims.sweep()
+        self.assertEqual([self.claims.horizon(each) for each in ("ann", "bob")], [5000, 5000])
+
+    def test_a_time_in_the_future_decides_nothing(self) -> None:
+        """It is of a document, or of a clock that was wrong."""
+        self.claims.take(("ann", "s"), "a", 1, "sha256:f", 4_102_444_800_000)
+        self.age(1000)
+        self.claims.sweep()
+        self.assertEqual(self.claims.horizon("ann"), (self.now - 100) * 1000)
+        self.now += 5
+        self.assertEqual(self.claims.horizon("ann"), (self.now - 100) * 1000)
+        self.now += 1000
+        self.assertEqual(self.claims.horizon("ann"), (self.now - 1005) * 1000, "when it was taken")
 
     def test_nothing_and_garbage(self) -> None:
         self.assertIsNone(self.claims.fetch("s", "c", 1))

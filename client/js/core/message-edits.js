@@ -54,7 +54,10 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     const message = session.messages[index]
     if (!message) return false
     const from = message.role === 'user' ? index + 1 : index
-    if (from < session.messages.length) beginBranch(session, from)
+    if (from < session.messages.length) {
+      beginBranch(session, from)
+      session.again = newId('again') // or the server gives the answer that it has recorded
+    }
     return from > 0
   }
 

@@ -4,7 +4,7 @@
 
 yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }) => {
   /** Top-level keys that stay as they are, and those that are kept in part, or go. */
-  const TOP = ['id', 'title', 'start_time', 'startTime', 'version', 'rev', 'messages', 'plan', 'output', 'usage']
+  const TOP = ['id', 'title', 'start_time', 'startTime', 'version', 'rev', 'again', 'messages', 'plan', 'output', 'usage']
   const IN_PART = ['agent', 'calls', 'character', 'config', 'context', 'environment', 'ext', 'finish_reason', 'grants', 'instructions', 'interrupts', 'run', 'skills', 'status', 'tools', 'workspace']
   /** In `config`, keys that stay as they are, and numbers that stay up to the default. @type {Record<string, string[]>} */
   const FREE = {

@@ -24,7 +24,6 @@ from ... import VERSION
 from ...api.router import RequestContext, Route
 from ...api.sessions import TERMINAL, Run
 from ...errors import Problem, translate_problems
-from ...http.exchange import confirm_delivery
 from ...json_types import Event, Json, Session
 from ...runtime.offload import offload
 from ...session import events
@@ -389,8 +388,6 @@ class OpenAI:
             await offload(call.size, self._note, call, run, end, reply, turn)
         status, body = reply.answer()
         await call.json(body, status=status, headers={"x-should-retry": "false"})
-        if turn.has_no_key and await confirm_delivery(call.exchange):
-            turn.forget()
 
     def _note(
         self, call: RequestContext, run: Run, event: Event, reply: Reply, turn: RequestAttempt
@@ -453,19 +450,6 @@ class RequestAttempt:
         if ended or alias(event) == EXEC:
             self._is_kept = True
             self._kept.store(self._owner, self._again.name, 0, kept_part(session, self.first))
-
-    @property
-    def has_no_key(self) -> bool:
-        """Return whether a kept request has no Idempotency-Key.
-
-        It is forgotten when its answer has arrived: from then on an equal body is a new request.
-        """
-        return bool(self._again and self._is_kept and not self._again.keyed)
-
-    def forget(self) -> None:
-        """Delete what is kept of the request."""
-        if self._again:
-            self._kept.forget(self._owner, self._again.name, 0)
 
     def ask_for_retry(self, problem: Problem) -> None:
         """Ask for a retry if the first attempt of a repetition is still running."""
