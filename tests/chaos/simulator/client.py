@@ -103,7 +103,7 @@ class Client:
             answer, kept, line = await self.post(document, due)
             if answer.status in (409, 429, 503) or (answer.status == 0 and due is None):
                 if self.host.process.dead:
-                    self.host = self.b
+                    self.host = self._another()
                 self.tries += 1
                 await asyncio.sleep(1.0)
                 continue
@@ -317,9 +317,10 @@ class Client:
             other = {"messages": [{"id": "v1", "role": "user", "content": "branch"}]}
             other |= {"id": kept["id"]} if "id" in kept else {}
         else:  # another answer to the same message: the call log keeps the calls, or a key says so
-            if action == "sibling" and not kept.get("calls"):
-                raise NotPossible
             last = max(i for i, m in enumerate(kept["messages"]) if m["role"] == "user")
+            calls = [c for m in kept["messages"][last:] for c in m.get("tool_calls") or ()]
+            if action == "sibling" and not any(c["id"] in kept.get("calls", {}) for c in calls):
+                raise NotPossible  # nothing in the call log tells of what was taken out
             other = copy.deepcopy(kept) | {"interrupts": []}
             del other["messages"][last + 1 :]
             if action == "wish":

@@ -101,6 +101,8 @@ class World:
                 complaints = list(self.loop.complaints)
                 self._end()
                 self.loop.complaints = complaints
+                asyncio.set_event_loop(None)
+                self.loop.close()
             task.result()
 
     def _end(self) -> None:
@@ -113,6 +115,9 @@ class World:
         for task in asyncio.all_tasks(self.loop):
             task.cancel()
         self.loop.drain(left)
+        for host in self.hosts:  # what Python would call when it collects a run keeps it alive
+            for run in list(host.app.agent._active.values()):
+                run.release()
 
 
 def silence() -> None:

@@ -5,12 +5,11 @@ A small world is one conversation of two calls with one disturbance.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import random
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .client import KEYS, Client, NotPossible
@@ -53,9 +52,14 @@ def play(spec: Spec, root: Path, seed: str = "") -> Outcome | None:
     return Outcome(client, judge(client))
 
 
-def small_worlds(root: Path, modes: tuple[str, ...] = MODES) -> Iterator[Spec]:
-    """Yield every small world: each disturbance at each place where it can be."""
-    for wire, kinds, layout in itertools.product(WIRES, KINDS, LAYOUTS):
+def small_worlds(
+    root: Path, modes: tuple[str, ...] = MODES, pairs: Iterable[tuple[str, ...]] = KINDS
+) -> Iterator[Spec]:
+    """Yield every small world: each disturbance at each place where it can be.
+
+    `pairs`: the kinds of the two calls.
+    """
+    for wire, kinds, layout in itertools.product(WIRES, pairs, LAYOUTS):
         whole = play(Spec(kinds, layout, wire), root)
         assert whole is not None
         assert not whole.wrong, (kinds, layout, wire, whole.story)
@@ -104,7 +108,7 @@ def random_worlds(seed: str, count: int) -> Iterator[Spec]:
 def share_of(specs: Iterator[Spec], share: str, seed: str = "") -> Iterator[Spec]:
     """Yield a part of the worlds, chosen by the seed: `1/20` is the first of twenty."""
     number, parts = map(int, share.split("/"))
+    chance = random.Random(seed)
     for spec in specs:
-        place = int(hashlib.sha256(f"{seed} {spec!r}".encode()).hexdigest()[:8], 16)
-        if place % parts == number - 1:
+        if chance.randrange(parts) == number - 1:
             yield spec
