@@ -182,6 +182,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     run.add_argument("--say", metavar="TEXT", help="a message to append, or to begin with")
     run.add_argument("--trust", action="store_true", help=TRUST)
     run.add_argument("--ask-every-call", action="store_true", help=ASK)
+    run.add_argument("--again", action="store_true", help="another answer, if one is recorded")
     run.add_argument("--store", metavar="FOLDER", help=STORE)
     run.add_argument("--folder", metavar="NAME", help=FOLDER)
     run.add_argument("--blocks", choices=["agentscope", "anthropic"], help=BLOCKS)

@@ -289,8 +289,7 @@ class CallRunner:
                             yield self._unconfirmed_warning(job)
                     except BaseException:  # the call has not begun, even if it was announced
                         if not job.repeatable:
-                            self._executions.claims.release(*key)
-                            self.record.ran[key[1]] = ""
+                            self._release(key)
                         raise
                     work = partial(
                         self._toolbox.execute,
@@ -338,6 +337,11 @@ class CallRunner:
             self.horizon_ms = horizon_ms
             return "expired"
         return ""
+
+    def _release(self, key: Key) -> None:
+        """Take back the claim of a call that did not begin."""
+        self._executions.claims.release(*key)
+        self.record.ran[key[1]] = ""
 
     def _claim_denial(self, job: Reply) -> bool:
         """Claim a call that a person denies, so that a late approval does not run it.

@@ -216,6 +216,8 @@ def _run_kept(
     else:
         given = to_run(options.file, options.say)
     document, lines = _admitted(given, config, options)
+    if options.again:
+        document["again"] = f"again_{secrets.token_hex(12)}"
     if lines:
         print("yaa: " + "\n".join(lines), file=sys.stderr)
     form = "events" if options.events else "text" if options.text else "session"
