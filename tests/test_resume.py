@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from server.agent.call_decisions import FORGOTTEN
-from server.agent.call_runner import RAN_BEFORE
+from server.agent.earlier_calls import RAN_BEFORE
 from server.agent.loop import STOPPED, BaseAgent, Run
 from server.agent.run_records import RunRecords, StopSignals
 from server.json_types import Event, Session

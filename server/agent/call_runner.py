@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, suppress
 from functools import partial
 from itertools import groupby
 from typing import Any
 
 from ..json_types import (
-    Answer,
-    Change,
     Event,
-    Interrupt,
-    LedgerEntry,
     Session,
     ToolCall,
     ToolResult,
@@ -29,25 +25,18 @@ from ..session import events
 from ..session.call_actions import ClientResult, Execute, Job, Recover, Reply, SendToClient
 from ..session.events import drop, put, state_delta
 from ..session.schema import is_id
-from ..strict_json import dumps
 from ..tools import client_tools, policy
 from ..tools.running_calls import Batch, Executions, Key, SessionKey
 from ..tools.toolbox import Toolbox
 from .call_decisions import MAYBE_EXECUTED, interrupts_by_call, unanswered_calls, with_args
 from .decide import takes_time
+from .earlier_calls import BegunCalls, of_earlier
 from .run_records import RecordWriter
 from .run_workspace import RecordGroup, RunWorkspace
 
 SecondsLeft = Callable[[], float | None]  # seconds that the run has left; None without a limit
 UNCONFIRMED = "announcement_unconfirmed"  # a code of `run.warnings`
-RAN_BEFORE = "This call ran on this server before, and this is its result from then."
 SUPERSEDED = "Stopped: superseded by a new user message."
-NOT_BEGUN = ("proposed", "asking", "waiting")  # states of calls that the document does not run
-DENIED = "denied"  # the fingerprint with which a call is claimed that a person has denied
-DENIED_BEFORE: Answer = {
-    "status": "resolved",
-    "payload": {"approved": False, "reason": "It was denied here before."},
-}
 
 
 class ClaimError(Exception):
@@ -86,6 +75,7 @@ class CallRunner:
         self.horizon_ms = 0  # calls up to this time may have run here: their claims expired
         self.forgotten: set[str] = set()  # fingerprints of calls that may have run here
         self._ran_before: set[str] = set()  # calls that an earlier run had begun already
+        self._begun_calls = BegunCalls(session, executions.claims, owner, clock)
 
     async def perform(
         self, jobs: Iterable[Job], seconds_left: SecondsLeft
@@ -123,50 +113,10 @@ class CallRunner:
     def _ends(self) -> bool:
         return self.stopped or self._executions.stopping
 
-    def look_at_claims(self) -> Iterator[Event]:
-        """Yield what this host's claims tell of the calls without a result, when a run opens.
-
-        A call that this host has begun is marked `started`, so that no denial, edit or new message
-        stands in place of its result. A call that a person has denied stays denied. A call that was
-        announced and did not begin is `proposed` again.
-        """
-        session, claims = self._session, self._executions.claims
-        pending, not_begun = unanswered_calls(session), self.record.not_begun
-        changes: list[Change] = []
-        places = {each.get("call_id"): n for n, each in enumerate(session["interrupts"])}
-        if pending:
-            self.horizon_ms = claims.horizon(self._owner)
-        for call, _, _ in pending:
-            entry = session["calls"].get(call["id"]) or {"state": "proposed"}
-            attempt = entry.get("attempt", 0) + 1
-            if entry["state"] == "started" and call["id"] in not_begun:
-                changes += self._not_begun_change(call["id"], entry, places)
-            if entry["state"] not in NOT_BEGUN:
-                continue
-            claim = claims.claimed_as(self._session_key, call["id"], attempt)
-            if claim == DENIED and "answer" in session["interrupts"][places.get(call["id"], 0)]:
-                place = str(places[call["id"]])
-                changes.append(put("interrupts", place, "answer", value=DENIED_BEFORE))
-            elif claim not in (None, DENIED):
-                begun = {"state": "started", "attempt": attempt, "fingerprint": claim}
-                name = call["function"]["name"]
-                self._ran_before.add(call["id"])
-                changes.append(put("calls", call["id"], value={"name": name, **entry, **begun}))
-        if changes:
-            yield state_delta(*changes)
-
-    def _not_begun_change(
-        self, call_id: str, entry: LedgerEntry, places: Container[str | None]
-    ) -> list[Change]:
-        """Return the change of a call that the client knows as `started` and that did not begin.
-
-        A call with an interrupt is not changed: its approval may have started it on another host.
-        """
-        attempt = entry.get("attempt", 1)
-        claim = self._executions.claims.claimed_as(self._session_key, call_id, attempt)
-        if claim is not None or call_id in places:
-            return []
-        return [put("calls", call_id, value={**entry, "state": "proposed", "attempt": attempt - 1})]
+    def look_at_claims(self) -> list[Event]:
+        """Return what this host's claims tell of the calls without a result, when a run opens."""
+        self.horizon_ms, changes = self._begun_calls.look(self.record.not_begun, self._ran_before)
+        return [state_delta(*changes)] if changes else []
 
     def recoverable(self) -> set[str]:
         """Return the ids of begun calls whose result is missing in the session and available here.
@@ -195,9 +145,8 @@ class CallRunner:
             async for event in source:
                 if event["type"] == "TOOL_CALL_RESULT":
                     self._files.forget()
-                    if call_id in self._ran_before:
-                        event = _with_hint(event, RAN_BEFORE)
-                    event = _with_wish(event, interrupts_by_call(self._session).get(call_id))
+                    interrupt = interrupts_by_call(self._session).get(call_id)
+                    event = of_earlier(event, interrupt, ran_before=call_id in self._ran_before)
                 yield event
 
     def _fingerprint(self, call: ToolCall) -> str:
@@ -224,7 +173,7 @@ class CallRunner:
         if not isinstance(job, Reply):
             yield client_tools.result(self._session, job, self._clock())
             return
-        if job.status == "denied" and not self._claim_denial(job):
+        if job.status == "denied" and not self._begun_calls.claim_denial(job.call["id"]):
             entry = self._session["calls"].get(job.call["id"]) or {}
             begun = {"state": "started", "attempt": entry.get("attempt", 0) + 1}
             yield state_delta(put("calls", job.call["id"], value={**entry, **begun}))
@@ -289,7 +238,7 @@ class CallRunner:
                             yield self._unconfirmed_warning(job)
                     except BaseException:  # the call has not begun, even if it was announced
                         if not job.repeatable:
-                            self._release(key)
+                            self._begun_calls.release(key, self.record)
                         raise
                     work = partial(
                         self._toolbox.execute,
@@ -327,8 +276,7 @@ class CallRunner:
             return ""
         self.record.ran[key[1]] = fingerprint
         self.record.append(self._session)
-        if self._denied_here(job.call, key):  # the person has changed their mind
-            claims.release(*key)
+        self._begun_calls.release_denial(key)
         if not claims.take(*key, fingerprint, job.since_ms or 0):
             return "taken"
         horizon_ms = claims.horizon(self._owner)
@@ -337,31 +285,6 @@ class CallRunner:
             self.horizon_ms = horizon_ms
             return "expired"
         return ""
-
-    def _release(self, key: Key) -> None:
-        """Take back the claim of a call that did not begin."""
-        self._executions.claims.release(*key)
-        self.record.ran[key[1]] = ""
-
-    def _claim_denial(self, job: Reply) -> bool:
-        """Claim a call that a person denies, so that a late approval does not run it.
-
-        Return False if it has begun meanwhile.
-        """
-        entry, claims = self._session["calls"].get(job.call["id"]) or {}, self._executions.claims
-        if "answer" not in interrupts_by_call(self._session).get(job.call["id"], {}):
-            return True  # the policy denies it
-        key = self._key(job.call, entry.get("attempt", 0) + 1)
-        with suppress(OSError):
-            return claims.take(*key, DENIED, self._clock()) or claims.claimed_as(*key) == DENIED
-        return True
-
-    def _denied_here(self, call: ToolCall, key: Key) -> bool:
-        """Return whether the document knows that a person has denied this call at this host."""
-        entry = self._session["calls"].get(call["id"]) or {}
-        return entry.get("state") == "denied" and (
-            self._executions.claims.claimed_as(*key) == DENIED
-        )
 
     def _unconfirmed_warning(self, job: Execute) -> Event:
         """Return a warning that a call begins although the client may not have its announcement."""
@@ -418,30 +341,6 @@ def _not_run(job: Execute, error: OSError) -> str:
 
 async def _at_once() -> bool:
     return True
-
-
-def _with_hint(event: Event, hint: str) -> Event:
-    """Return the result event of a call with a hint for people."""
-    metadata = event["metadata"]["yaa"]
-    result = {**metadata.get("result", {}), "hint": hint}
-    return {**event, "metadata": {"yaa": {**metadata, "result": result}}}
-
-
-def _with_wish(event: Event, interrupt: Interrupt | None) -> Event:
-    """Return the result of a call that had begun, with what a person wanted of it instead."""
-    answer: Any = (interrupt or {}).get("answer") or {}
-    payload = answer.get("payload") if isinstance(answer.get("payload"), dict) else {}
-    if "edited_args" in payload:
-        wish = f"wanted the arguments {dumps(payload['edited_args'])}"
-    elif answer.get("status") == "cancelled":
-        wish = "cancelled this call"
-    elif answer and payload.get("approved") is False:
-        wish = "denied this call"
-    else:
-        return event
-    reason = f" Reason: {payload['reason']}" if payload.get("reason") else ""
-    note = f"[The user {wish}, but it had begun before, and this is its result.{reason}]"
-    return {**event, "content": f"{event['content']}\n{note}"}
 
 
 def _batches(jobs: Iterable[Job]) -> Iterator[list[Any]]:

@@ -45,7 +45,6 @@ from . import workspace_steps
 from .call_decisions import (
     FORGOTTEN,
     LOST,
-    SUPERSEDED,
     Begun,
     ask_approval,
     interrupts_by_call,
@@ -53,6 +52,7 @@ from .call_decisions import (
     plan_call,
     unanswered_calls,
 )
+from .earlier_calls import without_claim
 from .workspace_steps import NO_WORKSPACE, AlignWorkspace, WorkspaceState
 
 MOST_WAITS = 2  # calls waiting for other calls that are planned ahead
@@ -282,23 +282,6 @@ def with_asked_time(
         text = f"{new_plan.interrupt['message']} {FORGOTTEN}"
         new_plan = replace(new_plan, interrupt={**new_plan.interrupt, "message": text})
     return with_asked_time(session, toolbox, old, begun, new_plan, call_context, None)
-
-
-def without_claim(
-    reply: Reply, interrupt: Interrupt | None, moved_on: bool, *, is_old: bool
-) -> Reply:
-    """Return the reply, which does not say that a call did not run if nobody knows.
-
-    That is a call which is too old, and which a person does not want, or has moved on from.
-    """
-    asked: Interrupt = interrupt or {"reason": "tool_call", "message": ""}
-    is_old |= FORGOTTEN in asked.get("message", "")
-    if not is_old or asked["reason"] != "tool_call" or reply.status not in ("denied", "skipped"):
-        return reply
-    if not moved_on and "answer" not in asked:  # the policy or the mode denies it
-        return reply
-    text = "The user has moved on from this call." if reply.content == SUPERSEDED else reply.content
-    return replace(reply, content=f"{text} {FORGOTTEN}", state="skipped", status="indeterminate")
 
 
 def offered_tools(session: Session, toolbox: Toolbox, mode: Mode) -> list[Json]:
