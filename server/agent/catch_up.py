@@ -49,7 +49,8 @@ class CatchUp:
         """Yield what earlier messages of the user's have been answered and the document lacks."""
         session = self._session
         for back in range(run_record.new_user_messages(session["messages"]), 0, -1):
-            end = len(session["messages"]) - back
+            if not (end := len(session["messages"]) - back):
+                continue
             history: Session = {**session, "messages": session["messages"][:end]}
             for record in self._find(run_record.base_of(history["messages"])):
                 if lacking := run_record.missing_messages(history, record):

@@ -55,10 +55,11 @@ class RunRecords:
         """Return the records of the answers to one message of a session, the newest first."""
         if self._folder is None:
             return []
-        path, data = self._path(session, base), b""
-        for each in (path.with_suffix(SHRUNK), path):
-            with contextlib.suppress(OSError):
-                data += each.read_bytes()
+        path, data = str(self._path(session, base)), b""
+        for each in (path + SHRUNK, path):
+            if os.access(each, os.R_OK):  # mostly there is none
+                with contextlib.suppress(OSError):  # it is being removed
+                    data += Path(each).read_bytes()
         return read_records(data, base)[::-1] if data else []
 
     def writer(

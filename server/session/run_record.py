@@ -36,7 +36,7 @@ COUNTERS = "step tokens cost_micro wall_ms forgiven extended summary".split()  #
 STATE = ("context", "output", "plan", "title", "usage")  # keys besides messages, calls and `run`
 STAND = ("tree", "message", "start")  # of `workspace`
 AT_ITS_END = ("done", "failed", "denied", "skipped")
-WINDOW = 32  # messages that `base_of` reads
+WINDOW = 8  # messages that `base_of` reads
 AGAIN = "again"  # key of a session: names a wish for another answer
 FROM_RECORD = "from_record"  # key of `run`: how many messages came from a record
 
@@ -92,19 +92,21 @@ class Record:
         return place
 
 
-def base_of(messages: Iterable[Message]) -> str:
+def base_of(messages: list[Message]) -> str:
     """Return a digest (SHA-256) of the user's last message and its place in the session.
 
-    It reads the last WINDOW messages up to that one, and how many there are. Ids, times, results
+    It reads WINDOW messages up to that one, and how many the user has written. Ids, times, results
     and opaque provider data are left out: a server fills them in or changes them.
     """
-    counted = [
-        message
-        for message in _split(list(messages))[0]
-        if _role(message) not in ("tool", "error") and not message.get("open")
-    ]
-    said = [[_role(each), each.get("content"), _calls(each)] for each in counted[-WINDOW:]]
-    text = canonical([len(counted), said])
+    said: list[Any] = []
+    for index in range(_last_user(messages), -1, -1):
+        message = messages[index]
+        if _role(message) not in ("tool", "error") and not message.get("open"):
+            said.append([_role(message), message.get("content"), _calls(message)])
+            if len(said) == WINDOW:
+                break
+    count = [message.get("role") for message in messages].count("user")
+    text = canonical([count, said])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -313,10 +315,16 @@ def _proposed_entry(messages: Iterable[Message], call_id: str) -> LedgerEntry:
 
 def _split(messages: list[Message]) -> tuple[list[Message], list[Message]]:
     """Return the messages up to the user's last one, and those after it."""
+    index = _last_user(messages)
+    return messages[: index + 1], messages[index + 1 :]
+
+
+def _last_user(messages: list[Message]) -> int:
+    """Return the index of the user's last message, -1 if there is none."""
     for index in range(len(messages) - 1, -1, -1):
         if _role(messages[index]) == "user":
-            return messages[: index + 1], messages[index + 1 :]
-    return [], messages
+            return index
+    return -1
 
 
 def _role(message: Message) -> str:

@@ -44,9 +44,14 @@ class Part(unittest.TestCase):
     def test_nothing_runs_twice_and_no_document_lies(self) -> None:
         small = share_of(small_worlds(self.root, pairs=PAIRS), "1/400", SEED)
         late = share_of(small_worlds(self.root, ("late",), PAIRS), "1/60", SEED)
+        denied = (
+            spec
+            for spec in small_worlds(self.root, ("late",), PAIRS[:2])
+            if spec.disturbances[0].action == "deny"
+        )
         played: Counter[str] = Counter()
         failures: list[str] = []
-        for spec in (*small, *late, *random_worlds(SEED, 80)):
+        for spec in (*small, *late, *share_of(denied, "1/3", SEED), *random_worlds(SEED, 80)):
             outcome = play(spec, self.root)
             if outcome is None:
                 continue

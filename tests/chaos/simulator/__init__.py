@@ -8,6 +8,7 @@
     wire      the client's side of HTTP
     spec      what a world consists of: calls, a disturbance, what the client does next
     client    plays one world
+    caller    plays a program with an SDK
     oracle    judges it, by what tools counted and what documents say
     worlds    all small worlds, and random large ones
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 TOOLS = {"bump": "auto", "side": "auto safe", "ask": "write", "look": "read"}
 ONCE = ("bump", "side", "ask")  # may not repeat
 UNASKED = ("bump", "side")
+UNATTENDED = (*UNASKED, "look")
 LAYOUTS = ("together", "apart")  # both calls in one message, or one after the other
 # deaf: the machine has all, the program a part. rst, fin: the client closes. void: the line says
 # nothing more. late: the network holds the request for 3 s, while the client goes on.

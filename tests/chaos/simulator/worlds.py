@@ -12,10 +12,23 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from .caller import Caller
 from .client import KEYS, Client, NotPossible
 from .loop import Quiet
 from .oracle import judge
-from .spec import ACTIONS, CUTS, LAYOUTS, MODES, PLACES, TOOLS, WIRES, Disturbance, Spec, script_of
+from .spec import (
+    ACTIONS,
+    CUTS,
+    LAYOUTS,
+    MODES,
+    PLACES,
+    TOOLS,
+    UNATTENDED,
+    WIRES,
+    Disturbance,
+    Spec,
+    script_of,
+)
 from .world import World
 
 KINDS = tuple(itertools.product(TOOLS, TOOLS))
@@ -39,7 +52,7 @@ def play(spec: Spec, root: Path, seed: str = "") -> Outcome | None:
     chance = random.Random(f"{seed} {spec}") if seed else None
     with_keys = any(each.action == "times" for each in spec.disturbances)
     world = World(home, TOOLS, script_of(spec), KEYS if with_keys else [], chance)
-    client = Client(world, spec)
+    client = Caller(world, spec) if spec.wire == "v1" else Client(world, spec)
     try:
         world.play(client.run())
     except NotPossible:
@@ -59,6 +72,7 @@ def small_worlds(
 
     `pairs`: the kinds of the two calls.
     """
+    yield from _sdk_worlds(root, modes)
     for wire, kinds, layout in itertools.product(WIRES, pairs, LAYOUTS):
         whole = play(Spec(kinds, layout, wire), root)
         assert whole is not None
@@ -72,6 +86,25 @@ def small_worlds(
                 for (at, page, action), place in itertools.product(choices, places):
                     due = Disturbance(post, at, mode, action, place)
                     yield Spec(kinds, layout, wire, page, 1, (due,))
+
+
+def _sdk_worlds(root: Path, modes: tuple[str, ...]) -> Iterator[Spec]:
+    """Yield the small worlds of a program that cannot answer questions.
+
+    Without full disks: what is kept of a request of `/v1` is not written then, and nobody is told.
+    """
+    for kinds, layout in itertools.product(itertools.product(UNATTENDED, repeat=2), LAYOUTS):
+        undisturbed = play(Spec(kinds, layout, "v1"), root)
+        assert undisturbed is not None
+        assert not undisturbed.wrong, (kinds, layout, undisturbed.story)
+        effects = undisturbed.client.effects[0]
+        for mode in (each for each in modes if each != "full"):
+            choices = itertools.product(
+                _places("json", mode, 0, effects), ("again", "later"), PLACES
+            )
+            for at, action, place in choices:
+                due = Disturbance(0, at, mode, action, place)
+                yield Spec(kinds, layout, "v1", False, 1, (due,))
 
 
 def _places(wire: str, mode: str, events: int, effects: int) -> range:
