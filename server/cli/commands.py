@@ -43,10 +43,8 @@ from .console import (
     FAILED,
     INTERRUPTED,
     Chat,
-    Terminal,
     asking_every_call,
     explain,
-    on_one_line,
     read_session,
     run_once,
     sanitize_foreign,
@@ -61,6 +59,7 @@ from .mcp_prompts import McpPrompts
 from .overlay import OverlayChanges
 from .serve import certificate, describe, hears_hangup
 from .skills import check_skill, list_skills
+from .terminal import Terminal, on_one_line
 
 MB = 1 << 20
 

@@ -15,13 +15,13 @@ from server.cli.console import (
     MOST_TOLD,
     WANTED,
     Chat,
-    Terminal,
     explain,
     read_session,
     run_once,
     sanitize_foreign,
     write_answer,
 )
+from server.cli.terminal import Terminal
 from server.errors import Problem
 
 from .. import fakes

@@ -7,7 +7,7 @@ import json
 import unittest
 from typing import Any
 
-from server.cli.console import Printer, Terminal, ask_answer, ask_for, shorten, visible
+from server.cli.terminal import Printer, Terminal, ask_answer, ask_for, shorten, visible
 from server.session import events
 from tests.tooling.tools import ROOT
 

@@ -1,0 +1,327 @@
+"""A run on a terminal: print its events, and ask for answers to its interrupts.
+
+Control characters in the text of models and tools are escaped before they are printed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, TextIO
+
+from ..json_types import Answer, Event, Interrupt, Json
+from ..runtime.command import COMMAND
+from ..skills.hidden_characters import written_out
+from ..strict_json import JSONError, loads
+
+STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "cyan": "36"}
+SHOWN_LINES, SHOWN_CHARS = 12, 1200  # of a tool result; the session holds all of it
+
+YES = ("y", "yes")
+NO = ("n", "no")
+
+
+class Terminal:
+    """Input and output of a terminal. Colours are used only if the output is a terminal."""
+
+    def __init__(
+        self,
+        source: TextIO | None = None,
+        out: TextIO | None = None,
+        env: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._in = source or sys.stdin
+        self._out = out or sys.stdout
+        plain = env.get("NO_COLOR") or env.get("TERM") == "dumb"  # set by shells in editors
+        self._colour = self._out.isatty() and not plain
+        if self._in is sys.stdin and self._in.isatty():
+            # The import gives input() history and arrow keys, and changes how the terminal is read.
+            # Some platforms have no readline.
+            with suppress(ImportError):
+                importlib.import_module("readline")
+
+    def write(self, text: str, style: str = "") -> None:
+        """Write text at once; `style` is a key of STYLES."""
+        if text and style and self._colour:
+            text = f"\x1b[{STYLES[style]}m{text}\x1b[0m"
+        self._out.write(text)
+        self._out.flush()
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Write a line."""
+        self.write(text, style)
+        self.write("\n")
+
+    def ask(self, prompt: str) -> str:
+        """Return one line of input, without its end. Raises EOFError at the end of the input."""
+        if self._in is sys.stdin and self._out is sys.stdout:
+            return input(prompt)
+        self.write(prompt)
+        line = self._in.readline()
+        if not line:
+            raise EOFError
+        return line.rstrip("\n")
+
+
+def visible(text: str) -> str:
+    """Escape control characters and direction marks in a text that is only read.
+
+    Joiners stay, which many scripts need. What a person decides by is `written_out`.
+    """
+    return _UNSAFE.sub(_escape, text)
+
+
+def on_one_line(text: str) -> str:
+    """Write out what cannot be seen, and line feeds, so that a name does not look like several."""
+    return written_out(text).replace("\n", "\\n")
+
+
+class Printer:
+    """A printer of a run's events. Reasoning is dim, tool calls and results are shortened."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._part = ""  # kind of the unfinished line: text, think, output or ""
+        self._calls: dict[str, tuple[str, list[str]]] = {}
+
+    def show(self, event: Event) -> None:
+        """Print one event."""
+        match event:
+            case {"type": "TEXT_MESSAGE_CONTENT", "delta": delta}:
+                self._continue("text", delta)
+            case {"type": "REASONING_MESSAGE_CONTENT", "delta": delta}:
+                self._continue("think", delta, "dim")
+            case {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name}:
+                self._calls[call_id] = (name, [])
+            case {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": delta}:
+                self._calls[call_id][1].append(delta)
+            case {"type": "TOOL_CALL_END", "toolCallId": call_id}:
+                name, pieces = self._calls.pop(call_id)
+                self._line(written_out(f"→ {name} {shorten(''.join(pieces))}"), "cyan")
+            case {"type": "ACTIVITY_SNAPSHOT", "content": {"chunks": chunks}}:
+                self._continue("output", "".join(chunks), "dim")
+            case {"type": "ACTIVITY_DELTA", "patch": patch}:
+                self._continue("output", "".join(step["value"] for step in patch), "dim")
+            case {"type": "TOOL_CALL_RESULT", "content": content, "metadata": {"yaa": extra}}:
+                style = "red" if extra.get("is_error") else "dim"
+                self._line(f"← {extra['name']}: {shorten(content)}", style)
+            case {"type": "RUN_ERROR", "message": message}:
+                self._line(message, "red")
+            case {"type": "RUN_FINISHED" | "TEXT_MESSAGE_END" | "REASONING_END"}:
+                self.end()
+
+    def end(self) -> None:
+        """Finish the current line."""
+        if self._part:
+            self._terminal.line()
+            self._part = ""
+
+    def _continue(self, part: str, text: str, style: str = "") -> None:
+        if self._part != part:
+            self.end()
+            self._part = part
+        self._terminal.write(visible(text), style)
+
+    def _line(self, text: str, style: str) -> None:
+        self.end()
+        self._terminal.line(visible(text), style)
+
+
+def shorten(text: str) -> str:
+    """Return the beginning of `text`, and its length if it is cut."""
+    lines = text.strip().splitlines()
+    shown = "\n  ".join(lines[:SHOWN_LINES])[:SHOWN_CHARS]
+    if len(lines) > SHOWN_LINES or len(shown) == SHOWN_CHARS:
+        shown += f"\n  … {len(text)} characters in all"
+    return shown
+
+
+def ask_answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
+    """Ask for the answer to an interrupt. Return `{status, payload}`; None leaves it open."""
+    if interrupt["reason"] == "input_required":
+        _quote_question(terminal, interrupt)
+    else:
+        terminal.line(written_out(interrupt.get("message", "")), "bold")
+    payload: Any = None
+    match interrupt["reason"]:
+        case "tool_call":
+            payload = _approval(terminal, interrupt)
+        case "input_required":
+            for suggestion in interrupt.get("suggestions", ()):
+                terminal.line(f"  · {written_out(str(suggestion))}", "dim")
+            payload = ask_for(terminal, interrupt.get("response_schema", {}))
+        case "client_tool":
+            terminal.line("  this tool runs in a browser page; there is none here", "dim")
+            payload = {"content": "There is no browser page in this console.", "is_error": True}
+        case "indeterminate":
+            payload = _indeterminate(terminal)
+        case "limit":
+            payload = {"continue": True} if _yes(terminal, "Go on?") else None
+        case "model_error":
+            payload = {"retry": True} if _yes(terminal, "Try again?") else None
+        case "mcp_sign_in":
+            command = f"{COMMAND} mcp login {interrupt.get('server', 'NAME')}"
+            terminal.line(f"  in another terminal: {written_out(command)}", "dim")
+            payload = {"action": "retry"} if _yes(terminal, "Go on?") else None
+        case "workspace_restore":
+            payload = _restore(terminal, interrupt)
+        case "workspace_missing":
+            ask = "Go on with the files that are there?"
+            payload = {"action": "go_on"} if _yes(terminal, ask) else None
+    return None if payload is None else {"status": "resolved", "payload": payload}
+
+
+def _quote_question(terminal: Terminal, interrupt: Interrupt) -> None:
+    """Say who asks, and quote what they say: it could pass for words of this program."""
+    tool, server = str(interrupt.get("tool", "")), interrupt.get("server")
+    if server:
+        own = tool.removeprefix(f"mcp__{server}__")
+        asker = f"The server {server} asks (tool {own}), and gets your answer:"
+    elif tool == "ask_user":
+        asker = "The model asks:"
+    else:
+        asker = f"The tool {tool} asks, and gets your answer:"
+    terminal.line(on_one_line(asker), "bold")
+    text = written_out(str(interrupt.get("message", "")))
+    terminal.line("\n".join(f"  │ {line}" for line in text.split("\n")))
+    if _SECRET.search(f"{text} {json.dumps(interrupt.get('response_schema', {}))}"):
+        terminal.line("  Tell no key, password or token of yours here.", "red")
+
+
+def _field_name(key: str, part: dict[str, Any]) -> str:
+    """Return a field's own name, with what the question calls it."""
+    words = part.get("description") or part.get("title") or key
+    return key if words == key else f"{key} ({words})"
+
+
+def ask_for(
+    terminal: Terminal, schema: dict[str, Any], name: str = "answer", *, optional: bool = False
+) -> Any:
+    """Ask for a value of this schema and return it; None for an `optional` one left empty.
+
+    An invalid line is asked for again.
+    """
+    if isinstance(schema.get("properties"), dict):
+        needed = schema.get("required") or ()
+        values = {
+            key: ask_for(terminal, part, _field_name(key, part), optional=key not in needed)
+            for key, part in schema["properties"].items()
+        }
+        return {k: value for k, value in values.items() if value is not None or k in needed}
+    may = ", may be empty" if optional else ""
+    while True:
+        text = terminal.ask(f"{written_out(name)}{_hint(schema)}{may}: ").strip()
+        if optional and not text:
+            return None
+        try:
+            return _read(text, schema)
+        except ValueError as error:
+            terminal.line(f"  {error}", "red")
+
+
+def _restore(terminal: Terminal, interrupt: Interrupt) -> Json | None:
+    """Ask what to do with a folder that is not as the session says; None to leave it open."""
+    files = interrupt.get("differences", [])
+    for each in files[:SHOWN_LINES]:
+        terminal.line(on_one_line(f"  {each.get('path')} ({each.get('change')})"), "dim")
+    if (more := interrupt.get("count", 0) - len(files[:SHOWN_LINES])) > 0:
+        terminal.line(f"  … and {more} more", "dim")
+    reply = terminal.ask("[r]estore, [k]eep the folder as it is: ").strip().lower()
+    action = {"r": "restore", "k": "keep"}.get(reply[:1])
+    return {"action": action} if action else None
+
+
+def _approval(terminal: Terminal, interrupt: Interrupt) -> Json:
+    args = interrupt.get("args", {})
+    text = json.dumps(args, ensure_ascii=False, indent=2)
+    terminal.line(written_out(f"  {interrupt.get('tool', '')} {text}"), "cyan")
+    if interrupt.get("ask") == "every_call":
+        terminal.line("  this session asks before every call; its rules wait", "dim")
+    while True:
+        once = interrupt.get("always") is True
+        more = "" if once else "[a]lways in this session, "
+        reply = terminal.ask(f"[y]es, [n]o, {more}[e]dit: ").strip().lower()
+        if reply in YES:
+            return {"approved": True}
+        if reply in ("a", "always") and not once:
+            return {"approved": True, "remember": "session"}
+        if reply in NO:
+            reason = terminal.ask("Why not? (for the model; may be empty): ").strip()
+            return {"approved": False} | ({"reason": reason} if reason else {})
+        if reply in ("e", "edit"):
+            return {"approved": True, "edited_args": _ask_edited_args(terminal)}
+
+
+def _ask_edited_args(terminal: Terminal) -> dict[str, Any]:
+    while True:
+        try:
+            value = loads(terminal.ask("new arguments, as JSON: "))
+        except JSONError as error:
+            terminal.line(f"  {error}", "red")
+            continue
+        if isinstance(value, dict):
+            return value
+        terminal.line("  wanted an object: {…}", "red")
+
+
+def _indeterminate(terminal: Terminal) -> Json:
+    while True:
+        reply = terminal.ask("[r]etry, [s]kip, or [t]ell its result: ").strip().lower()
+        if reply in ("r", "retry"):
+            return {"action": "retry"}
+        if reply in ("s", "skip"):
+            return {"action": "skip"}
+        if reply in ("t", "tell"):
+            return {"action": "result", "content": terminal.ask("result: ")}
+
+
+def _yes(terminal: Terminal, question: str) -> bool:
+    while (reply := terminal.ask(f"{question} [y]es, [n]o: ").strip().lower()) not in YES:
+        if reply in NO:
+            return False
+    return True
+
+
+def _hint(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return written_out(f" ({', '.join(str(value) for value in schema['enum'])})")
+    kind = schema.get("type")
+    return "" if kind in (None, "string") else f" ({'yes or no' if kind == 'boolean' else kind})"
+
+
+def _read(text: str, schema: dict[str, Any]) -> Any:
+    """Parse a line as a value of the schema. Raises ValueError that names what is allowed."""
+    if "enum" in schema:
+        for value in schema["enum"]:
+            if text == str(value):
+                return value
+        raise ValueError("choose one of these")
+    match schema.get("type", "string"):
+        case "boolean":
+            if text.lower() not in (*YES, *NO):
+                raise ValueError("yes or no?")
+            return text.lower() in YES
+        case "string":
+            return text
+    return loads(text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
+
+
+# What no tool has to be told, as in client/js/ui/question-cards.js.
+_SECRET = re.compile(
+    r"\bkeys?\b|api.?key|passw|passphrase|passcode|token|secret|credential|\bpin\b|otp\b|log ?in"
+    "|sign[ -]?in|session|密码|密钥|口令|令牌|凭据|登录|验证码",
+    re.IGNORECASE,
+)
+
+# C0 except tab and line feed, DEL, C1, line separators and direction controls ("Trojan Source",
+# CVE-2021-42574). Joiners are kept for emoji.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
