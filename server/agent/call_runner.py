@@ -37,6 +37,7 @@ from .run_workspace import RecordGroup, RunWorkspace
 SecondsLeft = Callable[[], float | None]  # seconds that the run has left; None without a limit
 UNCONFIRMED = "announcement_unconfirmed"  # a code of `run.warnings`
 SUPERSEDED = "Stopped: superseded by a new user message."
+REFUSED = ("denied", "skipped")
 
 
 class ClaimError(Exception):
@@ -173,7 +174,7 @@ class CallRunner:
         if not isinstance(job, Reply):
             yield client_tools.result(self._session, job, self._clock())
             return
-        if job.status == "denied" and not self._begun_calls.claim_denial(job.call["id"]):
+        if job.status in REFUSED and not self._begun_calls.claim_denial(job.call["id"]):
             entry = self._session["calls"].get(job.call["id"]) or {}
             begun = {"state": "started", "attempt": entry.get("attempt", 0) + 1}
             yield state_delta(put("calls", job.call["id"], value={**entry, **begun}))

@@ -78,12 +78,13 @@ class BegunCalls:
         return [put("calls", call_id, value={**entry, "state": "proposed", "attempt": attempt - 1})]
 
     def claim_denial(self, call_id: str) -> bool:
-        """Claim a call that a person denies, so that a late approval does not run it.
+        """Claim a call that a person denies or cancels, so that a late approval does not run it.
 
         Return False if it has begun meanwhile.
         """
-        if "answer" not in interrupts_by_call(self._session).get(call_id, {}):
-            return True  # the policy denies it
+        interrupt = interrupts_by_call(self._session).get(call_id, {})
+        if "answer" not in interrupt or interrupt["reason"] != "tool_call":
+            return True  # the policy denies it, or it is the page's
         entry = self._session["calls"].get(call_id) or {}
         key = self._key(call_id, entry.get("attempt", 0) + 1)
         with suppress(OSError):

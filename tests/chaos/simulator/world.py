@@ -102,7 +102,6 @@ class World:
                 self._end()
                 self.loop.complaints = complaints
                 asyncio.set_event_loop(None)
-                self.loop.close()
             task.result()
 
     def _end(self) -> None:
