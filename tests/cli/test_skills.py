@@ -13,6 +13,7 @@ from server.__main__ import main
 
 class Case(unittest.TestCase):
     def setUp(self) -> None:
+        self.enterContext(contextlib.chdir("."))  # the command leaves the current folder
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.home = Path(holder.name, "home")
@@ -22,8 +23,7 @@ class Case(unittest.TestCase):
 
     def run_command(self, *arguments: str) -> tuple[int, str]:
         out = io.StringIO()
-        kept = contextlib.chdir(".")  # the command leaves the current folder
-        with kept, contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             code = main(["skills", "--home", str(self.home), *arguments])
         return code, out.getvalue()
 

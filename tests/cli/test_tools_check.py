@@ -34,12 +34,15 @@ def größe() -> None: "Named in German."
 
 
 class Checking(unittest.TestCase):
+    def setUp(self) -> None:
+        self.enterContext(contextlib.chdir("."))  # the command leaves the current folder
+
     def check(self, source: str, name: str = "mine.py") -> tuple[int, str]:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / name
             file.write_text(source, encoding="utf-8")
             out = io.StringIO()
-            with contextlib.chdir("."), contextlib.redirect_stdout(out):
+            with contextlib.redirect_stdout(out):
                 code = main(["tools", "--home", f"{folder}/home", "check", str(file)])
         return code, out.getvalue()
 
