@@ -19,6 +19,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
@@ -446,8 +447,9 @@ class Run:
         for event in self._opening:
             yield event
         self._opening.clear()  # frees the configuration that they contain
-        for event in self._events_of_earlier_runs():
-            yield event
+        earlier = self._events_of_earlier_runs()
+        while found := await offload(self._size, list, islice(earlier, 1)):
+            yield found[0]
         async for event in skill_events(
             self.session, self.agent.toolbox.skills, self.session_key[0]
         ):

@@ -12,6 +12,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
+from operator import methodcaller
 from typing import Any
 
 from ..json_types import (
@@ -35,8 +37,9 @@ from .schema import ROLE_ALIASES
 COUNTERS = "step tokens cost_micro wall_ms forgiven extended summary".split()  # of `run`
 STATE = ("context", "output", "plan", "title", "usage")  # keys besides messages, calls and `run`
 STAND = ("tree", "message", "start")  # of `workspace`
+_ROLE = methodcaller("get", "role")  # a document may have thousands of messages
 AT_ITS_END = ("done", "failed", "denied", "skipped")
-WINDOW = 8  # messages that `base_of` reads
+WINDOW = 8  # messages that `base_of` reads, and new ones that are looked up
 AGAIN = "again"  # key of a session: names a wish for another answer
 FROM_RECORD = "from_record"  # key of `run`: how many messages came from a record
 
@@ -105,7 +108,7 @@ def base_of(messages: list[Message]) -> str:
             said.append([_role(message), message.get("content"), _calls(message)])
             if len(said) == WINDOW:
                 break
-    count = [message.get("role") for message in messages].count("user")
+    count = [*map(_ROLE, messages)].count("user")
     text = canonical([count, said])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -246,13 +249,12 @@ def events_before(
 
 
 def new_user_messages(messages: list[Message]) -> int:
-    """Return how many messages at the end are the user's, without any answer between them."""
-    count = 0
-    for message in reversed(messages):
-        if _role(message) not in ("user", "error"):
-            break
-        count += 1
-    return count
+    """Return how many messages at the end are the user's, without any answer between them.
+
+    At most WINDOW: each is looked up, and a document may have thousands.
+    """
+    last = islice(reversed(messages), WINDOW)
+    return sum(1 for _ in takewhile(lambda each: _role(each) in ("user", "error"), last))
 
 
 def forgotten_calls(session: Session, record: Record) -> set[str]:
