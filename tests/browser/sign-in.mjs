@@ -25,6 +25,8 @@ await main(async (walk, job) => {
     await walk.press(words, `${DIALOG} button`);
     await page.waitForFunction((css) => !document.querySelector(css), {}, DIALOG);
   };
+  // Firefox goes to no about:blank while a worker comes or goes; Chromium keeps a page that leaves for another site, and its worker
+  const leave = () => page.goto(job.browser === "firefox" ? job.foreign : "about:blank");
   /** Nothing is kept, as in another browser. */
   const forget = async (worker = false) => {
     await page.goto(job.url);
@@ -32,12 +34,11 @@ await main(async (walk, job) => {
       localStorage.clear();
       if (!stays) for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister();
     }, worker);
-    // Firefox goes to no about:blank while a worker is put away; Chromium keeps a page that leaves for another site, and its worker
-    await page.goto(job.browser === "firefox" ? job.foreign : "about:blank");
+    await leave();
   };
   /** Sign in by a link; where a worker has come meanwhile, the page asks. */
   const signInBy = async (to) => {
-    await page.goto("about:blank");
+    await leave();
     await page.goto(to);
     await page.waitForFunction((css) => { try { return document.querySelector(css) || yaa.use("ui/commands").context().app.server.state().ok } catch { return false } }, {}, DIALOG);
     if (await page.$(DIALOG)) await answer("Use the link’s key");
@@ -60,7 +61,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("used again it says so, and the person stays signed in", async () => {
-    await page.goto("about:blank");
+    await leave();
     await page.goto(first);
     await walk.sees(".toasts", "The link was used already");
     await walk.sees(".toasts", "You stay signed in");
@@ -105,7 +106,7 @@ await main(async (walk, job) => {
     await answer("Use the link’s key");
     await connected();
     await page.waitForFunction((key) => yaa.use("ui/commands").context().app.settings.key() === key, {}, job.keys.bob);
-    await page.goto("about:blank");
+    await leave();
     await page.goto(await link("bob")); // the same key needs no question
     await connected();
     if (await page.$(DIALOG)) throw new Error("it asks for nothing");
@@ -162,7 +163,7 @@ await main(async (walk, job) => {
     await walk.sees("#said", "another website may have opened it");
     if (await page.$eval("#sign", (form) => form.hidden)) throw new Error("it is signed in");
     const chat = async (code) => {
-      await page.goto("about:blank");
+      await leave();
       await page.goto(`${job.url}/auto-ai/index.html#code=${code}`);
     };
     await chat((await walk.ask("code", "bob")).answer);
