@@ -115,6 +115,7 @@ class Types(unittest.TestCase):
             keywords(AGENT + "call_decisions.py", "Interrupt"),
             written(AGENT + "call_decisions.py", "interrupt.interrupt"),
             written(AGENT + "call_decisions.py", "request.interrupt"),
+            members("server/tools/policy.py", "approval_members"),
             returned(AGENT + "decide.py", "Interrupt"),
             returned("server/context/compact.py", "Interrupt"),
             returned(SESSION + "run_record.py", "Interrupt"),

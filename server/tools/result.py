@@ -2,7 +2,8 @@
 
 envelope  {status, result?, sources?, error?, logs, attachments, media?, duration_ms, usage,
            sandbox, keep?, process?, repairs?, modified_args?, modified_by?, hint?, tree?, changed?,
-           changed_count?, changed_outside?, changed_outside_count?, left_out?, unrecorded?}
+           changed_count?, changed_outside?, changed_outside_count?, left_out?, unrecorded?,
+           taken_back?}
 """
 
 from __future__ import annotations
