@@ -5,6 +5,8 @@ growing()  bodies of its routes that grow
 SMALL      addresses in whose bodies nothing is looked through
 OPEN       (method, path) of the routes that need no key
 chosen     order -> (address, body of a run of the session `chosen`); None if none can be chosen
+carrying   session, order -> (address, body) of requests that bring this session
+bare       order -> (address, body) of requests that bring none
 AGENTS     (address of the list of agents, of one agent, status if it is unknown), if it has any
 """
 

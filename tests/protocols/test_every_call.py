@@ -14,6 +14,7 @@ from typing import Any
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from ..tooling.tools import ROOT
+from . import samples
 
 Json = dict[str, Any]
 
@@ -29,20 +30,8 @@ AGENT: Json = {"description": "d", "policy": {"calculator": "auto"}}
 
 def bodies(session: Json) -> list[tuple[str, Json]]:
     """Requests that carry a session, by the protocol's path."""
-    given = {"threadId": "t", "runId": "r", "messages": [USER], "tools": [], "context": []}
-    config = session["config"]
-    return [
-        ("/session", {**session, "messages": [USER]}),
-        (
-            "/agui/easy",
-            {**given, "state": session, "forwardedProps": {"yaa": {"config": config}}},
-        ),
-        ("/api/query", {"message": ORDER, "agentKey": "easy", "session": session}),
-        (
-            "/auto-ai/v1/chat/stream",
-            {"messages": [{"role": "user", "content": ORDER}], "session": session},
-        ),
-    ]
+    others = [each for protocol in samples() for each in protocol.carrying(session, ORDER)]
+    return [("/session", {**session, "messages": [USER]}), *others]
 
 
 class EveryCall(unittest.TestCase):
@@ -85,11 +74,7 @@ class EveryCall(unittest.TestCase):
     def test_where_the_owner_says_it(self) -> None:
         """Also for protocols whose requests bring no session; nobody can be asked there."""
         api = self.serve({"session": {"config": {"yaa": {"ask": "every_call"}}}})
-        for path, body in (
-            ("/v1/chat/completions", {"model": "easy", "messages": [USER]}),
-            ("/v1/responses", {"model": "easy", "input": ORDER}),
-            ("/auto-ai/v1/chat/completions", {"model": "easy", "messages": [USER]}),
-        ):
+        for path, body in (each for protocol in samples() for each in protocol.bare(ORDER)):
             with self.subTest(path):
                 status, answer = api.request("POST", path, body)
                 self.assertEqual(status, 200, answer)

@@ -35,6 +35,17 @@ def of_agui(body: Json) -> None:
         raise request.problem_in_input(problem, given) from None
 
 
+def carrying(session: Json, order: str) -> list[tuple[str, Json]]:
+    said = {"id": "u1", "role": "user", "content": order}
+    body = {"threadId": "t", "runId": "r", "messages": [said], "tools": [], "context": []}
+    more = {"state": session, "forwardedProps": {"yaa": {"config": session["config"]}}}
+    return [("/agui/easy", body | more)]
+
+
+def bare(order: str) -> list[tuple[str, Json]]:
+    return []
+
+
 HOSTILE: dict[str, tuple[Callable[[Json], None], Json]] = {
     "agui": (
         of_agui,

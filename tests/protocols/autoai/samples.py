@@ -26,6 +26,15 @@ def chosen(order: str) -> tuple[str, Json]:
     return STREAM, {"messages": [{"role": "user", "content": order}], "sessionId": "chosen"}
 
 
+def carrying(session: Json, order: str) -> list[tuple[str, Json]]:
+    said = {"role": "user", "content": order}
+    return [(STREAM, {"messages": [said], "session": session})]
+
+
+def bare(order: str) -> list[tuple[str, Json]]:
+    return [(CHAT, {"model": "easy", "messages": [{"role": "user", "content": order}]})]
+
+
 HOSTILE: dict[str, tuple[Callable[[Json], None], Json]] = {
     "stream": (
         of_asked(lambda body: routes.stream(body, ["n"])),

@@ -23,6 +23,14 @@ def chosen(order: str) -> tuple[str, Json]:
     return QUERY, {"message": order, "chatId": "chosen", "agentKey": "default", "session": {}}
 
 
+def carrying(session: Json, order: str) -> list[tuple[str, Json]]:
+    return [(QUERY, {"message": order, "agentKey": "easy", "session": session})]
+
+
+def bare(order: str) -> list[tuple[str, Json]]:
+    return []
+
+
 HOSTILE: dict[str, tuple[Callable[[Json], None], Json]] = {
     "query": (
         of_asked(routes.query),

@@ -21,6 +21,17 @@ OPEN: set[tuple[str, str]] = set()
 chosen = None
 AGENTS = ("/v1/models", "/v1/models/{}", 404)
 
+
+def carrying(session: Json, order: str) -> list[tuple[str, Json]]:
+    return []
+
+
+def bare(order: str) -> list[tuple[str, Json]]:
+    said = {"role": "user", "content": order}
+    chats = (CHAT, {"model": "easy", "messages": [said]})
+    return [chats, (RESPONSES, {"model": "easy", "input": order})]
+
+
 SAID = {"id": "msg_a1_0", "type": "message", "role": "assistant", "content": "x"}
 EARLIER = {"previous_response_id": None, "input": [{"role": "user", "content": "x"}]}
 EARLIER |= {"output": [SAID]}
