@@ -448,7 +448,8 @@ class Run:
             yield event
         self._opening.clear()  # frees the configuration that they contain
         earlier = self._events_of_earlier_runs()
-        while found := await offload(self._size, list, islice(earlier, 1)):
+        work = self._size + PER_CALL * len(self.session["calls"])
+        while found := await offload(work, list, islice(earlier, 1)):
             yield found[0]
         async for event in skill_events(
             self.session, self.agent.toolbox.skills, self.session_key[0]
