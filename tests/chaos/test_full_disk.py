@@ -193,7 +193,7 @@ class Full(unittest.TestCase):
         self.assertEqual(kept, {""}, "the claim, and no result")
 
     def test_a_home_that_is_full_from_the_start(self) -> None:
-        home = self.disk("home", "nr_inodes=3")
+        home = self.disk("home", "nr_inodes=3,mode=0700")
         command = [sys.executable, "-m", "server", "--home", str(home), "--port", "0"]
         found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         self.assertEqual(found.returncode, 2, found.stderr)
