@@ -357,7 +357,8 @@ def isolate(control: int, policy: SandboxPolicy, zygote: int) -> None:
     syscalls.unshare(flags)
     if uid != 0:
         syscalls.map_user(uid, gid)
-    socket.sethostname(HOST_NAME)
+    with contextlib.suppress(PermissionError):  # systemd's ProtectHostname: the host's name stays
+        socket.sethostname(HOST_NAME)
     maker = syscalls.pidfd_open(os.getpid())
     if os.fork():
         os._exit(0)
