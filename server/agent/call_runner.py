@@ -37,7 +37,6 @@ from .run_workspace import RecordGroup, RunWorkspace
 SecondsLeft = Callable[[], float | None]  # seconds that the run has left; None without a limit
 UNCONFIRMED = "announcement_unconfirmed"  # a code of `run.warnings`
 SUPERSEDED = "Stopped: superseded by a new user message."
-REFUSED = ("denied", "skipped")
 
 
 class ClaimError(Exception):
@@ -174,10 +173,11 @@ class CallRunner:
         if not isinstance(job, Reply):
             yield client_tools.result(self._session, job, self._clock())
             return
-        if job.status in REFUSED and not self._begun_calls.claim_denial(job.call["id"]):
-            entry = self._session["calls"].get(job.call["id"]) or {}
+        refused, call_id = job.status in ("denied", "skipped"), job.call["id"]
+        if refused and not self._begun_calls.claim_denial(call_id):
+            entry = self._session["calls"].get(call_id) or {}
             begun = {"state": "started", "attempt": entry.get("attempt", 0) + 1}
-            yield state_delta(put("calls", job.call["id"], value={**entry, **begun}))
+            yield state_delta(put("calls", call_id, value={**entry, **begun}))
             return
         if job.grant:
             yield state_delta(put("grants", "-", value=job.grant))

@@ -447,13 +447,11 @@ class Run:
         for event in self._opening:
             yield event
         self._opening.clear()  # frees the configuration that they contain
-        earlier = self._events_of_earlier_runs()
-        work = self._size + PER_CALL * len(self.session["calls"])
-        while found := await offload(work, list, islice(earlier, 1)):
+        earlier, calls = self._events_of_earlier_runs(), self.session["calls"]
+        while found := await offload(self._size + PER_CALL * len(calls), list, islice(earlier, 1)):
             yield found[0]
-        async for event in skill_events(
-            self.session, self.agent.toolbox.skills, self.session_key[0]
-        ):
+        skills = self.agent.toolbox.skills
+        async for event in skill_events(self.session, skills, self.session_key[0]):
             yield event
         await self._hooks.pre_call()
         limits = cap_limits(

@@ -249,9 +249,9 @@ def events_before(
 
 
 def new_user_messages(messages: list[Message]) -> int:
-    """Return how many messages at the end are the user's, without any answer between them.
+    """Return how many messages at the end are the user's, with no answer between; at most WINDOW.
 
-    At most WINDOW: each is looked up, and a document may have thousands.
+    Each is looked up, and a document may have thousands.
     """
     last = islice(reversed(messages), WINDOW)
     return sum(1 for _ in takewhile(lambda each: _role(each) in ("user", "error"), last))
