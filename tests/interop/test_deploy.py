@@ -132,7 +132,7 @@ class Container(unittest.TestCase):
         container = self.enterContext(machine.Machine(scratch, files, by_hand(text)))
         child = container.child
         child.wait_for("image 10001:700", 60)
-        child.wait_for("^The key to sign in with is in /data/key ", 60)
+        child.wait_for("^For a link that signs a browser in: ", 60)
         child.wait_for("  ready ", 60)
         key = container.run("cat /data/key").strip()
         (check,) = re.findall(r"CMD (\[.*\])", dict(instructions(text))["HEALTHCHECK"])
