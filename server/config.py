@@ -42,6 +42,8 @@ FOLDERS = ("agents", "tools", "skills", "models", "hooks", "workspaces", "claims
 
 POWER = "whoever can write it can start programs as you"
 LEAST_KEY = 16  # characters of a key that is configured in plain text
+HASHED = "blake2b:"  # prefix of a key's 64-byte digest in hex
+KEY_FILE = "key"  # in the home folder: the key that the server made
 
 # A provider is replaced whole: address, key and model must not be mixed from two layers.
 UNITS = {("session", "config", "llm_api", "provider")}
@@ -361,7 +363,7 @@ def _key_problems(entries: list[Any]) -> Iterator[str]:
     seen: dict[str, int] = {}
     for index, entry in enumerate(entries):
         key = entry if isinstance(entry, str) else entry.get("key", "")
-        hashed = key.startswith("blake2b:")
+        hashed = key.startswith(HASHED)
         if not re.fullmatch(r"[!-~]+", key):
             yield f"server.api_keys.{index}: a key is made of visible ASCII, without spaces"
             continue

@@ -28,6 +28,7 @@ from server.workspace.errors import WorkspaceError
 
 Script = Callable[[list[dict[str, Any]]], list[Event]]
 
+NOWHERE = Path("/dev/null/home")  # a home folder that nobody, root included, can make
 DEFAULTS = json.loads((Path(__file__).parent.parent / "config.default.json").read_text())
 
 
@@ -421,12 +422,14 @@ class FakeWorkspace:
         return {"files": found, "count": len(found)}
 
 
-def config_with(limits: dict[str, Any] | None, log: dict[str, Any] | None) -> Config:
-    """Return the defaults with other limits and another log."""
+def config_with(
+    limits: dict[str, Any] | None, log: dict[str, Any] | None, home: Path = NOWHERE
+) -> Config:
+    """Return the defaults with other limits, another log and home folder."""
     server = {**DEFAULTS["server"]}  # Config takes a copy of all of it
     server["limits"] = {**server["limits"], **(limits or {})}
     server["log"] = {**server["log"], **(log or {})}
-    return Config(server, DEFAULTS["session"], Path("/nowhere"))
+    return Config(server, DEFAULTS["session"], home)
 
 
 USUAL = config_with(None, None)
@@ -445,10 +448,11 @@ def agent(
     records: RunRecords | None = None,
     signals: StopSignals | None = None,
     workspaces: FakeWorkspaces | None = None,
+    home: Path = USUAL.home,
 ) -> BaseAgent:
     """An agent on a host of its own."""
     return BaseAgent(
-        config_with(limits, log) if limits or log else USUAL,
+        config_with(limits, log, home) if limits or log or home != USUAL.home else USUAL,
         model,  # type: ignore[arg-type]
         toolbox,  # type: ignore[arg-type]
         claims or MemoryClaims(),  # type: ignore[arg-type]

@@ -49,6 +49,7 @@ from .catch_up import CatchUp
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
 from .hooks import HookError, Hooks, RunHooks
+from .key_in_answer import key_refuser
 from .observer import RunObserver
 from .run_records import RecordWriter, RunRecords, StopSignals
 from .run_skills import skill_events
@@ -128,6 +129,7 @@ class BaseAgent:
         self.workspaces = workspaces
         limits = config.server["limits"]
         self.defaults = config.session
+        self.refuse_keys = key_refuser(config)
         self.ceilings = ceilings or LimitCeilings(limits, {})
         self.models, self.toolbox = models, toolbox
         self.agents = agents or AgentRegistry(limits=config.session["config"]["limits"])
@@ -162,6 +164,7 @@ class BaseAgent:
         for `begin`. `base`: the messages that come before those of the document.
         """
         session, told = accept.accept_for_run(document, base)
+        self.refuse_keys(session)
         self.toolbox.admit(session)
         agent, remarks = self.agents.resolve_with_warnings(session, owner)
         remarks = [*remarks, *config_schema.remarks(session, self.toolbox.names())]

@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from ..config import HASHED, KEY_FILE
 from ..errors import Problem
 
 SCHEMES = ("bearer", "yaa-api-key")
-HASHED = "blake2b:"  # prefix of a 64-byte digest in hex
-KEY_FILE = "key"
 MAX_KEY_FILE = 4096  # bytes
 
 Entry = str | Mapping[str, Any]

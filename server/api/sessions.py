@@ -32,7 +32,6 @@ from ..strict_json import dumps_in_pieces
 from .auth import Key
 from .bases import PER_MESSAGE, Bases, EndedRun
 from .body import BodyLimits, misfit, read_object
-from .key_in_answer import refuse_key_as_answer
 from .router import JSON, RequestContext
 
 # -- run stream -----------------------------------------------------------------------------------
@@ -154,9 +153,7 @@ class Runs:
         """
         self._slots.take(call.key)
         try:
-            headers = call.request.headers
-            refuse_key_as_answer(headers, document)
-            resumed = headers.get("last-event-id", "").rpartition("/")[0]
+            resumed = call.request.headers.get("last-event-id", "").rpartition("/")[0]
             run = await self.next_run(call, document, resumed, base)
             call.run = run.id
             token = run_id.set(run.id)

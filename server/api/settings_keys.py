@@ -13,9 +13,9 @@ import re
 import secrets
 from typing import Any
 
+from ..config import HASHED
 from ..errors import Problem
 from ..json_types import Json
-from .auth import HASHED
 from .body import BodyLimits, check_fields, misfit, read_object
 from .router import RequestContext, Route
 from .settings import Settings, owners_only

@@ -72,30 +72,6 @@ class Refusing(Case):
         self.assertEqual(call.json["errors"][0]["pointer"], "/messages/3/role")
         self.assertIn("application/json", call.headers["content-type"])
 
-    def test_a_key_as_an_answer(self) -> None:
-        key = 'k"0123456789-abcdef'
-        keys = Keys([{"name": "me", "key": key}])
-        handler = Sessions(Runs(self.agent, self.limits), streams=False)
-        router = Router({("POST", "/session"): Route(handler.post)}, handler.post, keys)
-        for reason, payload, refused in (
-            ("input_required", {"a": {"b": [f"it is {key}"]}}, True),
-            ("input_required", key, True),
-            ("input_required", {key: 1}, True),
-            ("input_required", key[:-1], False),
-            ("input_required", None, False),
-            ("tool_call", {"edited_args": {"key": key}}, False),
-        ):
-            answer = {"status": "resolved", "payload": payload}
-            asked = [{"id": "i", "reason": reason, "answer": answer}]
-            body = json.dumps({**DOCUMENT, "interrupts": asked}).encode()
-            call = fakes.Call("POST", "/session", {**JSON, "yaa-api-key": key}, body)
-            run_async(router(call.exchange))
-            with self.subTest(payload=payload):
-                self.assertEqual(call.status, 422 if refused else 200)
-                if refused:
-                    self.assertEqual(call.json["code"], "answer_invalid")
-                    self.assertNotIn(key, str(call.json))
-
     def test_neither_form_is_accepted(self) -> None:
         self.assertEqual(self.post(headers=JSON | {"Accept": "text/html"}).status, 406)
 

@@ -11,6 +11,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
+from server.api.auth import home_key
 from server.cli.console import (
     MOST_TOLD,
     WANTED,
@@ -48,6 +49,12 @@ def script(messages: list[Any]) -> list[tuple[Any, ...]]:
     return [("text", f"You said: {last['content']}")]
 
 
+def asks_for_a_key(messages: list[Any]) -> list[tuple[Any, ...]]:
+    if messages[-1]["role"] == "tool":
+        return script(messages)
+    return [("call", "ask", '{"question": "Your session has expired. Your key?"}')]
+
+
 FINISHED = {"role": "tool", "tool_call_id": "c", "name": "finish", "content": "all done"}
 
 
@@ -59,7 +66,7 @@ class Case(unittest.TestCase):
         self.counts: dict[tuple[str, str], int] = {}
         self.model = fakes.ScriptedModel(script)
         toolbox = fakes.CountingToolbox({"write": "write", "ask": "question"}, self.counts)
-        self.agent = fakes.agent(self.model, toolbox)
+        self.agent = fakes.agent(self.model, toolbox, home=self.folder)
 
     def chat(self, *lines: str, session: Any | None = None) -> tuple[Chat, str]:
         """Everything said in a conversation that ends with its input."""
@@ -116,6 +123,14 @@ class Talking(Case):
         self.assertIn("/interrupts/0/answer/payload: ", said)
         self.assertIn("It said: 7\n", said)
         self.assertIn("You said: and now\n", said)
+
+    def test_the_key_of_the_home_is_no_answer(self) -> None:
+        key = home_key(self.folder)
+        self.model.script = asks_for_a_key
+        chat, said = self.chat("hello", f"it is {key}", "nobody's")
+        self.assertIn("This answer holds a key of this server", said)
+        self.assertIn("It said: nobody's", said)
+        self.assertNotIn(key, json.dumps(chat.session))
 
     def test_a_refused_session_keeps_no_half_sent_message(self) -> None:
         session = {"messages": [], "version": 99}
