@@ -20,7 +20,7 @@ from server.session.fold import Folder
 from server.session.reminders import GO_ON, SUM_UP
 from server.tools.toolbox import Toolbox
 
-from .fakes import DEFAULTS, Ids, ScriptedModel, agent, answer, user
+from .fakes import DEFAULTS, NOWHERE, Ids, ScriptedModel, agent, answer, user
 
 Round = list[tuple[Any, ...]]
 
@@ -148,7 +148,7 @@ class Trace:
 
 async def traced(case: Case, earlier: Any | None = None) -> Trace:
     """The case, run from its beginning or on top of a session."""
-    config = Config(DEFAULTS["server"], DEFAULTS["session"], Path("/nowhere"))
+    config = Config(DEFAULTS["server"], DEFAULTS["session"], NOWHERE)
     rounds = iter(case.rounds)
     model = ScriptedModel(lambda _: next(rounds))
     host = agent(model, Toolbox(config), ids=Ids("b" if earlier else ""))  # type: ignore[arg-type]

@@ -11,7 +11,6 @@ import time
 import unittest
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
 from server.agent.loop import REST_S, BaseAgent, Run
@@ -30,6 +29,7 @@ from server.tools.toolbox import Toolbox
 
 from ..fakes import (
     DEFAULTS,
+    NOWHERE,
     CountingToolbox,
     Ids,
     ManualClock,
@@ -176,7 +176,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
     async def test_an_agent_that_a_session_brings_lets_no_tool_run_unasked(self) -> None:
         server = copy.deepcopy(DEFAULTS["server"])
         server["sandbox"]["require"] = "none"
-        config = Config(server, copy.deepcopy(DEFAULTS["session"]), Path("/nowhere"))
+        config = Config(server, copy.deepcopy(DEFAULTS["session"]), NOWHERE)
         host = self.agent(lambda _: [("call", "shell", ['{"command": "id"}'])])
         host.toolbox = Toolbox(config)
         brought = {"name": "helper", "policy": {"shell": "auto"}, "limits": {"max_steps": 999}}

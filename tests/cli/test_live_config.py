@@ -13,14 +13,13 @@ import unittest
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 from server.cli.live_config import config_in_force
 from server.config import Config, load
 
 from ..chaos.test_kill import Provider
-from ..fakes import user
+from ..fakes import NOWHERE, user
 from ..tooling.child import Yaa
 
 HELLO = {"id": "a", "messages": [user("hello", "u1")]}
@@ -217,9 +216,9 @@ class Live(unittest.TestCase):
 
 class Settled(unittest.TestCase):
     def test_what_is_needed_to_listen_stays(self) -> None:
-        first = load(Path("/nowhere"), None, {}, {})
+        first = load(NOWHERE, None, {}, {})
         flags = {"server.port": 5, "server.limits.max_connections": 7, "server.keep_days": 2}
-        given: Config = load(Path("/nowhere"), None, {}, flags)
+        given: Config = load(NOWHERE, None, {}, flags)
         found, later = config_in_force(first, given)
         self.assertEqual(later, ["server.port", "server.limits.max_connections"])
         self.assertEqual(found.server["port"], first.server["port"])

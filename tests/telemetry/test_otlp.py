@@ -17,6 +17,7 @@ from server.telemetry import tracing
 from server.telemetry.log import Rotation
 from server.telemetry.otlp import Exporter, address
 
+from ..fakes import NOWHERE
 from .test_redact import corpus
 
 DEFAULTS = json.loads((Path(__file__).parents[2] / "config.default.json").read_text())
@@ -86,7 +87,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
     most = 1 << 20  # bytes of a file
 
     async def exporter(
-        self, folder: Path = Path("/nowhere"), last_s: float = 5.0, **config: Any
+        self, folder: Path = NOWHERE, last_s: float = 5.0, **config: Any
     ) -> Exporter:
         client = Client()
         self.addAsyncCleanup(client.close)

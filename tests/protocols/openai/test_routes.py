@@ -8,7 +8,6 @@ import json
 import threading
 import unittest
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -21,7 +20,7 @@ from server.protocols.services import Services
 from server.session.schema import MAX_SESSION_ID
 
 from ...chaos import processes
-from ...fakes import DEFAULTS
+from ...fakes import DEFAULTS, NOWHERE
 from ...tooling.child import Yaa
 from ..served import Served
 
@@ -443,7 +442,7 @@ class Owners(unittest.TestCase):
             files: Any = Files()
             nothing: Any = None
             tools: Any = SimpleNamespace(names=list)
-            config = Config(DEFAULTS["server"], DEFAULTS["session"], Path("/nowhere"))
+            config = Config(DEFAULTS["server"], DEFAULTS["session"], NOWHERE)
             api = routes.OpenAI(Services(nothing, nothing, tools, files, config, nothing))
             api._recent = files
             api._recall(call)("call")

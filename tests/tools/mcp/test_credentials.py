@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import tempfile
 import unittest
 from collections.abc import Awaitable
 from pathlib import Path
@@ -98,7 +99,8 @@ class Parrot(unittest.IsolatedAsyncioTestCase):
         self.assert_clean(heard)
 
     async def test_a_trial(self) -> None:
-        found = await try_server("s", self.entry, self.client, Path("/nowhere"))
+        with tempfile.TemporaryDirectory() as home:
+            found = await try_server("s", self.entry, self.client, Path(home))
         self.assertTrue(found["ok"])
         self.assert_clean(found)
 
