@@ -59,7 +59,7 @@ from .mcp_prompts import McpPrompts
 from .overlay import OverlayChanges
 from .serve import certificate, describe, hears_hangup
 from .skills import check_skill, list_skills
-from .terminal import Terminal, on_one_line
+from .terminal import Terminal
 
 MB = 1 << 20
 
@@ -307,7 +307,7 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
                 for line in (f"yaa {VERSION}", "", *describe(app), "", *head):
                     terminal.line(line, "dim")
                 session = admit(session)
-                prompts = McpPrompts(app.toolbox.library, runner, terminal, on_one_line)
+                prompts = McpPrompts(app.toolbox.library, runner, terminal)
                 stored = (kept, folder, admit)
                 chat = Chat(app.agent, runner, terminal, session, *stored, changes, prompts)
                 return chat.talk()
@@ -330,7 +330,7 @@ def _changes(
 
     if _open("").mode != "overlay":
         return None
-    return OverlayChanges(_open, runner, terminal, on_one_line, asks=options.command == "here")
+    return OverlayChanges(_open, runner, terminal, asks=options.command == "here")
 
 
 def _admitted(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any, Protocol
 
 from ..json_types import Json
+from .terminal import Terminal, on_one_line
 
 
 class Library(Protocol):
@@ -21,30 +21,12 @@ class Library(Protocol):
         ...
 
 
-class Terminal(Protocol):
-    """The interface of the terminal that `chat` uses."""
-
-    def line(self, text: str = "", style: str = "") -> None:
-        """Print a line."""
-        ...
-
-    def ask(self, prompt: str) -> str:
-        """Return the line that is typed after `prompt`. Raises EOFError, KeyboardInterrupt."""
-        ...
-
-
 class McpPrompts:
-    """The prompts of all servers. `visible` makes a text safe for a terminal."""
+    """The prompts of all servers."""
 
-    def __init__(
-        self,
-        library: Library,
-        loop: asyncio.Runner,
-        terminal: Terminal,
-        visible: Callable[[str], str],
-    ) -> None:
+    def __init__(self, library: Library, loop: asyncio.Runner, terminal: Terminal) -> None:
         self._library, self._loop = library, loop
-        self._terminal, self._visible = terminal, visible
+        self._terminal = terminal
 
     def show(self) -> None:
         """Print every prompt with its arguments."""
@@ -70,7 +52,7 @@ class McpPrompts:
             for number, each in enumerate(prompt["arguments"]):
                 given = rest if number == 0 else ""
                 if not given and each["required"]:
-                    given = self._terminal.ask(f"{self._visible(each['name'])}: ").strip()
+                    given = self._terminal.ask(f"{on_one_line(each['name'])}: ").strip()
                 if given:
                     values[each["name"]] = given
             told = self._loop.run(self._library.prompt(server, prompt["name"], values))
@@ -94,4 +76,4 @@ class McpPrompts:
         return found
 
     def _line(self, text: str, style: str = "") -> None:
-        self._terminal.line(self._visible(text), style)
+        self._terminal.line(on_one_line(text), style)

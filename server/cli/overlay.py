@@ -8,35 +8,23 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json, Session
 from ..session.workspace_stand import stand_at
 from ..workspace.errors import WorkspaceError
+from .terminal import YES, Terminal, on_one_line
 
 MARKS = {"added": "+", "deleted": "-", "modified": "~", "mode": "~"}
 ASKS = {"runs": "runs on your machine", "leads_out": "leads out of the folder"}
-YES = ("y", "yes")
-
-
-class Terminal(Protocol):
-    """The interface of the terminal (console.py)."""
-
-    def line(self, text: str = "", style: str = "") -> None:
-        """Print a line."""
-        ...
-
-    def ask(self, prompt: str) -> str:
-        """Read a line. Raises EOFError."""
-        ...
 
 
 class OverlayChanges:
     """The changes of one folder's overlay. `asks`: apply them after runs, if the person agrees.
 
     Only what was listed is applied or discarded, as it was listed. `open_workspace(session_id)`
-    returns the workspace; `visible` makes a text safe for one line of a terminal.
+    returns the workspace.
     """
 
     def __init__(
@@ -44,12 +32,10 @@ class OverlayChanges:
         open_workspace: Callable[[str], Any],
         loop: asyncio.Runner,
         terminal: Terminal,
-        visible: Callable[[str], str],
         *,
         asks: bool,
     ) -> None:
         self._open, self._loop, self._terminal = open_workspace, loop, terminal
-        self._visible = visible
         self._asks = asks
         self._listed = ""  # the tree whose changes were listed last
         self._declined: set[str] = set()  # paths that are asked for alone, and were left
@@ -68,7 +54,7 @@ class OverlayChanges:
                 self.apply(session, shlex.join(plain) if len(plain) < len(rows) else "")
             self._offer_each(session, rows)
         except Problem as problem:
-            self._terminal.line(self._visible(problem.detail), "red")
+            self._terminal.line(on_one_line(problem.detail), "red")
 
     def _offer_each(self, session: Session, rows: Sequence[Json]) -> None:
         """Ask for each file that is applied only by its name, once in a conversation."""
@@ -76,13 +62,13 @@ class OverlayChanges:
             path = row["path"]
             if "asks" not in row or path in self._declined:
                 continue
-            about = f"{self._visible(path)} {ASKS[row['asks']]}"
+            about = f"{on_one_line(path)} {ASKS[row['asks']]}"
             if self._agrees(f"{about}. Apply it? [y/N] "):
                 self.apply(session, shlex.quote(path))
             else:
                 self._declined.add(path)
-                text = f"{self._visible(path)} is left; /apply {shlex.quote(path)} puts it there"
-                self._terminal.line(self._visible(text), "dim")
+                text = f"{on_one_line(path)} is left; /apply {shlex.quote(path)} puts it there"
+                self._terminal.line(on_one_line(text), "dim")
 
     def _agrees(self, question: str) -> bool:
         return self._terminal.ask(question).strip().lower() in YES
@@ -97,7 +83,7 @@ class OverlayChanges:
         found = self._ask(session, "status")
         for row in found["files"]:
             target = f" -> {row['target']}" if "target" in row else ""
-            path = self._visible(row["path"] + target)
+            path = on_one_line(row["path"] + target)
             about = [ASKS[row["asks"]]] if "asks" in row else []
             about += ["changed in the folder too"] if row.get("conflict") else []
             note = f"  ({', '.join(about)})" if about else ""
@@ -116,7 +102,7 @@ class OverlayChanges:
             self._say("applied", found)
             for path in found["asks"]:
                 text = f"{path} asks for itself, and is left: /apply {shlex.quote(path)}"
-                self._terminal.line(self._visible(text), "red")
+                self._terminal.line(on_one_line(text), "red")
 
     def discard(self, session: Session, paths: str) -> None:
         """Take the changes back, or those of some paths. Raises Problem."""
@@ -146,10 +132,10 @@ class OverlayChanges:
     def _say(self, what: str, found: Json) -> None:
         self._terminal.line(f"{found[what]} {what}", "dim")
         for path in found["conflicts"]:
-            text = f"{self._visible(path)} was changed in the folder too, and is left there"
+            text = f"{on_one_line(path)} was changed in the folder too, and is left there"
             self._terminal.line(text, "red")
         for path in found["left"]:
-            self._terminal.line(f"{self._visible(path)} could not be changed", "red")
+            self._terminal.line(f"{on_one_line(path)} could not be changed", "red")
 
     def _ask(self, document: Session, operation: str, /, **arguments: Any) -> Json:
         if not (session_id := document.get("id")):
