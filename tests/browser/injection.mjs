@@ -78,7 +78,7 @@ await main(async (walk, job) => {
   const requests = [];
   const home = new URL(".", job.url.split("#")[0]).href;
   // The page's own scripts come when there is time, and it asks after its server, and once what it could be connected to.
-  const own = (url) => /^(?:js|css|v|icons)\/|^(?:worker\.html|service-worker\.js|manifest\.\w+|health|settings)$/.test(url.startsWith(home) ? url.slice(home.length) : "");
+  const own = (url) => /^(?:js|css|v|icons)\/|^(?:worker\.html|service-worker\.js|manifest\.\w+|health|info|settings)$/.test(url.startsWith(home) ? url.slice(home.length) : "");
   page.on("request", (request) => own(request.url()) || requests.push(request.url()));
 
   await walk.step("open", async () => {
