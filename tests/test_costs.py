@@ -32,8 +32,8 @@ from server.schema.validate import SchemaError, Validator, check_schema
 from server.session.accept import accept
 from server.telemetry import redact
 from server.tools.foreign_text import clean
-from server.tools.http_api import tools_in
 from server.tools.mcp import peer
+from server.tools.openapi import tools_in
 
 TIMES = 8
 MOST = 16

@@ -346,7 +346,7 @@ class Collected(unittest.IsolatedAsyncioTestCase):
         found = [*operations(CLIENT, "api", {**ABOUT, "tools": [{"path": "/"}, {"name": "a"}]}, 5)]
         texts = [item for item in found if isinstance(item, str)]
         self.assertEqual(len(texts), 2)
-        self.assertIn("no OpenAPI 3", texts[1])
+        self.assertIn("neither an OpenAPI 3", texts[1])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from typing import Any
 from server.http.client import Client
 from server.schema.validate import Validator, check_schema
 from server.tools.decorators import ToolError
-from server.tools.http_api import MAX_SCHEMA, HttpTool, operations, request, tools_in
+from server.tools.http_api import HttpTool, operations, request
+from server.tools.openapi import MAX_SCHEMA, tools_in
 
 BASE = "https://api.example.org/v1"
 CLIENT = Client()
@@ -129,10 +130,13 @@ class Imported(unittest.TestCase):
             self.assertEqual(found["path"], "/Status")
 
     def test_no_document(self) -> None:
-        documents: list[Any] = [None, 5, [], {}, {"swagger": "2.0"}, {"openapi": 3}]
+        documents: list[Any] = [None, 5, [], {}, {"swagger": "1.2"}, {"openapi": 3}]
         for document in documents:
             with self.subTest(document):
-                self.assertEqual(list(tools_in(document, [])), ["this is no OpenAPI 3 document"])
+                self.assertEqual(
+                    list(tools_in(document, [])),
+                    ["this is neither an OpenAPI 3 nor a Swagger 2.0 document"],
+                )
         for paths in (5, {"/a": 5}, {"/a": {"get": 5}}, {"/a": {"get": {"parameters": 5}}}):
             with self.subTest(paths):
                 found = list(tools_in({"openapi": "3.1.0", "paths": paths}, []))
@@ -141,6 +145,32 @@ class Imported(unittest.TestCase):
 
 class Bodies(unittest.TestCase):
     """What is sent where the API takes no JSON, as Stripe, Twilio and Slack do not."""
+
+    def test_a_body_that_cannot_be_sent_is_named(self) -> None:
+        """Else a model is offered an upload that can never work."""
+        item = {"operationId": "op", "requestBody": {"content": {"multipart/form-data": {}}}}
+        document = {"openapi": "3.0.0", "paths": {"/a": {"post": item}}}
+        problem, op = operations(CLIENT, "x", {"base_url": BASE}, document)
+        told = "server.rest.x: op: calls go without its body, which is multipart/form-data"
+        self.assertEqual(problem, told)
+        assert isinstance(op, HttpTool), op
+        self.assertEqual(op.parameters["properties"], {})
+        self.assertIn("multipart/form-data cannot be sent", op.description)
+
+    def test_any_type_is_json_where_no_form_is_taken(self) -> None:
+        form = "application/x-www-form-urlencoded"
+        for kinds, wanted in (
+            (["*/*"], b'{"a":1}'),
+            (["application/*"], b'{"a":1}'),
+            (["*/*", form], b"a=1"),
+            (["*/*", form, "application/json"], b'{"a":1}'),
+        ):
+            with self.subTest(kinds):
+                op = self.made(
+                    {kind: {"schema": {"type": "object"}} for kind in kinds}, required=True
+                )
+                assert isinstance(op, HttpTool), op
+                self.assertEqual(request(op, {"body": {"a": 1}})[2], wanted)
 
     def made(self, content: dict[str, Any], **body: Any) -> HttpTool | str:
         item = {"operationId": "op", "requestBody": {"content": content, **body}}
@@ -175,11 +205,180 @@ class Bodies(unittest.TestCase):
         both = self.made({form: {}, json_kind: {"schema": {"type": "object"}}})
         assert isinstance(both, HttpTool), both
         self.assertEqual(request(both, {"body": {"a": 1}})[2], b'{"a":1}')
-        other = self.made({"multipart/form-data": {"schema": {"type": "object"}}})
-        assert isinstance(other, HttpTool), other
-        self.assertEqual(other.parameters["properties"], {})
         needed = self.made({"multipart/form-data": {}}, required=True)
         self.assertEqual(needed, "server.rest.x: op: its body is neither JSON nor a form")
+
+
+def only(path: str, item: Any, api: str = "x", **more: Any) -> HttpTool | str:
+    """The tool of a document with one operation, or why there is none."""
+    document = {"openapi": "3.0.0", "paths": {path: {"get": item}}, **more}
+    (found,) = operations(CLIENT, api, {"base_url": BASE}, document)
+    return found
+
+
+class Paths(unittest.TestCase):
+    """What stands in the key of a path besides the path."""
+
+    LIMIT: dict[str, Any] = {"name": "limit", "in": "query", "schema": {"type": "integer"}}
+    ID: dict[str, Any] = {"name": "id", "in": "path", "schema": {"type": "string"}}
+
+    def test_fragments_and_queries(self) -> None:
+        for key, wanted in (
+            ("/links/{id}#update", "/links/5?limit=3"),
+            ("/#Action=Create", "/?limit=3"),
+            ("/items?beta=true", "/items?beta=true&limit=3"),
+            ("/items?a=&a=%26", "/items?a=&a=%26&limit=3"),
+            ("/items?beta=true#one", "/items?beta=true&limit=3"),
+            ("/items?limit=9", "/items?limit=9"),
+        ):
+            with self.subTest(key):
+                parameters = [self.LIMIT, *([self.ID] if "{id}" in key else [])]
+                op = only(key, {"operationId": "op", "parameters": parameters})
+                assert isinstance(op, HttpTool), op
+                url, _, _ = request(op, {"id": "5", "limit": 3})
+                self.assertEqual(url.removeprefix(BASE), wanted)
+
+    def test_the_owners_query_replaces_that_of_the_path(self) -> None:
+        about = {"base_url": BASE, "query": {"beta": "owner"}, "tools": [{"path": "/a?beta=1&b=2"}]}
+        (op,) = operations(CLIENT, "x", about)
+        assert isinstance(op, HttpTool), op
+        self.assertEqual(request(op, {})[0], f"{BASE}/a?b=2&beta=owner")
+
+    def test_arguments_within_the_query_are_refused(self) -> None:
+        found = only("/a?id={id}", {"operationId": "op", "parameters": [self.ID]})
+        self.assertIn("the query ?id={id} has arguments", str(found))
+
+    def test_names_have_the_room_that_the_api_leaves(self) -> None:
+        for length in (1, 15, 16, 20, 50, 55):
+            with self.subTest(length):
+                api = "a" * length
+                op = only("/a", {"operationId": "b" * 70}, api)
+                assert isinstance(op, HttpTool), op
+                self.assertEqual(len(op.name), min(64, length + 49))
+
+    def test_two_paths_of_the_same_letters(self) -> None:
+        paths = {"/a/id": {"get": {}}, "/a/{id}": {"get": {"parameters": [self.ID]}}}
+        found = list(tools_in({"openapi": "3.0.0", "paths": paths}, []))
+        names = [str(each["name"]) for each in found if isinstance(each, dict)]
+        self.assertEqual(names[0], "get_a_id")
+        self.assertRegex(names[1], r"^get_a_id_[0-9a-f]{8}$")
+
+
+class Written(unittest.TestCase):
+    """Lists and objects in a query, by the table of OpenAPI's `style` and `explode`."""
+
+    def test_styles(self) -> None:
+        for style, explode, items, fields in (
+            (None, None, "c=a&c=b", "k=1&l=x"),
+            ("form", True, "c=a&c=b", "k=1&l=x"),
+            ("form", False, "c=a%2Cb", "c=k%2C1%2Cl%2Cx"),
+            ("spaceDelimited", False, "c=a+b", "c=k+1+l+x"),
+            ("spaceDelimited", True, "c=a&c=b", "k=1&l=x"),
+            ("pipeDelimited", None, "c=a%7Cb", "c=k%7C1%7Cl%7Cx"),
+            ("deepObject", True, "c%5B0%5D=a&c%5B1%5D=b", "c%5Bk%5D=1&c%5Bl%5D=x"),
+        ):
+            about = {"name": "c", "in": "query", "schema": {}}
+            about |= {k: v for k, v in (("style", style), ("explode", explode)) if v is not None}
+            op = only("/a", {"operationId": "op", "parameters": [about]})
+            assert isinstance(op, HttpTool), op
+            for value, wanted in ((["a", "b"], items), ({"k": 1, "l": "x"}, fields)):
+                with self.subTest(style, explode=explode, value=value):
+                    self.assertEqual(request(op, {"c": value})[0], f"{BASE}/a?{wanted}")
+
+
+class Schemas(unittest.TestCase):
+    def test_keywords_of_vendors_and_other_dialects_are_not_sent(self) -> None:
+        lost = {"$ref": "#/components/schemas/None"}
+        odd: dict[str, Any] = {"$recursiveAnchor": True, "x-more": lost, "xml": {}, "id": "u"}
+        inner = {"type": "string", "minLength": 1, "title": "T", "default": {"x-a": 1}, **odd}
+        schema = {"type": "object", "properties": {"x-a": inner}, **odd}
+        about = {"name": "a", "in": "query", "schema": schema}
+        op = only("/a", {"operationId": "op", "parameters": [about]})
+        assert isinstance(op, HttpTool), op
+        kept = {"type": "string", "minLength": 1, "title": "T", "default": {"x-a": 1}}
+        self.assertEqual(
+            op.parameters["properties"]["a"], {"type": "object", "properties": {"x-a": kept}}
+        )
+
+    def test_what_is_in_another_file_is_named(self) -> None:
+        other = {"$ref": "other.yml#/x"}
+        told = "other.yml#/x is in another file; put the document together in one file first"
+        body = {"content": {"application/json": {"schema": {"items": other}}}}
+        for item in (
+            other,
+            {"parameters": [other]},
+            {"parameters": [{"name": "a", "in": "query", "schema": other}]},
+            {"requestBody": other},
+            {"requestBody": body},
+        ):
+            with self.subTest(item):
+                self.assertIn(told, str(only("/a", {"operationId": "op", **item})))
+
+    def test_long_descriptions(self) -> None:
+        op = only("/a", {"operationId": "op", "description": "d" * 3000})
+        assert isinstance(op, HttpTool), op
+        self.assertEqual((len(op.description), op.description[-2:]), (1024, "d…"))
+
+
+class Swagger(unittest.TestCase):
+    """Swagger 2.0 documents, by the table of what differs from OpenAPI 3."""
+
+    def found(self, item: dict[str, Any], **more: Any) -> list[HttpTool | str]:
+        document = {"swagger": "2.0", "paths": {"/a/{id}": {"post": item}}, **more}
+        return list(operations(CLIENT, "x", {"base_url": BASE}, document))
+
+    def sent(self, written: list[Any], args: dict[str, Any], **more: Any) -> tuple[str, bytes]:
+        id_ = {"name": "id", "in": "path", "type": "string", "required": True}
+        (op,) = self.found({"operationId": "op", "parameters": [id_, *written]}, **more)
+        assert isinstance(op, HttpTool), op
+        self.assertEqual(check_schema(op.parameters), [])
+        self.assertEqual(Validator(op.parameters).errors({"id": "1", **args}), [])
+        self.assertTrue(Validator(op.parameters).errors({"id": 1, **args}))
+        url, _, body = request(op, {"id": "1", **args})
+        return url.removeprefix(BASE + "/a/1"), body
+
+    def test_parameters(self) -> None:
+        many = {"type": "array", "items": {"type": "string"}}
+        q: dict[str, Any] = {"name": "q", "in": "query"}
+        shared = {"Q": {**q, "type": "integer"}}
+        for about, value, wanted in (
+            ({**q, "type": "string"}, "a b", "?q=a+b"),
+            ({"$ref": "#/parameters/Q"}, 3, "?q=3"),
+            ({**q, **many}, ["a", "b"], "?q=a%2Cb"),
+            ({**q, **many, "collectionFormat": "multi"}, ["a", "b"], "?q=a&q=b"),
+            ({**q, **many, "collectionFormat": "pipes"}, ["a", "b"], "?q=a%7Cb"),
+            ({**q, **many, "collectionFormat": "ssv"}, ["a", "b"], "?q=a+b"),
+        ):
+            with self.subTest(about):
+                self.assertEqual(self.sent([about], {"q": value}, parameters=shared)[0], wanted)
+
+    def test_bodies(self) -> None:
+        pet = {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}
+        body = {"name": "pet", "in": "body", "required": True}
+        body["schema"] = {"$ref": "#/definitions/Pet"}
+        for consumes in ({}, {"consumes": ["application/json"]}, {"consumes": ["*/*"]}):
+            with self.subTest(consumes):
+                more: dict[str, Any] = {"definitions": {"Pet": pet}, **consumes}
+                self.assertEqual(
+                    self.sent([body], {"body": {"name": "x"}}, **more)[1], b'{"name":"x"}'
+                )
+        (refused,) = self.found({"operationId": "op", "parameters": [body]}, consumes=["text/xml"])
+        self.assertIn("neither JSON nor a form", str(refused))
+
+    def test_forms_and_files(self) -> None:
+        name = {"name": "name", "in": "formData", "type": "string", "required": True}
+        tags = {"name": "tags", "in": "formData", "type": "array", "items": {"type": "string"}}
+        args = {"body": {"name": "x", "tags": ["a", "b"]}}
+        self.assertEqual(self.sent([name, tags], args)[1], b"name=x&tags=a%2Cb")
+        multi = {**tags, "collectionFormat": "multi"}
+        self.assertEqual(self.sent([name, multi], args)[1], b"name=x&tags=a&tags=b")
+        file = {"name": "file", "in": "formData", "type": "file"}
+        id_ = {"name": "id", "in": "path", "type": "string"}
+        problem, op = self.found({"operationId": "op", "parameters": [id_, file]})
+        self.assertIn("calls go without its body, which is multipart/form-data", str(problem))
+        self.assertIsInstance(op, HttpTool)
+        (refused,) = self.found({"operationId": "op", "parameters": [file, name]})
+        self.assertIn("neither JSON nor a form", str(refused))
 
 
 class Documents(unittest.TestCase):
@@ -214,7 +413,13 @@ class Documents(unittest.TestCase):
             {"updatePet", "addPet", "findPetsByStatus", "findPetsByTags", "getPetById"}
             | {"updatePetWithForm", "deletePet", "uploadFile", "createUsersWithListInput"},
         )
-        self.assertEqual(self.problems, [])
+        self.assertEqual(
+            self.problems,
+            [
+                "server.rest.x: uploadFile: calls go without its body,"
+                " which is application/octet-stream"
+            ],
+        )
         self.assertEqual([*found["deletePet"].parameters["properties"]], ["petId"])
         pet = {"name": "Rex", "photoUrls": [], "category": {"id": 1}}
         self.assertEqual(self.sent(found["addPet"], {"body": pet}), ("/pet", pet))
