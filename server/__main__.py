@@ -269,8 +269,10 @@ def _serve(
     shown = prints_link or sys.stdout.isatty()
     make = links.code_maker(config.home, made)
     lines = [
-        *links.links(address, make if shown else None),
-        *links.sign_in(has_key=bool(made), shown=shown, required=server["auth_required"]),
+        *links.links(address, make if shown else None, config.home),
+        *links.sign_in(
+            config.home, has_key=bool(made), shown=shown, required=server["auth_required"]
+        ),
     ]
     page = address.here(make() if make else "") if opens else ""
     metrics = Metrics(server["workers"])

@@ -26,7 +26,6 @@ from ..app import App, strongest
 from ..config import Config, ConfigError, expand_path, make_home
 from ..errors import Problem
 from ..json_types import Session
-from ..runtime.command import COMMAND
 from ..runtime.event_loop import Loop, run
 from ..schema.compile import inline
 from ..telemetry import log
@@ -54,7 +53,7 @@ from .console import (
     write_session,
 )
 from .environments import perform_clean, perform_install
-from .links import find_running, link_lines
+from .links import command_for, find_running, link_lines
 from .mcp_prompts import McpPrompts
 from .overlay import OverlayChanges
 from .serve import certificate, describe, hears_hangup
@@ -139,7 +138,10 @@ def _link(config: Config) -> int:
     lines = link_lines(config.home, made, required=config.server["auth_required"])
     if not lines:
         print(f"yaa: no server runs with the home folder {config.home}", file=sys.stderr)
-        print(f"Start one: {COMMAND}. Or name another folder with --home.", file=sys.stderr)
+        print(
+            f"Start one: {command_for(config.home)}. Or name another folder with --home.",
+            file=sys.stderr,
+        )
         return FAILED
     print("\n".join(lines))
     return 0
@@ -277,7 +279,7 @@ def _show_skills(config: Config, options: argparse.Namespace) -> int:
 
 def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     log.setup("error")
-    terminal = Terminal()
+    terminal = Terminal(sign_in=command_for(config.home, "mcp login NAME"))
     lines: list[str] = []
     kept, folder = _saved(options, lines)
     try:

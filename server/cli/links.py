@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import secrets
+import shlex
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,10 +20,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..api.sign_in_codes import SignInCodes
+from ..config import home_folder
 from ..runtime.command import COMMAND
 
 FOLDER = "serving"
-LAST_WORDS = f"It can be used once, within 10 minutes. Another one: {COMMAND} link"
 
 
 class Address(NamedTuple):
@@ -47,7 +48,15 @@ class Address(NamedTuple):
         return f"{self.scheme}://{host}:{self.port}/" + (f"#code={code}" if code else "")
 
 
-def links(address: Address, make: Callable[[], str] | None) -> list[str]:
+def command_for(home: Path, name: str = "") -> str:
+    """Return a command line for a terminal, which names the home folder if it is not the usual."""
+    usual = {home_folder(None, {}), home_folder(None, os.environ)} == {home}
+    return " ".join(
+        filter(None, (COMMAND, name, "" if usual else f"--home {shlex.quote(str(home))}"))
+    )
+
+
+def links(address: Address, make: Callable[[], str] | None, home: Path) -> list[str]:
     """Return lines with the links to open.
 
     `make` makes a code; None for links without one. Each link has its own.
@@ -56,10 +65,11 @@ def links(address: Address, make: Callable[[], str] | None) -> list[str]:
     if address.elsewhere():
         lines += ["From another device:", address.elsewhere(make() if make else "")]
     lines += ["Open this link in a browser:", address.here(make() if make else "")]
-    return [*lines, LAST_WORDS] if make else lines
+    last = f"It can be used once, within 10 minutes. Another one: {command_for(home, 'link')}"
+    return [*lines, last] if make else lines
 
 
-def sign_in(*, has_key: bool, shown: bool, required: bool) -> list[str]:
+def sign_in(home: Path, *, has_key: bool, shown: bool, required: bool) -> list[str]:
     """Return lines about the key, none if keys are configured.
 
     `has_key`: the server has made a key. `shown`: codes for it are in the links. `required`: a key
@@ -72,7 +82,8 @@ def sign_in(*, has_key: bool, shown: bool, required: bool) -> list[str]:
         ]
     if not has_key or shown:
         return []
-    return [f"For a link that signs a browser in: {COMMAND} link (or --print-link at the start)."]
+    command = command_for(home, "link")
+    return [f"For a link that signs a browser in: {command} (or --print-link at the start)."]
 
 
 @contextmanager
@@ -130,7 +141,7 @@ def link_lines(home: Path, made: str, *, required: bool) -> list[str]:
     `made`: the key that the server made, "" if keys are configured. Raises OSError.
     """
     make = partial(SignInCodes(home).make, made) if made else None
-    lines = [line for address in find_running(home) for line in links(address, make)]
+    lines = [line for address in find_running(home) for line in links(address, make, home)]
     if lines and required and not made:
         lines.append("Sign in with one of the keys of server.api_keys.")
     return list(dict.fromkeys(lines))

@@ -27,14 +27,20 @@ NO = ("n", "no")
 
 
 class Terminal:
-    """Input and output of a terminal. Colours are used only if the output is a terminal."""
+    """Input and output of a terminal. Colours are used only if the output is a terminal.
+
+    `sign_in`: the command that signs in at the MCP server NAME.
+    """
 
     def __init__(
         self,
         source: TextIO | None = None,
         out: TextIO | None = None,
         env: Mapping[str, str] = os.environ,
+        *,
+        sign_in: str = f"{COMMAND} mcp login NAME",
     ) -> None:
+        self.sign_in = sign_in
         self._in = source or sys.stdin
         self._out = out or sys.stdout
         plain = env.get("NO_COLOR") or env.get("TERM") == "dumb"  # set by shells in editors
@@ -165,7 +171,8 @@ def ask_answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
         case "model_error":
             payload = {"retry": True} if _yes(terminal, "Try again?") else None
         case "mcp_sign_in":
-            command = f"{COMMAND} mcp login {interrupt.get('server', 'NAME')}"
+            server = str(interrupt.get("server", "NAME"))
+            command = terminal.sign_in.replace("NAME", server, 1)
             terminal.line(f"  in another terminal: {written_out(command)}", "dim")
             payload = {"action": "retry"} if _yes(terminal, "Go on?") else None
         case "workspace_restore":

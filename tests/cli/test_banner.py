@@ -10,9 +10,18 @@ from pathlib import Path
 
 from server.app import App
 from server.cli import doctor
-from server.cli.links import LAST_WORDS, Address, find_running, links, record, sign_in
+from server.cli.links import (
+    Address,
+    command_for,
+    find_running,
+    links,
+    record,
+    sign_in,
+)
 from server.cli.serve import describe
-from server.config import load
+from server.config import home_folder, load
+
+HOME = home_folder(None, {})
 
 
 class Links(unittest.TestCase):
@@ -28,9 +37,9 @@ class Links(unittest.TestCase):
         ):
             with self.subTest(host=host, code=code):
                 made = (f"{code}{number}" for number in itertools.count(1))
-                found = links(Address(scheme, host, 8), made.__next__ if code else None)
+                found = links(Address(scheme, host, 8), made.__next__ if code else None, HOME)
                 if code:
-                    self.assertEqual(found.pop(), LAST_WORDS)
+                    self.assertTrue(found.pop().endswith(": python3 -m server link"))
                 self.assertEqual(found[-2], "Open this link in a browser:")
                 self.assertTrue(found[-1].startswith(last), found)
                 if len(found) > 2:
@@ -45,8 +54,22 @@ class Links(unittest.TestCase):
             (False, False, False, "No key is needed: every user and program of this machine"),
         ):
             with self.subTest(has_key=has_key, shown=shown, required=required):
-                found = " ".join(sign_in(has_key=has_key, shown=shown, required=required))
+                found = " ".join(sign_in(HOME, has_key=has_key, shown=shown, required=required))
                 self.assertTrue(found.startswith(said) if said else not found, found)
+
+    def test_a_command_names_a_home_that_is_not_the_usual(self) -> None:
+        for home, option in (
+            (HOME, ""),
+            (Path("/srv/yaa"), " --home /srv/yaa"),
+            (Path("/srv/my yaa"), " --home '/srv/my yaa'"),
+        ):
+            last = links(Address("http", "h", 8), lambda: "k", home)[-1]
+            told = sign_in(home, has_key=True, shown=False, required=True)[0]
+            command = f"python3 -m server link{option}"
+            with self.subTest(home=home):
+                self.assertTrue(last.endswith(f": {command}"), last)
+                self.assertIn(f": {command} (", told)
+                self.assertEqual(command_for(home), f"python3 -m server{option}")
 
     def test_a_record_counts_as_long_as_its_process_lives(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
