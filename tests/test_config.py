@@ -268,6 +268,34 @@ class Kinds(Case):
         )
         self.load({"session": {"config": {"llm_api": {"interval": 0.5, "retry": {"delay": 1.5}}}}})
 
+    def test_every_empty_object_of_the_defaults_takes_an_entry(self) -> None:
+        entries: dict[str, Any] = {
+            "server.providers": {"a": {"preset": "openai"}},
+            "server.folders": {"a": {"path": "/srv/a", "mode": "read"}},
+            "server.tools": {"shell": {"ceiling": "ask"}},
+            "server.mcpServers": {"a": {"command": "x"}},
+            "server.rest": {"a": {"base_url": "http://127.0.0.1"}},
+            "server.tool_modules": {"a": {"modules": ["b"]}},
+            "server.tracing.headers": {"x-key": "v"},
+            "session.config.llm_api.model_settings": {"temperature": 0.2},
+            "session.config.prompt": {"task": "Be brief."},
+            "session.config.tool": {"shell": {"auto_approve": False}},
+        }
+
+        def empty(value: Any, at: str) -> list[str]:
+            if not isinstance(value, dict):
+                return []
+            inner = [each for key in value for each in empty(value[key], f"{at}.{key}")]
+            return inner if value else [at.removeprefix(".")]
+
+        self.assertEqual(sorted(empty(DEFAULTS, "")), sorted(entries))
+        for at, value in entries.items():
+            with self.subTest(at):
+                file: dict[str, Any] = value
+                for key in reversed(at.split(".")):
+                    file = {key: file}
+                self.load(file)
+
     def test_text_that_is_not_json_says_line_and_column(self) -> None:
         for text, said in (
             ('{"server": {\n  "port": 1\n"x": 2}}', "FILE:3:1: "),

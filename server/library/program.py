@@ -16,7 +16,7 @@ from contextlib import aclosing, suppress
 from copy import deepcopy
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from .. import protocols
 from ..api.auth import keys_of
@@ -184,17 +184,7 @@ class BaseAgent:
         returned session with `interrupts` waits for an `answer` in them. Raises Problem if the
         session cannot be run.
         """
-        events = self.events(session)
-        try:
-            while True:
-                event = next(events)
-                if on_event is not None:
-                    on_event(event)
-        except StopIteration as end:
-            done: Session = end.value
-            return done
-        finally:
-            events.close()
+        return _follow(self.events(session), on_event)
 
     def events(self, session: Session) -> Generator[Event, None, Session]:
         """Yield the events of a run; the generator returns the updated session."""
@@ -226,12 +216,19 @@ class BaseAgent:
         """Append a user message to the conversation, run it and return the answer.
 
         If the run failed, the answer is its error message. If the run waits for an answer
-        (`session["interrupts"]`), it is the model's last message. Raises Problem.
+        (`session["interrupts"]`), it is the model's last message. A run that `on_event` ends by an
+        exception is kept as far as it got. Raises Problem.
         """
         given = {"role": "user", "content": message} if isinstance(message, str) else message
-        said: Any = {**given}
-        wanted: Session = {**self.session, "messages": [*self.session["messages"], said]}
-        self.session = self.run(wanted, on_event)
+        wanted = deepcopy(self.session)
+        wanted["messages"].append(cast(Message, deepcopy(dict(given))))
+
+        def follow(event: Event) -> None:
+            self.session = wanted
+            if on_event is not None:
+                on_event(event)
+
+        self.session = _follow(self.stepwise(wanted), follow)
         answer: Message = next(m for m in reversed(self.session["messages"]) if m["role"] != "tool")
         return answer
 
@@ -316,6 +313,7 @@ class BaseServer:
         self.port: int = self.socket.getsockname()[1]
         self._background: Background | None = None
         self._listener: listener.BaseServer | None = None
+        self._closing = threading.Lock()
         self._stop = threading.Event()
 
     @property
@@ -330,8 +328,9 @@ class BaseServer:
         self.start()
         try:
             self._stop.wait()
-        finally:
+        except BaseException:
             self.close()
+            raise
 
     def start(self) -> None:
         """Serve in a thread until `close`. Return once requests are answered."""
@@ -363,13 +362,14 @@ class BaseServer:
 
     def close(self) -> None:
         """Stop runs at a safe point, then stop the server. May be called more than once."""
-        background, self._background = self._background, None
-        self._stop.set()
-        if background is not None:
-            background.run(self._close())
-            background.close()
-        for each in self._sockets:
-            each.close()
+        with self._closing:
+            background, self._background = self._background, None
+            if background is not None:
+                background.run(self._close())
+                background.close()
+            for each in self._sockets:
+                each.close()
+        self._stop.set()  # `listen` returns when all is closed
 
     def __enter__(self) -> Self:
         self.start()
@@ -397,6 +397,22 @@ class BaseServer:
         except Problem:
             return False
         return True
+
+
+def _follow(
+    events: Generator[Event, None, Session], on_event: Callable[[Event], object] | None
+) -> Session:
+    """Call `on_event` with each event of a run and return the session."""
+    try:
+        while True:
+            event = next(events)
+            if on_event is not None:
+                on_event(event)
+    except StopIteration as end:
+        done: Session = end.value
+        return done
+    finally:
+        events.close()
 
 
 async def _next(source: Any) -> Any:

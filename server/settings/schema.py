@@ -249,6 +249,7 @@ SHAPES: dict[str, Kind] = {
     "session.config.yaa.output_schema": ANY,
     "session.config.llm_api.tool_choice": ANY,
     "session.config.llm_api.provider": PROVIDER_CHOICE,
+    "session.config.llm_api.model_settings": OPEN,
     "session.config.prompt": OPEN,
     "session.config.tool": _map(OPEN),
     **{

@@ -147,7 +147,7 @@ def _configured_function(entry: dict[str, Any]) -> ToolDeclaration:
     thing = _resolve_name(place)
     if isinstance(thing, type) or not callable(thing):
         raise ToolError(f"{place} is no function")
-    found = _declaration(place.partition(":")[2], thing)
+    found = _declaration(settings.get("name") or place.partition(":")[2], thing)
     return found._replace(options={**found.options, **settings})
 
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,55 @@ class Library(Case):
         self.assertEqual(agent.run(asked)["status"], "completed")  # it is not running any more
         with self.assertRaises(Problem):
             agent.run({"messages": 5})
+
+    def test_004_call_keeps_a_run_that_a_callback_ends(self) -> None:
+        """Said again, it would run the tool a second time."""
+        writer = WriteFileTool()
+        config = {"session": {"config": {"tool": {"WriteFileTool": {"auto_approve": True}}}}}
+        agent = self.agent(api=Scripted(), tools=[writer], config=config)
+
+        def stop(event: Json) -> None:
+            if event["type"] == "TOOL_CALL_RESULT":
+                raise BrokenPipeError
+
+        with self.assertRaises(BrokenPipeError):
+            agent.call("帮我创建hello.txt", stop)
+        self.assertEqual(
+            [m["role"] for m in agent.session["messages"]], ["user", "assistant", "tool"]
+        )
+        with self.assertRaises(Problem):  # what cannot be run is not kept
+            agent.call({"role": "nobody", "content": "x"})
+        self.assertEqual(len(agent.session["messages"]), 3)
+
+    def test_29_listen_ends_when_another_thread_closes(self) -> None:
+        config = {"host": "127.0.0.1", "port": 0, "api_keys": ["k" * 24]}
+
+        class Announced(BaseServer):  # type: ignore[misc]
+            def start(self) -> None:
+                super().start()
+                begun.set()
+
+        for asked in (False, True):
+            with self.subTest(asked=asked):
+                before, begun = set(threading.enumerate()), threading.Event()
+                found = Announced(config, home=self.home, api=Scripted())
+                raised: list[BaseException] = []
+
+                def listen(found: Any = found, raised: list[BaseException] = raised) -> None:
+                    try:
+                        found.listen()
+                    except BaseException as error:
+                        raised.append(error)
+
+                listening = threading.Thread(target=listen)
+                listening.start()
+                begun.wait()
+                if asked:
+                    Api(found.url, "k" * 24).run({"messages": [{"role": "user", "content": "x"}]})
+                found.close()
+                listening.join()
+                self.assertEqual(raised, [])
+                self.assertEqual(set(threading.enumerate()) - before, set())
 
     def test_103_importing_is_cheap(self) -> None:
         code = (

@@ -338,11 +338,9 @@ class ExistingCode(Case):
         (site,) = venv.glob("lib/python*/site-packages")
         source = 'def forecast(city: str) -> str:\n    return city + ": sun"'
         self.write(site / "weather.py", source)
-        reads = {"function": "weather:forecast", "read_only": True}
+        reads = {"function": "weather:forecast", "name": "sky", "read_only": True}
         entry = {"interpreter": str(venv / "bin" / "python"), "functions": [reads]}
-        await self.start(
-            calls(("forecast", {"city": "Köln"})), DONE, tool_modules={"installed": entry}
-        )
+        await self.start(calls(("sky", {"city": "Köln"})), DONE, tool_modules={"installed": entry})
         session = await self.run_session()
         self.assertEqual(self.app.toolbox.problems, [])
         self.assertEqual(self.results(session)[0]["content"], "Köln: sun")

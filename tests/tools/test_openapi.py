@@ -277,7 +277,7 @@ class Written(unittest.TestCase):
             ("pipeDelimited", None, "c=a%7Cb", "c=k%7C1%7Cl%7Cx"),
             ("deepObject", True, "c%5B0%5D=a&c%5B1%5D=b", "c%5Bk%5D=1&c%5Bl%5D=x"),
         ):
-            about = {"name": "c", "in": "query", "schema": {}}
+            about: dict[str, Any] = {"name": "c", "in": "query", "schema": {}}
             about |= {k: v for k, v in (("style", style), ("explode", explode)) if v is not None}
             op = only("/a", {"operationId": "op", "parameters": [about]})
             assert isinstance(op, HttpTool), op
