@@ -17,7 +17,7 @@ from .agent.hooks import Hooks
 from .agent.loop import BaseAgent
 from .agent.run_records import KEPT_S, RunRecords, StopSignals
 from .agents.registry import AgentRegistry
-from .api.auth import Keys, RateLimiter, own_limits, owners
+from .api.auth import Keys, own_limits, owners
 from .api.files import Downloads
 from .api.info import HealthHandler, InfoHandler, MetricsHandler
 from .api.mcp import McpOffers
@@ -42,6 +42,7 @@ from .models.offered_models import ask_vendors
 from .models.registry import Models
 from .models.vendors import DiscoveredProviders, discover
 from .protocols.services import Services
+from .runtime.accounts import Accounts
 from .sandbox.policy import TIERS
 from .session.config_schema import config_schema
 from .session.limits import LimitCeilings
@@ -70,7 +71,8 @@ class App:
     sandbox proof of the parent of several workers, or of `former`. `tools` and `models` are those
     of a program that embeds yaa (library/program.py). `former` is the App of an earlier
     configuration of this process (cli/live_config.py), whose runs and calls are known here too.
-    `clock`: seconds since 1970. `locks`: those of the home folder's processes.
+    `accounts`: what people hold of the process. `clock`: seconds since 1970. `locks`: those of the
+    home folder's processes.
     Raises ConfigError for an unusable home folder or configuration, ToolError and SchemaError for
     an unusable tool.
     """
@@ -85,6 +87,7 @@ class App:
         tools: Iterable[Any] = (),
         models: Mapping[str, BaseAPI] | None = None,
         former: App | None = None,
+        accounts: Accounts | None = None,
         clock: Callable[[], float] = time.time,
         locks: Locks | None = None,
     ) -> None:
@@ -93,6 +96,8 @@ class App:
         self._env = env
         self._proof = proof
         self._opened = asyncio.Event()
+        self.is_first = former is None
+        self.accounts: Accounts = former.accounts if former else accounts or Accounts()
         self._most = strongest(env)
         server = config.server
         _check_defaults(config.session)
@@ -142,6 +147,10 @@ class App:
             workspaces=self.toolbox.workspaces,
             former=former,
         )
+
+    def take_over(self, keys: Keys) -> None:
+        """Let the limits of this configuration and these keys apply to whatever begins."""
+        self.accounts.rules = keys.rules(self.config.server["limits"])
 
     async def open(self) -> None:
         """Prove the sandbox, load the owner's hooks, models and tools, and discover models."""
@@ -328,7 +337,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     server, session = app.config.server, app.config.session
     info = InfoHandler(VERSION, session, config_schema(), app.facts)
     streams = session["config"]["yaa"]["stream"]
-    runs = Runs(app.agent, server["limits"], app.ceilings)
+    runs = Runs(app.agent, server["limits"], app.ceilings, app.accounts)
     sessions = Sessions(runs, streams=streams)
     downloads = Downloads(app.toolbox, app.ceilings)
     files = Files(shipped_path("client"), offline=server["offline_page"])
@@ -356,12 +365,14 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)
     origins = Origins.of(server)
+    if app.is_first:
+        app.take_over(keys)
     count = app.metrics.count_response
     forward = {name for api in server["rest"].values() for name in api.get("forward", ())}
     return Router(
         *(table, files.get, keys),
         origins=origins,
-        rates=RateLimiter(server["limits"]["rate_limit"]),
+        accounts=app.accounts,
         count=count,
         opened=app.wait_until_open,
         forward=forward,

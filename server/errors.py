@@ -60,7 +60,7 @@ CODES: dict[str, tuple[int, str]] = {
     "sign_in_failed": (422, "The sign-in at another server did not work"),
     "provider_unknown": (422, "The provider or model is not known here"),
     "provider_not_allowed": (422, "This server does not call that provider"),
-    "busy": (429, "Too many runs at once"),
+    "busy": (429, "Too much at once"),
     "rate_limited": (429, "Too many requests in too short a time"),
     "headers_too_large": (431, "The request head is too large"),
     "internal": (500, "The server made a mistake"),

@@ -456,6 +456,24 @@ class Composition(unittest.IsolatedAsyncioTestCase):
         allowed = [call.headers.get("access-control-allow-origin") for call in asked]
         self.assertEqual(allowed, [None, mine, None, mine])
 
+    async def test_a_changed_configuration_does_not_begin_to_count_anew(self) -> None:
+        headers = {"Authorization": "Bearer k"}
+        with tempfile.TemporaryDirectory() as folder:
+            flags = {"server.discover": False, "server.limits.rate_limit": "2/1h"}
+            first = App(load(Path(folder), None, {}, flags), {})
+            router = routes(first, Keys(["k"]))
+            release = first.accounts.hold("", "runs", "s")
+            second = App(load(Path(folder), None, {}, flags), {}, former=first)
+            self.assertEqual(second.accounts.pools["runs"].total, 1)
+            release()
+            again = routes(second, Keys(["k"]))
+            first._opened.set()
+            second._opened.set()
+            asked = [wire.Call("GET", "/info", headers) for _ in range(4)]
+            for call, by in zip(asked, (router, again, again, router), strict=True):
+                await by(call.exchange)
+        self.assertEqual([call.status for call in asked], [200, 200, 429, 429])
+
     async def test_who_searches_the_web(self) -> None:
         """The page and the owner read what is used, or what is missing; the key is nowhere."""
         search = {"provider": "brave", "api_key": "canary-of-search"}

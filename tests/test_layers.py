@@ -44,7 +44,8 @@ NAMED_BY_NO_PAGE = {"js/reload-page.js", "service-worker.js"}
 # Lowest first. A package, or a file beside them, imports from its own and from those below.
 LAYERS = (
     ("json_types",),
-    ("errors", "runtime"),
+    ("errors",),
+    ("runtime",),
     ("strict_json",),
     ("schema",),
     ("session",),

@@ -242,9 +242,13 @@ class BaseAgent:
             run.stop()
         return bool(self.executions.stop(session, STOPPED)) or run is not None
 
+    def running_calls(self, owner: str, session_id: str) -> list[asyncio.Task[None]]:
+        """Return the tool calls of a session that still run in this process."""
+        return self.executions.tasks((owner, session_id))
+
     def _has_runs(self, session: SessionKey) -> bool:
-        runs_here = session in self._active or self.executions.is_running(session)
-        return runs_here or self.executions.locks.is_held(session_lock(session))
+        runs_here = session in self._active or self.executions.tasks(session)
+        return bool(runs_here) or self.executions.locks.is_held(session_lock(session))
 
     def _obey_stop_requests(self) -> None:
         """Stop the sessions for which another process has received a stop request."""

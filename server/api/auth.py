@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import math
 import os
 import re
 import secrets
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ..config import HASHED, KEY_FILE
 from ..errors import Problem
+from ..runtime.accounts import Rules
 
 SCHEMES = ("bearer", "yaa-api-key")
 MAX_KEY_FILE = 4096  # bytes
@@ -35,21 +34,18 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="yaa"'}
 class Key(NamedTuple):
     """A valid key and its rights.
 
-    `max_runs`: concurrent runs; `rate_limit`: of requests; None for the server's
-    default. `owner`: whose workspaces, claims, stored results and agents the key can access; empty
-    for the key that the server generated and if no key is needed. `is_owner`: the key may change
-    what applies to other keys.
+    `owner`: whose workspaces, claims, stored results and agents the key can access; empty for the
+    key that the server generated and if no key is needed. `is_owner`: the key may change what
+    applies to other keys. `id`: the first characters of its hash.
     """
 
     name: str = ""
-    max_runs: int | None = None
-    rate_limit: str | None = None
     owner: str = ""
     is_owner: bool = False
+    id: str = ""
 
 
 ANYONE = Key(is_owner=True)
-HOME = Key("home", is_owner=True)
 
 
 class Keys:
@@ -63,8 +59,9 @@ class Keys:
         trusted = owners(entries, home_key=bool(made))
         self._keys = [_entry(entry, number, trusted) for number, entry in enumerate(entries, 1)]
         if made:
-            self._keys.append((_digest(made), HOME))
-        self._required = required
+            digest = _digest(made)
+            self._keys.append((digest, Key("home", is_owner=True, id=digest.hex()[:16])))
+        self._required, self._entries = required, entries
 
     def check(self, headers: Mapping[str, str]) -> Key:
         """Return the key of a request, ANYONE if none is needed. Raises Problem("unauthorized")."""
@@ -83,6 +80,16 @@ class Keys:
         if found is None:
             raise Problem("unauthorized", "This key is not valid here", headers=_CHALLENGE)
         return found
+
+    def is_valid(self, key: Key) -> bool:
+        """Return whether a key that `check` has returned is one of these."""
+        return not self._required or any(key.id == known.id for _, known in self._keys)
+
+    def rules(self, limits: Mapping[str, Any]) -> Rules:
+        """Return what each person with these keys may hold. `limits`: server.limits."""
+        people = {key.owner for _, key in self._keys} if self._required else {""}
+        trusted = frozenset(key.owner for _, key in self._keys if key.is_owner)
+        return Rules.of_keys(limits, own_limits(self._entries), trusted, len(people))
 
     def is_key(self, text: str) -> bool:
         """Return whether a header's value contains one of the keys, so must not be passed on."""
@@ -157,10 +164,9 @@ def sent_key(headers: Mapping[str, str]) -> str:
 
 def _entry(entry: Entry, number: int, trusted: frozenset[str]) -> tuple[bytes, Key]:
     entry = _whole(entry)
-    limits, owner = entry.get("limits", {}), _owner(entry)
+    owner, digest = _owner(entry), _known(entry["key"])
     name = entry.get("name") or f"key-{number}"
-    max_runs, rate_limit = limits.get("max_runs"), limits.get("rate_limit")
-    return _known(entry["key"]), Key(name, max_runs, rate_limit, owner, owner in trusted)
+    return digest, Key(name, owner, owner in trusted, digest.hex()[:16])
 
 
 def _whole(entry: Entry) -> Mapping[str, Any]:
@@ -204,48 +210,3 @@ def _write_once(file: Path, key: str) -> None:
             draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)
-
-
-# -- rate limit -----------------------------------------------------------------------------------
-# The rate limit of requests: a token bucket for each owner of keys.
-#
-# So `100/1m` lets a hundred requests come at once, and after them one every 0.6 s. A refusal names
-# the time of the next accepted request and costs no token.
-
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-class RateLimiter:
-    """The rate limits of all keys. `limit` ("100/1m", "" for none) is the default of a key."""
-
-    def __init__(self, limit: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._limit = limit
-        self._clock = clock
-        self._buckets: dict[str, tuple[float, float]] = {}  # by owner: tokens, time of counting
-
-    def take(self, key: Key) -> None:
-        """Count a request. Raises Problem("rate_limited") with Retry-After."""
-        limit = self._limit if key.rate_limit is None else key.rate_limit
-        if not limit:
-            return
-        most, per_second = parse_rate(limit)
-        now = self._clock()
-        tokens, then = self._buckets.get(key.owner, (most, now))
-        tokens = min(most, tokens + (now - then) * per_second)
-        if tokens < 1:
-            wait = max(1, math.ceil((1 - tokens) / per_second))
-            raise Problem(
-                "rate_limited",
-                f"This key may ask {limit} times; the next request is taken in {wait} s",
-                headers={"Retry-After": str(wait)},
-            )
-        self._buckets[key.owner] = (tokens - 1, now)
-
-
-def parse_rate(limit: str) -> tuple[float, float]:
-    """Return (requests at once, requests per second) of `100/1m` or `5/s`. Raises ValueError."""
-    match = re.fullmatch(r"([0-9]+)/([0-9]*)([smhd])", limit)
-    if match is None:
-        raise ValueError(f"{limit} is no rate such as 100/1m")
-    most = int(match[1])
-    return most, most / (int(match[2] or 1) * SECONDS[match[3]])

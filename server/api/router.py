@@ -18,11 +18,12 @@ from urllib.parse import unquote
 from ..errors import Problem
 from ..http.cors import Origins
 from ..http.exchange import Exchange, Stream, problem_of
+from ..runtime.accounts import Accounts
 from ..runtime.offload import offload
 from ..settings import forwarding
 from ..strict_json import JSONError, dumps_in_pieces
 from ..telemetry import log, tracing
-from .auth import ANYONE, Key, Keys, RateLimiter
+from .auth import ANYONE, Key, Keys
 
 JSON = "application/json; charset=utf-8"
 CLIENT_GONE = 499  # as nginx logs a client that disconnected first; used only in the log
@@ -75,6 +76,11 @@ class RequestContext:
         self._headers = dict(headers)
 
     @property
+    def person(self) -> str:
+        """Return whose request it is: the owner of its key."""
+        return self.key.owner
+
+    @property
     def status(self) -> int:
         """Return the status of the answer; 0 before it begins."""
         return self.exchange.status
@@ -119,8 +125,8 @@ class Router:
 
     `routes` maps (method, path) to a Route; a path segment like `{agent}` matches any one segment.
     `files` handles every GET and HEAD without a route. `count` is called with the status of each
-    answer. `opened` waits until the server is ready for routes that need a key. `forward`: names of
-    request headers that tools may pass on.
+    answer. `accounts`: what people hold of the process. `opened` waits until the server is ready
+    for routes that need a key. `forward`: names of request headers that tools may pass on.
     """
 
     def __init__(
@@ -130,7 +136,7 @@ class Router:
         keys: Keys,
         *,
         origins: Origins | None = None,
-        rates: RateLimiter | None = None,
+        accounts: Accounts | None = None,
         count: Callable[[int], None] = lambda status: None,
         opened: Callable[[], Awaitable[None]] | None = None,
         forward: Collection[str] = (),
@@ -146,9 +152,9 @@ class Router:
             if route.refusal is not Problem.body
         }
         self._files = Route(files, open=True)
-        self._keys = keys
+        self.keys = keys
         self._origins = origins or Origins()
-        self._rates = rates or RateLimiter("")
+        self._accounts = accounts or Accounts(keys.rules({}))
         self._count = count
         self._forward = frozenset(forward)
         named = (name.lower() for name in sorted(self._forward) if not forwarding.is_cookie(name))
@@ -167,6 +173,7 @@ class Router:
                 await self._serve(call)
         finally:
             self.requests -= 1
+            self._accounts.end(call)
             if held := forwarding.current.get():
                 held.forget()
             _write_access(call, began, time.perf_counter() - clock)
@@ -181,10 +188,10 @@ class Router:
         route = self._find(call)
         if not route.open:
             self._origins.check(request.headers)
-            call.key = self._keys.check(request.headers)
-            self._rates.take(call.key)
+            call.key = self.keys.check(request.headers)
+            self._accounts.begin(call)
             if self._forward:
-                held = forwarding.ForwardedValues(request.headers, self._forward, self._keys.is_key)
+                held = forwarding.ForwardedValues(request.headers, self._forward, self.keys.is_key)
                 forwarding.current.set(held)
             if self._opened is not None:
                 await self._opened()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
@@ -20,6 +19,7 @@ from ..errors import Problem
 from ..http import sse
 from ..http.exchange import wait_for_acknowledgement
 from ..json_types import Event, Session
+from ..runtime.accounts import Accounts, Rules
 from ..runtime.offload import offload
 from ..runtime.run_id import run_id
 from ..session import snapshot
@@ -29,7 +29,6 @@ from ..session.events import EXEC, alias, dumps
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings
 from ..strict_json import dumps_in_pieces
-from .auth import Key
 from .bases import PER_MESSAGE, Bases, EndedRun
 from .body import BodyLimits, misfit, read_object
 from .router import JSON, RequestContext
@@ -48,7 +47,6 @@ STREAM_HEADERS = {
     "X-Accel-Buffering": "no",  # nginx would otherwise collect the stream
     "x-should-retry": "false",
 }
-RETRY_AFTER_S = 2  # a run lasts seconds to minutes; an earlier retry only adds load
 PING = sse.comment("ping")
 
 Frame = Callable[[Event, str, int], bytes]
@@ -118,18 +116,26 @@ class Agent(Protocol):
         """Stop the runs of a session. Return False if one still runs after a while."""
         ...
 
+    def running_calls(self, owner: str, session_id: str) -> list[asyncio.Task[None]]:
+        """Return the calls of a session that still run in this process."""
+        ...
+
 
 class Runs:
-    """The runs of all handlers, which share the slots.
+    """The runs of all handlers.
 
     `limits` is `server.limits`, `ceilings` the limits of individual keys.
     """
 
     def __init__(
-        self, agent: Agent, limits: Mapping[str, Any], ceilings: LimitCeilings | None = None
+        self,
+        agent: Agent,
+        limits: Mapping[str, Any],
+        ceilings: LimitCeilings | None = None,
+        accounts: Accounts | None = None,
     ) -> None:
         self._agent = agent
-        self._slots = Slots(limits["max_runs"])
+        self._accounts = accounts or Accounts(Rules(limits))
         self._ceilings = ceilings or LimitCeilings(limits, {})
         self.bases = Bases(limits.get("kept_sessions_mb", 0), self._ceilings)
         self._heartbeat_s: float = limits["heartbeat_s"]
@@ -148,10 +154,13 @@ class Runs:
     ) -> AsyncGenerator[Run, None]:
         """Take a slot and prepare a run of `document`, which now belongs to the run.
 
-        `base`: as for `Agent.accept`. Raises Problem if there is no slot or the document is
-        invalid.
+        `base`: as for `Agent.accept`. The slot stays taken until the calls that outlive the run
+        have ended, and the next run of the session shares it. Raises Problem if there is no slot
+        or the document is invalid.
         """
-        self._slots.take(call.key)
+        owner, hold = call.key.owner, self._accounts.hold
+        release = hold(owner, "runs", str(document.get("id") or call.exchange.id))
+        run: Run | None = None
         try:
             resumed = call.request.headers.get("last-event-id", "").rpartition("/")[0]
             run = await self.next_run(call, document, resumed, base)
@@ -162,7 +171,11 @@ class Runs:
             finally:
                 run_id.reset(token)
         finally:
-            self._slots.give(call.key)
+            if run is not None:
+                session_id = run.session.get("id", "")
+                for left in self._agent.running_calls(owner, session_id):
+                    left.add_done_callback(hold(owner, "runs", session_id, always=True))
+            release()
 
     async def next_run(
         self,
@@ -287,29 +300,6 @@ class WaitingStream:
         except Problem:
             return None
         return self.run
-
-
-class Slots:
-    """The number of concurrent runs, limited per process and per owner of keys."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._taken: Counter[str] = Counter()
-
-    def take(self, key: Key) -> None:
-        """Take a slot for a key. Raises Problem("busy") if there is none."""
-        mine = self._most if key.max_runs is None else key.max_runs
-        if self._taken.total() >= self._most or self._taken[key.owner] >= mine:
-            raise Problem(
-                "busy",
-                "Too many runs at once; try again in a moment",
-                headers={"Retry-After": str(RETRY_AFTER_S)},
-            )
-        self._taken[key.owner] += 1
-
-    def give(self, key: Key) -> None:
-        """Return a slot."""
-        self._taken[key.owner] -= 1
 
 
 class HeartbeatTimer:

@@ -139,6 +139,7 @@ class LiveConfig:
         generation.app.toolbox.release_workers()
         self._generation, self.config = generation, config
         self._take(generation.router)
+        generation.app.take_over(generation.router.keys)
         if former is not None:
             former.app.is_replaced = True
             self._replaced.append(former)

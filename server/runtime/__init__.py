@@ -1,4 +1,1 @@
-"""The process: its event loop, threads and garbage collector.
-
-Imports nothing else of the server.
-"""
+"""The process: its event loop, threads and garbage collector, and what each person holds of it."""

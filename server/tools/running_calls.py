@@ -198,9 +198,9 @@ class Executions:
             execution.task.cancel()
         return len(ended)
 
-    def is_running(self, session: SessionKey) -> bool:
-        """Return whether a call of this session runs in this process."""
-        return any(key[0] == session for key in self._running)
+    def tasks(self, session: SessionKey) -> list[asyncio.Task[None]]:
+        """Return the calls of this session that run in this process."""
+        return [each.task for key, each in self._running.items() if key[0] == session]
 
     @property
     def sessions(self) -> set[SessionKey]:

@@ -170,10 +170,14 @@ class Agent:
         self.problem: Exception | None = None
         self.wait: Callable[[], Awaitable[None]] | None = None
         self.stopped: list[tuple[str, str]] = []
+        self.calls: dict[str, list[asyncio.Task[None]]] = {}  # that outlive their runs
 
     async def stop_session(self, owner: str, session_id: str) -> bool:
         self.stopped.append((owner, session_id))
         return True
+
+    def running_calls(self, owner: str, session_id: str) -> list[asyncio.Task[None]]:
+        return self.calls.get(session_id, [])
 
     def prepare(self, document: Any, key: str = "", owner: str = "") -> Run:
         return self.begin(self.accept(document, owner), key, owner)

@@ -6,41 +6,17 @@ import asyncio
 import unittest
 from typing import Any
 
-from server.api.auth import Key, Keys
+from server.api.auth import Keys
 from server.api.router import RequestContext, Route, Router
-from server.api.sessions import HeartbeatTimer, Runs, Slots
-from server.errors import Problem
+from server.api.sessions import HeartbeatTimer, Runs
 
 from .fakes import run_async
-from .test_sessions import LIMITS, SCRIPT, SSE, Case
+from .test_sessions import DOCUMENT, LIMITS, SCRIPT, SSE, Case
 
 KEY = {"name": "me", "key": "k"}
 
 
 class Busy(Case):
-    def test_slots(self) -> None:
-        slots = Slots(3)
-        mine, yours = Key("mine", 1, owner="me"), Key("yours", owner="you")
-        slots.take(mine)
-        with self.assertRaises(Problem) as caught:
-            slots.take(mine)  # a second run for a key that may have one
-        self.assertEqual(caught.exception.status, 429)
-        self.assertIn("Retry-After", caught.exception.headers)
-        slots.take(yours)
-        slots.take(yours)
-        with self.assertRaises(Problem):
-            slots.take(yours)  # a fourth run on a server for three
-        slots.give(mine)
-        slots.take(mine)
-
-    def test_two_keys_of_one_person_share_slots(self) -> None:
-        slots = Slots(9)
-        slots.take(Key("ann", 1, owner="ann"))
-        with self.assertRaises(Problem):
-            slots.take(Key("ann", 1, owner="ann"))
-        for owner in ("key-1a", "key-2b", "ann bob"):  # one name in the log, and not one person
-            slots.take(Key("ann", 1, owner=owner))
-
     def test_too_many_runs_is_429_and_says_when_to_come_back(self) -> None:
         async def main() -> None:
             gate = asyncio.Event()
@@ -50,17 +26,43 @@ class Busy(Case):
 
             self.agent.wait = wait
             router = self.router()
-            running = [self.call(headers=SSE) for _ in range(LIMITS["max_runs"])]
+            documents = ({**DOCUMENT, "id": f"s{n}"} for n in range(LIMITS["max_runs"]))
+            running = [self.call(document, SSE) for document in documents]
             tasks = [asyncio.create_task(router(call.exchange)) for call in running]
             while len(self.agent.runs) < len(running):
                 await asyncio.sleep(0)
-            refused = self.call(headers=SSE)
+            refused = self.call({**DOCUMENT, "id": "one too many"}, SSE)
             await router(refused.exchange)
             self.assertEqual((refused.status, refused.json["code"]), (429, "busy"))
             self.assertIn("retry-after", refused.headers)
             gate.set()
             await asyncio.gather(*tasks)
             self.assertEqual([call.status for call in running], [200, 200])
+
+        run_async(main())
+
+    def test_a_call_that_outlives_its_run_keeps_the_slot(self) -> None:
+        """Of its session: that one may go on, which gets the call's result, and no other begins."""
+
+        async def main() -> None:
+            ended, router = asyncio.Event(), self.router()
+
+            async def call() -> None:
+                await ended.wait()
+
+            async def status(session_id: str) -> int:
+                asked = self.call({**DOCUMENT, "id": session_id}, SSE)
+                await router(asked.exchange)
+                return asked.status
+
+            for name in ("one", "two"):
+                self.agent.calls[name] = [asyncio.create_task(call())]
+                self.assertEqual(await status(name), 200)
+            self.assertEqual([await status(name) for name in ("one", "three")], [200, 429])
+            ended.set()
+            await asyncio.gather(*(task for tasks in self.agent.calls.values() for task in tasks))
+            await asyncio.sleep(0)
+            self.assertEqual(await status("three"), 200)
 
         run_async(main())
 
