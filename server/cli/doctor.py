@@ -30,7 +30,7 @@ from ..runtime import programs
 from ..runtime.start_folder import NEUTRAL
 from ..sandbox.supervisor import MOST_FILES
 from ..strict_json import JSONError, loads
-from .serve import files_wanted
+from .serve import connections_that_fit, files_wanted
 
 OK, OFF, NOTE, MISSING = "ok", "off", "note", "missing"
 LITTLE = 512 << 20  # bytes of free disk below which a note is shown; a call may write as much
@@ -289,6 +289,7 @@ def _files(server: Mapping[str, Any]) -> Iterator[CheckResult]:
     if most in (resource.RLIM_INFINITY, -1) or most >= wanted:
         yield CheckResult(OK, "files", f"{wanted} may be open at once")
         return
-    text = f"{most} may be open at once; max_connections wants {wanted}"
+    fit = connections_that_fit(server["limits"], most)
+    text = f"{most} may be open at once; max_connections wants {wanted}, so it is {fit}"
     step = f"ulimit -Hn {wanted}, LimitNOFILE={wanted} in a unit, or a lower max_connections"
     yield CheckResult(NOTE, "files", text, step)

@@ -339,7 +339,7 @@ class ServerProcess:
         # Ours are closed where they are used; a stream has six, so this saves memory.
         sys.set_asyncgen_hooks(firstiter=None)
         began = time.monotonic()
-        door, limits = self._door, self._server["limits"]
+        door, limits = self._door, limits_that_fit(self._server["limits"])
         listener = BaseServer(
             *(self._entrance, ServerLimits.of(limits)),
             hosts=self._server["hosts"],
@@ -512,6 +512,27 @@ def files_wanted(limits: Mapping[str, Any]) -> int:
     A streaming run uses two: its client's connection and its provider's.
     """
     return 2 * int(limits["max_connections"]) + SPARE_FILES
+
+
+def connections_that_fit(limits: Mapping[str, Any], files: int) -> int:
+    """Return `max_connections`, or fewer if only `files` files may be open at once.
+
+    Tools and the rest of the server need descriptors, too: without any it could not even refuse.
+    """
+    spare = min(SPARE_FILES, files // 2)
+    return min(int(limits["max_connections"]), max(1, (files - spare) // 2))
+
+
+def limits_that_fit(limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the limits with no more connections than this process may have open."""
+    files, wanted = resource.getrlimit(resource.RLIMIT_NOFILE)[0], limits["max_connections"]
+    if files == resource.RLIM_INFINITY or files >= files_wanted(limits):
+        return dict(limits)
+    most = connections_that_fit(limits, files)
+    if most < wanted:
+        text = "at most %d files may be open, so max_connections is %d instead of %d (see doctor)"
+        _log.warning(text, files, most, wanted)
+    return {**limits, "max_connections": most}
 
 
 def allow_files(limits: Mapping[str, Any]) -> None:

@@ -13,7 +13,6 @@ import errno
 import itertools
 import logging
 import os
-import select
 import socket
 import ssl
 import time
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Problem
+from .acceptor import LAST_WORDS, Acceptor
 from .connection import ConnectionLimit, ServerConnection, ServerLimits
 from .cors import Origins
 from .exchange import Exchange, problem_of, problem_response
@@ -148,10 +148,8 @@ def reason(error: OSError) -> str:
 
 # -- listener -------------------------------------------------------------------------------------
 
-BACKLOG = 1024  # a burst beyond it would wait a second for TCP's retry
 TICK = 0.5  # s between two checks of the deadlines
 UNWIND = 5.0  # s for cancelled handlers to end when the server closes
-LAST_WORDS = 0.5  # s for clients to read the rest of their answers after that
 
 __all__ = ["BaseServer", "Exchange", "ServerLimits", "bind"]
 
@@ -192,7 +190,7 @@ class BaseServer:
         self.loop: asyncio.AbstractEventLoop
         self._hosts = frozenset(hosts)
         self._loopback = True  # all sockets are bound to loopback addresses
-        self._listening: list[asyncio.Server] = []
+        self._acceptor: Acceptor | None = None
         self._connections: set[ServerConnection] = set()
         self.places = ConnectionLimit(
             limits.max_connections, limits.max_connections_per_address, _log.warning
@@ -210,31 +208,20 @@ class BaseServer:
 
     async def serve(self, sockets: list[socket.socket], tls: ssl.SSLContext | None = None) -> None:
         """Serve on bound sockets; several processes may share them."""
-        patience_s = self.limits.head_timeout_s if tls else None
         self.loop = asyncio.get_running_loop()
         self.port = sockets[0].getsockname()[1]
         self._loopback &= all(is_loopback(sock.getsockname()[0]) for sock in sockets)
+        if self._acceptor is None:
+            self._acceptor = Acceptor(lambda: ServerConnection(self), self.limits.head_timeout_s)
         for sock in sockets:
-            # asyncio also calls accept `backlog` times in a row, and logs each failure when file
-            # descriptors run out. So it gets 1, and `listen` sets the real backlog afterwards.
-            self._listening.append(
-                await self.loop.create_server(
-                    lambda: ServerConnection(self),
-                    sock=sock,
-                    backlog=1,
-                    ssl=tls,
-                    ssl_handshake_timeout=patience_s,
-                    ssl_shutdown_timeout=LAST_WORDS if tls else None,
-                )
-            )
-            sock.listen(BACKLOG)
+            self._acceptor.add(sock, tls)
 
     async def close(self, grace_s: float = 0) -> None:
         """Stop accepting, wait `grace_s` for exchanges, cancel the rest, close everything."""
         self.closing = True
-        await self._accept_waiting()
-        for listening in self._listening:
-            listening.close()
+        if self._acceptor is not None:
+            await self._acceptor.accept_waiting()
+            self._acceptor.close()
         for connection in list(self._connections):
             connection.close_if_idle()
         ends = time.monotonic() + grace_s
@@ -250,22 +237,6 @@ class BaseServer:
                 await asyncio.wait_for(self._empty.wait(), LAST_WORDS)
         for connection in list(self._connections):
             connection.abort()
-
-    async def _accept_waiting(self) -> None:
-        """Accept the connections in the backlog.
-
-        Closing the socket would reset them, and a proxy does not repeat a POST that it has begun to
-        send.
-        """
-        poll = select.poll()
-        for listening in self._listening:
-            for sock in listening.sockets:
-                poll.register(sock, select.POLLIN)
-        accepted = 0
-        while poll.poll(0) and accepted < BACKLOG:
-            accepted += 1
-            await asyncio.sleep(0)
-        await asyncio.sleep(0)  # asyncio creates each connection in a task of its own
 
     # Called by connections (see connection.Server)
 

@@ -1,4 +1,7 @@
-"""An event loop that resolves each host name in a daemon thread of its own.
+"""An event loop that goes on when resources run out, and resolves names in threads of their own.
+
+asyncio ends its loop if anything raises in the handler of its own exceptions, or between two
+callbacks. Without memory or descriptors both can: the server would end, and with it every run.
 
 asyncio resolves names in its default executor, which has few threads (six on two processors), also
 used to parse large bodies and to feed tools, and which must be empty before the process ends. A
@@ -13,6 +16,7 @@ import errno
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -20,10 +24,34 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.ENOSPC, errno.EAGAIN)
+PAUSE_S = 0.01  # after such a failure, since the next turn would fail at once
+
+
+def is_scarce(error: BaseException) -> bool:
+    """Return whether an exception says that the system has run out of something for now."""
+    return isinstance(error, MemoryError) or getattr(error, "errno", None) in SCARCE
+
+
 class Loop(asyncio.SelectorEventLoop):
-    """Event loop whose `getaddrinfo` does not use the executor."""
+    """Event loop that lasts, and whose `getaddrinfo` does not use the executor."""
 
     look = staticmethod(socket.getaddrinfo)
+
+    def run_forever(self) -> None:
+        """Run until `stop`, also when a turn of the loop fails for want of a resource."""
+        while True:
+            try:
+                return super().run_forever()
+            except (OSError, MemoryError) as error:
+                if not is_scarce(error):
+                    raise
+            time.sleep(PAUSE_S)
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Log an exception that nothing has caught; never raise."""
+        with suppress(Exception):
+            super().call_exception_handler(context)
 
     async def getaddrinfo(
         self,

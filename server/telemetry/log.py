@@ -122,6 +122,7 @@ _FLAT = (str, int, float, bool, type(None))
 LEVELS = ("debug", "info", "warning", "error")
 DELAY_S = 0.1
 UNFIT = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError)
+FAILURES = (*UNFIT, OSError, MemoryError, ImportError)  # of a process that lacks something
 MOST_WAITING = 1_000  # records
 
 
@@ -179,6 +180,9 @@ class DelayedHandler(logging.Handler):
     `outputs`: `stream` and what is added later. Records do not wait outside of an event loop,
     before a warning, or if there are MOST_WAITING. At the end of the process, `logging` calls
     `flush`.
+
+    It raises nothing: a record that cannot be written, for instance without memory, is counted, and
+    the next line that can be says how many are lost.
     """
 
     def __init__(self, stream: Output, delay_s: float) -> None:
@@ -186,13 +190,18 @@ class DelayedHandler(logging.Handler):
         self.outputs, self._stream, self._delay_s = [stream], stream, delay_s
         self._waiting: list[logging.LogRecord] = []
         self._loop: asyncio.AbstractEventLoop | None = None  # the one that will call `flush`
+        self._lost = 0  # records since the last line that was written
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take a record."""
-        vars(record)["marks"] = _marks()
-        self._waiting.append(record)
-        if not self._may_wait(record):
-            self.flush()
+        try:
+            vars(record)["marks"] = _marks()
+            self._waiting.append(record)
+            if self._may_wait(record):
+                return
+        except FAILURES:
+            self._lost += record not in self._waiting[-1:]
+        self.flush()
 
     def _may_wait(self, record: logging.LogRecord) -> bool:
         if not self._delay_s or record.levelno >= logging.WARNING:
@@ -211,9 +220,15 @@ class DelayedHandler(logging.Handler):
         self.acquire()
         try:
             waiting, self._waiting, self._loop = self._waiting, [], None
+            self._lost, lost = len(waiting) + self._lost, self._lost
             lines = [self._line(record) for record in waiting]
+            if lost:
+                lines.append(self._line(_warning(f"{lost} lines are lost: they could not be made")))
             for output in self.outputs:
                 output.write(lines)
+            self._lost = 0
+        except FAILURES:  # what logs must not fail because of its log
+            pass
         finally:
             self.release()
 
@@ -391,7 +406,11 @@ def safe(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return `text` with every control character and line separator escaped."""
-    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    return _CONTROL.sub(lambda match: _ESCAPES[match[0]], text)
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# Not by a codec: Python imports that at its first use, which fails without a free descriptor.
+_ESCAPES = {
+    chr(code): ascii(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
+}

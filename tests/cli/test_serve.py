@@ -11,6 +11,8 @@ import sys
 import unittest
 from urllib.parse import urlsplit
 
+from server.cli.serve import connections_that_fit
+
 from ..test_main import SECONDS, Case
 from ..tooling.api import Api
 from ..tooling.child import Child
@@ -219,6 +221,16 @@ class OpenFiles(unittest.TestCase):
                 command = [sys.executable, "-c", program, str(soft), str(connections)]
                 said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
                 self.assertEqual(said.stdout.strip(), f"({now}, 1000)")
+
+    def test_connections_and_tools_fit_below_what_was_got(self) -> None:
+        for wanted, files, most in (
+            *((1024, 2304, 1024), (1024, 1024, 384), (1024, 256, 64), (1024, 4, 1)),
+            *((100, 1024, 100), (1, 3, 1), (1_000_000, 1_048_576, 524_160)),
+        ):
+            with self.subTest(wanted=wanted, files=files):
+                fit = connections_that_fit({"max_connections": wanted}, files)
+                self.assertEqual(fit, most)
+                self.assertLess(fit, max(files, 2))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
+import selectors
 import socket
 import threading
 import unittest
-from typing import Any
+from typing import Any, ClassVar
 
 from server.http.client import Client, ClientError, Timeouts
-from server.runtime.event_loop import Loop, run
+from server.runtime.event_loop import SCARCE, Loop, run
 
 MANY = 40  # more than there are threads for anything else
 
@@ -25,6 +28,59 @@ class Silent(Loop):
         Silent.asked.release()
         Silent.for_good.wait()
         return []
+
+
+class Starved(selectors.DefaultSelector):
+    """As of a system that cannot wait for events for a while."""
+
+    errors: ClassVar[list[Exception]] = []
+
+    def select(self, timeout: float | None = None) -> Any:
+        if self.errors:
+            raise self.errors.pop()
+        return super().select(timeout)
+
+
+class Scarcity(unittest.TestCase):
+    def run_with(self, *errors: Exception) -> str:
+        def fail(*_: Any) -> None:
+            Starved.errors.extend(errors)
+            raise MemoryError
+
+        async def main() -> str:
+            loop = asyncio.get_running_loop()
+            loop.set_exception_handler(fail)
+            loop.call_soon(lambda: 1 // 0)
+            await asyncio.sleep(0)
+            await asyncio.to_thread(int)
+            return "went on"
+
+        with asyncio.Runner(loop_factory=lambda: Loop(Starved())) as runner:
+            return runner.run(main())
+
+    def test_the_loop_goes_on(self) -> None:
+        """Also if the handler of exceptions fails, and if the log fails that this is written to."""
+
+        class Broken(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                raise MemoryError
+
+        logger, handler = logging.getLogger("asyncio"), Broken()
+        logger.addHandler(handler)
+        self.addCleanup(logger.removeHandler, handler)
+        self.addCleanup(setattr, logger, "propagate", logger.propagate)
+        logger.propagate = False
+        for number in SCARCE:
+            with self.subTest(number=number):
+                scarce = OSError(number, "scarce")
+                self.assertEqual(self.run_with(scarce, MemoryError(), scarce), "went on")
+
+    def test_other_failures_end_it(self) -> None:
+        logger = logging.getLogger("asyncio")
+        self.addCleanup(setattr, logger, "disabled", logger.disabled)
+        logger.disabled = True
+        with self.assertRaises(OSError):
+            self.run_with(OSError(errno.EBADF, "closed"))
 
 
 class Names(unittest.TestCase):

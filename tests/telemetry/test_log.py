@@ -32,6 +32,48 @@ class Lines(unittest.TestCase):
         self.assertEqual(text.count("\n"), 1)
         self.assertIn("first\\nFAKE\\r\\x1b[31m line\\u2028next a\\nb", text)
 
+    def test_escapes_are_those_of_python(self) -> None:
+        """But not by its codec, which is imported when it is first used."""
+        for code in (*range(0x100), 0x2027, 0x2028, 0x2029, 0x1F600):
+            with self.subTest(code=hex(code)):
+                text, line = chr(code), log.one_line(chr(code))
+                self.assertIn(line, (text, text.encode("unicode_escape").decode()))
+                self.assertTrue(line.isprintable() or code in (0xA0, 0xAD))
+
+    def test_no_failure_reaches_what_logs(self) -> None:
+        """The line that can be written again says how many are lost."""
+
+        class Failing:
+            error: Exception | None = None
+
+            def write(self, lines: Any) -> None:
+                if self.error is not None:
+                    raise self.error
+
+            def close(self) -> None:
+                pass
+
+        class Unprintable:
+            def __str__(self) -> str:
+                raise MemoryError
+
+        (handler,) = logging.getLogger("yaa").handlers
+        assert isinstance(handler, log.DelayedHandler)
+        output = Failing()
+        handler.outputs.insert(0, output)
+        for error in (MemoryError(), OSError(24, "Too many open files"), RecursionError()):
+            with self.subTest(error=error):
+                before = self.stream.getvalue()
+                output.error = error
+                for _ in range(2):
+                    self.log.warning("a line")
+                output.error = None
+                self.log.warning("%s", Unprintable())
+                self.log.warning("again")
+                first, second = self.stream.getvalue()[len(before) :].splitlines()
+                self.assertIn("yaa.test again", first)
+                self.assertIn("yaa.log 3 lines are lost: they could not be made", second)
+
     def test_shape_of_a_line(self) -> None:
         self.log.warning("hello %s", "world")
         line = self.stream.getvalue()

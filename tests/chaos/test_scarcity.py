@@ -1,0 +1,60 @@
+"""A server without descriptors goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+import unittest
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..tooling.api import Api
+from ..tooling.child import Yaa
+
+LIMITED = (
+    "import os, resource, sys; n = int(sys.argv.pop(1));"
+    " resource.setrlimit(resource.RLIMIT_NOFILE, (n, n));"
+    " os.execv(sys.executable, [sys.executable, '-m', 'server', *sys.argv[1:]])"
+)
+NO_LIMIT: dict[str, Any] = {"server": {"discover": False}}
+HALF = b"POST /session HTTP/1.1\r\nHost: localhost\r\n"
+BODY = b"Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{"
+
+
+def session(name: str) -> Any:
+    return {
+        "id": name,
+        "messages": [{"id": "u1", "role": "user", "content": "shell echo fine"}],
+        "config": {"tool": {"shell": {"auto_approve": True}}},
+    }
+
+
+@unittest.skipUnless(Path("/proc/self/fd").exists(), "counts what Linux counts")
+class Scarcity(unittest.TestCase):
+    def test_more_connections_than_descriptors(self) -> None:
+        """Requests of which half has come, without a key, and slow bodies with one."""
+        for files, count in ((256, 300), (1024, 1100)):
+            command = [sys.executable, "-c", LIMITED, str(files)]
+            with self.subTest(files=files), Yaa(NO_LIMIT, command=command) as yaa:
+                place = urlsplit(yaa.url)
+                key = f"Authorization: Bearer {yaa.key}\r\n".encode()
+                for begin in (HALF, HALF + key + BODY):
+                    with contextlib.ExitStack() as stack:
+                        for _ in range(count):
+                            with contextlib.suppress(OSError):  # one that was refused
+                                address = (place.hostname or "", place.port or 0)
+                                one = socket.create_connection(address)
+                                stack.enter_context(one).sendall(begin)
+                        self.assertEqual(Api(yaa.url).request("GET", "/health")[0], 200)
+                    done = Api(yaa.url, yaa.key).run(session(f"s{len(begin)}"))
+                    self.assertEqual(done["status"], "completed")
+                assert yaa.child is not None
+                self.assertRegex(
+                    yaa.child.output, rf"{files} files may be open, so max_connections"
+                )
+
+
+if __name__ == "__main__":
+    unittest.main()
