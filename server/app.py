@@ -304,6 +304,7 @@ class App:
             "transcription": transcription_info(self.models.transcriber(), self.ceilings, owner),
             "client_providers": self.models.of_sessions,
             "sandbox": self.toolbox.sandbox(),
+            "permission_modes": self.toolbox.permissions.info(),
             "folders": self.toolbox.workspaces.places.folders.info(),
             "workspace": self.toolbox.workspaces.info(),
             "hooks": self.hooks.info(),

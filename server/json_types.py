@@ -127,6 +127,7 @@ class RunWarning(TypedDict, total=False):
     agent: str
     left_out: list[str]
     skill: str
+    reason: str  # a code
     counted: int  # tokens that the provider counted
     sent: int  # tokens by the estimate
     most: int
@@ -290,12 +291,13 @@ class Interrupt(TypedDict, total=False):
     message: str  # for people
     response_schema: Json  # JSON Schema of the answer's payload
     answer: Answer
-    call_id: str  # of interrupts about a call, as the next eleven
+    call_id: str  # of interrupts about a call, as the next twelve
     tool: str
     args: Json
     policy: Json  # {network, hosts, hosts_on_approval}, where an approval may change them
     always: bool  # such a call is asked about each time, whatever is granted
     ask: str  # the session's `config.yaa.ask`, if that is why it is asked
+    permission: str  # the least mode of `config.yaa.ask` in which it would run unasked here
     declaration: Json  # the tool as it was declared when it was shown, unless it is built in
     changes: Json  # in the tool since it was allowed: {added, removed, description}
     confirm: str  # why the page must ask before it runs its tool
@@ -438,7 +440,7 @@ class YaaConfig(TypedDict, total=False):
     language: str | None
     reply: str  # full or delta
     auto_title: bool
-    ask: str  # by_rules or every_call
+    ask: str  # which calls ask: every_call, by_rules, edits_run or copy_runs
     unattended: bool
     max_context: float | None
     require_finish_tool: bool

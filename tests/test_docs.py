@@ -37,6 +37,7 @@ from server.session.limits import API_PATHS
 from server.session.modes import MODES
 from server.settings import schema as kinds
 from server.telemetry import metrics
+from server.tools import permission
 from server.tools.toolbox import Toolbox
 
 from .fakes import events_of
@@ -142,7 +143,7 @@ class Reference(unittest.TestCase):
         warnings |= {call_runner.UNCONFIRMED, run_workspace.UNRECORDED}
         warnings |= {run_skills.CHANGED, run_skills.MISSING, run_skills.LEFT_OUT}
         warnings |= {agent_definition.AGENT_NARROWED, config_schema.UNKNOWN_KEY}
-        warnings.add(prompts.UNREADABLE_CALL)
+        warnings |= {prompts.UNREADABLE_CALL, permission.NOT_EFFECTIVE}
         self.assert_rows("session.md", "Warning", warnings)
 
     def test_routes(self) -> None:

@@ -168,6 +168,7 @@ class BaseAgent:
         self.toolbox.admit(session)
         agent, remarks = self.agents.resolve_with_warnings(session, owner)
         remarks = [*remarks, *config_schema.remarks(session, self.toolbox.names())]
+        remarks += self.toolbox.permissions.remarks(session, self.defaults)
         remarks += history.remarks(prompts.custom({**session.get("config", {}), "agent": agent}))
         run_id = self.ids("run")
         now, ids, host = self.clock(), self.ids, self.toolbox.host

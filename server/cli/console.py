@@ -77,6 +77,7 @@ WANTED = {
     "provider": "chooses the model provider",
     "model_settings": "sets what else is sent to the model",
     "tool_choice": "makes the model call a tool",
+    "ask": "runs changes without asking",
     "unattended": "runs without anybody to ask",
     "tools": "offers tools of a page",
     "answer": "gives an answer in your place",

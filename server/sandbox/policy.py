@@ -17,6 +17,7 @@ from typing import Any
 from . import syscalls
 
 TIERS = ("none", "C", "B", "A")  # weakest first
+CONFINING = ("A", "B")  # that keep programs in the folders of their call
 
 # What programs need of the system. Symlinks among these are recreated as symlinks.
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/opt")

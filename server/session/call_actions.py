@@ -17,11 +17,6 @@ def is_unattended(session: Session) -> bool:
     return session["config"].get("yaa", {}).get("unattended") is True
 
 
-def asks_every_call(session: Session) -> bool:
-    """Return whether a person is asked before every call, whatever allows it."""
-    return session["config"].get("yaa", {}).get("ask") == "every_call"
-
-
 @dataclass(frozen=True)
 class Verdict:
     """The decision of the policy (tools/policy.py) on one call.

@@ -204,7 +204,10 @@ _YAA = _object(
     ),
     stream=with_title(FLAG, "Stream", "Answer with events, where the request leaves the choice."),
     ask=_choice(
-        "Ask about", "by_rules: where the rules say so; every_call: before every call.", ASK
+        "Ask about",
+        "by_rules: where the rules say so; every_call: before every call. In a copy: edits_run: not"
+        " about changes to files; copy_runs: nor about programs.",
+        ASK,
     ),
     unattended=with_title(FLAG, "Nobody is there", "Tools that would ask are not run."),
     tool_mode=_choice("How tools are called", "auto: as the model can.", TOOL_MODES),

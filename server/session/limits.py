@@ -41,7 +41,9 @@ MOST = {
 TOOL_SECONDS = ("wall_s", "cpu_s")
 TOOL_SIZES = ("memory_mb", "file_mb", "disk_mb", "output_kb", "processes", "open_files")
 TOOL_MODES = ("auto", "native", "json_schema", "text")
-ASK = ("by_rules", "every_call")  # which calls a session asks about
+# Which calls a session asks about, the strictest first (tools/permission.py).
+BEYOND_RULES = ("edits_run", "copy_runs")
+ASK = ("every_call", "by_rules", *BEYOND_RULES)
 NETWORKS = ("off", "proxy", "full")  # narrowest first
 # The APIS of providers -> the path of their requests; "" stands for the API of the vendor.
 API_PATHS = {"chat": "/chat/completions", "responses": "/responses", "messages": "/messages"}

@@ -14,7 +14,7 @@ from typing import Any
 from ..json_types import Json
 from ..strict_json import pointer
 from .agent_definition import DEFAULT
-from .limits import LIMITS, NETWORKS
+from .limits import BEYOND_RULES, LIMITS, NETWORKS
 
 Place = tuple[str | int, ...]
 
@@ -164,6 +164,8 @@ def _config(document: Json, defaults: Json, removed: list[Json]) -> Json:
             removed.append(_item("unknown", ("config", name)))
         if kept:
             found[name] = kept
+    if _object(defaults.get("yaa")).get("ask") in BEYOND_RULES:  # which this session would get
+        found["yaa"] = {"ask": "by_rules", **found.get("yaa", {})}
     return found
 
 
@@ -199,7 +201,7 @@ def _other(place: Place, key: str, value: Any) -> list[Json]:
     if key == "language":
         return [_item("instructions", place, value)] if isinstance(value, str) else []
     if key == "ask":
-        return []
+        return [_item("ask", place, value)] if value in BEYOND_RULES else []
     if key == "unattended":
         return [_item("unattended", place, True)] if value is True else []
     if key == "provider":

@@ -31,7 +31,15 @@ from ..schema.field_types import (
     one_of,
     text_like,
 )
-from ..session.limits import APIS, LIMITS, NETWORKS, TOOL_MODES, TOOL_SECONDS, TOOL_SIZES
+from ..session.limits import (
+    APIS,
+    BEYOND_RULES,
+    LIMITS,
+    NETWORKS,
+    TOOL_MODES,
+    TOOL_SECONDS,
+    TOOL_SIZES,
+)
 from ..telemetry import log, redact
 from . import forwarding
 from .secret_values import mask_within
@@ -184,6 +192,7 @@ SHAPES: dict[str, Kind] = {
     "server.tls.key": PATH,
     "server.agents_dir": PATH,
     "server.workers": _whole(1, 256),
+    "server.permission_modes": _list(one_of(*BEYOND_RULES)),
     "server.api_keys": _list(either(TEXT, _closed(KEY))),
     "server.hosts": opening("address", _list(HOST)),
     "server.cors_origins": opening("address", _list(ORIGIN)),

@@ -25,6 +25,7 @@ from ..session.limits import NETWORKS
 from ..strict_json import browser_safe, canonical, dumps
 from .argument_forms import formats_of
 from .decorators import MARK, Context, ToolError
+from .permission import Permission
 from .runner import Outcome
 
 Emit = Callable[[str | Event], None]  # is called with live output as text, and with events
@@ -171,6 +172,10 @@ class Tool:
     def default(self) -> tuple[str, str]:
         """Return (action, reason) if nobody has decided about the tool: "run" or "ask"."""
         return ("run", "it only reads") if self.read_only else ("ask", "it may change things")
+
+    def runs_in(self, permission: Permission, args: Json) -> bool:
+        """Return whether a call runs unasked in a permission mode where the rules would ask."""
+        return False
 
     def verdict(self, action: str, reason: str) -> tuple[str, str]:
         """Return (action, reason) of the verdict on a call, from the policy's decision."""

@@ -9,17 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from ..json_types import Session
+from ..sandbox.host_programs import protected_part
 from ..sandbox.kept_processes import last_process
 from ..sandbox.network_policy import NetworkPolicy
 from ..sandbox.python_packages import Package
 from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure, hints_of, resources_of
 from .decorators import Context, ToolError
+from .permission import Permission
 from .policy import enforceable, reach_of
 from .runner import Job, Outcome, ToolRunner
+from .shell_commands import only_looks
 from .skill_library import kept_hashes
 
 
@@ -42,14 +46,28 @@ class ChildTool(Tool):
 
     where: ("module", name, function), ("file", path, function) or ("import", target, name), the
     last for functions of a `package` (sandbox/python_packages.py).
+    work: what a permission mode must allow for a call to run unasked; "" for none (permission.py).
     """
 
     where: tuple[str, str, str]
     runner: ToolRunner = field(compare=False)
+    work: str = ""
     package: Package | None = field(default=None, compare=False)
     brief: Callable[[Any], str] | None = field(default=None, compare=False)  # builtin.BRIEF
 
     sandboxed = True
+
+    def runs_in(self, permission: Permission, args: dict[str, Any]) -> bool:
+        """Return whether a call runs unasked in this mode.
+
+        Not if it changes what programs on the owner's machine run or obey, once it is applied.
+        """
+        if self.work == "edit" and protected_part(
+            Path(args.get("path", "")).parts, lambda _: (), lambda _: False
+        ):
+            return False
+        looks = "look" in permission.work and only_looks(str(args.get("command", "")))
+        return self.work in permission.work or (self.work == "program" and looks)
 
     def reach(
         self, session: Session, approved: dict[str, Any] | None = None
@@ -112,8 +130,14 @@ def builtin_tool(function: Callable[..., Any], runner: ToolRunner) -> Tool:
     if function in builtin.INLINE:
         return InlineTool.of(function, like=like, function=function)
     where = ("module", function.__module__, function.__name__)
-    brief = builtin.BRIEF.get(function)
-    return ChildTool.of(function, like=like, where=where, runner=runner, brief=brief)
+    return ChildTool.of(
+        function,
+        like=like,
+        where=where,
+        runner=runner,
+        brief=builtin.BRIEF.get(function),
+        work=builtin.WORK.get(function, ""),
+    )
 
 
 def owner_tool(

@@ -2,7 +2,8 @@
 
 The order (docs/reference/tools.md, "Asking first"): the server denies → the agent denies → the
 session denies → the server's ceiling, the tool or the agent says ask → the session asks before
-every call → grants and `auto_approve` → the agent says auto → the tool's own default. A stored
+every call → grants and `auto_approve` → the agent says auto → the tool's own default → the
+session's permission mode, which runs what that default asks about (permission.py). A stored
 approval for the same fingerprint is consulted by agent/call_decisions.py, which can only turn an
 `ask` into a run. Pure.
 """
@@ -19,11 +20,12 @@ from ..json_types import Grant, Interrupt, Json, Message, Session, ToolCall
 from ..sandbox import network_policy
 from ..sandbox.network_policy import NetworkPolicy
 from ..session import agent_definition
-from ..session.call_actions import asks_every_call, is_unattended
+from ..session.call_actions import is_unattended
 from ..session.limits import NETWORKS
 from ..strict_json import JSONError, canonical, loads
 from . import argument_forms
 from .base import Tool
+from .permission import NO_PERMISSION, Permission, mode_of
 
 # -- circuit breaker ------------------------------------------------------------------------------
 # The circuit breaker: tools that keep failing are withheld for the rest of a run.
@@ -187,13 +189,14 @@ def fingerprint(name: str, args: dict[str, Any]) -> str:
 
 
 class Grants:
-    """The grants of a session, by tool name.
+    """The grants of a session, by tool name, and what its permission mode allows.
 
     At most MAX_WORK characters of arguments are compared. Beyond that every `deny` for the tool
     applies and no `allow`.
     """
 
-    def __init__(self, grants: list[Grant]) -> None:
+    def __init__(self, grants: list[Grant], permission: Permission = NO_PERMISSION) -> None:
+        self.permission = permission
         self._left = MAX_WORK
         self._of: dict[str, list[Grant]] = {}
         for grant in grants:
@@ -294,7 +297,8 @@ def decide(
     before. In an unattended session every call that would ask is denied.
     """
     grants = Grants(session["grants"]) if grants is None else grants
-    action, reason = _decide(tool, args, ceiling, session, grants.decisions(tool, args))
+    granted, permission = grants.decisions(tool, args), grants.permission
+    action, reason = _decide(tool, args, ceiling, session, granted, permission)
     asks = action == "ask" or (action == "run" and tool.asks)
     if asks and is_unattended(session):
         return "deny", f"nobody can be asked about {tool.name} here"
@@ -314,13 +318,22 @@ def approval_members(
     policy: the network of the call, if an approval may change it.
     always: True if it is asked about each time, whatever the session grants.
     ask: "every_call" if the session asks before every call.
+    permission: the least permission mode in which the call would run unasked here.
     declaration: the tool as it is declared, which a grant keeps.
     changes: what changed in the tool since a grant that would let the call run.
     """
+    granted = grants.decisions(tool, args)
+
+    def runs_in(mode: str) -> bool:
+        """Return whether the call would run unasked in this permission mode."""
+        permission = Permission(grants.permission.modes[mode])
+        return _decide(tool, args, ceiling, session, granted, permission)[0] == "run"
+
     members: Any = {
         "policy": tool.offer(session),
         "always": asks_always(tool, args, ceiling, session),
         "ask": _decide(tool, args, ceiling, session, {"allow"})[1] == EVERY_CALL and "every_call",
+        "permission": next(filter(runs_in, grants.permission.modes), ""),
         "declaration": tool.declaration_digest,
         "changes": grants.changes(tool, args),
     }
@@ -329,7 +342,12 @@ def approval_members(
 
 
 def _decide(
-    tool: Tool, args: dict[str, Any], ceiling: str, session: Session, granted: set[str]
+    tool: Tool,
+    args: dict[str, Any],
+    ceiling: str,
+    session: Session,
+    granted: set[str],
+    permission: Permission = NO_PERMISSION,
 ) -> tuple[str, str]:
     own = tool_settings(session, tool)
     if ceiling == "deny":
@@ -352,7 +370,7 @@ def _decide(
             "ask",
             f"the agent {agent_definition.definition_of(session)['name']} asks about it always",
         )
-    if asks_every_call(session) and not tool.control:
+    if mode_of(session) == "every_call" and not tool.control:
         return "ask", EVERY_CALL
     if "allow" in granted:
         return "run", "granted for this session"
@@ -360,7 +378,10 @@ def _decide(
         return ("run", "auto_approve") if own["auto_approve"] else ("ask", "auto_approve is off")
     if agents == "auto":
         return "run", f"the agent {agent_definition.definition_of(session)['name']} need not ask"
-    return tool.default()
+    action, reason = tool.default()
+    if action == "ask" and permission.work and tool.runs_in(permission, args):
+        return "run", "the permission mode of this session runs it"
+    return action, reason
 
 
 def tool_settings(session: Session, tool: Tool) -> dict[str, Any]:

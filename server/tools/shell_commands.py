@@ -205,6 +205,47 @@ def _runners(pieces: Pieces) -> list[str]:
     return [word for words in pieces.commands for word in runs_others(words)]
 
 
+# -- commands that only look ----------------------------------------------------------------------
+
+LOOKS = frozenset(
+    "ls cat head tail wc nl grep egrep fgrep rg find fd stat file du df pwd cd echo printf true"
+    " sort cut tr column diff cmp comm which basename dirname realpath readlink date test".split()
+)
+GIT_LOOKS = frozenset(
+    "status diff log show blame shortlog ls-files ls-tree cat-file grep rev-parse rev-list describe"
+    " merge-base diff-tree name-rev whatchanged".split()
+)
+# Beginnings of the options with which these write.
+_WRITES = {
+    "find": ("-delete", "-fprint", "-fls"),
+    "sort": ("-o", "--o"),
+    "date": ("-s", "--s"),
+    "git": ("--output",),
+}
+_UNSEEN = re.compile(r"(?<=\s)2>(&1|\s?/dev/null)(?=\s|[;&|]|$)")  # redirections that write nothing
+
+
+def only_looks(text: str) -> bool:
+    """Return whether a command line, as far as it is known here, only reads files and prints.
+
+    It keeps no program in bounds: it saves questions where a sandbox does that.
+    """
+    pieces = lex(_UNSEEN.sub("", text))
+    commands = [words for words in pieces.commands if words]
+    signs = {sign for sign, acts in pieces.signs if acts}
+    known = bool(commands) and pieces.closed and signs <= set("|;&\n")
+    return known and all(map(_looks, commands))
+
+
+def _looks(words: list[str]) -> bool:
+    program, rest = words[0], words[1:]
+    if runs_others(words) or any(word.startswith(_WRITES.get(program, ())) for word in rest):
+        return False
+    if program == "git":
+        return next((word for word in rest if word not in _GIT_PLAIN), "") in GIT_LOOKS
+    return program in LOOKS
+
+
 # -- patterns that deny ---------------------------------------------------------------------------
 # A denial holds if any simple command in the line matches: behind `;` or a pipe, in `$(…)`, in
 # `sh -c '…'`, behind `sudo` or an assignment, and however it is quoted.

@@ -54,6 +54,7 @@ from .file_download import Piece, read_piece
 from .function_tools import ChildTool
 from .mcp.library import McpLibrary
 from .mcp.servers import McpServers
+from .permission import Permission, PermissionModes
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, shown_files, text_for_model
 from .runner import Outcome, ToolRunner
@@ -66,11 +67,11 @@ MOST_OFFERS = 64  # cached lists of declarations; few sessions differ in their t
 class SessionReading:
     """What judging calls needs of a session; read once, and valid until the session changes."""
 
-    def __init__(self, session: Session, names: Container[str]) -> None:
+    def __init__(self, session: Session, names: Container[str], permission: Permission) -> None:
         """`names`: the server's own tools."""
         self.session, self._names = session, names
         self.hints = MOST_HINTS  # suggestions left for unknown names
-        self.grants = Grants(session["grants"])
+        self.grants = Grants(session["grants"], permission)
         self.results = ToolResults(session)
         self.tools: dict[str, tuple[Tool, Validator]] = {}  # looked up before, by name
 
@@ -143,6 +144,7 @@ class Toolbox:
         )
         self.workspaces = Workspaces(self._runner.places, server["workspace"], self._runner)
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
+        self.permissions = PermissionModes(server["permission_modes"], self._runner)
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
         mcp = McpServers(
@@ -270,7 +272,7 @@ class Toolbox:
 
     def reading(self, session: Session) -> SessionReading:
         """Return what judging the calls of this session needs."""
-        return SessionReading(session, self._tools)
+        return SessionReading(session, self._tools, self.permissions.of(session))
 
     # -- what the model and the client are told ---------------------------------------------------
 
@@ -292,8 +294,8 @@ class Toolbox:
         """Return the offer of server tools, cached by the settings that it depends on."""
         session, config = reading.session, reading.session["config"]
         settings = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
-        named = self._named(session)
-        state = [left_out, self._catalog.version, self._withheld, named.keys()]
+        named, permission = self._named(session), reading.grants.permission
+        state = [left_out, self._catalog.version, self._withheld, named.keys(), permission]
         for known, offer in self._offers:
             if known == (settings, state):
                 return offer
@@ -405,11 +407,7 @@ class Toolbox:
         a higher tier.
         """
         withheld = [e.tool.name for e in self._tools.values() if self._lacks_proof(e.tool)]
-        return {
-            **self._runner.sandbox,
-            "require": self._sandbox["require"],
-            "withheld": withheld,
-        }
+        return {**self._runner.sandbox, "require": self._sandbox["require"], "withheld": withheld}
 
     def policy(self, tool: Tool, session: Session | None, grants: Grants | None = None) -> str:
         """Return "deny", "ask" or "run" for the next call, as far as known without arguments."""

@@ -17,11 +17,11 @@ from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json
+from ..sandbox.policy import CONFINING
 from ..telemetry import log
 
 MODES = ("read", "write", "overlay")
 NAME = re.compile(r"[^/\\\x00-\x1f\x7f\ud800-\udfff]{1,100}")
-READ_TIERS = ("A", "B")  # that can keep a folder from being written
 
 logger = log.get("workspace")
 
@@ -51,7 +51,7 @@ class Folder:
         if not stat.S_ISDIR(about.st_mode) or not is_same:
             text = "is a link or a file since the server started; the owner can restart the server"
             raise Problem("folder_missing", f"The folder {self.name} {text}")
-        if self.mode == "read" and tier not in READ_TIERS:
+        if self.mode == "read" and tier not in CONFINING:
             raise Problem(
                 "folder_mode",
                 f"The folder {self.name} may only be read, and this server's sandbox (tier {tier})"

@@ -28,10 +28,10 @@ ASKS: Json = {**ALLOWED, "config": {**ALLOWED["config"], "yaa": {"ask": "every_c
 AGENT: Json = {"description": "d", "policy": {"calculator": "auto"}}
 
 
-def bodies(session: Json) -> list[tuple[str, Json]]:
+def bodies(session: Json, order: str = ORDER) -> list[tuple[str, Json]]:
     """Requests that carry a session, by the protocol's path."""
-    others = [each for protocol in samples() for each in protocol.carrying(session, ORDER)]
-    return [("/session", {**session, "messages": [USER]}), *others]
+    others = [each for protocol in samples() for each in protocol.carrying(session, order)]
+    return [("/session", {**session, "messages": [{**USER, "content": order}]}), *others]
 
 
 class EveryCall(unittest.TestCase):
@@ -40,7 +40,8 @@ class EveryCall(unittest.TestCase):
         home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (home / "agents").mkdir()
         (home / "agents" / "easy.json").write_text(json.dumps(AGENT))
-        yaa = stack.enter_context(Yaa({"server": {"discover": False}, **config}, home=home))
+        server = {"discover": False, **config.get("server", {})}
+        yaa = stack.enter_context(Yaa({**config, "server": server}, home=home))
         return Api(yaa.url, yaa.key)
 
     def test_where_the_session_says_it(self) -> None:
@@ -83,6 +84,27 @@ class EveryCall(unittest.TestCase):
             with self.subTest(path):
                 _, text = api.request("POST", path, body, accept="text/event-stream")
                 self.assertNotIn("TOOL_CALL_RESULT", text)
+
+    def test_a_permission_mode_counts_where_the_server_says_so(self) -> None:
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        Path(folder).chmod(0o777)  # tools may have a user of their own
+        api = self.serve({"server": {"folders": {"real": {"path": folder, "mode": "write"}}}})
+        modes = api.request("GET", "/info", None)[1]["permission_modes"]
+        confines = not modes["own"]["copy_runs"]
+        code = modes["write"]["copy_runs"]["code"]
+        self.assertEqual(code, "final" if confines else "tier")
+        mode = {"config": {"yaa": {"ask": "copy_runs"}}}
+        for path, body in bodies(mode, "shell ls"):
+            with self.subTest(path):
+                _, text = api.request("POST", path, body, accept="text/event-stream")
+                self.assertIn("shell", text)
+                ran = "TOOL_CALL_RESULT" in text or '"role":"tool"' in text
+                self.assertEqual(ran, confines)
+        real: Json = {**mode, "workspace": {"folder": "real"}}
+        done = api.run({**real, "messages": [{**USER, "content": "shell ls"}]})
+        (asked,), (warning,) = done["interrupts"], done["run"]["warnings"]
+        self.assertEqual((asked["tool"], "permission" in asked), ("shell", False))
+        self.assertEqual(warning["code"], "permission_mode")
 
     def test_on_the_command_line(self) -> None:
         with tempfile.TemporaryDirectory() as home:

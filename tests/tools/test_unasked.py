@@ -13,6 +13,7 @@ from typing import Any
 
 from server.app import App
 from server.config import load
+from server.sandbox.probe import make_proof
 from server.tools.base import Tool
 from server.tools.client_tools import ClientTool
 from server.tools.fetch import FetchTool
@@ -20,6 +21,7 @@ from server.tools.function_tools import ChildTool, InlineTool, StatefulTool
 from server.tools.http_api import HttpTool
 from server.tools.mcp.library import ResourceTool
 from server.tools.mcp.servers import McpTool
+from server.tools.policy import Grants, decide
 from server.tools.program_tools import ObjectTool
 from server.tools.session_tools import AgentSaveTool, ControlTool
 from server.tools.skill_save import SkillSaveTool
@@ -148,6 +150,25 @@ class Unasked(unittest.IsolatedAsyncioTestCase):
                     unasked.add(row)
         self.assertEqual(seen, {*table}, "each row has a tool")
         self.assertEqual(unasked, DECIDED)
+
+    async def test_a_permission_mode_sends_nothing(self) -> None:
+        """Of all tools only those that work in the sandbox, which has no network, begin to run."""
+        toolbox = self.app.toolbox
+        toolbox._runner.sandbox = make_proof("A", "off", {})
+        tools = [each.tool for each in (*toolbox._tools.values(), *toolbox._only_named().values())]
+        session: Any = {"config": {"yaa": {}}, "grants": []}
+        expected = {"edits_run": {"write_file", "edit_file"}}
+        expected["copy_runs"] = {*expected["edits_run"], "shell", "bash", "python"}
+        for mode, names in expected.items():
+            session["config"]["yaa"]["ask"] = mode
+            grants = Grants([], toolbox.permissions.of(session))
+            changed = {
+                tool.name
+                for tool in tools
+                if toolbox.policy(tool, None) != "run"
+                and decide(tool, {"path": "a"}, "auto", session, grants)[0] == "run"
+            }
+            self.assertEqual(changed, names)
 
     def decided(self, kind: type[Tool]) -> type[Tool]:
         return next(each for each in kind.__mro__ if each in LEAVES)

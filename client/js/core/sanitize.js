@@ -35,6 +35,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
   const EXT = ['forked_from', 'pinned', 'tags']
   const BRANCH = ['id', 'at', 'name', 'favourite', 'fresh']
   const ACTIVE = ['id', 'name', 'favourite', 'fresh']
+  const BEYOND_RULES = ['edits_run', 'copy_runs']
   const NETWORKS = ['off', 'proxy', 'full']
   const ENDED = ['done', 'failed', 'denied', 'skipped']
   const BEGUN = ['started', 'done', 'failed', 'indeterminate']
@@ -51,6 +52,8 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
       context: { budget: 100000 },
     },
   }
+  /** The same where the server may have set its sessions to ask least. */
+  const UNKNOWN = { ...DEFAULTS, config: { ...DEFAULTS.config, yaa: { ask: 'copy_runs' } } }
 
   /**
    * The document without what could permit something, and what was taken out of it. What the server fills in or asks
@@ -123,7 +126,9 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
       else removed.push(item('unknown', ['config', name]))
       if (size(kept)) found.push([name, kept])
     }
-    return Object.fromEntries(found)
+    const all = Object.fromEntries(found)
+    if (BEYOND_RULES.includes(object(defaults.yaa).ask)) all.yaa = { ask: 'by_rules', ...all.yaa } // this session would get it
+    return all
   }
 
   /** @param {string} name @param {any} section @param {any} defaults @param {Removed[]} removed */
@@ -151,7 +156,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
   /** A setting that goes: what is told of it, if anything. @param {Place} place @param {string} key @param {any} value @returns {Removed[]} */
   function other(place, key, value) {
     if (key === 'language') return typeof value === 'string' ? [item('instructions', place, value)] : []
-    if (key === 'ask') return []
+    if (key === 'ask') return BEYOND_RULES.includes(value) ? [item('ask', place, value)] : []
     if (key === 'unattended') return value === true ? [item('unattended', place, true)] : []
     if (key === 'provider') {
       const all = Object.entries(object(value))
@@ -267,7 +272,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
   // -- taking over --
 
   /** What a person can have back, one by one. The rest is asked anew, or is the page's or the server's to say. @param {Removed} item */
-  const canTakeOver = ({ kind }) => ['instructions', 'agent', 'grant', 'tool', 'limit', 'model_settings', 'tool_choice'].includes(kind)
+  const canTakeOver = ({ kind }) => ['instructions', 'agent', 'grant', 'tool', 'ask', 'limit', 'model_settings', 'tool_choice'].includes(kind)
 
   /** Put back what was taken out of a session. @param {Session} session @param {Removed} item */
   function takeOver(session, { kind, path: from, value }) {
@@ -343,5 +348,5 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
   /** @param {any} value */
   const size = (value) => Object.keys(value).length
 
-  return { sanitize, canTakeOver, takeOver, DEFAULTS }
+  return { sanitize, canTakeOver, takeOver, DEFAULTS, UNKNOWN }
 })

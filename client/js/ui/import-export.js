@@ -4,11 +4,11 @@
 
 yaa.define('ui/import-export', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/prompt-library', 'core/ids', 'core/canonical-json', 'core/session-import', 'core/standalone-page', 'core/redact',
-  'core/transcript',
+  'core/transcript', 'core/sanitize',
   'io/download', 'io/clipboard', 'io/unzip', 'ui/removed-permissions',
 ], (
   dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, importer, { page, extract }, { scan, redact },
-  { markdown, condense }, download, clipboard, unzip, removedPermissions,
+  { markdown, condense }, { UNKNOWN }, download, clipboard, unzip, removedPermissions,
 ) => {
   const { h, icon, uid } = dom
   const { t } = words
@@ -147,7 +147,9 @@ yaa.define('ui/import-export', [
     /** @type {{added: Session[], same: number, copies: number, failed: string[]}} */
     const result = { added: [], same: 0, copies: 0, failed: [] }
     /** @type {import('./types').ImportedSession[]} */ const brought = []
-    const defaults = context.app.server.info()?.defaults
+    const servers = context.app.server.info()?.defaults
+    const ask = context.app.settings.get('config')?.yaa?.ask // what is filled in has to be known to be left out
+    const defaults = servers && ask ? { ...servers, config: { ...servers.config, yaa: { ...servers.config?.yaa, ask } } } : servers ?? UNKNOWN
     let found = 0
     for (const file of chosen) {
       let known = false

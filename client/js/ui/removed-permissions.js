@@ -82,6 +82,7 @@ yaa.define('ui/removed-permissions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialo
       case 'limit': return t(value === null ? 'foreign.noLimit' : 'foreign.limit', { name: escapeControls(place.slice(2).join('.')), value: escapeControls(shortOf(value)) })
       case 'provider': return t('foreign.provider', { url: escapeControls(shortOf(value.api_url ?? value.name ?? '')) })
       case 'tool_choice': return t('foreign.toolChoice', { tool: escapeControls(shortOf(value)) })
+      case 'ask': return t('foreign.ask', { mode: value })
       case 'tools': return t('foreign.tools', { names: escapeControls(shortOf(value.join(', '))) })
       case 'answer': return t('foreign.answer', { tool: escapeControls(shortOf(value.tool ?? value.reason ?? '')) })
       case 'call': return t('foreign.call', { tool: escapeControls(shortOf(value.name ?? '')) })

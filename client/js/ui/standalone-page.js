@@ -6,7 +6,7 @@ yaa.define('ui/standalone-page', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/connection-checks', 'ui/app', 'core/sanitize', 'ui/removed-permissions', 'core/standalone-page', 'io/settings',
   'io/store-idb', 'io/store-memory', 'i18n/commands', 'i18n/settings',
 ], (
-  { h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { sanitize }, removedPermissions, { ID }, settings,
+  { h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { sanitize, UNKNOWN }, removedPermissions, { ID }, settings,
   stores, memory,
 ) => {
   const { t } = words
@@ -24,7 +24,7 @@ yaa.define('ui/standalone-page', [
       if (!location.hash) history.replaceState(null, '', `#s=${encodeURIComponent(data.session.id)}`)
       return null
     }
-    return { ...data, ...sanitize(data.session) }
+    return { ...data, ...sanitize(data.session, UNKNOWN) }
   }
 
   /** @returns {string[]} */

@@ -27,6 +27,14 @@ NAMED: tuple[Callable[..., Any], ...] = (  # only for agents that name them
     aliases.mock_city_weather,
 )
 BRIEF = {edits.edit_file: edits.brief}  # tool -> what the model reads of its result
+# tool -> what a permission mode needs for its calls to run unasked (tools/permission.py)
+WORK = {
+    files.write_file: "edit",
+    edits.edit_file: "edit",
+    shell.shell: "program",
+    shell.python: "program",
+    aliases.bash: "program",
+}
 LIKE = {"bash": "shell"}  # alias -> the tool whose policy it shares
 INLINE = frozenset(  # bounded and harmless: they run in the server
     (calculator.calculator, clock.datetime, aliases.city_datetime, aliases.mock_city_weather)
