@@ -1,7 +1,8 @@
 """Three servers, the model they call and the nginx before them, each of which may be killed.
 
-One of the servers has two workers. Whatever dies is started again at its place: the same port, the
-same home folder. What a killed process leaves running is waited for, and is a finding if it stays.
+The second of the servers has two workers. Whatever dies is started again at its place: the same
+port, the same home folder. What a killed process leaves running is waited for, and is a finding if
+it stays.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import tempfile
 import threading
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from server.telemetry.log import DELAY_S
 from server.tools.runner import ToolRunner
@@ -35,25 +37,38 @@ SLOW_TOOL = f"import time\n{SLOW_TOOL}"
 
 
 class Cluster:
-    """`with Cluster(balanced) as cluster`; `url` is where clients POST, or `urls` without nginx."""
+    """`with Cluster(nginx) as cluster`; `places` are the ports where clients POST.
 
-    def __init__(self, nginx: Path | None, *, shared: bool = False) -> None:
+    nginx     the program, or None: clients choose a server themselves
+    shared    whether the servers have one home folder
+    count     how many servers
+    provider  the port of a model that is there already, which is not killed
+    config    what the servers' configurations have beside the model and the key
+    """
+
+    def __init__(
+        self,
+        nginx: Path | None,
+        *,
+        shared: bool = False,
+        count: int = 3,
+        provider: int = 0,
+        config: dict[str, Any] | None = None,
+    ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="yaa-storm-")
         self.folder = Path(self._folder.name)
-        self._nginx_program = nginx
+        self._nginx_program, self._provider_port = nginx, provider
+        self._config = config or {}
         self.orphans: list[str] = []
         self.killed = dict.fromkeys(KINDS, 0)
         self._strikes: list[threading.Thread] = []
         self._locks = {name: threading.Lock() for name in ("provider", "nginx", "0", "1", "2")}
-        self._ports = free_ports(5)
-        self.homes = [self.folder / ("home" if shared else f"home-{n}") for n in range(3)]
-        for home in self.homes:
-            (home / "tools").mkdir(parents=True, exist_ok=True)
-            (home / "tools" / "mark.py").write_text(SLOW_TOOL)
+        *self.direct, self._nginx_port = free_ports(count + 1)
+        self.homes = [self.folder / ("home" if shared else f"home-{n}") for n in range(count)]
 
     def __enter__(self) -> Cluster:
-        self.provider = self._start_provider()
-        self.servers = [self._start_server(number) for number in range(3)]
+        self.provider = None if self._provider_port else self._start_provider()
+        self.servers = [self._start_server(number) for number in range(len(self.direct))]
         self.nginx = self._start_nginx() if self._nginx_program else None
         return self
 
@@ -71,47 +86,50 @@ class Cluster:
     @property
     def places(self) -> list[int]:
         """The ports that clients may use."""
-        return [self._ports[4]] if self.nginx else self._ports[:3]
-
-    @property
-    def direct(self) -> list[int]:
-        return self._ports[:3]
+        return [self._nginx_port] if self.nginx else self.direct
 
     # -- starting ---------------------------------------------------------------------------------
 
     def _start_provider(self) -> Child:
-        command = [sys.executable, "-m", "tests.chaos.provider", "--port", str(self._ports[3])]
-        child = Child(command)
+        """The model of test_kill.py, and the tool that it calls."""
+        self._provider_port = self._provider_port or free_ports(1)[0]
+        for home in self.homes:
+            (home / "tools").mkdir(parents=True, exist_ok=True)
+            (home / "tools" / "mark.py").write_text(SLOW_TOOL)
+        command = [sys.executable, "-m", "tests.chaos.provider"]
+        child = Child([*command, "--port", str(self._provider_port)])
         child.wait_for("READY", START_S)
         return child
 
     def _start_server(self, number: int) -> Child:
-        provider = {"api_url": f"http://127.0.0.1:{self._ports[3]}/v1", "api_key": "k"}
+        provider = {"api_url": f"http://127.0.0.1:{self._provider_port}/v1", "api_key": "k"}
         server = {
             "discover": False,
             "providers": {"main": provider | {"model_name": "m"}},
             "api_keys": [{"name": NAME, "key": KEY}],
             "limits": {"disconnect_grace_s": GRACE_S},
-        }
+        } | self._config.get("server", {})
         retry = {"llm_api": {"retry": {"times": 3, "delay": 0.2}}}
-        config = {"server": server, "session": {"config": retry}}
+        session = {"config": retry | self._config.get("session", {})}
+        config = {"server": server, "session": session}
         workers = ("--workers", "2") if number == 1 else ()
-        yaa = Plain(config, home=self.homes[number], arguments=workers, port=self._ports[number])
+        yaa = Plain(config, home=self.homes[number], arguments=workers, port=self.direct[number])
         for _ in range(int(START_S)):  # who was killed may hold the port until its workers end
             try:
                 return yaa.start()
             except RuntimeError as error:
                 if "is in use" not in str(error):
                     raise
-        raise RuntimeError(f"port {self._ports[number]} does not become free")
+        raise RuntimeError(f"port {self.direct[number]} does not become free")
 
     def _start_nginx(self) -> Child:
         """The shipped file without its TLS."""
         site = (tools.ROOT / "docs" / "deploy" / "nginx.conf").read_text()
         site = "".join(f"{x}\n" for x in site.splitlines() if "ssl_certificate" not in x)
-        site = site.replace("listen 443 ssl;", f"listen 127.0.0.1:{self._ports[4]};")
-        for number in range(3):
-            site = site.replace(f"127.0.0.1:{12345 + number}", f"127.0.0.1:{self._ports[number]}")
+        site = site.replace("listen 443 ssl;", f"listen 127.0.0.1:{self._nginx_port};")
+        for number in range(3):  # two of the file's three may be the same server
+            port = self.direct[number % len(self.direct)]
+            site = site.replace(f"127.0.0.1:{12345 + number}", f"127.0.0.1:{port}")
         site = site.replace("proxy_set_header Host $host;", "proxy_set_header Host localhost;")
         (self.folder / "site.conf").write_text(site)
         kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -190,7 +208,7 @@ class Cluster:
         for number, server in enumerate(self.servers):
             if run and line in server.output:
                 return number
-        return chance.randrange(3)
+        return chance.randrange(len(self.servers))
 
     # -- what was done ----------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from server.session.kept_sessions import chained_digest
 
 from .host import Host
 from .line import LATENCY_S, Line
-from .spec import AND, DAY_S, Disturbance, Spec
+from .spec import AND, DAY_S, Disturbance, Spec, wanted_once
 from .wire import Answer, request
 from .world import World
 
@@ -50,17 +50,19 @@ class Client:
     questions   (time, call id, reason, the message) of each interrupt about a call
     sizes       events of each undisturbed POST
     effects     of the server in each undisturbed POST
-    wishes      spans of time in which a person wanted something again
+    wishes      (begin, end, whether tools should run) of what a person wanted again
     """
 
-    def __init__(self, world: World, spec: Spec) -> None:
-        self.world, self.spec = world, spec
+    RETRY_S = 1.0  # after a busy session
+
+    def __init__(self, world: World, spec: Spec, name: str = "") -> None:
+        self.world, self.spec, self.name = world, spec, name
         self.found: Counter[str] = Counter()
         self.documents: list[tuple[float, Any]] = []
         self.questions: list[tuple[float, str, str, str]] = []
         self.sizes: list[int] = []
         self.effects: list[int] = []
-        self.wishes: list[tuple[float, float]] = []
+        self.wishes: list[tuple[float, float, bool]] = []
         self.killed = False
         self.late = any(each.mode == "late" for each in spec.disturbances)
         self.posts = self.tries = 0
@@ -79,12 +81,13 @@ class Client:
 
     async def run(self) -> None:
         """Converse until all turns are over."""
-        document: Any = {"messages": [{"id": "u1", "role": "user", "content": "go"}]}
+        content = f"{self.name}go"
+        document: Any = {"messages": [{"id": "u1", "role": "user", "content": content}]}
         if self.spec.wire != "key":
-            document["id"] = "s"
+            document["id"] = f"{self.name}s"
         document = await self.converse(document)
         for turn in range(1, self.spec.turns):
-            content = f"turn{turn}"
+            content = f"{self.name}turn{turn}"
             message = {"id": f"t{turn}", "role": "user", "content": content}
             document["messages"].append(message)
             document = await self.converse(document)
@@ -105,7 +108,7 @@ class Client:
                 if self.host.process.dead:
                     self.host = self._another()
                 self.tries += 1
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(self.RETRY_S)
                 continue
             if answer.status >= 400:
                 self.found[f"refused {answer.status}"] += 1
@@ -159,21 +162,27 @@ class Client:
             return {"frames": 0} if due.mode == "void" else {"take": 0}
         return {"take": due.at, "frames": due.at if due.mode == "void" else None}
 
+    async def request(
+        self, host: Host, path: str, body: Any, headers: Any, **options: Any
+    ) -> tuple[Answer, Line | None]:
+        """POST, and read as much of the answer as `wire.request` is told."""
+        return await request(host, path, body, headers, **options)
+
     async def _request(self, host: Host, document: Any, options: Any) -> tuple[Answer, Line | None]:
         headers = {"Accept": "text/event-stream", **self.authorization()}
         body = document
         if self.spec.wire in ("json", "key"):
             headers["Accept"] = "application/json"
         if self.spec.wire == "key":
-            headers["Idempotency-Key"] = "key"  # as long as the client has no id
+            headers["Idempotency-Key"] = f"{self.name}key"  # as long as the client has no id
         if self.spec.wire == "base" and self._has:
             body = self._with_base(document)
-            answer, line = await request(host, "/session", body, headers, **options)
+            answer, line = await self.request(host, "/session", body, headers, **options)
             if (answer.body or {}).get("error", {}).get("code") != "base_unknown":
                 return answer, line
             self.found["base unknown"] += 1
             self._has = 0
-        return await request(host, "/session", document, headers, **options)
+        return await self.request(host, "/session", document, headers, **options)
 
     def authorization(self, name: str = "ann") -> dict[str, str]:
         """Return the headers of a key, if the world has keys."""
@@ -287,8 +296,8 @@ class Client:
                 return self.with_answer(kept, {"approved": True, "edited_args": {}})
             case "stop":
                 headers = self.authorization()
-                body = {"id": kept.get("id", "s")}
-                await request(self.host, "/session/stop", body, headers)
+                body = {"id": kept.get("id", f"{self.name}s")}
+                await self.request(self.host, "/session/stop", body, headers)
             case "branch" | "sibling" | "wish":
                 await self._other_branch(action, kept)
             case "both":
@@ -309,7 +318,7 @@ class Client:
         user = {"id": "x0", "role": "user", "content": "other"}
         document = {"id": "x", "messages": [user, message]}
         headers = {"Accept": "text/event-stream", **self.authorization("bob")}
-        await request(self.host, "/session", document, headers)
+        await self.request(self.host, "/session", document, headers)
 
     async def _other_branch(self, action: str, kept: Any) -> None:
         """Have another branch answered, and come back to this one."""
@@ -328,10 +337,12 @@ class Client:
         sent, self._sent = self._sent, []
         begins = self.world.loop.now
         due, self._due = self._due, {}
-        await self.converse(other)
+        wanted = wanted_once(self.spec, other["messages"])
+        other = await self.converse(other)
         self._due, self._sent = due, sent
         if action != "branch":
-            self.wishes.append((begins, self.world.loop.now))
+            self.wishes.append((begins, self.world.loop.now, wanted))
+            kept["calls"] = other.get("calls", {}) | kept.get("calls", {})
 
     async def _both(self, document: Any) -> None:
         """POST to both servers at once; the answers are lost."""
@@ -339,9 +350,9 @@ class Client:
         document = self.answered(copy.deepcopy(document))
         headers = {"Accept": "text/event-stream", **self.authorization()}
         if self.spec.wire == "key":
-            headers["Idempotency-Key"] = "key"
+            headers["Idempotency-Key"] = f"{self.name}key"
         hosts.sort(key=lambda host: host.process.name)
-        posts = [request(host, "/session", document, headers) for host in hosts]
+        posts = [self.request(host, "/session", document, headers) for host in hosts]
         await asyncio.gather(*posts)
 
     def with_user(self, kept: Any, *, answers: bool = False) -> Any:

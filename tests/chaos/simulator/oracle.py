@@ -51,7 +51,7 @@ def _ran_unwished(client: Client) -> dict[str, list[str]]:
     """Return the ids of the calls that ran, by what was wanted, without those wanted again."""
     found: dict[str, list[str]] = defaultdict(list)
     for each in client.world.ran:
-        again = any(begins <= each.at <= ends for begins, ends in client.wishes)
+        again = any(begins <= each.at <= ends for begins, ends, _ in client.wishes)
         if each.tool in ONCE and not again and not each.wanted.startswith("other"):
             found[each.wanted].append(each.call_id)
     return found
@@ -65,10 +65,9 @@ def _doubles(client: Client) -> list[str]:
         for wanted, ids in _ran_unwished(client).items()
         if len(ids) > 1
     ]
-    for begins, ends in client.wishes:
-        again = {r.wanted for r in client.world.ran if begins <= r.at <= ends and r.tool in ONCE}
-        before = {r.wanted for r in client.world.ran if r.at < begins and r.tool in ONCE}
-        if before and not again:
+    for begins, ends, wanted in client.wishes:
+        ran = any(begins <= r.at <= ends and r.tool in ONCE for r in client.world.ran)
+        if wanted and not ran:
             found.append("wish not granted")
     return found
 

@@ -84,6 +84,12 @@ def script_of(spec: Spec) -> Callable[[list[Any]], list[tuple[Any, ...]]]:
     return script
 
 
+def wanted_once(spec: Spec, messages: list[Any]) -> bool:
+    """Return whether the model wants a tool that may not repeat, after these messages."""
+    asked = script_of(spec._replace(layout="together"))(messages)
+    return any(kind == "call" and about[0] in ONCE for kind, *about in asked)
+
+
 def text_of(message: Any) -> str:
     """Return the text of a message."""
     content = message["content"]
