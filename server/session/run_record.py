@@ -190,22 +190,49 @@ def catch_up_events(session: Session, lacking: list[Message], record: Record) ->
     `session` is as the opening of the run leaves it; it is not changed.
     """
     scratch: Session = {**session, "messages": deepcopy(session["messages"]), "calls": {}}
-    folder, found = Folder(scratch), []
+    return [*_add(scratch, lacking, record), _state_event(session, lacking, record)]
+
+
+def events_before(
+    session: Session, end: int, lacking: list[Message], record: Record
+) -> list[Event]:
+    """Return the events that put what a session lacks before its messages from `end` on.
+
+    Results have events of their own, which settle the call log and the interrupts: a line that is
+    cut between two events leaves a document that can be gone on with.
+    """
+    messages = session["messages"]
+    scratch: Session = {**session, "messages": deepcopy(messages[:end]), "calls": {}}
+    _add(scratch, [each for each in lacking if each["role"] != "tool"], record)
+    scratch["messages"] += messages[end:]
+    inserted = snapshot.messages(scratch)
+    results = _add(scratch, [each for each in lacking if each["role"] == "tool"], record)
+    state = _state_event(session, lacking, record)
+    # What was spent on an earlier message is not spent on this one.
+    changes = [each for each in state["delta"] if not each["path"].startswith("/yaa/run/")]
+    changes += state_delta(put("run", FROM_RECORD, value=len(lacking)))["delta"]
+    return [inserted, *results, {**state, "delta": changes}]
+
+
+def _add(scratch: Session, lacking: Iterable[Message], record: Record) -> list[Event]:
+    """Return the events that add messages or complete them, and apply them to `scratch`."""
+    folder, found = Folder(scratch), list[Event]()
     for message in lacking:
         place = _index(scratch["messages"], message["id"])
-        if place is not None:  # the client has the incomplete message
-            found.append(_fill_event(scratch["messages"][place], message, place))
-            folder.apply(found[-1])
-            continue
-        message_events = list(_message_events(message, record))
-        for event in message_events:
-            folder.apply(event)
-        folder.flush()
-        found += message_events
-        place = _index(scratch["messages"], message["id"])
+        if place is None:  # else the client has the incomplete message
+            for event in _message_events(message, record):
+                folder.apply(event)
+                found.append(event)
+            folder.flush()
+            place = _index(scratch["messages"], message["id"])
         if place is not None and scratch["messages"][place] != message:
             found.append(_fill_event(scratch["messages"][place], message, place))
             folder.apply(found[-1])
+    return found
+
+
+def _state_event(session: Session, lacking: list[Message], record: Record) -> Event:
+    """Return the event that brings all but the messages of a session to the state of the record."""
     touched = [i for m in lacking for i in (*_call_ids(m), m.get("tool_call_id")) if i]
     changes = [
         put("calls", call_id, value=record.calls.get(call_id) or _proposed_entry(lacking, call_id))
@@ -223,29 +250,7 @@ def catch_up_events(session: Session, lacking: list[Message], record: Record) ->
     known, stand = session.get("workspace", {}), record.state.get("workspace", {})
     if {**known, **stand} != known:
         changes.append(put("workspace", value={**known, **stand}))
-    return [*found, state_delta(*changes)]
-
-
-def events_before(
-    session: Session, end: int, lacking: list[Message], record: Record
-) -> list[Event]:
-    """Return the events that put what a session lacks before its messages from `end` on."""
-    messages = session["messages"]
-    scratch: Session = {**session, "messages": deepcopy(messages[:end])}
-    *earlier, state = catch_up_events(scratch, lacking, record)
-    folder = Folder(scratch)
-    for event in earlier:
-        folder.apply(event)
-    folder.flush()
-    scratch["messages"] += messages[end:]
-    answered = {m["tool_call_id"] for m in scratch["messages"] if m["role"] == "tool"}
-    open_ = [each for each in session["interrupts"] if each.get("call_id") not in answered]
-    # What was spent on an earlier message is not spent on this one.
-    changes = [each for each in state["delta"] if not each["path"].startswith("/yaa/run/")]
-    changes += state_delta(
-        put("interrupts", value=open_), put("run", FROM_RECORD, value=len(lacking))
-    )["delta"]
-    return [snapshot.messages(scratch), {**state, "delta": changes}]
+    return state_delta(*changes)
 
 
 def new_user_messages(messages: list[Message]) -> int:
