@@ -23,6 +23,7 @@ import contextlib
 import copy
 import itertools
 import json
+import math
 import random
 import socket
 import struct
@@ -168,7 +169,7 @@ class Talk(Client):
 
     def __init__(self, world: Any, spec: Spec, name: str, chance: random.Random) -> None:
         super().__init__(world, spec, name)
-        self._chance = chance
+        self._chance, self._places = chance, world.places
         self.lines: list[Line] = []
         self.done: Counter[str] = Counter()
 
@@ -179,6 +180,8 @@ class Talk(Client):
         answer, line = await request(host, path, body, headers, **options)
         if "take" in options and answer.status not in (0, 200):
             line.close()
+        if answer.status >= 400:
+            self.world.tell(f"  refused: {answer.body}")
         return answer, line
 
     def _options(self, due: Disturbance | None) -> dict[str, Any]:
@@ -204,7 +207,7 @@ class Talk(Client):
         else:
             line.close(reset=due.mode == "reset")
         await asyncio.sleep(chance.choice(PAUSES_S))
-        self.host = chance.choice(self.world.places)
+        self.host = chance.choice(self._places)
         action = due.action
         if kept.get("interrupts") and chance.random() < 0.5:
             action = chance.choice(TO_ASKED)
@@ -227,7 +230,7 @@ class Talk(Client):
         return await super().act(action, kept, posted)
 
     def _another(self) -> Any:
-        return self._chance.choice(self.world.places)
+        return self._chance.choice(self._places)
 
 
 def users(document: Any) -> list[Any]:
@@ -248,7 +251,7 @@ class Mover(Talk):
         await asyncio.sleep(self.behind_s)
         self.done["cut: asleep" if self.behind_s else "cut: reset"] += 1
         line.close(reset=True)
-        self.host = next(each for each in self.world.places if each is not self.host)
+        self.host = next(each for each in self._places if each is not self.host)
         return kept
 
 
@@ -378,8 +381,9 @@ class Storm:
         self.told: Counter[str] = Counter()
         self.stories: list[str] = []
 
-    async def until(self, cuts: int) -> None:
-        """Hold conversations until lines were cut so often."""
+    async def until(self, cuts: int, seconds: float = math.inf) -> None:
+        """Hold conversations until lines were cut so often, or the time is up."""
+        self._ends = time.monotonic() + seconds
         numbers = itertools.count()
         await asyncio.gather(*(self._hold(numbers, cuts) for _ in range(AT_ONCE)))
 
@@ -388,7 +392,7 @@ class Storm:
         return sum(count for name, count in self.told.items() if name.startswith("cut: "))
 
     async def _hold(self, numbers: Iterator[int], cuts: int) -> None:
-        while self.cuts() < cuts:
+        while self.cuts() < cuts and time.monotonic() < self._ends:
             await self._converse(next(numbers))
 
     def talk(self, name: str, chance: random.Random) -> Talk:
@@ -398,7 +402,8 @@ class Storm:
     async def _converse(self, number: int) -> None:
         name, seed = f"{self._seed}/{number}:", f"{self._seed}/{number}"
         talk = self.talk(name, random.Random(seed))
-        self._stub.talks[seed] = talk.world, script_of(talk.spec)
+        world: Any = talk.world
+        self._stub.talks[seed] = world, script_of(talk.spec)
         await talk.run()
         await asyncio.sleep(SETTLED_S)
         for line in talk.lines:
@@ -471,12 +476,12 @@ async def started(seed: str, **kind: Any) -> AsyncIterator[tuple[Cluster, Stub]]
         server.close()
 
 
-async def storm(cuts: int, seed: str, count: int = 3) -> Storm:
+async def storm(cuts: int, seed: str, *, seconds: float = math.inf, count: int = 3) -> Storm:
     """Hold conversations with servers of one home, some through nginx."""
     nginx = tools.nginx().path
     async with started(seed, nginx=nginx, shared=True, count=count) as (cluster, stub):
         held = Storm([*cluster.direct, *cluster.places], stub, seed)
-        await held.until(cuts)
+        await held.until(cuts, seconds)
         for child in cluster.servers:
             if "Traceback" in child.output:
                 held.stories.append(child.output)
@@ -507,6 +512,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tests.chaos.cuts")
     parser.add_argument("--cuts", type=int, default=10_000)
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(1 << 32)))
+    parser.add_argument("--seconds", type=float, default=math.inf, help="no longer than this")
     parser.add_argument("--stories", type=int, default=3, help="how many failures are told whole")
     parser.add_argument("--two-hosts", action="store_true", help="two servers with a home each")
     options = parser.parse_args()
@@ -515,7 +521,7 @@ def main() -> int:
         asyncio.run(two_hosts(options.cuts, options.seed))
         return 0
     began = time.monotonic()
-    held = asyncio.run(storm(options.cuts, options.seed))
+    held = asyncio.run(storm(options.cuts, options.seed, seconds=options.seconds))
     print(*held.stories[: options.stories], sep="\n\n")
     for name, count in sorted(held.told.items()):
         print(f"{name}: {count}")

@@ -15,7 +15,7 @@ from server.session.kept_sessions import chained_digest
 
 from .host import Host
 from .line import LATENCY_S, Line
-from .spec import AND, DAY_S, Disturbance, Spec, wanted_once
+from .spec import AND, DAY_S, Disturbance, Spec, wants_once
 from .wire import Answer, request
 from .world import World
 
@@ -337,7 +337,7 @@ class Client:
         sent, self._sent = self._sent, []
         begins = self.world.loop.now
         due, self._due = self._due, {}
-        wanted = wanted_once(self.spec, other["messages"])
+        wanted = wants_once(self.spec, other["messages"][-1])
         other = await self.converse(other)
         self._due, self._sent = due, sent
         if action != "branch":

@@ -84,10 +84,9 @@ def script_of(spec: Spec) -> Callable[[list[Any]], list[tuple[Any, ...]]]:
     return script
 
 
-def wanted_once(spec: Spec, messages: list[Any]) -> bool:
-    """Return whether the model wants a tool that may not repeat, after these messages."""
-    asked = script_of(spec._replace(layout="together"))(messages)
-    return any(kind == "call" and about[0] in ONCE for kind, *about in asked)
+def wants_once(spec: Spec, message: Any) -> bool:
+    """Return whether this message of the user's wants a tool that may not repeat."""
+    return text_of(message) != AND and any(kind in ONCE for kind in spec.kinds)
 
 
 def text_of(message: Any) -> str:
