@@ -39,6 +39,15 @@ from .worker_pool import WATCHES, WorkerPool, reap
 MAX_ERROR = 4_000  # characters of a process's error text
 
 
+# A folder may belong to another user than tools run as, and `git status` alone changes no file.
+GIT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "safe.directory",
+    "GIT_CONFIG_VALUE_0": "*",
+}
+
+
 @dataclass(frozen=True)
 class Job:
     """One call.
@@ -73,6 +82,7 @@ class Job:
             "paths": self.package.paths if self.package else None,
             "environment": self.package.environment if self.package else "",
             "stateful": bool(self.stateful),
+            "umask": UMASK,
         }
 
 
@@ -462,7 +472,20 @@ def environment(
     kept["PATH"] = visible(kept.get("PATH", os.defpath))
     kept.setdefault("LANG", "C.UTF-8")
     own = package.env if package else {}
-    return {**kept, "TERM": "dumb", **own, "HOME": folder, "TMPDIR": "/tmp"}
+    return {**kept, **GIT, "TERM": "dumb", **own, "HOME": folder, "TMPDIR": "/tmp"}
+
+
+def _umask() -> int:
+    """Return the mask of new files that this process has: what tools make is readable to whom
+    the owner's own files are."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
+    return 0o077
+
+
+UMASK = _umask()
 
 
 def write_all(pipe: BinaryIO, data: bytes, *, last: bool) -> None:

@@ -249,6 +249,7 @@ LIKE_A_CALL = {
     "args": {"command": "true"},
     "limits": {"wall_s": 1.5, "cpu_s": 1},
     "state": {},
+    "umask": 0o022,
     "env": {"HOME": "/", "LANG": "C.UTF-8", "PATH": os.defpath},
     "source": None,
 }

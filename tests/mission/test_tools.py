@@ -19,6 +19,7 @@ from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
 from server.http.listener import BaseServer, ServerLimits
+from server.sandbox.process import GIT
 from server.sandbox.python_packages import registration
 
 from ..fakes import DEFAULTS
@@ -289,7 +290,7 @@ class ExistingCode(Case):
         self.assertNotIn(SECRET, self.model.requests[-1].body.decode())
         given = self._result(stream, "OrderService_reveal")
         self.assertEqual((given["database"], given["SHOP_DB"], given["half"]), ("***",) * 3)
-        wanted = {"database", "half", "SHOP_DB", "HOME", "LANG", "PATH", "TERM", "TMPDIR"}
+        wanted = {"database", "half", "SHOP_DB", *GIT, "HOME", "LANG", "PATH", "TERM", "TMPDIR"}
         self.assertLessEqual(given.keys() - {"LC_ALL", "TZ", "LC_CTYPE"}, wanted)
 
     def _streamed(self) -> str:

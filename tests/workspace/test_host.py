@@ -7,6 +7,8 @@ import base64
 import gc
 import json
 import os
+import shutil
+import subprocess
 import tempfile
 import unittest
 from contextlib import aclosing
@@ -134,6 +136,35 @@ class Modes(Case):
                     self.assertEqual(
                         [path.name for path in (self.base / folder).iterdir()], ["file"]
                     )
+
+    async def test_what_is_made_is_as_readable_as_the_owners_own_files(self) -> None:
+        mask = os.umask(0)
+        os.umask(mask)
+        for tier in TIERS:
+            with self.subTest(tier):
+                await self.open(tier)
+                await self.output("mkdir made; echo x > made/file; echo y > file", "project")
+                folder, project = self.base / "project" / "made", self.base / "project"
+                self.assertEqual(folder.stat().st_mode & 0o777, 0o777 & ~mask)
+                self.assertEqual((folder / "file").stat().st_mode & 0o777, 0o666 & ~mask)
+                self.assertEqual((project / "file").stat().st_mode & 0o777, 0o666)
+
+    @unittest.skipUnless(shutil.which("git"), "git is not here")
+    async def test_git_in_a_folder(self) -> None:
+        """Looking changes nothing, and a repository of another user is one."""
+        for tier in TIERS:
+            with self.subTest(tier):
+                await self.open(tier)
+                place = str(self.base / "project")
+                for command in (["init", "-q"], ["add", "file"]):
+                    subprocess.run(["git", "-C", place, *command], check=True)
+                if not os.getuid():
+                    os.chown(place, 1234, 1234)
+                index = Path(place, ".git", "index")
+                os.utime(self.base / "project" / "file", (1, 1))  # git would note the new time
+                before = index.read_bytes()
+                self.assertEqual(await self.output("git status --short", "project"), "A  file")
+                self.assertEqual(index.read_bytes(), before)
 
     async def test_a_large_real_folder_is_not_held_against_a_call(self) -> None:
         await self.open()
