@@ -91,6 +91,8 @@ class Reference(unittest.TestCase):
         call = {*members("server/agent/observer.py", "begin"), *observer.TOKENS}
         call |= {"answer_chars", "first_ms", "ms", "finish_reason", "code"}
         self.assert_rows("logs.md", "Call member", call)
+        tool = set(members("server/agent/observer.py", "tool_call_fields"))
+        self.assert_rows("logs.md", "Tool call member", tool)
 
     def test_hooks(self) -> None:
         self.assert_rows("hooks.md", "Point", set(hooks.POINTS))

@@ -232,6 +232,26 @@ def _ms(seconds: float) -> float:
 MODELS = ("TEXT_MESSAGE_", "REASONING_", "TOOL_CALL_")  # prefixes of a model's events
 
 logger = log.get("run")
+tool_logger = log.get("tool")
+
+
+def tool_call_fields(event: Event, key_name: str) -> Json:
+    """Return the log line of a TOOL_CALL_RESULT: whose call ended how, without what it said."""
+    ours = yaa_metadata(event)
+    result, state = ours.get("result") or {}, ours.get("state", "done")
+    usage, error = result.get("usage") or {}, result.get("error") or {}
+    line = {
+        "tool": ours.get("name", ""),
+        "call": event["toolCallId"],
+        "key_name": key_name,
+        "status": result.get("status", state),
+        "limit": (error.get("details") or {}).get("limit"),
+        "ms": result.get("duration_ms"),
+        "cpu_ms": usage.get("cpu_ms"),
+        "max_rss_kb": usage.get("max_rss_kb"),
+        "tier": (result.get("sandbox") or {}).get("tier"),
+    }
+    return {key: value for key, value in line.items() if value is not None}
 
 
 class RunObserver:
@@ -274,6 +294,7 @@ class RunObserver:
             self._call.see(event)
         if kind == "TOOL_CALL_RESULT":
             self.results.append(yaa_metadata(event).get("state", "done"))
+            tool_logger.info(tool_call_fields(event, self._about["key_name"]))
         elif self._deltas is None:
             return
         elif kind == "STEP_STARTED":

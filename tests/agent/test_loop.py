@@ -219,6 +219,18 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         await collect(host.prepare(run.session, "phone"))
         again = json.loads(stream.getvalue().splitlines()[-1])
         self.assertEqual((again["tool_calls"], again["status"]), (4, "completed"))
+        lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+        tools = [line for line in lines if line["logger"] == "yaa.tool"]
+        self.assertEqual(len(tools), 5)
+        self.assertEqual({(t["level"], t["key_name"]) for t in tools}, {("info", "phone")})
+        self.assertEqual(
+            {t["call"]: t["status"] for t in tools},
+            {
+                m["tool_call_id"]: run.session["calls"][m["tool_call_id"]]["state"]
+                for m in run.session["messages"]
+                if m["role"] == "tool"
+            },
+        )
         info = [line for line in lines if line["level"] != "debug"]
         self.assertNotIn("secret plans", json.dumps(info))
 
