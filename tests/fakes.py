@@ -149,6 +149,13 @@ class NoSkills:
         return {}
 
 
+class NoModes:
+    """The permission modes of a toolbox without a sandbox: it asks."""
+
+    def remarks(self, session: Session, defaults: Any) -> list[dict[str, Any]]:
+        return []
+
+
 class CountingToolbox:
     """Tools that only count: `counts[(name, call id)]` executions, whoever asked for them.
 
@@ -160,6 +167,7 @@ class CountingToolbox:
 
     host = ""
     skills = NoSkills()
+    permissions = NoModes()
 
     def __init__(self, tools: dict[str, str], counts: dict[tuple[str, str], int]) -> None:
         self.tools, self.counts = tools, counts

@@ -223,14 +223,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         tools = [line for line in lines if line["logger"] == "yaa.tool"]
         self.assertEqual(len(tools), 5)
         self.assertEqual({(t["level"], t["key_name"]) for t in tools}, {("info", "phone")})
-        self.assertEqual(
-            {t["call"]: t["status"] for t in tools},
-            {
-                m["tool_call_id"]: run.session["calls"][m["tool_call_id"]]["state"]
-                for m in run.session["messages"]
-                if m["role"] == "tool"
-            },
-        )
+        self.assertEqual([t["status"] for t in tools], ["ok"] + ["skipped"] * 4)
         info = [line for line in lines if line["level"] != "debug"]
         self.assertNotIn("secret plans", json.dumps(info))
 

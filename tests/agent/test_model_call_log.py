@@ -7,7 +7,7 @@ import json
 import unittest
 from typing import Any
 
-from server.agent.observer import CUT, ModelCallLog
+from server.agent.observer import CUT, ModelCallLog, tool_call_fields
 from server.telemetry import log
 
 SECRET = "sk-" + "Zz9x" * 12
@@ -86,6 +86,22 @@ class Lines(unittest.TestCase):
         self.assertEqual([line.get("index") for line in asked], [None, 0, 1, 2, 3])
         (answer,) = [line for line in self.lines if line.get("event") == "answer"][:1]
         self.assertEqual(answer["calls"][0]["name"], "看")
+
+
+class ToolCalls(unittest.TestCase):
+    def test_fields(self) -> None:
+        limit = {"status": "limit", "error": {"details": {"limit": "cpu_s"}}, "duration_ms": 20}
+        limit |= {"usage": {"cpu_ms": 1900, "max_rss_kb": 7}, "sandbox": {"tier": "A"}}
+        wanted = {"status": "limit", "limit": "cpu_s", "ms": 20, "cpu_ms": 1900, "max_rss_kb": 7}
+        for ours, fields in (
+            ({"state": "denied"}, {"status": "denied"}),
+            ({"result": {"status": "ok", "result": SECRET}}, {"status": "ok"}),
+            ({"state": "failed", "result": limit}, {**wanted, "tier": "A"}),
+        ):
+            with self.subTest(ours):
+                event: Any = {"toolCallId": "c", "metadata": {"yaa": {"name": "burn", **ours}}}
+                head = {"tool": "burn", "call": "c", "key_name": "me"}
+                self.assertEqual(tool_call_fields(event, "me"), {**head, **fields})
 
 
 if __name__ == "__main__":
