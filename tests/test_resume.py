@@ -138,6 +138,24 @@ class Lost(Case):
                     self.assertEqual(self.asked, 6, "the model is not asked anew")
                     self.assertEqual(again.session["usage"], first.session["usage"])
 
+    async def test_new_messages_after_an_answer_that_was_lost(self) -> None:
+        """However many they are, the answer is put before them; errors may stand between them."""
+        for count in (1, 2, 9, 40):
+            self.setUp()
+            with self.subTest(count):
+                first = self.host().prepare(copy.deepcopy(ASKED))
+                await self.read(first)
+                document: Any = copy.deepcopy(ASKED)
+                for number in range(count):
+                    document["messages"].append({"role": "error", "content": "", "code": "cut"})
+                    document["messages"].append({"role": "user", "content": f"more {number}"})
+                run = self.host().prepare(document)
+                await self.read(run)
+                self.assertEqual(len(self.ran), 5, "nothing runs twice")
+                there, last = first.session["messages"], run.session["messages"][11 + 2 * count]
+                self.assertEqual(run.session["messages"][: len(there)], there)
+                self.assertEqual(last["content"], f"more {count - 1}")
+
     async def test_whoever_goes_back_gets_another_answer(self) -> None:
         """The ledger keeps the calls of what was taken out, as the page's does."""
         first = self.host().prepare(copy.deepcopy(ASKED))

@@ -58,22 +58,22 @@ def unanswered_calls(session: Session) -> list[tuple[ToolCall, Message, bool]]:
 
     A message that is still open was cut off, so its calls never existed (resume rule 1).
     """
-    found: list[tuple[ToolCall, Message, bool]] = []
-    if not [message for message in session["messages"] if "tool_calls" in message]:
-        return found
-    results: set[str] = set()
-    moved_on = False
-    for message in reversed(session["messages"]):
-        role = message["role"]
-        if role == "tool":
-            results.add(message["tool_call_id"])
-        elif role == "user":
-            moved_on = True
-        elif role == "assistant" and (calls := message.get("tool_calls")):
-            if not message.get("open"):
-                pending = [call for call in reversed(calls) if call["id"] not in results]
-                found += [(call, message, moved_on) for call in pending]
-    return found[::-1]
+    messages = session["messages"]
+    with_calls = [(n, each) for n, each in enumerate(messages) if "tool_calls" in each]
+    if not with_calls:
+        return []
+    answered = {each["tool_call_id"] for each in messages if each["role"] == "tool"}
+    pending = [
+        (place, message, call)
+        for place, message in with_calls
+        if message["role"] == "assistant" and not message.get("open")
+        for call in message.get("tool_calls") or ()
+        if call["id"] not in answered
+    ]
+    if not pending:
+        return []
+    last = next((n for n in range(len(messages), 0, -1) if messages[n - 1]["role"] == "user"), 0)
+    return [(call, message, place < last) for place, message, call in pending]
 
 
 def interrupts_by_call(session: Session) -> dict[str, Interrupt]:

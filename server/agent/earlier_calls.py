@@ -43,14 +43,15 @@ class BegunCalls:
         A call that this host has begun is `started` and added to `ran_before`. A call that a person
         has denied stays denied. One of `not_begun`, which was announced only, is `proposed` again.
         """
-        if not (pending := unanswered_calls(self._session)):
+        ledger = self._session["calls"]
+        if not ledger or not (pending := unanswered_calls(self._session)):
             return 0, []
         changes: list[Change] = []
         interrupts = self._session["interrupts"]
         places = {each.get("call_id"): n for n, each in enumerate(interrupts)}
         for call, _, _ in pending:
             call_id = call["id"]
-            entry = self._session["calls"].get(call_id) or {"state": "proposed"}
+            entry = ledger.get(call_id) or {"state": "proposed"}
             if entry["state"] == "started" and call_id in not_begun and call_id not in places:
                 changes += self._unannounced(call_id, entry)
             if entry["state"] not in NOT_BEGUN:

@@ -45,7 +45,7 @@ from ..tools.execution_claims import Claims, Locks
 from ..tools.running_calls import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
 from .call_runner import CallRunner, ClaimError
-from .catch_up import CatchUp
+from .catch_up import catch_up
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
 from .hooks import HookError, Hooks, RunHooks
@@ -455,8 +455,11 @@ class Run:
         for event in self._opening:
             yield event
         self._opening.clear()  # frees the configuration that they contain
-        earlier, calls = self._events_of_earlier_runs(), self.session["calls"]
-        while found := await offload(self._size + PER_CALL * len(calls), list, islice(earlier, 1)):
+        earlier, work = self._events_of_earlier_runs(), self._size
+        if not self.agent.records.has(self.session_key):
+            work //= 32  # the messages are only searched for calls without a result
+        work += PER_CALL * len(self.session["calls"])
+        while found := await offload(work, list, islice(earlier, 1)):
             yield found[0]
         skills = self.agent.toolbox.skills
         async for event in skill_events(self.session, skills, self.session_key[0]):
@@ -511,11 +514,12 @@ class Run:
 
     def _events_of_earlier_runs(self) -> Iterator[Event]:
         """Yield what earlier runs on this host did and the document does not know."""
-        records, session = self.agent.records, self.session_key
-        found = CatchUp(self.session, partial(records.find, session), self.resumed)
-        yield from found.events()
-        self._record = records.writer(session, found.base, self.id, found.record)
-        self._call_runner.record, self._call_runner.forgotten = self._record, found.forgotten
+        records, key, record = self.agent.records, self.session_key, None
+        if records.has(key):
+            find = partial(records.find, key)
+            record, forgotten = yield from catch_up(self.session, find, self.resumed)
+            self._call_runner.forgotten = forgotten
+        self._record = self._call_runner.record = records.writer(key, self.id, record)
         yield from self._call_runner.look_at_claims()
 
     def _next_step(self) -> Step:

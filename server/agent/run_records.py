@@ -1,8 +1,9 @@
 """Store the records of runs (session/run_record.py) as files of JSON lines.
 
-One file for each message of the user's, named by a hash of the session and of the messages up to
-that one. It has a record for each answer. A line is appended before each call that may not run
-twice, so a killed process leaves all that it had recorded. An incomplete line is ignored.
+One folder for each session, named by a hash, and one file in it for each message of the user's,
+named by a hash of the messages up to that one. It has a record for each answer. A line is appended
+before each call that may not run twice, so a killed process leaves all that it had recorded. An
+incomplete line is ignored.
 
 A record is kept for as long as claims. What is left then are the fingerprints of the calls that may
 have run, so that such a call is asked about.
@@ -51,23 +52,24 @@ class RunRecords:
     ) -> None:
         self._folder, self._ttl_s, self._clock = folder, ttl_s, clock
 
+    def has(self, session: SessionKey) -> bool:
+        """Return whether there may be a record of a session; mostly there is none."""
+        return self._folder is not None and os.access(self._folder / _file_name(session), os.X_OK)
+
     def find(self, session: SessionKey, base: str) -> list[Record]:
         """Return the records of the answers to one message of a session, the newest first."""
         if self._folder is None:
             return []
-        path, data = str(self._path(session, base)), b""
-        for each in (path + SHRUNK, path):
-            if os.access(each, os.R_OK):  # mostly there is none
-                with contextlib.suppress(OSError):  # it is being removed
-                    data += Path(each).read_bytes()
+        path, data = self._folder / _file_name(session) / base, b""
+        for each in (path.with_suffix(SHRUNK), path):
+            with contextlib.suppress(OSError):
+                data += each.read_bytes()
         return read_records(data, base)[::-1] if data else []
 
-    def writer(
-        self, session: SessionKey, base: str, run: str, record: Record | None = None
-    ) -> RecordWriter:
+    def writer(self, session: SessionKey, run: str, record: Record | None = None) -> RecordWriter:
         """Return the writer of a run's record, which continues `record` or begins one."""
-        path = None if self._folder is None else self._path(session, base)
-        return RecordWriter(path, run, record)
+        folder = None if self._folder is None else self._folder / _file_name(session)
+        return RecordWriter(folder, run, record)
 
     def sweep(self) -> None:
         """Shrink expired records, and the oldest beyond MAX_TOTAL; remove those that have shrunk.
@@ -75,10 +77,12 @@ class RunRecords:
         Slow for a large folder.
         """
         files: list[tuple[float, int, Path]] = []
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(self._folder) if self._folder else ():
+        folders: list[Path] = []
+        for place, _, names in os.walk(self._folder or ""):
+            folders.append(Path(place))
+            for path in (Path(place, name) for name in names):
                 with contextlib.suppress(OSError):
-                    files.append((entry.stat().st_mtime, entry.stat().st_size, Path(entry.path)))
+                    files.append((path.stat().st_mtime, path.stat().st_size, path))
         total, now = 0, self._clock()
         for changed_at, size, path in sorted(files, reverse=True):
             total += size
@@ -88,10 +92,9 @@ class RunRecords:
                     _shrink(path)
                 elif path.suffix and age_s > self._ttl_s * KEPT_TIMES:
                     path.unlink()
-
-    def _path(self, session: SessionKey, base: str) -> Path:
-        assert self._folder is not None
-        return self._folder / _file_name((*session, base))
+        for folder in reversed(folders):
+            with contextlib.suppress(OSError):  # it is not empty
+                folder.rmdir()
 
 
 def read_records(data: bytes, base: str) -> list[Record]:
@@ -126,8 +129,12 @@ def _shrink(path: Path) -> None:
 
 def _append(path: Path, data: bytes) -> None:
     """Append to a file. Raises OSError if not all of it can be written."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, flags, 0o600)
     try:
         if os.write(descriptor, data) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -136,9 +143,9 @@ def _append(path: Path, data: bytes) -> None:
 
 
 @lru_cache(maxsize=1024)  # a run asks for its own several times
-def _file_name(about: tuple[str, ...]) -> str:
-    """Return the name of the files about a session, or one message of it."""
-    return hashlib.sha256(dumps(list(about)).encode("utf-8", "surrogatepass")).hexdigest()
+def _file_name(session: SessionKey) -> str:
+    """Return the name of the files about a session."""
+    return hashlib.sha256(dumps(list(session)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class RecordWriter:
@@ -149,9 +156,9 @@ class RecordWriter:
     """
 
     def __init__(
-        self, path: Path | None = None, run: str = "", record: Record | None = None
+        self, folder: Path | None = None, run: str = "", record: Record | None = None
     ) -> None:
-        self._path = path
+        self._folder, self._base = folder, record.base if record else ""
         self.begun = record is not None
         self.ran: dict[str, str] = {}
         self._earlier = record.ran if record else {}
@@ -167,8 +174,12 @@ class RecordWriter:
 
     def append(self, session: Session) -> None:
         """Record what is new in the session. Raises OSError if that cannot be written."""
-        if self._path is None:
+        if self._folder is None:
             return
+        if not self._base:
+            messages = session["messages"]
+            self._base = run_record.base_of(messages, run_record.count_users(messages))
+        path = self._folder / self._base
         again = session.get(run_record.AGAIN, "")
         line: Json = {"root": self._root, run_record.AGAIN: again, "ran": self.ran}
         new = run_record.new_values(session, self._known)
@@ -177,12 +188,12 @@ class RecordWriter:
         changed = {name: dict(self._changed(name, new[name])) for name in ("calls", "state")}
         data = dumps({**line, **new, **changed}).encode()
         with contextlib.suppress(OSError):
-            if not self._is_full and self._path.stat().st_size + len(data) > MAX_BYTES:
+            if not self._is_full and path.stat().st_size + len(data) > MAX_BYTES:
                 _log.warning("a run of session %s is too long to be recorded", session["id"])
                 self._is_full = True  # from here on, since no message may be missing between others
         if self._is_full:
             data = dumps(line).encode()
-        _append(self._path, b"\n" + data)  # the line before may be incomplete
+        _append(path, b"\n" + data)  # the line before may be incomplete
         self._earlier, self.ran = self._earlier | self.ran, {}
         self.begun = True
 
@@ -225,29 +236,21 @@ class StopSignals:
 
     def new_requests(self) -> set[str]:
         """Return the names of the sessions that were asked to stop since the last call."""
-        if self._folder is None:
-            return set()
-        there: set[str] = set()
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(self._folder):
-                there.add(entry.name)
-                if entry.name in self._seen:
-                    with contextlib.suppress(OSError):
-                        if self._clock() - entry.stat().st_mtime > KEPT_S:
-                            Path(entry.path).unlink()
-        new = there - self._seen
-        self._seen = there
+        there = self.sweep()
+        new, self._seen = there - self._seen, there
         return {name.partition(".")[0] for name in new}
 
-    def sweep(self) -> None:
-        """Remove expired requests, which stay if no process is running anything."""
-        if self._folder is None:
-            return
+    def sweep(self) -> set[str]:
+        """Remove expired requests, and return the names of the others."""
+        there: set[str] = set()
         with contextlib.suppress(OSError):
-            for entry in os.scandir(self._folder):
+            for entry in os.scandir(self._folder) if self._folder else ():
                 with contextlib.suppress(OSError):
                     if self._clock() - entry.stat().st_mtime > KEPT_S:
                         Path(entry.path).unlink()
+                    else:
+                        there.add(entry.name)
+        return there
 
     @staticmethod
     def file_prefix(session: tuple[str, str]) -> str:

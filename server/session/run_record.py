@@ -12,7 +12,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
 from operator import methodcaller
 from typing import Any
 
@@ -39,7 +38,7 @@ STATE = ("context", "output", "plan", "title", "usage")  # keys besides messages
 STAND = ("tree", "message", "start")  # of `workspace`
 _ROLE = methodcaller("get", "role")  # a document may have thousands of messages
 AT_ITS_END = ("done", "failed", "denied", "skipped")
-WINDOW = 8  # messages that `base_of` reads, and new ones that are looked up
+WINDOW = 8  # messages that `base_of` reads
 AGAIN = "again"  # key of a session: names a wish for another answer
 FROM_RECORD = "from_record"  # key of `run`: how many messages came from a record
 
@@ -95,22 +94,26 @@ class Record:
         return place
 
 
-def base_of(messages: list[Message]) -> str:
-    """Return a digest (SHA-256) of the user's last message and its place in the session.
+def base_of(messages: list[Message], users: int, end: int | None = None) -> str:
+    """Return a digest (SHA-256) of the user's last message before `end`, and its place.
 
-    It reads WINDOW messages up to that one, and how many the user has written. Ids, times, results
-    and opaque provider data are left out: a server fills them in or changes them.
+    Its place is that it is number `users` of the user's. WINDOW messages up to it are read. Ids,
+    times, results and opaque provider data are left out: a server fills them in or changes them.
     """
     said: list[Any] = []
-    for index in range(_last_user(messages), -1, -1):
+    for index in range(_after_user(messages, end) - 1, -1, -1):
         message = messages[index]
         if _role(message) not in ("tool", "error") and not message.get("open"):
             said.append([_role(message), message.get("content"), _calls(message)])
             if len(said) == WINDOW:
                 break
-    count = [*map(_ROLE, messages)].count("user")
-    text = canonical([count, said])
+    text = canonical([users, said])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def count_users(messages: list[Message]) -> int:
+    """Return how many messages are the user's."""
+    return [*map(_ROLE, messages)].count("user")
 
 
 def new_values(session: Session, known: set[str]) -> Json:
@@ -121,7 +124,8 @@ def new_values(session: Session, known: set[str]) -> Json:
     ledger = session["calls"]
     found: list[Message] = []
     calls: dict[str, LedgerEntry] = {}
-    for message in _split(session["messages"])[1]:
+    messages = session["messages"]
+    for message in messages[_after_user(messages) :]:
         if message.get("open") or _role(message) == "error":
             continue
         calls |= {each: ledger[each] for each in _call_ids(message) if each in ledger}
@@ -148,40 +152,31 @@ def missing_messages(
     continues, is a recorded run. A document without any answer needs the record's `again`.
     """
     messages = document.get("messages") or []
-    sent = [m for m in _split(messages)[1] if _role(m) != "error" and not m.get("open")]
-    answers = [m for m in sent if _role(m) != "tool"]
+    closed = (m for m in messages[_after_user(messages) :] if not m.get("open"))
+    sent = [m for m in closed if _role(m) != "error"]
+    answers = [_comparable(m) for m in sent if _role(m) != "tool"]
+    results = {m["tool_call_id"]: m.get("content") for m in sent if _role(m) == "tool"}
     known = [m for m in record.messages if m["role"] != "tool"]
-    results = {m["tool_call_id"]: m for m in record.messages if m["role"] == "tool"}
-    answered_ids = {m["tool_call_id"] for m in sent if _role(m) == "tool"}
-    if record.shrunk or not known or len(answers) > len(known):
+    recorded = {m["tool_call_id"]: m.get("content") for m in record.messages if m["role"] == "tool"}
+    if record.shrunk or not known or (not answers and record.again != document.get(AGAIN, "")):
         return None
-    if not answers and record.again != document.get(AGAIN, ""):
+    if answers != [*map(_comparable, known[: len(answers)])]:
         return None
-    if any(
-        _comparable(mine) != _comparable(recorded)
-        for mine, recorded in zip(answers, known, strict=False)
-    ):
+    if not results.items() <= recorded.items():
         return None
-    for message in sent:
-        if _role(message) == "tool":
-            kept = results.get(message["tool_call_id"])
-            if kept is None or kept.get("content") != message.get("content"):
-                return None
-    lacking = known[len(answers) :]
-    have = {id(message) for message in known[: len(answers)]}
-    found = [
-        message
-        for message in record.messages
-        if (message["tool_call_id"] not in answered_ids if message["role"] == "tool" else True)
-        and id(message) not in have
+    have = {m["id"] for m in known[: len(answers)]}
+    lacking = [
+        m for m in record.messages if m["id"] not in have and m.get("tool_call_id") not in results
     ]
-    if resumed and resumed in record.runs:
-        return found
+    if resumed in record.runs:
+        return lacking
     ledger = document.get("calls") or {}
     if any(call_id in ledger for message in lacking for call_id in _call_ids(message)):
         return None
-    ended = (ledger.get(m["tool_call_id"], {}).get("state") for m in found if m["role"] == "tool")
-    return None if any(state in AT_ITS_END for state in ended) else found
+    states = (
+        ledger.get(m["tool_call_id"], {}).get("state") for m in lacking if m["role"] == "tool"
+    )
+    return None if any(state in AT_ITS_END for state in states) else lacking
 
 
 def catch_up_events(session: Session, lacking: list[Message], record: Record) -> list[Event]:
@@ -253,21 +248,30 @@ def _state_event(session: Session, lacking: list[Message], record: Record) -> Ev
     return state_delta(*changes)
 
 
-def new_user_messages(messages: list[Message]) -> int:
-    """Return how many messages at the end are the user's, with no answer between; at most WINDOW.
+def ends_before(messages: list[Message]) -> list[tuple[int, int]]:
+    """Return where an earlier answer may be missing, before the user's last message.
 
-    Each is looked up, and a document may have thousands.
+    From the first place on, as (messages behind it, messages of the user's among them). These are
+    the places between messages of the user's at the end, which may have errors between them.
     """
-    last = islice(reversed(messages), WINDOW)
-    return sum(1 for _ in takewhile(lambda each: _role(each) in ("user", "error"), last))
+    places: list[tuple[int, int]] = []
+    behind = users = 0
+    for message in reversed(messages):
+        if (role := _role(message)) not in ("user", "error"):
+            places.append((behind, users))
+            break
+        if role == "user":
+            places.append((behind, users))
+            users += 1
+        behind += 1
+    return [place for place in places[::-1] if place[0]]
 
 
 def forgotten_calls(session: Session, record: Record) -> set[str]:
     """Return the fingerprints of calls that may have run and that this session does not know."""
     if record.again != session.get(AGAIN, ""):
         return set()
-    closed = (message for message in session["messages"] if not message.get("open"))
-    known = {*session["calls"], *(call_id for each in closed for call_id in _call_ids(each))}
+    known = session["calls"]
     return {each for call_id, each in record.ran.items() if each and call_id not in known}
 
 
@@ -320,18 +324,12 @@ def _proposed_entry(messages: Iterable[Message], call_id: str) -> LedgerEntry:
     return {"name": name, "state": "proposed", "attempt": 0}
 
 
-def _split(messages: list[Message]) -> tuple[list[Message], list[Message]]:
-    """Return the messages up to the user's last one, and those after it."""
-    index = _last_user(messages)
-    return messages[: index + 1], messages[index + 1 :]
-
-
-def _last_user(messages: list[Message]) -> int:
-    """Return the index of the user's last message, -1 if there is none."""
-    for index in range(len(messages) - 1, -1, -1):
-        if _role(messages[index]) == "user":
+def _after_user(messages: list[Message], end: int | None = None) -> int:
+    """Return the index behind the user's last message before `end`, 0 if there is none."""
+    for index in range(len(messages) if end is None else end, 0, -1):
+        if _role(messages[index - 1]) == "user":
             return index
-    return -1
+    return 0
 
 
 def _role(message: Message) -> str:

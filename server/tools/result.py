@@ -306,13 +306,13 @@ def storage_figures(
 ) -> list[StorageFigures]:
     """Return figures on claims, results, records of runs and requests to stop in this home."""
     found: dict[str, list[float]] = {"claims": [], "results": [], "runs": [], "stops": []}
-    for folder in ("claims", "runs", "stops"):
-        for entry in _entries(home / folder):
+    for folder in found.keys() - {"results"}:
+        for path in (Path(at, name) for at, _, names in os.walk(home / folder) for name in names):
             with suppress(OSError):
-                if entry.name.startswith(HORIZON) or not entry.is_file(follow_symlinks=False):
+                if path.name.startswith(HORIZON):
                     continue
-                kind = "results" if folder == "claims" and entry.name.endswith(RESULT) else folder
-                found[kind].append(clock() - entry.stat().st_mtime)
+                kind = "results" if folder == "claims" and path.suffix == RESULT else folder
+                found[kind].append(clock() - path.lstat().st_mtime)
     ttls = {"claims": claim_ttl_s, "results": result_ttl_s, "runs": claim_ttl_s}
     return [_figures(name, ages, ttls.get(name, stop_ttl_s)) for name, ages in found.items()]
 

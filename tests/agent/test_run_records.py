@@ -11,21 +11,21 @@ from typing import Any
 
 from server.agent import run_records
 from server.agent.run_records import RecordWriter, RunRecords
-from server.session.run_record import Record
+from server.session.run_record import Record, base_of
 
 from ..fakes import user
 
-BASE = "base"
+BASE = base_of([user("go")], 1)
 
 
-def session(*said: str) -> Any:
+def session(*said: str, order: str = "go") -> Any:
     calls = [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
     messages = [{"id": text, "role": "assistant", "content": text} for text in said]
     if messages:
         messages[0]["tool_calls"] = calls  # type: ignore[assignment]
     return {
         "id": "s",
-        "messages": [user("go"), *messages, {"id": "o", "role": "assistant", "open": True}],
+        "messages": [user(order), *messages, {"id": "o", "role": "assistant", "open": True}],
         "calls": {"c1": {"name": "f", "state": "started"}},
         "run": {"id": "run_1", "step": len(said)},
         "usage": {"total_tokens": len(said)},
@@ -40,11 +40,12 @@ class Records(unittest.TestCase):
         self.records = RunRecords(self.folder, 100)
 
     def file(self) -> Path:
-        (path,) = self.folder.iterdir()
+        (folder,) = self.folder.iterdir()
+        (path,) = folder.iterdir()
         return path
 
     def writer(self, run: str = "run_1", record: Record | None = None) -> RecordWriter:
-        return self.records.writer(("", "s"), BASE, run, record)
+        return self.records.writer(("", "s"), run, record)
 
     def found(self) -> Record | None:
         return next(iter(self.records.find(("", "s"), BASE)), None)
@@ -137,27 +138,32 @@ class Records(unittest.TestCase):
         self.records.sweep()
         self.assertIsNotNone(self.found())
         os.utime(self.file(), (1, 1))
+        self.assertTrue(self.records.has(("", "s")))
         self.records.sweep()
         self.assertIsNone(self.found())
+        self.assertFalse(self.records.has(("", "s")), "its folder is gone, too")
 
     def test_what_all_take_is_bounded(self) -> None:
         """Beyond a number of bytes the oldest shrink before they expire."""
         self.addCleanup(setattr, run_records, "MAX_TOTAL", run_records.MAX_TOTAL)
-        for base in ("one", "two", "three"):
-            writer = self.records.writer(("", "s"), base, "run_1")
+        orders = ("one", "two", "three")
+        bases = [base_of([user(order)], 1) for order in orders]
+        for order in orders:
+            writer = self.writer()
             writer.ran["c1"] = "sha256:f"
-            writer.append(session("a" * 1000))
-        for number, base in enumerate(("one", "two", "three")):
+            writer.append(session("a" * 1000, order=order))
+        (folder,) = self.folder.iterdir()
+        for number, base in enumerate(bases):
             at = time.time() - 3 + number
-            os.utime(self.folder / run_records._file_name(("", "s", base)), (at, at))
-        run_records.MAX_TOTAL = 2 * max(path.stat().st_size for path in self.folder.iterdir())
+            os.utime(folder / base, (at, at))
+        run_records.MAX_TOTAL = 2 * max(path.stat().st_size for path in folder.iterdir())
         self.records.sweep()
-        shrunk = [self.records.find(("", "s"), each)[0].shrunk for each in ("one", "two", "three")]
+        shrunk = [self.records.find(("", "s"), base)[0].shrunk for base in bases]
         self.assertEqual(shrunk, [True, False, False])
 
     def test_nothing_is_kept_without_a_folder(self) -> None:
         nowhere = RunRecords()
-        nowhere.writer(("", "s"), BASE, "run_1").append(session("a"))
+        nowhere.writer(("", "s"), "run_1").append(session("a"))
         self.assertEqual(nowhere.find(("", "s"), BASE), [])
         nowhere.sweep()
 
