@@ -241,7 +241,7 @@ class Scanner:
             for place in sorted(changes.names):
                 new = {name for name in changes.names[place] if (*place, name) in changes.new}
                 self._scan_names(place, changes.names[place], new)
-        except (_TooMany, TooManyError):
+        except (_LookAtAll, TooManyError):
             return False
         finally:
             self._is_part = False
@@ -256,7 +256,7 @@ class Scanner:
                 stack = self._stack(place)
                 if ignore.NAME in names and stack is not None:
                     if self._is_unruled:  # they may be fewer now
-                        raise _TooMany
+                        raise _LookAtAll
                     self._scan(descriptor, folder, place, self._stack(place[:-1]) if place else ())
                 else:
                     steps = [os.fsencode(name) for name in place]
@@ -427,7 +427,7 @@ class Scanner:
         if self._count <= self.limits.files:
             return True
         if self._is_part:
-            raise _TooMany
+            raise _LookAtAll
         return False
 
     def _leave(self, folder: Folder, place: Place, name: str, reason: str) -> None:
@@ -477,11 +477,14 @@ class Scanner:
     def _look_at_file(
         self, descriptor: int, folder: Folder, place: Place, name: str, about: os.stat_result
     ) -> None:
+        if about.st_nlink > 1:
+            names = self._linked.setdefault(place, set())
+            if self._is_part and name not in names:
+                raise _LookAtAll  # its other names had no event
+            names.add(name)
         if about.st_size > self.limits.file_bytes:
             self._leave(folder, place, name, "large")
             return
-        if about.st_nlink > 1:
-            self._linked.setdefault(place, set()).add(name)
         stamp = stamp_of(about)
         known = folder.files.get(name) or self._known_before(place, name, stamp)
         if known is None or known[2] or known[0] != stamp:
@@ -583,8 +586,8 @@ class Scanner:
         folder.tree = keep(self.store, entries)
 
 
-class _TooMany(Exception):
-    """There are more entries than are recorded: which ones, only a whole scan can tell."""
+class _LookAtAll(Exception):
+    """What changed does not tell enough: which entries are beyond, or other names of a file."""
 
 
 def _with_rules(stack: Stack, folder: Folder, depth: int) -> Stack:

@@ -160,6 +160,18 @@ class Scans(Case):
         (self.home / "outside").write_text("other")
         self.assertNotEqual(scanner.scan(), before)
 
+    def test_a_file_that_gets_another_name(self) -> None:
+        """The kernel tells of the new name only, also when the file changes by it."""
+        for size in (1, 100):  # the second is left out until it becomes small
+            self.setUp()
+            write(self.files, {"d/a": "x" * size})
+            scanner = self.scanner(Limits(file_bytes=50))
+            scanner.scan()
+            (self.files / "b").hardlink_to(self.files / "d/a")
+            write(self.files, {"b": "other"})
+            found = flatten(scanner.store, scanner.scan())
+            self.assertEqual(found["d", "a"], found["b",])
+
     def test_a_later_process_reads_only_what_changed(self) -> None:
         write(self.files, {"a": "1", "d/b": "1"})
         for path in ("a", "d/b"):
