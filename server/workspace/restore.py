@@ -234,7 +234,9 @@ class Restore:
     def _set_mode(self, place: Place, mode: int) -> None:
         self.step("folder mode")
         try:
-            os.fchmod(self._folders.at(place), mode)
+            folder = self._folders.at(place)
+            # Trees do not record what is above the nine bits, so the folder keeps that.
+            os.fchmod(folder, os.fstat(folder).st_mode & 0o7000 | mode)
         except OSError as error:
             if error.errno not in GONE | CLOSED:
                 raise

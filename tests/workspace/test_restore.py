@@ -149,6 +149,16 @@ class Meanwhile(Case):
             self.assertEqual(read(self.files), files)
         self.assertNotIn("restoring", run.perform("state", {}))
 
+    def test_a_folder_keeps_its_sticky_and_set_id_bits(self) -> None:
+        for bits in (0o1000, 0o2000):
+            self.setUp()
+            write(self.files, {"d/a": "1"})
+            (self.files / "d").chmod(bits | 0o775)
+            first = self.operations().perform("record", {"session": "s"})["after"]
+            (self.files / "d").chmod(bits | 0o700)
+            self.operations().perform("restore", {"session": "s", "tree": first})
+            self.assertEqual((self.files / "d").stat().st_mode & 0o7777, bits | 0o775)
+
     def test_folders_without_write_permission(self) -> None:
         write(self.files, {"d/e/a": "1"})
         for path, mode in (("d/e", 0o500), ("d", 0o555)):

@@ -18,9 +18,9 @@ RULES = ".gitignore"
 
 
 class Row(NamedTuple):
-    """What a path is: "f", "l" or "d"; twelve bits of its mode; bytes of a file, target of a link.
+    """What a path is: its mode with twelve bits, the bytes of a file or the target of a link.
 
-    `inode` tells a folder from one that took its place.
+    `kind`: "f", "l", "d", or "p" for a pipe. `inode` tells a folder from one that took its place.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class Row(NamedTuple):
         mode = self.mode & 0o777
         if self.kind == "f":
             return ("f", mode, len(self.data), hashlib.sha256(self.data).hexdigest())
-        return ("l", self.data.decode()) if self.kind == "l" else ("d", mode)
+        return ("l", self.data.decode()) if self.kind == "l" else (self.kind, mode)
 
 
 Disk = dict[str, Row]  # by path
@@ -58,6 +58,8 @@ def _read_folder(folder: str, prefix: str, rows: Disk) -> None:
         elif stat.S_ISDIR(about.st_mode):
             rows[path] = Row("d", mode, b"", about.st_ino)
             _read_folder(entry.path, path + "/", rows)
+        elif stat.S_ISFIFO(about.st_mode):
+            rows[path] = Row("p", mode, b"", about.st_ino)
         else:
             file = os.open(entry.path, os.O_RDONLY)
             rows[path] = Row("f", mode, os.read(file, about.st_size + 1), about.st_ino)

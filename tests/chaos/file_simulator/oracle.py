@@ -217,7 +217,8 @@ class Oracle:
     def _check_discard(
         self, arguments: Json, answer: Json, before: tuple[Disk, Disk], after: tuple[Disk, Disk]
     ) -> None:
-        self._check_removed("discard", before[0], after[0], after[1])
+        seen = {path: row for path, row in after[1].items() if path in self._filled}
+        self._check_removed("discard", before[0], after[0], seen)
         self._check_entries(answer["tree"], after[0])
         self._remember(answer["tree"], after[0])
         self._filled = after[1]
@@ -261,9 +262,9 @@ class Oracle:
         recorded = self._trees.read(tree)
         wanted = self._recordable(disk)
         ignored = ignored_paths(disk, tracked_paths(disk))
-        left = {"ignored"} if ignored else set()
-        if any(self._is_large(row) for path, row in disk.items() if path not in ignored):
-            left.add("large")
+        left = {self._reason(row) for path, row in disk.items() if path not in ignored} - {""}
+        if ignored:
+            left.add("ignored")
         missing = {path for path in wanted - recorded.keys() if disk[path].kind != "d"}
         if missing and self._files and len(wanted) > self._files:
             return {"beyond"}
@@ -272,12 +273,14 @@ class Oracle:
         return left
 
     def _recordable(self, disk: Disk) -> set[str]:
-        """Return the paths that no rule and no size leaves out."""
+        """Return the paths that no rule, size or kind leaves out."""
         ignored = ignored_paths(disk, tracked_paths(disk))
-        return {path for path, row in disk.items() if not self._is_large(row)} - ignored
+        return {path for path, row in disk.items() if not self._reason(row)} - ignored
 
-    def _is_large(self, row: Row) -> bool:
-        return bool(self._file_bytes) and row.kind == "f" and len(row.data) > self._file_bytes
+    def _reason(self, row: Row) -> str:
+        """Return why a path is left out, whatever rules say; "" if it is not."""
+        is_large = self._file_bytes and row.kind == "f" and len(row.data) > self._file_bytes
+        return "special" if row.kind == "p" else "large" if is_large else ""
 
     def _remember(self, tree: str, disk: Disk) -> None:
         paths = {path for path, row in disk.items() if row.kind != "d"}

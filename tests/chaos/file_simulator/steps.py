@@ -25,7 +25,7 @@ RULES = (
     *("*.log !c.log", "d/*", ".gitignore", ""),
 )
 FILE_MODES = ("444", "600", "644", "755")
-FOLDER_MODES = ("555", "700", "755", "1777", "2775", "1755")
+FOLDER_MODES = ("555", "700", "755", "1777", "2775", "1755", "1700")
 
 
 @dataclass(frozen=True)
@@ -96,21 +96,23 @@ def _order(chance: random.Random, mode: str) -> Step:
 def _change(chance: random.Random, who: str, has_git: bool) -> Step:
     """Return a change of files by a person, or by a tool of the agent."""
     share = chance.random()
-    if share < 0.4:
+    if share < 0.38:
         return _write(chance, who)
-    if share < 0.6:
+    if share < 0.58:
         return (who, "rules", chance.choice(("", "", "d")), chance.choice(RULES))
-    if share < 0.7:
+    if share < 0.67:
         return (who, "delete", chance.choice((*PATHS, *FOLDERS, ".gitignore")))
-    if share < 0.77:
+    if share < 0.73:
         return (who, "rename", chance.choice((*PATHS, *FOLDERS)), chance.choice((*PATHS, "new")))
-    if share < 0.82:
+    if share < 0.78:
         return (who, "many", chance.choice(("00", "m", "zzz")), str(chance.randint(1, 8)))
-    if share < 0.86:
+    if share < 0.84:
         return (who, "link", chance.choice(PATHS), chance.choice(PATHS))
-    if share < 0.88:
+    if share < 0.85:
+        return (who, "pipe", chance.choice(PATHS))
+    if share < 0.87:
         return (who, "symlink", chance.choice(PATHS), chance.choice(("a.txt", "d", "gone")))
-    if share < 0.92:
+    if share < 0.90:
         return (who, "mode", chance.choice(PATHS), chance.choice(FILE_MODES))
     if share < 0.96:
         return (who, "mode", chance.choice(FOLDERS), chance.choice(FOLDER_MODES))

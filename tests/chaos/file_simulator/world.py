@@ -101,9 +101,13 @@ class World:
                 name = f"{rest[0]}{number}"
                 (top / name).write_bytes(self._content(who, name, SMALL))
         elif what == "link":
-            os.link(place, top / rest[1], follow_symlinks=False)
+            draft = top / ".draft"
+            os.link(place, draft, follow_symlinks=False)
+            _put(draft, top / rest[1])
         elif what == "symlink":
             place.symlink_to(rest[1])
+        elif what == "pipe":
+            os.mkfifo(place)
         elif what == "mode":
             if not place.is_symlink():
                 place.chmod(int(rest[1], 8) | (0o500 if place.is_dir() else 0))
@@ -115,14 +119,12 @@ class World:
     def _write(self, place: Path, data: bytes, how: str) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         if how == "write":
-            place.write_bytes(data)
+            if not place.is_fifo():
+                place.write_bytes(data)
             return
         draft = place.with_name(".draft")
-        try:
-            draft.write_bytes(data)
-            draft.replace(place)
-        finally:
-            draft.unlink(missing_ok=True)
+        draft.write_bytes(data)
+        _put(draft, place)
 
     def _rules(self, place: Path, text: str) -> None:
         if not text:
@@ -320,6 +322,13 @@ def _below(disk: Disk, paths: list[str]) -> set[bytes]:
             if any(path == one or path.startswith(one + "/") for one in paths)
         }
     )
+
+
+def _put(draft: Path, place: Path) -> None:
+    try:
+        draft.replace(place)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _delete(place: Path) -> None:
