@@ -341,6 +341,8 @@ class ServerConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Free the place of the connection and cancel its handler."""
         self.ended = self.gone = True
+        self._buffer.data.clear()  # what was given up is freed at once; see _drop_body
+        self._buffer.feed_eof()
         self._server.dismiss(self)
         self.resume_writing()
         self.behind = True
@@ -572,14 +574,23 @@ class ServerConnection(asyncio.Protocol):
         if self._framing is NO_BODY:
             return b""
         self._body = parser.Body(self._buffer, self._framing, self._server.limits)
-        self._arrived += self._body.pull()
-        if not self._body.done:
-            if self._expects and not self._arrived and not self._buffer.data:
-                self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-            await self._rest_of_body()
-        body, self._arrived = bytes(self._arrived), bytearray()
-        self._body, self._framing = None, NO_BODY  # the body is consumed
-        return body
+        try:
+            self._arrived += self._body.pull()
+            if not self._body.done:
+                if self._expects and not self._arrived and not self._buffer.data:
+                    self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+                await self._rest_of_body()
+            self._framing = NO_BODY  # the body is consumed
+            return bytes(self._arrived)
+        except BaseException:
+            self._framing = parser.UNTIL_CLOSE  # where the next request begins is not known
+            raise
+        finally:
+            self._drop_body()
+
+    def _drop_body(self) -> None:
+        """Free what has arrived of a body: the garbage collector may not run for hours."""
+        self._arrived, self._body = bytearray(), None
 
     async def _rest_of_body(self) -> None:
         self._phase = Phase.BODY
@@ -610,8 +621,8 @@ class ServerConnection(asyncio.Protocol):
         else:
             if self._body.done:
                 self._waiter.set_result(None)
-            elif not self.hold(len(self._arrived)):
-                self._arrived = bytearray()
+            elif not self.hold(sys.getsizeof(self._arrived)):  # an eighth may be in reserve
+                self._drop_body()
                 self._waiter.set_exception(no_memory())
 
     def hold(self, size: int, *, always: bool = False) -> bool:

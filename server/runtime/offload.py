@@ -10,7 +10,7 @@ import asyncio
 import gc
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import ParamSpec, TypeVar
 
 # -- gc pause -------------------------------------------------------------------------------------
@@ -57,13 +57,29 @@ T = TypeVar("T")
 
 
 async def offload(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return `work(*args, **kwargs)`, run in a thread if `size` >= LARGE bytes."""
+    """Return `work(*args, **kwargs)`, run in a thread if `size` >= LARGE bytes.
+
+    A thread cannot be stopped: if this is cancelled, it ends when the work has, so that whoever
+    counts the memory of the work counts it as long as it is used.
+    """
     if size < LARGE:
         return work(*args, **kwargs)
+    loop, ended, begun = asyncio.get_running_loop(), asyncio.Event(), False
 
     def work_without_collector() -> T:
         """Do the work without garbage collection."""
-        with collector_paused(size):
-            return work(*args, **kwargs)
+        nonlocal begun
+        begun = True
+        try:
+            with collector_paused(size):
+                return work(*args, **kwargs)
+        finally:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(ended.set)
 
-    return await asyncio.to_thread(work_without_collector)
+    try:
+        return await asyncio.to_thread(work_without_collector)
+    except asyncio.CancelledError:
+        if begun:
+            await ended.wait()
+        raise

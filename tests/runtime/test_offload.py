@@ -24,6 +24,24 @@ class Offload(unittest.IsolatedAsyncioTestCase):
                 await offload(size, divmod, 1, 0)
         self.assertTrue(gc.isenabled())
 
+    async def test_what_is_cancelled_ends_with_its_thread(self) -> None:
+        """What its work holds is counted until then."""
+        held, begun = threading.Event(), threading.Event()
+
+        def wait() -> None:
+            begun.set()
+            held.wait(10)
+
+        waiting = asyncio.create_task(offload(LARGE, wait))
+        await asyncio.to_thread(begun.wait, 10)
+        waiting.cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        self.assertFalse(waiting.done())
+        held.set()
+        with self.assertRaises(asyncio.CancelledError):
+            await waiting
+
     async def test_the_collector_is_on_after_the_last(self) -> None:
         held, begun = threading.Event(), threading.Event()
 

@@ -1,0 +1,154 @@
+"""`python3 -m tests.chaos.scarcity`: a server without descriptors, threads, processes or memory.
+
+For each resource, the first call that asks for it fails, then the second, and so on for all calls
+that two requests make: one without a key, and a run with a tool. Then again with all calls failing
+from that one on. What must hold: the server goes on, every request gets an answer or a closed
+connection, and afterwards a run with a tool is complete.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import http.client
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..tooling.api import Api
+from ..tooling.child import Yaa
+
+KINDS: dict[str, tuple[int, ...]] = {
+    "accept": (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EPERM),
+    "descriptor": (errno.EMFILE, errno.ENFILE, errno.ENOMEM),
+    "disk": (errno.ENOSPC, errno.EDQUOT, errno.EROFS),
+    "thread": (errno.EAGAIN,),
+    "process": (errno.EAGAIN, errno.ENOMEM),
+    "memory": (errno.ENOMEM,),
+}
+ANSWER_S = 30.0  # for a request of a starved server; a loaded machine included
+FOREVER = 1_000_000_000
+NO_LIMIT: dict[str, Any] = {"server": {"discover": False, "limits": {"max_runs": 2}}}
+
+
+def session(name: str) -> Any:
+    return {
+        "id": name,
+        "messages": [{"id": "u1", "role": "user", "content": "shell echo fine"}],
+        "config": {"tool": {"shell": {"auto_approve": True}}},
+    }
+
+
+class Scarce:
+    """A server, and the faults that it is to have. `findings`: what was wrong, in words."""
+
+    def __init__(self, yaa: Yaa, control: Path) -> None:
+        self._yaa, self._control = yaa, control
+        self._api = Api(yaa.url, yaa.key)
+        self._number = 0
+        self.findings: list[str] = []
+
+    @contextmanager
+    def fault(self, kind: str, number: int, first: int, count: int) -> Iterator[list[int]]:
+        """Inside, calls fail. Afterwards the list holds how many there were."""
+        calls: list[int] = []
+        with socket.socket(socket.AF_UNIX) as control:
+            control.connect(str(self._control))
+            control.sendall(f"{kind} {number} {first} {count}".encode())
+            assert control.recv(10) == b"ready\n"
+            try:
+                yield calls
+            finally:
+                control.shutdown(socket.SHUT_WR)
+                calls.append(int(control.recv(20)))
+
+    def attempt(self, kind: str, number: int, first: int, count: int) -> int:
+        """Fail those calls of two requests. Return how many calls there were."""
+        what = f"{kind} {errno.errorcode[number]} call {first}"
+        what += " and all later ones" if count > 1 else ""
+        with self.fault(kind, number, first, count) as calls:
+            self.ask(what, "GET", "/health", None, key="")
+            self.ask(what, "POST", "/session", session("nobody"), key="")
+            self._number += 1
+            self.ask(what, "POST", "/session", session(f"s{self._number}"), key=self._yaa.key)
+        self.check(what)
+        return calls[0]
+
+    def ask(self, what: str, method: str, path: str, body: Any, key: str) -> None:
+        """Ask once; any answer will do, and a connection that is closed."""
+        began = time.monotonic()
+        try:
+            Api(self._yaa.url, key).request(method, path, body)
+        except TimeoutError:
+            self.findings.append(f"{what}: {method} {path} had no answer")
+        except (OSError, http.client.HTTPException):
+            pass
+        if time.monotonic() - began > ANSWER_S:
+            self.findings.append(f"{what}: {method} {path} took {time.monotonic() - began:.0f} s")
+
+    def check(self, what: str) -> None:
+        """See that the server goes on as if nothing had been. Raises RuntimeError if it ended."""
+        assert self._yaa.child is not None
+        self._number += 1
+        try:
+            done = self._api.run(session(f"s{self._number}"))
+        except (OSError, http.client.HTTPException, RuntimeError) as error:
+            self.findings.append(f"{what}: afterwards {error!r}")
+            if self._yaa.child.process.poll() is not None:
+                raise RuntimeError(f"{what}: it ended\n{self._yaa.child.output}") from None
+            return
+        last = done["messages"][-1]
+        if done["status"] != "completed" or "**shell**: fine" not in str(last.get("content")):
+            self.findings.append(f"{what}: afterwards {done['status']}, {last}")
+
+    def starve(self, kind: str, number: int, stride: int) -> int:
+        """Fail every `stride`-th call in turn, alone and with all later ones."""
+        attempts = 0
+        for count in (1, FOREVER):
+            if kind == "accept" and count > 1:
+                continue  # then nobody is answered, as `tests.chaos.test_scarcity` tries it
+            first = 1
+            while self.attempt(kind, number, first, count) >= first:
+                first += stride
+                attempts += 1
+        return attempts
+
+
+@contextmanager
+def scarce() -> Iterator[Scarce]:
+    with tempfile.TemporaryDirectory(prefix="yaa-scarce-") as folder:
+        control = Path(folder) / "control"
+        command = [sys.executable, "-m", "tests.chaos.scarce_server", str(control)]
+        with Yaa(NO_LIMIT, command=command) as yaa:
+            yield Scarce(yaa, control)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kinds", nargs="*", default=list(KINDS))
+    parser.add_argument("--stride", type=int, default=1, help="try every n-th call")
+    options = parser.parse_args()
+    with scarce() as server:
+        for kind in options.kinds:
+            stride = options.stride * (50 if kind == "memory" else 1)
+            for number in KINDS[kind]:
+                before, began = len(server.findings), time.monotonic()
+                attempts = server.starve(kind, number, stride)
+                print(
+                    f"{kind} {errno.errorcode[number]}: {attempts} attempts,"
+                    f" {time.monotonic() - began:.0f} s",
+                    flush=True,
+                )
+                for finding in server.findings[before:]:
+                    print(f"  {finding}", flush=True)
+    print(f"{len(server.findings)} wrong")
+    return 1 if server.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
