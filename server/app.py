@@ -27,6 +27,7 @@ from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
 from .api.settings import Live
 from .api.settings_routes import settings_routes
+from .api.settings_runs import SettingsRuns
 from .api.sign_in import SignInLinks
 from .api.skills import SkillTexts
 from .api.static import Files
@@ -149,8 +150,11 @@ class App:
         )
 
     def take_over(self, keys: Keys) -> None:
-        """Let the limits of this configuration and these keys apply to whatever begins."""
+        """Let the limits of this configuration apply, and end what runs with keys that are gone."""
         self.accounts.rules = keys.rules(self.config.server["limits"])
+        gone = {each.run for each in self.accounts.requests if not keys.is_valid(each.key)} - {""}
+        self.agent.end(lambda owner, run: run in gone or owner not in keys.people)
+        self.accounts.end_revoked(keys.is_valid)
 
     async def open(self) -> None:
         """Prove the sandbox, load the owner's hooks, models and tools, and discover models."""
@@ -362,7 +366,9 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         **Transcriptions(app.models.transcriber, app.ceilings).routes(),
     }
     if live is not None:
-        table |= settings_routes(live, app.config, app.client, app._env, lambda: app.found)
+        running = SettingsRuns(app.agent, app.accounts.requests)
+        made = (live, app.config, app.client, app._env, lambda: app.found, running)
+        table |= settings_routes(*made)
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)
     origins = Origins.of(server)

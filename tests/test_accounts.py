@@ -75,8 +75,21 @@ class Shares(unittest.TestCase):
         accounts = Accounts(rules())
         self.assertEqual(code_of(accounts, "ann", "memory", 900), "")
         self.assertEqual(code_of(accounts, "bob", "memory", 100), "")
-        self.assertEqual(code_of(accounts, "carl", "memory", 1), "overloaded")
-        self.assertEqual(code_of(accounts, "bob", "memory", 1), "busy")
+        for person in ("bob", "carl"):
+            self.assertEqual(code_of(accounts, person, "memory", 1), "overloaded")
+
+    def test_what_grows(self) -> None:
+        """A request's memory counts once, and a refusal changes nothing."""
+        accounts = Accounts(rules())
+        for before, after, code in ((0, 300, ""), (300, 900, ""), (900, 1001, "overloaded")):
+            found = accounts.resize("ann", "memory", before, after)
+            self.assertEqual(found.code if found else "", code)
+        self.assertEqual(accounts.pools["memory"].held, {"ann": 900})
+        self.assertIsNone(accounts.resize("ann", "memory", 900, 200))
+        second = accounts.resize("ann", "memory", 0, 400)
+        self.assertEqual(second and second.code, "busy")
+        self.assertIsNone(accounts.resize("bob", "memory", 0, 400))
+        self.assertIsNone(accounts.resize("ann", "memory", 0, 9000, always=True))
 
     def test_a_refusal_says_whose_limit_it_is(self) -> None:
         alone, several = rules({"max_runs": 1}, people=1), rules({"max_runs": 2})

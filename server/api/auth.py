@@ -62,6 +62,7 @@ class Keys:
             digest = _digest(made)
             self._keys.append((digest, Key("home", is_owner=True, id=digest.hex()[:16])))
         self._required, self._entries = required, entries
+        self.people = {key.owner for _, key in self._keys} if required else {""}
 
     def check(self, headers: Mapping[str, str]) -> Key:
         """Return the key of a request, ANYONE if none is needed. Raises Problem("unauthorized")."""
@@ -87,9 +88,8 @@ class Keys:
 
     def rules(self, limits: Mapping[str, Any]) -> Rules:
         """Return what each person with these keys may hold. `limits`: server.limits."""
-        people = {key.owner for _, key in self._keys} if self._required else {""}
         trusted = frozenset(key.owner for _, key in self._keys if key.is_owner)
-        return Rules.of_keys(limits, own_limits(self._entries), trusted, len(people))
+        return Rules.of_keys(limits, own_limits(self._entries), trusted, len(self.people))
 
     def is_key(self, text: str) -> bool:
         """Return whether a header's value contains one of the keys, so must not be passed on."""

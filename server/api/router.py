@@ -67,6 +67,7 @@ class RequestContext:
         self.request = exchange.request
         self.key: Key = ANYONE
         self.run = ""  # the id of the run that this request began
+        self.began = time.time()
         self.at: Mapping[str, str] = {}  # values of the route's `{name}` parts, percent-decoded
         self.refusal: Callable[[Problem], Mapping[str, Any]] = Problem.body  # makes error bodies
         # Characters of JSON in the request's body; LARGE at least, if it has patterns.
@@ -79,6 +80,10 @@ class RequestContext:
     def person(self) -> str:
         """Return whose request it is: the owner of its key."""
         return self.key.owner
+
+    def abort(self) -> None:
+        """End the request and its connection at once: its key is gone."""
+        self.exchange.abort()
 
     @property
     def status(self) -> int:
@@ -163,7 +168,7 @@ class Router:
         self.requests = 0  # that are being served now
 
     async def __call__(self, exchange: Exchange) -> None:
-        began, clock = time.time(), time.perf_counter()
+        clock = time.perf_counter()
         tracing.current.set(tracing.begin(exchange.request.headers.get("traceparent", "")))
         forwarding.current.set(None)
         call = RequestContext(exchange, _PLAIN | self._origins.headers(exchange.request.headers))
@@ -176,7 +181,7 @@ class Router:
             self._accounts.end(call)
             if held := forwarding.current.get():
                 held.forget()
-            _write_access(call, began, time.perf_counter() - clock)
+            _write_access(call, time.perf_counter() - clock)
             self._count(call.status or CLIENT_GONE)
 
     async def _serve(self, call: RequestContext) -> None:
@@ -189,6 +194,7 @@ class Router:
         if not route.open:
             self._origins.check(request.headers)
             call.key = self.keys.check(request.headers)
+            call.exchange.charge(call.person)
             self._accounts.begin(call)
             if self._forward:
                 held = forwarding.ForwardedValues(request.headers, self._forward, self.keys.is_key)
@@ -300,17 +306,17 @@ def _match_path(pattern: list[str], parts: list[str]) -> dict[str, str]:
     return named
 
 
-def _write_access(call: RequestContext, began: float, took: float) -> None:
+def _write_access(call: RequestContext, took: float) -> None:
     """Write one line to the access log, without the query, which may hold secrets.
 
     What was only read, and answered, is logged at `debug`: a page that is loaded asks for many
-    things, and a load balancer every few seconds. `began`: Unix seconds. `took`: seconds.
+    things, and a load balancer every few seconds. `took`: seconds.
     """
     well = call.request.method in READS and 200 <= call.status < 400
     level = logging.DEBUG if well else logging.INFO
     if not _access.isEnabledFor(level):
         return
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(call.began))
     _access.log(
         level,
         {

@@ -116,6 +116,10 @@ class Agent(Protocol):
         """Stop the runs of a session. Return False if one still runs after a while."""
         ...
 
+    def running(self) -> list[tuple[tuple[str, str], str]]:
+        """Return ((owner, id) of a session, id of its run) for all that run in this process."""
+        ...
+
     def running_calls(self, owner: str, session_id: str) -> list[asyncio.Task[None]]:
         """Return the calls of a session that still run in this process."""
         ...
@@ -194,9 +198,15 @@ class Runs:
         call.size += base.size if base else 0  # all that follows is about the whole session
         return self._agent.begin(accepted, call.key.name, call.key.owner, resumed, call.size)
 
-    async def stop(self, call: RequestContext, session_id: str) -> bool:
-        """Stop the runs of a session of this key. Return False if one still runs after a while."""
-        return await self._agent.stop_session(call.key.owner, session_id)
+    async def stop(self, call: RequestContext, session_id: str) -> dict[str, Any]:
+        """Stop the runs of a session of this key, and return {stopped, detail?}."""
+        runs = {key: run for key, run in self._agent.running() if key[1] == session_id}
+        mine = (call.key.owner, session_id)
+        if call.key.is_owner and runs and mine not in runs:
+            text = "It runs with another person's key, which this does not stop"
+            step = f"DELETE /settings/runs/{next(iter(runs.values()))} does"
+            return {"stopped": False, "detail": f"{text}: {step}"}
+        return {"stopped": await self._agent.stop_session(*mine)}
 
     async def stream(
         self,
@@ -369,8 +379,7 @@ class Sessions:
         session_id = body.get("id")
         if not isinstance(session_id, str) or not 0 < len(session_id) <= MAX_ID:
             raise misfit("id", f"wanted the id of a session, a text of 1 to {MAX_ID} characters")
-        stopped = await self._runs.stop(call, session_id)
-        await call.json({"id": session_id, "stopped": stopped})
+        await call.json({"id": session_id, **await self._runs.stop(call, session_id)})
 
     async def events(self, call: RequestContext) -> None:
         """Send the events that rebuild a session, as an array or a stream, without a run."""

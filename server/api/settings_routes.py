@@ -22,8 +22,12 @@ def settings_routes(
     client: Client,
     env: Mapping[str, str],
     found: Callable[[], DiscoveredProviders],
+    runs: SettingsRuns,
 ) -> dict[tuple[str, str], Route]:
-    """Return (method, path) -> route. `found` returns the discovered providers."""
+    """Return (method, path) -> route. `found` returns the discovered providers.
+
+    `runs`: the handlers of runs.
+    """
 
     def entries() -> dict[str, Json]:
         """Return the entries of discovered and configured providers, with their keys."""
@@ -34,6 +38,6 @@ def settings_routes(
         **settings.routes(),
         **SettingsKeys(settings).routes(),
         **SettingsAgents(config.agents_folder).routes(),
-        **SettingsRuns().routes(),
+        **runs.routes(),
         **SettingsTrials(config.server, entries, client, env, config.home).routes(),
     }

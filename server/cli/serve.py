@@ -34,6 +34,7 @@ from ..http.cors import Origins
 from ..http.exchange import Exchange
 from ..http.listener import BaseServer, Certificate, ServerLimits, reason
 from ..http.parser import RequestHead
+from ..runtime.accounts import Accounts
 from ..runtime.event_loop import run
 from ..runtime.memory import use_one_arena
 from ..telemetry import log
@@ -331,6 +332,7 @@ class ServerProcess:
         self._server = door.config.server
         self._entrance = StartupGate(self._server, door.keys, self._row.count_response)
         self._app: App | None = None  # that of the start
+        self._accounts = Accounts()
         self._live = LiveConfig(door.source, door.config, self._make, self._entrance.complete)
 
     async def run(self) -> None:
@@ -345,6 +347,7 @@ class ServerProcess:
             hosts=self._server["hosts"],
             origins=Origins.of(self._server),
             spared=("/health",),
+            accounts=self._accounts,
             count=self._row.add_connections,
         )
         await listener.serve(door.sockets, door.tls.context if door.tls else None)
@@ -386,7 +389,9 @@ class ServerProcess:
             if former.app.config.server["sandbox"] == config.server["sandbox"]:
                 proof = former.app.toolbox.proof
         known = former.app if former else None
-        app = module.App(config, door.env, metrics=self._row, proof=proof, former=known)
+        app = module.App(
+            *(config, door.env, self._row, proof), former=known, accounts=self._accounts
+        )
         return Generation(app, module.routes(app, keys, live))
 
     def _listen(self) -> tuple[asyncio.Event, asyncio.Event]:

@@ -25,10 +25,11 @@ from enum import Enum
 from typing import Any, Protocol, cast
 
 from ..errors import Problem
+from ..runtime.accounts import NOBODY, Accounts
 from ..runtime.run_id import run_id
 from . import parser
 from .cors import Origins
-from .exchange import Exchange, no_memory, problem_of, refusal_bytes
+from .exchange import Exchange, problem_of, refusal_bytes
 from .parser import NO_BODY, ProtocolError, TruncatedError
 
 # -- connection limit -----------------------------------------------------------------------------
@@ -218,7 +219,7 @@ class Server(Protocol):
     origins: Origins
     loop: asyncio.AbstractEventLoop
     closing: bool
-    held: int  # bytes of memory used by all requests together
+    accounts: Accounts
     tasks: set[asyncio.Task[None]]
 
     places: ConnectionLimit
@@ -255,7 +256,7 @@ class ServerConnection(asyncio.Protocol):
         "_arrived", "_body", "_buffer", "_deadline", "_excess", "_expects", "_framing", "_held",
         "_peer", "_phase", "_raw", "_resumed", "_server", "_steps", "_stops_at", "_taken",
         "_taken_at", "_task", "_transport", "_waiter", "_written", "behind", "ended", "gone",
-        "network",
+        "network", "person",
         "socket",
     )  # fmt: skip
 
@@ -287,7 +288,8 @@ class ServerConnection(asyncio.Protocol):
         self._expects = False  # the client waits for 100 Continue
         self._body: parser.Body | None = None
         self._arrived = bytearray()
-        self._held = 0  # bytes of memory counted for this request
+        self._held = 0  # bytes of memory counted for this request ...
+        self.person = NOBODY  # ... and this person
         self._waiter: asyncio.Future[None] | None = None
 
     # Called by the event loop and the server
@@ -493,6 +495,7 @@ class ServerConnection(asyncio.Protocol):
         finally:
             self._task = None
             self.hold(0)
+            self.person = NOBODY
             if not self.gone:
                 exchange.push()
                 self._go_on(exchange)
@@ -593,6 +596,8 @@ class ServerConnection(asyncio.Protocol):
         self._arrived, self._body = bytearray(), None
 
     async def _rest_of_body(self) -> None:
+        if refusal := self.hold(len(self._arrived)):
+            raise refusal
         self._phase = Phase.BODY
         self._deadline = self._server.loop.time() + self._server.limits.body_grace_s
         self._waiter = self._server.loop.create_future()
@@ -621,17 +626,17 @@ class ServerConnection(asyncio.Protocol):
         else:
             if self._body.done:
                 self._waiter.set_result(None)
-            elif not self.hold(sys.getsizeof(self._arrived)):  # an eighth may be in reserve
+            elif refusal := self.hold(sys.getsizeof(self._arrived)):  # an eighth may be in reserve
                 self._drop_body()
-                self._waiter.set_exception(no_memory())
+                self._waiter.set_exception(refusal)
 
-    def hold(self, size: int, *, always: bool = False) -> bool:
+    def hold(self, size: int, *, always: bool = False) -> Problem | None:
         """Set the bytes counted for this request; see exchange.Channel."""
-        total = self._server.held + size - self._held
-        if size > self._held and total > self._server.limits.max_memory and not always:
-            return False
-        self._server.held, self._held = total, size
-        return True
+        resize, held = self._server.accounts.resize, self._held
+        if refusal := resize(self.person, "memory", held, size, always=always):
+            return refusal
+        self._held = size
+        return None
 
     def date(self) -> str:
         """Return the value of the Date header."""

@@ -42,6 +42,7 @@ class Channel(Protocol):
     """The interface of the connection that an exchange uses."""
 
     ended: bool  # the client has closed its half of the connection, or all of it
+    person: str  # whose memory `hold` counts
     behind: bool  # the client reads too slowly, or is gone; then `drain` waits or raises
 
     def send(self, data: bytes) -> None:
@@ -64,12 +65,15 @@ class Channel(Protocol):
         """Return how many sent bytes the peer has not acknowledged; None if that is not known."""
         ...
 
-    def hold(self, size: int, *, always: bool = False) -> bool:
-        """Set the memory counted for this request to `size` bytes. Return whether it fits.
+    def hold(self, size: int, *, always: bool = False) -> Problem | None:
+        """Set the memory counted for this request to `size` bytes.
 
-        False, with the count unchanged, if all requests together would exceed `max_memory`.
-        `always` counts them nevertheless.
+        Return why that is refused, with the count unchanged: all requests together would exceed
+        `max_memory`, or those of `person` their share. `always` counts them nevertheless.
         """
+
+    def abort(self) -> None:
+        """Close the connection at once, which cancels the handler."""
 
     def end_reading(self) -> bool:
         """Drop the unread rest of the request. Return whether the connection can be kept."""
@@ -116,13 +120,21 @@ class Exchange:
             self._body = await self._channel.read_body()
         return self._body
 
+    def charge(self, person: str) -> None:
+        """Count the memory of this request for a person, from now on."""
+        self._channel.person = person
+
+    def abort(self) -> None:
+        """End the request without an answer, and close its connection."""
+        self._channel.abort()
+
     def hold(self, size: int) -> None:
         """Set the bytes of memory counted for this request until it is answered.
 
-        Raises Problem("overloaded") if all requests together would exceed `max_memory`.
+        Raises Problem if that is refused, see `Channel.hold`.
         """
-        if not self._channel.hold(size):
-            raise no_memory()
+        if refusal := self._channel.hold(size):
+            raise refusal
         self._held = size
 
     async def respond(
@@ -316,15 +328,6 @@ class Stream:
         if data:
             self.sent_at = self._loop.time()
             self._channel.send(data)
-
-
-def no_memory() -> Problem:
-    """Return the Problem for a request that would exceed `max_memory`."""
-    return Problem(
-        "overloaded",
-        "The requests under way take all of server.limits.max_memory; try again shortly.",
-        headers={"Retry-After": "2"},
-    )
 
 
 def refusal_bytes(problem: Problem, cors: Mapping[str, str], date: str, id: str) -> bytes:

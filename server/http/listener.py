@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Problem
+from ..runtime.accounts import Accounts, Rules
 from .acceptor import LAST_WORDS, Acceptor
 from .connection import ConnectionLimit, ServerConnection, ServerLimits
 from .cors import Origins
@@ -166,7 +167,8 @@ class BaseServer:
 
     `hosts`: names beside localhost that a Host header may hold; see `parser.host_allowed`.
     `origins`: pages that may read refusals. `spared`: paths answered even when all connections are
-    taken. `count`: called with 1 for each new connection and with -1 for each closed one.
+    taken. `accounts`: what people hold of the process. `count`: called with 1 for each new
+    connection and with -1 for each closed one.
     """
 
     def __init__(
@@ -177,6 +179,7 @@ class BaseServer:
         hosts: Collection[str] = (),
         origins: Origins | None = None,
         spared: Collection[str] = (),
+        accounts: Accounts | None = None,
         count: Callable[[int], None] = lambda by: None,
     ) -> None:
         self._handle = handle
@@ -184,7 +187,7 @@ class BaseServer:
         self.limits = limits
         self.origins = origins or Origins()
         self.closing = False
-        self.held = 0  # bytes of memory used by all requests together
+        self.accounts = accounts or Accounts(Rules({"max_memory": limits.max_memory}))
         self.port = 0
         self.tasks: set[asyncio.Task[None]] = set()  # handlers, also of closed connections
         self.loop: asyncio.AbstractEventLoop

@@ -349,6 +349,7 @@ class BaseServer:
             hosts=server["hosts"],
             origins=Origins.of(server),
             spared=("/health",),
+            accounts=self._app.accounts,
             count=self._app.metrics.add_connections,
         )
         await self._app.open()

@@ -31,9 +31,17 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 class Request(Protocol):
     """A request with a key (api/router.py RequestContext)."""
 
+    key: Any  # api/auth.py Key
+    run: str  # the id of its run, "" for none
+    began: float  # seconds since 1970
+
     @property
     def person(self) -> str:
         """Return whose request it is."""
+        ...
+
+    def abort(self) -> None:
+        """End it at once, and its connection."""
         ...
 
 
@@ -62,13 +70,13 @@ class Rules:
     limits   `server.limits`
     own      person -> `max_runs` and `rate_limit` of their keys, the narrowest of any
     owners   the people who are the server's owners
-    people   how many people have keys
+    people   how many people have keys; 0 if that is not known, then nobody has a share
     """
 
     limits: Mapping[str, Any] = field(default_factory=dict)
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     owners: frozenset[str] = frozenset()
-    people: int = 1
+    people: int = 0
 
     @classmethod
     def of_keys(
@@ -90,7 +98,7 @@ class Rules:
 
     def share(self, person: str) -> float:
         """Return how many times as much as stays free this person may hold."""
-        if self.people <= 1 and person != NOBODY:
+        if not self.people or (self.people == 1 and person != NOBODY):
             return math.inf
         return OWNER if person in self.owners else 1
 
@@ -151,7 +159,7 @@ class Accounts:
     def take(self, person: str, what: str, amount: int = 1) -> None:
         """Count that a person takes so much of a resource. Raises Problem if they may not."""
         if not self.fits(person, what, amount):
-            raise self.refusal(person, what)
+            raise self.refusal(person, what, amount)
         self.pools[what].change(person, amount)
 
     def give(self, person: str, what: str, amount: int = 1) -> None:
@@ -194,14 +202,34 @@ class Accounts:
             self.requests.remove(request)
             self.give(request.person, "requests")
 
-    def refusal(self, person: str, what: str) -> Problem:
-        """Return the Problem for a person who may take no more of a resource."""
+    def resize(
+        self, person: str, what: str, before: int, amount: int, *, always: bool = False
+    ) -> Problem | None:
+        """Count that a person holds `amount` in place of `before` for one request.
+
+        If that may not be, and not `always`, return the Problem, and nothing has changed.
+        """
+        pool = self.pools[what]
+        pool.change(person, -before)
+        if amount <= before or always or self.fits(person, what, amount):
+            pool.change(person, amount)
+            return None
+        pool.change(person, before)
+        return self.refusal(person, what, amount - before)
+
+    def end_revoked(self, is_valid: Callable[[Any], bool]) -> None:
+        """End the requests with keys that are not valid any more."""
+        for request in [each for each in self.requests if not is_valid(each.key)]:
+            request.abort()
+
+    def refusal(self, person: str, what: str, amount: int = 1) -> Problem:
+        """Return the Problem for a person who may not take so much more of a resource."""
         about, pool = RESOURCES[what], self.pools[what]
         held, all_of_it, own = pool.held[person], self.most(what), self.most(what, person)
         code, step = "busy", "Wait until one of yours has ended, or end one, and ask again"
         if own < all_of_it and held >= own:
             text = f"Your keys may have {own} {about.words} (limits.{about.key} of a key)"
-        elif self.rules.share(person) < math.inf and held:
+        elif all_of_it - pool.total >= amount:
             text = f"You hold {held} of {all_of_it} {about.words} (server.limits.{about.key})"
             step = f"The rest is kept for other people. {step}"
         else:

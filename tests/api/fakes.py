@@ -36,6 +36,7 @@ class Channel:
     """A connection without a socket. `log` holds what was sent and, by name, what was awaited."""
 
     gone = ended = False
+    person = ""
     behind = True  # so that every wait is in the log
 
     def __init__(self, body: bytes | ProtocolError = b"") -> None:
@@ -63,9 +64,12 @@ class Channel:
             raise self._body
         return self._body
 
-    def hold(self, size: int, *, always: bool = False) -> bool:
+    def hold(self, size: int, *, always: bool = False) -> Problem | None:
         self.held.append(size)
-        return always or size <= self.room
+        return None if always or size <= self.room else Problem("overloaded", "No room")
+
+    def abort(self) -> None:
+        self.log.append("abort")
 
     def unacknowledged_bytes(self) -> int | None:
         return None
@@ -175,6 +179,9 @@ class Agent:
     async def stop_session(self, owner: str, session_id: str) -> bool:
         self.stopped.append((owner, session_id))
         return True
+
+    def running(self) -> list[tuple[tuple[str, str], str]]:
+        return [(("", run.session["id"]), run.id) for run in self.runs if not run.ended]
 
     def running_calls(self, owner: str, session_id: str) -> list[asyncio.Task[None]]:
         return self.calls.get(session_id, [])

@@ -291,7 +291,7 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
             for client in (one, other):
                 await client.send(request("POST", "/", "Content-Length: 800000"))
             await one.send(b"x" * 700_000)
-            while server.held < 700_000:
+            while server.accounts.pools["memory"].total < 700_000:
                 await asyncio.sleep(0.01)
             await other.send(b"x" * 700_000)
             response, body = await other.answer()
@@ -299,7 +299,7 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
             self.assertIn(b"server.limits.max_memory", body)
             await one.send(b"x" * 100_000)
             self.assertEqual(len((await one.answer())[1]), 800_000)
-            self.assertEqual(server.held, 0)
+            self.assertEqual(server.accounts.pools["memory"].total, 0)
 
     async def test_who_takes_too_little_of_an_answer_is_dropped(self) -> None:
         """Of 64 MB a client must have taken more than some of it in each `write_timeout_s`."""

@@ -46,8 +46,11 @@ class Sink:
     async def read_body(self) -> bytes:
         return b""
 
-    def hold(self, size: int, *, always: bool = False) -> bool:
-        return True
+    def abort(self) -> None:
+        """Nothing is open."""
+
+    def hold(self, size: int, *, always: bool = False) -> None:
+        return None
 
     def unacknowledged_bytes(self) -> int | None:
         return None
@@ -161,11 +164,11 @@ class Answers(unittest.IsolatedAsyncioTestCase):
                 await asyncio.sleep(0.01)
             [connection] = server._connections
             self.assertLessEqual(connection._unsent(), 2 * PIECE)
-            self.assertEqual(server.held, len(body))
+            self.assertEqual(server.accounts.pools["memory"].total, len(body))
             client.writer.transport.resume_reading()  # type: ignore[attr-defined]
             self.assertEqual((await client.answer())[1], body)
             self.assertEqual((await client.ask(get()))[0].status, 200)
-            self.assertEqual(server.held, 0)
+            self.assertEqual(server.accounts.pools["memory"].total, 0)
 
     async def test_a_large_answer_is_handed_over_when_the_server_closes(self) -> None:
         """Its handler is cancelled then, and the connection still sends what it has. Of an answer

@@ -171,6 +171,8 @@ yaa.define('i18n/server-en', [], () => ({
   'host.runs': 'Last runs',
   'host.runs.lead': 'Of everybody on this server, without what was said in them.',
   'host.runs.none': 'None yet.',
+  'host.runs.stop': 'Stop it',
+  'host.runs.stopOf': 'Stop the run of {name}',
   'host.runs.read': 'Read again',
   'host.runs.at': 'When',
   'host.runs.who': 'Key',

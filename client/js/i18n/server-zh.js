@@ -171,6 +171,8 @@ yaa.define('i18n/server-zh', [], () => ({
   'host.runs': '最近的运行',
   'host.runs.lead': '这台服务器上所有人的运行，不含其中的内容。',
   'host.runs.none': '还没有。',
+  'host.runs.stop': '停止',
+  'host.runs.stopOf': '停止 {name} 的运行',
   'host.runs.read': '重新读取',
   'host.runs.at': '时间',
   'host.runs.who': '密钥',

@@ -50,6 +50,8 @@ yaa.define('io/server-settings', [], () => {
       /** @param {string} name */
       removeAgent: (name) => ask('DELETE', `/settings/agents/${encodeURIComponent(name)}`),
       runs: () => ask('GET', '/settings/runs'),
+      /** @param {string} run */
+      endRun: (run) => ask('DELETE', `/settings/runs/${encodeURIComponent(run)}`),
       /** @param {any} found */
       settled,
     }

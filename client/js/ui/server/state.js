@@ -52,7 +52,7 @@ yaa.define('ui/server/state', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 'c
       note.hidden = true
       try {
         const found = await store.routes.runs()
-        const runs = Array.isArray(found) ? found : found?.runs ?? []
+        const runs = [...found?.active ?? [], ...Array.isArray(found) ? found : found?.runs ?? []]
         fill(body, runs.map(rowOf))
         table.hidden = !runs.length
         none.hidden = runs.length > 0
@@ -62,10 +62,23 @@ yaa.define('ui/server/state', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 'c
       }
     }
 
-    /** @param {any} run */
+    /** @param {string} run */
+    async function end(run) {
+      try {
+        await store.routes.endRun(run)
+        await read()
+      } catch (error) {
+        text(note, wordsOf(error))
+        note.hidden = false
+      }
+    }
+
+    /** @param {any} run one that goes on has no end yet */
     function rowOf(run) {
+      const going = !run.status && !run.finish_reason && !run.code && run.ms === undefined
+      const button = () => h('button.button', { type: 'button', 'aria-label': t('host.runs.stopOf', { name: run.key_name ?? '' }), onclick: () => void end(run.run) }, t('host.runs.stop'))
       const cells = [
-        Number.isFinite(run.at) ? moment(run.at) : '', run.key_name, run.agent, run.model, [run.status, run.finish_reason !== run.status && run.finish_reason, run.code].filter(Boolean).join(' · '),
+        Number.isFinite(run.at) ? moment(run.at) : '', run.key_name, run.agent, run.model, going ? button() : [run.status, run.finish_reason !== run.status && run.finish_reason, run.code].filter(Boolean).join(' · '),
         number(run.model_calls), number(run.tool_calls), number(run.total_tokens ?? (run.prompt_tokens ?? 0) + (run.completion_tokens ?? 0)),
         run.cost_micro ? money(run.cost_micro, run.cost_unit ?? '', language()) : '', Number.isFinite(run.ms) ? duration(run.ms) : '', run.run,
       ]
