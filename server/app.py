@@ -311,6 +311,7 @@ class App:
             "permission_modes": self.toolbox.permissions.info(),
             "folders": self.toolbox.workspaces.places.folders.info(),
             "workspace": self.toolbox.workspaces.info(),
+            "records": self.records.info(),
             "hooks": self.hooks.info(),
             "tracing": self.exporter.info(),
             "demo": self.demo,

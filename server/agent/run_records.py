@@ -27,6 +27,7 @@ from ..session import run_record
 from ..session.run_record import Record
 from ..strict_json import JSONError, dumps, loads
 from ..telemetry import log
+from .home import home_id
 
 _log = log.get("runs")
 
@@ -51,6 +52,11 @@ class RunRecords:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._folder, self._ttl_s, self._clock = folder, ttl_s, clock
+        self.home = home_id(folder.parent) if folder else ""
+
+    def info(self) -> Json:
+        """Return what `/info` says: which servers have these records, and for how long."""
+        return {"home": self.home, "kept_s": self._ttl_s}
 
     def has(self, session: SessionKey) -> bool:
         """Return whether there may be a record of a session; mostly there is none."""

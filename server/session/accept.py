@@ -113,6 +113,7 @@ def opening_events(
     now_ms: int,
     new_id: Callable[[str], str],
     host: str = "",
+    home: str = "",
     remarks: Iterable[RunWarning] = (),
     known: int = 0,
     ceilings: Limits = NO_LIMITS,
@@ -120,9 +121,9 @@ def opening_events(
     """Return the events that open a run: RUN_STARTED, then what was filled in and reconciled.
 
     `defaults` is the session half of the configuration, `agent` the definition for this run,
-    `new_id("msg")` makes an id, `host` describes where the server's tools run, `remarks` are
-    warnings found earlier, `ceilings` those of the server. `known`: so many first messages are as
-    an earlier run left them.
+    `new_id("msg")` makes an id, `host` describes where the server's tools run, `home` names
+    its home folder, `remarks` are warnings found earlier, `ceilings` those of the server. `known`:
+    so many first messages are as an earlier run left them.
     """
     session_id = session.get("id") or new_id("ses")
     messages = session.get("messages") or []
@@ -146,13 +147,11 @@ def opening_events(
         *_compactions(session),
         *workspace_run.opening_changes(session, known),
     ]
-    run = _run(session, user, run_id, now_ms, ceilings)
+    run: Any = _run(session, user, run_id, now_ms, ceilings)
     if decision := workspace_run.decision_on_files(session, user):
         run["files"] = decision
-    if host:
-        run["host"] = host
-    if mode:
-        run["mode"] = mode
+    place: RunInfo = {"host": host, "home": home, "mode": mode}
+    run |= {name: value for name, value in place.items() if value}
     if warnings := [*remarks, *prompts.remarks(session.get("config", {}).get("prompt") or {})]:
         run["warnings"] = warnings
     if "output" in session and session.get("run", {}).get("message") != user:

@@ -9,7 +9,7 @@ const { compare } = use('core/compare-server')
 
 const tool = (name, policy = 'ask') => ({ name, description: '', policy, parameters: {} })
 const INFO = {
-  version: '1.0', limits: {}, sandbox: { tier: 'full' }, agents: [{ name: 'plan' }], tools: [tool('shell'), tool('read', 'run')],
+  version: '1.0', limits: {}, records: { home: 'a', kept_s: 86400 }, sandbox: { tier: 'full' }, agents: [{ name: 'plan' }], tools: [tool('shell'), tool('read', 'run')],
   models: [{ name: 'openai', models: ['gpt-x', 'gpt-y'] }, { name: 'demo', demo: true }], defaults: { config: { limits: { max_steps: 50, max_tokens: 1000 } } },
 }
 const SESSION = { id: 's', messages: [], config: {} }
@@ -37,6 +37,11 @@ const ROWS = [
     ['note limit max_steps 40 20', 'note limit max_tokens ∞ 9']],
   ['what is filled in there, where the session says something', { config: { limits: { max_steps: 40 } } }, { defaults: { config: { limits: { max_steps: 5, max_tokens: 1000 } } } }, []],
   ['the session’s own limit', { config: { limits: { max_steps: 3 } } }, { defaults: { config: { limits: { max_steps: 5, max_tokens: 1000 } } } }, []],
+  ['cut, and it has other records', { status: 'in_progress' }, { records: { home: 'b' } }, ['warn records ']],
+  ['a call began, and it has other records', { calls: { c: { name: 'shell', state: 'started' } } }, { records: { home: 'b' } }, ['warn records ']],
+  ['cut elsewhere, and it has those records', { status: 'in_progress', run: { home: 'b' } }, { records: { home: 'b' } }, []],
+  ['whole, and it has other records', { status: 'completed' }, { records: { home: 'b' } }, []],
+  ['cut, and it is older', { status: 'in_progress' }, { records: undefined }, []],
   ['a weaker sandbox', {}, { sandbox: { tier: 'none' } }, ['note sandbox  full none']],
   ['another version', {}, { version: '2.0' }, ['note version  1.0 2.0']],
 ]

@@ -12,7 +12,7 @@ yaa.define('core/compare-server', ['core/session', 'core/context'], ({ openInter
   function compare(session, here, there) {
     const found = [
       ...pending(session, there), ...model(session, there), ...agent(session, there), ...tools(session, here, there), ...limits(session, here, there),
-      ...sandbox(here, there), ...version(here, there),
+      ...records(session, here, there), ...sandbox(here, there), ...version(here, there),
     ]
     const order = ['bad', 'warn', 'note']
     return found.sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level))
@@ -78,6 +78,14 @@ yaa.define('core/compare-server', ['core/session', 'core/context'], ({ openInter
       if (theirs === null || (mine !== null && mine <= theirs)) return []
       return [{ kind: 'limit', level: /** @type {const} */ ('note'), name, here: mine ?? '∞', there: theirs }]
     })
+  }
+
+  /** A session that was cut, and a server that does not know of its last run. @param {Session} session @param {any} here @param {any} there @returns {Difference[]} */
+  function records(session, here, there) {
+    const before = session.run?.home ?? here?.records?.home
+    const wasCut = session.status === 'in_progress' || Object.values(session.calls ?? {}).some((one) => one.state === 'started')
+    const differ = before && there?.records?.home && before !== there.records.home
+    return wasCut && differ ? [{ kind: 'records', level: 'warn', name: '' }] : []
   }
 
   /** @param {any} here @param {any} there @returns {Difference[]} */

@@ -16,6 +16,7 @@ yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'
     ['skill_changed', ['warn.skillChanged', ['skill']]],
     ['skill_missing', ['warn.skillMissing', ['skill']]],
     ['skills_left_out', ['warn.skillsLeftOut', ['most', 'count']]],
+    ['other_home', ['warn.home', []]],
     ['other_version', ['warn.version', ['page', 'server']]],
   ])
 

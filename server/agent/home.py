@@ -1,0 +1,49 @@
+"""Name the home folder whose records a run can go on from.
+
+Servers with one home folder know of each other's runs; others do not, and a server cannot see
+whether another one exists. So each folder has a random name, which is in `/info` and in each run: a
+document that was cut elsewhere can be told from one that was cut here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+from ..json_types import RunWarning, Session
+
+FILE = "home.id"
+OTHER_HOME = "other_home"  # a code of `run.warnings`
+
+
+def home_id(folder: Path) -> str:
+    """Return the name of a home folder, which is made once; "" where nothing can be written."""
+    path, name = folder / FILE, secrets.token_hex(8)
+    with contextlib.suppress(OSError):
+        if not path.exists():
+            new = folder / f"{FILE}.{name}"
+            new.write_text(name)
+            try:
+                os.link(new, path)  # fails if another server has just made one
+            except FileExistsError:
+                pass
+            finally:
+                new.unlink()
+        return path.read_text()
+    return ""
+
+
+def remarks_on(session: Session, home: str) -> list[RunWarning]:
+    """Return a warning if the session was cut while it ran in another home."""
+    before = (session.get("run") or {}).get("home", "")
+    states = [entry.get("state") for entry in (session.get("calls") or {}).values()]
+    was_cut = session.get("status") == "in_progress" or "started" in states
+    if not (home and before and before != home and was_cut):
+        return []
+    text = (
+        "The last run was cut, on a host that shares no records with this one. A call that was "
+        "running there may run again here; one that the session knows of is asked about."
+    )
+    return [{"code": OTHER_HOME, "message": text}]
