@@ -326,7 +326,7 @@ class Client:
             other = {"messages": [{"id": "v1", "role": "user", "content": "branch"}]}
             other |= {"id": kept["id"]} if "id" in kept else {}
         else:  # another answer to the same message: the call log keeps the calls, or a key says so
-            last = max(i for i, m in enumerate(kept["messages"]) if m["role"] == "user")
+            last = last_user(kept)
             calls = [c for m in kept["messages"][last:] for c in m.get("tool_calls") or ()]
             if action == "sibling" and not any(c["id"] in kept.get("calls", {}) for c in calls):
                 raise NotPossible  # nothing in the call log tells of what was taken out
@@ -342,7 +342,10 @@ class Client:
         self._due, self._sent = due, sent
         if action != "branch":
             self.wishes.append((begins, self.world.loop.now, wanted))
-            kept["calls"] = other.get("calls", {}) | kept.get("calls", {})
+            answer = other["messages"][last_user(other) + 1 :]
+            calls = [call["id"] for each in answer for call in each.get("tool_calls") or ()]
+            log = other.get("calls", {})  # of every answer, as the page keeps it
+            kept["calls"] = {each: log[each] for each in calls} | kept.get("calls", {})
 
     async def _both(self, document: Any) -> None:
         """POST to both servers at once; the answers are lost."""
@@ -394,6 +397,11 @@ class Client:
                 continue
             interrupt["answer"] = {"status": "resolved", "payload": payload}
         return document
+
+
+def last_user(document: Any) -> int:
+    """Return the index of the last message of the user's."""
+    return max(i for i, m in enumerate(document["messages"]) if m["role"] == "user")
 
 
 def brief(document: Any) -> str:
