@@ -51,8 +51,8 @@ class Remarks(unittest.TestCase):
                 session: Any = {"messages": [user("go")], "run": {"home": before}, **about}
                 codes = [each["code"] for each in remarks_on(session, home)]
                 self.assertEqual(codes, [OTHER_HOME] if is_told else [])
-        for fresh in ({"messages": []}, {"messages": [], "status": "in_progress", "run": {}}):
-            document: Any = fresh
+        new: tuple[Any, ...] = ({"messages": []}, {"status": "in_progress", "run": {}})
+        for document in new:
             self.assertEqual(remarks_on(document, "b"), [])
 
 
