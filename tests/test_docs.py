@@ -26,7 +26,7 @@ from typing import Any
 
 import server
 from server import errors, strict_json
-from server.agent import call_runner, hooks, observer, run_skills, run_workspace
+from server.agent import call_runner, home, hooks, observer, run_skills, run_workspace
 from server.agents.registry import AgentRegistry
 from server.config import SHORT_NAMES, Config
 from server.context import compact
@@ -142,7 +142,7 @@ class Reference(unittest.TestCase):
         self.assert_rows("session.md", "Key", names)
         self.assert_rows("session.md", "Reason", set(schema.REASONS))
         warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER, compact.PROMPT_CUT}
-        warnings |= {call_runner.UNCONFIRMED, run_workspace.UNRECORDED}
+        warnings |= {call_runner.UNCONFIRMED, run_workspace.UNRECORDED, home.OTHER_HOME}
         warnings |= {run_skills.CHANGED, run_skills.MISSING, run_skills.LEFT_OUT}
         warnings |= {agent_definition.AGENT_NARROWED, config_schema.UNKNOWN_KEY}
         warnings |= {prompts.UNREADABLE_CALL, permission.NOT_EFFECTIVE}

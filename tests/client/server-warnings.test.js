@@ -34,6 +34,12 @@ test('a code is worded in the language of the page, with the facts that came', a
   ])
 })
 
+test('a home with other records is said without facts', async () => {
+  const home = { code: 'other_home', message: 'Said.' }
+  assert.match((await open('en'))([home])[0], /^The last run was cut on a server that shares no records .* may run again, or you are asked about it\.$/)
+  assert.match((await open('zh'))([home])[0], /不共享记录.*再次运行/)
+})
+
 test('numbers are facts, too', async () => {
   const cut = { code: 'prompt_cut', message: 'Said.', counted: 2051, sent: 15000 }
   for (const language of ['en', 'zh']) {
