@@ -22,7 +22,7 @@ from .errors import WorkspaceError
 from .file_access import FileAccess
 from .root import Root
 from .scan import FILE, FOLDER, SLACK_NS
-from .trees import Entry, Place, load, place_of, text_of
+from .trees import Entry, Place, is_left, load, place_of, text_of
 
 STATE = "protected.json"  # {path: entry}, at the last record
 MAX_STATE = 4 << 20
@@ -142,7 +142,7 @@ class Guard:
 
     def _put_back(self, place: Place, old: Entry | None) -> bool:
         """Make a place what it was; return whether that was possible."""
-        if old is not None and old[0] == "left":
+        if old is not None and old[0] not in ("f", "l", "d"):
             return False  # it was never recorded
         try:
             with suppress(FileNotFoundError):
@@ -162,6 +162,8 @@ class Guard:
             self._files.make_folder(place)
             for name, below in load(self._root.store, entry[2]).items():
                 self._make((*place, name), below)
+        elif is_left(entry):
+            return
         elif entry[0] == "f":
             with self._root.store.open(entry[3], entry[2]) as source:
                 self._files.place(place, source.fileno())

@@ -12,6 +12,8 @@ import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..sandbox import host_programs
+
 NAME = ".gitignore"
 MAX_BYTES = 1 << 20  # of one file; a larger one holds no rules
 MAX_LINES = 10_000  # of one file; one with more holds no rules
@@ -153,6 +155,39 @@ class Rules:
 
 def _place(found: tuple[int, Rule]) -> int:
     return found[0]
+
+
+Stack = tuple[tuple[int, Rules], ...] | None  # None: below a protected name, where no rules hold
+
+
+def rules_of(text: bytes, budget: Budget) -> Rules | None:
+    """Return the rules of a file, None if it has too many. Raises TooManyError."""
+    return None if text.count(b"\n") >= MAX_LINES else Rules(text, budget)
+
+
+def with_rules(stack: Stack, rules: Rules | None, depth: int) -> Stack:
+    """Return the rules that hold in a folder at this depth which has rules of its own."""
+    return stack if stack is None or rules is None else (*stack, (depth, rules))
+
+
+def stack_below(stack: Stack, name: str) -> Stack:
+    """Return the rules that hold in a folder of this name, without its own."""
+    return None if host_programs.is_named(name) else stack
+
+
+def leaves_out(
+    stack: Stack, place: Sequence[str], steps: Sequence[bytes], is_folder: bool, budget: Budget
+) -> bool:
+    """Return whether rules leave a place out; what other programs run is never left out.
+
+    `steps`: its names as bytes. Raises TooManyError.
+    """
+    if not stack or host_programs.is_named(place[-1]):
+        return False
+    if len(place) > 1:
+        if place[-1].lower() in host_programs.PARTS.get(place[-2].lower(), ()):
+            return False
+    return is_ignored(stack, steps, is_folder, budget)
 
 
 def is_ignored(

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..sandbox import host_programs
+from .differences import Difference, differences
 from .errors import WorkspaceError
 from .file_access import remove_all
 from .objects import CHUNK, clone, write_sparse
@@ -23,7 +24,7 @@ from .restore import Step
 from .root import Root, left_alone
 from .scan import CLOSED, FILE, FOLDER, GONE, Limits
 from .state import StateFile
-from .trees import DEPTH, Difference, Entry, Flat, Place, build, differences, flatten, text_of
+from .trees import DEPTH, Entry, Flat, Place, build, flatten, text_of
 
 MAX_NAMED = 100
 MAX_LISTED = 10_000
@@ -110,10 +111,10 @@ class Layer:
         elif start is not None and self._is_here(start):
             state["base"] = start
         else:
-            there = flatten(self.store, tree)
+            there = flatten(self.store, tree, left=True)
             shared = {
                 place: entry
-                for place, entry in flatten(self.store, state["base"]).items()
+                for place, entry in flatten(self.store, state["base"], left=True).items()
                 if entry == there.get(place)
             }
             state["base"] = build(self.store, shared)
@@ -139,7 +140,7 @@ class Layer:
         base, now, news = state["base"], self.root.scan(state), self._look(state)
         if news == base:  # as at the start of most runs
             return {"tree": now, "base": base, "taken": 0, "conflicts": []}
-        return self._take_over(state, flatten(self.store, now), now, news)
+        return self._take_over(state, flatten(self.store, now, left=True), now, news)
 
     def _look(self, state: dict[str, Any]) -> str:
         """Return the tree of the real folder."""
@@ -151,7 +152,7 @@ class Layer:
         """Make the copy `layer`, together with what the folder, now `news`, changed since base."""
         base = state["base"]
         target = Merge(layer)
-        known = Merge(flatten(self.store, base))
+        known = Merge(flatten(self.store, base, left=True))
         new = flatten(self.store, news)
         taken, conflicts = 0, []
         for item in in_order(differences(self.store, base, news, folders=True)):
@@ -262,7 +263,7 @@ class Layer:
         before = self.folder.scan(state, everything=True)
         reason, named, asks = self._reason(), set(chosen or ()), list[Place]()
         model = flatten(self.store, layer)
-        target = Merge(flatten(self.store, before))
+        target = Merge(flatten(self.store, before, left=True))
         there = dict(target.flat)
         only: list[Place] = []
         conflicts, left = [], []
@@ -305,7 +306,7 @@ class Layer:
         now = flatten(self.store, self.folder.scan(state, everything=True))
         self.folder.restore(state, mark["tree"], mark, only & left_alone(now, before, target))
         now = flatten(self.store, self.folder.scan(state))
-        known = Merge(flatten(self.store, state["base"]))
+        known = Merge(flatten(self.store, state["base"], left=True))
         applied, left = 0, []
         for place in sorted(
             only, key=lambda row: (row in target, len(row) * (row in target or -1))
@@ -333,7 +334,7 @@ class Layer:
         now = self.root.scan(state)
         self._check_tree(seen, now)
         known = flatten(self.store, base)
-        target = Merge(flatten(self.store, now))
+        target = Merge(flatten(self.store, now, left=True))
         discarded, left = 0, []
         for item in in_order(differences(self.store, now, base, folders=True)):
             if not _is_chosen(item.place, chosen):

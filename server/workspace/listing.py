@@ -10,7 +10,7 @@ from typing import Any
 from .errors import WorkspaceError
 from .file_access import FileAccess
 from .objects import ObjectStore
-from .trees import DEPTH, Place, load, text_of
+from .trees import DEPTH, Place, is_left, load, text_of
 
 KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 TREE_KINDS = {"f": "file", "d": "folder", "l": "link"}
@@ -68,6 +68,8 @@ def listed_in_tree(
 def _listed(store: ObjectStore, tree: str, place: Place, depth: int) -> Iterator[dict[str, Any]]:
     for name, entry in load(store, tree).items():
         here = (*place, name)
+        if is_left(entry):
+            continue
         yield {
             "path": text_of(here),
             "kind": TREE_KINDS[entry[0]],

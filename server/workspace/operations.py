@@ -18,6 +18,7 @@ from itertools import islice
 from typing import Any
 
 from . import guidance
+from .differences import Difference, differences
 from .errors import WorkspaceError, system_errors
 from .file_access import FileAccess
 from .guard import Guard
@@ -31,9 +32,8 @@ from .state import StateFile, note_seen
 from .text_diff import text_diff
 from .trees import (
     MAX_FOLDER_BYTES,
-    Difference,
     Place,
-    differences,
+    is_left,
     load,
     missing,
     place_of,
@@ -523,7 +523,7 @@ def entry_at(store: ObjectStore, tree: str, place: Place) -> list[Any]:
     entry: list[Any] = ["d", 0, tree]
     for name in place:
         below = load(store, entry[2]).get(name) if entry[0] == "d" else None
-        if below is None:
+        if below is None or is_left(below):
             raise WorkspaceError("not_found", f"{text_of(place)} is not in this tree")
         entry = below
     return entry

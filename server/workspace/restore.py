@@ -2,22 +2,26 @@
 
 What is there has been recorded before (scan.py), so nothing is lost at any moment: a file is
 written beside its place under a name that the next scan removes, and renamed; removals come last.
-What is left out of trees is not touched. A file that changed since it was scanned is not replaced.
+Only what both trees know is changed or removed. What one of them left out is made where nothing is,
+and else left as it is. A file that changed since it was scanned is not replaced.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from .differences import differences
 from .errors import WorkspaceError
+from .left_out import Left
 from .objects import ObjectStore, sync_file_system
-from .scan import CLOSED, FILE, FOLDER, GONE, Limits, Stamp, stamp_of
-from .trees import DEPTH, Entry, Place, differences
+from .scan import CLOSED, FILE, FOLDER, GONE, Stamp, stamp_of
+from .trees import Entry, Place, is_left
 
 OPEN_FOLDERS = 32
 BLOCKING = frozenset({errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY})
@@ -80,7 +84,8 @@ class Plan:
     folders: list[tuple[Place, int]] = field(default_factory=list)  # to make
     files: list[tuple[Place, Entry, Entry | None]] = field(default_factory=list)  # after, before
     obsolete: list[tuple[Place, Entry]] = field(default_factory=list)  # to remove at the end
-    modes: list[tuple[Place, int]] = field(default_factory=list)  # of folders, deepest first
+    modes: list[tuple[Place, int]] = field(default_factory=list)  # of folders that are there
+    left: bool = False  # one of the trees left out what the other has
 
     @property
     def is_empty(self) -> bool:
@@ -88,22 +93,33 @@ class Plan:
         return not (self.removed or self.folders or self.files or self.obsolete or self.modes)
 
 
-def plan(store: ObjectStore, before: str, after: str, only: Set[Place] | None = None) -> Plan:
-    """Return what makes the tree `before` the tree `after`, at some places or all."""
+def plan(
+    store: ObjectStore,
+    before: str,
+    after: str,
+    only: Set[Place] | None = None,
+    first: Left | None = None,
+) -> Plan:
+    """Return what makes the tree `before` the tree `after`, at some places or all.
+
+    `first`: what was left out when the restore began is not touched, although it is recorded since.
+    """
     found = Plan()
-    for item in differences(store, before, after, folders=True):
-        if only is not None and item.place not in only:
+    for item in differences(store, before, after, folders=True, unknown=True):
+        if only is not None and item.place not in only or first and not first.knows(item.place):
             continue
         old, new, place = item.before, item.after, item.place
+        if is_left(old) or is_left(new):
+            found.left, old = True, None
+        if is_left(new):
+            continue  # it may be meant to be there
         if old and not new:
             found.obsolete.append((place, old))
         if old and new and old[0] != new[0] and "d" in (old[0], new[0]):
             found.removed.append((place, old))
             old = None
         if new and new[0] == "d":
-            if old is None:
-                found.folders.append((place, new[1]))
-            found.modes.append((place, new[1]))
+            (found.folders if old is None else found.modes).append((place, new[1]))
         elif new:
             found.files.append((place, new, old))
     ways = {place for place, entry in found.removed if entry[0] == "d"}
@@ -114,7 +130,6 @@ def plan(store: ObjectStore, before: str, after: str, only: Set[Place] | None = 
     found.removed.sort(key=lambda row: len(row[0]), reverse=True)
     found.obsolete = [row for row in found.obsolete if row[0] not in taken]
     found.obsolete.sort(key=lambda row: len(row[0]), reverse=True)
-    found.modes.sort(key=lambda row: len(row[0]), reverse=True)
     return found
 
 
@@ -179,6 +194,7 @@ class Restore:
             above = self._writable(place[:-1])
             with suppress(FileExistsError):
                 os.mkdir(place[-1], 0o700 | mode, dir_fd=above)
+                self._opened_up[place] = mode
             self._folders.at(place)
         except OSError as error:
             if error.errno not in GONE | BLOCKING:
@@ -192,6 +208,8 @@ class Restore:
             if error.errno not in GONE | BLOCKING:
                 raise
             self.blocked.append(place)
+            return
+        if before is None and self._is_taken(above, place, entry):
             return
         if before and before[0] == "f" and entry[0] == "f" and before[2:] == entry[2:]:
             if self._is_as_scanned(above, place) and _set_file_mode(above, place[-1], entry[1]):
@@ -243,6 +261,23 @@ class Restore:
 
     # -- checks
 
+    def _is_taken(self, above: int, place: Place, entry: Entry) -> bool:
+        """Return whether something is at a place, and note it if it is not what an entry says."""
+        name = place[-1]
+        with suppress(FileNotFoundError):
+            about = os.stat(name, dir_fd=above, follow_symlinks=False)
+            is_same = False
+            if entry[0] == "l" and stat.S_ISLNK(about.st_mode):
+                is_same = os.readlink(name, dir_fd=above) == entry[1]
+            elif stat.S_ISREG(about.st_mode) and entry[0] == "f" and about.st_size == entry[2]:
+                with suppress(PermissionError):
+                    with open(os.open(name, FILE, dir_fd=above), "rb") as file:
+                        is_same = hashlib.file_digest(file, "sha256").hexdigest() == entry[3]
+            if not is_same:
+                self.blocked.append(place)
+            return True
+        return False
+
     def _is_as_scanned(self, above: int, place: Place) -> bool:
         """Return whether a name is what the scan saw, and note it if not."""
         try:
@@ -289,35 +324,3 @@ def _set_file_mode(above: int, name: str, mode: int) -> bool:
     finally:
         os.close(descriptor)
     return True
-
-
-def in_the_way(
-    top: int, store: ObjectStore, todo: Plan, limits: Limits
-) -> Iterator[tuple[Place, Entry, Stamp]]:
-    """Yield what was left out of the record where a plan makes files, and store it.
-
-    Yields place, entry and stamp of files and links. What cannot be stored blocks its place.
-    """
-    with Folders(top) as folders:
-        for place, _, before in todo.files:
-            if before is not None or len(place) > DEPTH:
-                continue
-            try:
-                above = folders.at(place[:-1])
-                about = os.stat(place[-1], dir_fd=above, follow_symlinks=False)
-                if stat.S_ISLNK(about.st_mode):
-                    target = os.readlink(place[-1], dir_fd=above)
-                    yield place, ["l", target], stamp_of(about)
-                elif stat.S_ISREG(about.st_mode):
-                    file = os.open(place[-1], FILE, dir_fd=above)
-                    try:
-                        about = os.fstat(file)
-                        found = store.put_file(file, limits.file_bytes)
-                    finally:
-                        os.close(file)
-                    if found and stat.S_ISREG(about.st_mode):
-                        entry = ["f", about.st_mode & 0o777, found[1], found[0]]
-                        yield place, entry, stamp_of(about)
-            except OSError as error:
-                if error.errno not in GONE | CLOSED:
-                    raise

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Set
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
 from .errors import WorkspaceError
+from .left_out import Left
 from .objects import ObjectStore
-from .restore import Restore, Step, in_the_way, no_step, plan
-from .scan import FOLDER, LIMITS, Limits, Scanner, Stamp
+from .restore import Restore, Step, no_step, plan
+from .scan import FOLDER, LIMITS, Limits, Scanner
 from .state import StateFile
-from .trees import Flat, Place, build, flatten, missing
+from .trees import Flat, Place, flatten, missing
 
 ROUNDS = 3  # of a restore while others change the folder
 TEMPORARY = ".yaa-"
@@ -22,7 +23,12 @@ HASHED = 1_000  # files that were read before what is known of them is saved
 
 @dataclass
 class Outcome:
-    """What a restore did. `replaced`: the tree that was there; `blocked`: what was not made."""
+    """What a restore did.
+
+    `replaced`: the tree that was there; `tree`: the one that is there now, which has besides what
+    the first left out and the aim does not; `blocked`: what was not made, since something else that
+    was left out is in its place.
+    """
 
     replaced: str
     tree: str
@@ -84,32 +90,29 @@ class Root:
         nonce = state.get(self.mark, {}).get("nonce") or secrets.token_hex(16)
         replaced = ""
         blocked: list[Place] = []
+        first: Left | None = None
         for number in range(ROUNDS):
-            now = found = self.scan({self.mark: {"nonce": nonce}}, everything=True)
-            todo = plan(self.store, now, tree, only)
-            extra = {
-                place: (entry, stamp)
-                for place, entry, stamp in in_the_way(self.top, self.store, todo, self.limits)
-            }
-            if extra:
-                more = {place: entry for place, (entry, _) in extra.items()}
-                now = build(self.store, flatten(self.store, now) | more)
-            self.store.settle()
+            now = self.scan({self.mark: {"nonce": nonce}}, everything=True)
+            todo = plan(self.store, now, tree, only, first)
+            first = first or Left(self.store, now)
             replaced = replaced or now
             if todo.is_empty:
-                return Outcome(replaced, tree, blocked)
+                return Outcome(replaced, now if todo.left else tree, blocked)
             if not number:
                 self.step("recorded")
-                about = {"before": found, **(facts or {})}
+                about = {"before": now, **(facts or {})}
                 state[self.mark] = {**about, "tree": tree, "nonce": nonce}
                 self.state.save(state)
                 self.state.settle()
                 self.step("marked")
-            work = Restore(self.top, self.store, TEMPORARY + nonce, self._stamps(extra), self.step)
+            is_whole = not todo.left and not self.scanner.left_out()
+            work = Restore(self.top, self.store, TEMPORARY + nonce, self.scanner.stamp, self.step)
             work.perform(todo)
-            blocked = work.blocked
-            if only is not None or not work.changed and (number or not blocked):
-                actual = self.scan(state) if blocked else tree
+            blocked += [place for place in work.blocked if not first.knows(place)]
+            more = [place for place in work.blocked if first.knows(place)]
+            if only is not None or not work.changed and (number or not more):
+                blocked += more
+                actual = tree if is_whole and not blocked else self.scan(state)
                 return Outcome(replaced, actual, blocked)
         raise WorkspaceError("busy", "the files change while they are restored; try again")
 
@@ -126,12 +129,6 @@ class Root:
         free = left_alone(*(flatten(self.store, each) for each in (now, before, tree)))
         self.restore(state, tree, mark, free)
         return self.scan(state)
-
-    def _stamps(self, extra: dict[Place, Any]) -> Callable[[Place], Stamp | None]:
-        def _stamp(place: Place) -> Stamp | None:
-            return extra[place][1] if place in extra else self.scanner.stamp(place)
-
-        return _stamp
 
 
 def left_alone(now: Flat, before: Flat, aim: Flat) -> set[Place]:

@@ -3,7 +3,8 @@
 All is opened relative to its folder and without following links; only regular files are opened.
 What is left out is not recorded and said: `ignored` by rules, `large` or `special` files,
 `unreadable` ones, and what is `beyond` the number of entries or the depth that are recorded. What
-rules would have ignored is recorded if they are too many; `rules` says so.
+rules would have ignored is recorded if they are too many; `rules` says so. The tree names what was
+left out, but for what the rules in it ignore (left_out.py).
 
 A file is known by its stamp. As in git, one that was written within the clock's granularity of
 being read is read again the next time, since a later write could have left the same stamp.
@@ -22,9 +23,23 @@ from typing import Any
 
 from ..sandbox import host_programs
 from . import ignore
-from .ignore import MAX_STEPS, Budget, Rules, TooManyError, is_ignored
+from .ignore import MAX_STEPS, Budget, Rules, Stack, TooManyError
 from .objects import ObjectStore, read_some
-from .trees import DEPTH, Entry, Place, keep, text_of
+from .trees import (
+    BEYOND,
+    DEPTH,
+    IGNORED,
+    LARGE,
+    SAYS,
+    SPECIAL,
+    UNREADABLE,
+    Entries,
+    Entry,
+    Place,
+    is_left,
+    keep,
+    text_of,
+)
 from .watch import Watch
 
 READS = 3  # of a file that changes while it is read
@@ -36,11 +51,10 @@ GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE, errno.
 CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EIO})
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-PATHS = ("large", "unreadable", "rules")  # said with their paths, the others with their number
+PATHS = (LARGE, UNREADABLE, "rules")  # said with their paths, the others with their number
 
 Stamp = tuple[int, int, int, int, int]  # mode, size, mtime, ctime, inode
 Known = tuple[Stamp, Entry, bool]  # bool: read again
-Stack = tuple[tuple[int, Rules], ...] | None  # None: below a protected name, where no rules hold
 
 
 @dataclass(frozen=True)
@@ -65,9 +79,11 @@ class Totals:
     """What a folder holds with all below: entries recorded, and what was left out.
 
     `protected`: what programs run (sandbox/host_programs.py), a folder with the id of its tree.
+    `hidden`: there are rules that ignore the file that they are in.
     """
 
     entries: int = 0
+    hidden: bool = False
     left: dict[str, int] = field(default_factory=dict)
     named: dict[str, list[Place]] = field(default_factory=dict)
     protected: dict[Place, Entry] = field(default_factory=dict)
@@ -228,7 +244,7 @@ class Scanner:
 
     def _scan_changes(self) -> bool:
         """Look at what the watch says; return False if everything must be looked at."""
-        if not self._root.totals.entries or "beyond" in self._root.totals.left:
+        if not self._root.totals.entries or BEYOND in self._root.totals.left:
             return False
         changes = self._watch.changes() if self._watch else None
         if changes is None or sum(map(len, self._linked.values())) > MAX_LINKED:
@@ -301,10 +317,8 @@ class Scanner:
         """Return the rules that hold in a folder, its own among them."""
         folder, stack = self._root, _with_rules((), self._root, 0)
         for depth, name in enumerate(place, 1):
-            if host_programs.is_named(name):
-                return None
             folder = folder.folders[name]
-            stack = _with_rules(stack, folder, depth)
+            stack = _with_rules(ignore.stack_below(stack, name), folder, depth)
         return stack
 
     # -- everything
@@ -351,10 +365,8 @@ class Scanner:
         stamp = stamp_of(about)
         if before and before[0] == stamp and not is_fresh(about, time.time_ns()):
             return before
-        text = read_some(file, ignore.MAX_BYTES)
-        if text.count(b"\n") >= ignore.MAX_LINES:
-            return None
-        return stamp, Rules(text, self._budget)
+        rules = ignore.rules_of(read_some(file, ignore.MAX_BYTES), self._budget)
+        return (stamp, rules) if rules else None
 
     def _drop(self, folder: Folder, place: Place, name: str) -> None:
         below = folder.folders.get(name)
@@ -399,10 +411,10 @@ class Scanner:
             return
         kind = stat.S_IFMT(about.st_mode)
         is_folder = kind == stat.S_IFDIR
-        if self._is_ignored(place, name, steps, stack, is_folder):
-            self._leave(folder, place, name, "ignored")
+        if stack and self._is_ignored(place, name, steps, stack, is_folder):
+            self._leave(folder, place, name, IGNORED)
         elif not self._may_count(deep or name not in folder.files and name not in folder.folders):
-            self._leave(folder, place, name, "beyond")
+            self._leave(folder, place, name, BEYOND)
         elif is_folder:
             self._look_below(descriptor, folder, place, name, about, stack, deep)
         elif kind == stat.S_IFREG:
@@ -410,17 +422,13 @@ class Scanner:
         elif kind == stat.S_IFLNK:
             self._look_at_link(descriptor, folder, place, name, about)
         else:
-            self._leave(folder, place, name, "special")
+            self._leave(folder, place, name, SPECIAL)
 
     def _is_ignored(
         self, place: Place, name: str, steps: Sequence[bytes], stack: Stack, is_folder: bool
     ) -> bool:
-        """Return whether rules leave a name out; what other programs run is never left out."""
-        if not stack or host_programs.is_named(name):
-            return False
-        if place and name.lower() in host_programs.PARTS.get(place[-1].lower(), ()):
-            return False
-        return is_ignored(stack, [*steps, os.fsencode(name)], is_folder, self._budget)
+        here, steps = (*place, name), [*steps, os.fsencode(name)]
+        return ignore.leaves_out(stack, here, steps, is_folder, self._budget)
 
     def _may_count(self, counted: bool) -> bool:
         self._count += counted
@@ -431,7 +439,6 @@ class Scanner:
         return False
 
     def _leave(self, folder: Folder, place: Place, name: str, reason: str) -> None:
-        self._count -= reason not in ("ignored", "beyond")
         if folder.left.get(name) != reason:
             self._drop(folder, place, name)
             folder.left[name], folder.tree = reason, ""
@@ -447,7 +454,7 @@ class Scanner:
         deep: bool,
     ) -> None:
         if len(place) >= DEPTH:
-            self._leave(folder, place, name, "beyond")
+            self._leave(folder, place, name, BEYOND)
             return
         identity = about.st_dev, about.st_ino
         below = folder.folders.get(name)
@@ -465,7 +472,7 @@ class Scanner:
         try:
             opened = os.open(name, FOLDER, dir_fd=descriptor)
             try:
-                inner = None if stack is None or host_programs.is_named(name) else stack
+                inner = ignore.stack_below(stack, name)
                 self._scan(opened, below, (*place, name), inner)
             finally:
                 os.close(opened)
@@ -483,7 +490,7 @@ class Scanner:
                 raise _LookAtAll  # its other names had no event
             names.add(name)
         if about.st_size > self.limits.file_bytes:
-            self._leave(folder, place, name, "large")
+            self._leave(folder, place, name, LARGE)
             return
         stamp = stamp_of(about)
         known = folder.files.get(name) or self._known_before(place, name, stamp)
@@ -494,14 +501,14 @@ class Scanner:
                 self._note_closed(folder, place, name, error)
                 return
         if known is None:
-            self._leave(folder, place, name, "large")
+            self._leave(folder, place, name, LARGE)
         else:
             self._keep(folder, place, name, known)
 
     def _note_closed(self, folder: Folder, place: Place, name: str, error: OSError) -> None:
         """Note why a name could not be opened: it is closed, or gone. Raises any other error."""
         if error.errno in CLOSED:
-            self._leave(folder, place, name, "unreadable")
+            self._leave(folder, place, name, UNREADABLE)
         elif error.errno in GONE:
             self._drop(folder, place, name)
         else:
@@ -567,10 +574,8 @@ class Scanner:
             return
         entries: dict[str, Entry] = {name: known[1] for name, known in folder.files.items()}
         totals = folder.totals = Totals(len(entries))
-        for name, reason in folder.left.items():
-            totals.left[reason] = totals.left.get(reason, 0) + 1
-            if reason in PATHS:
-                totals.name(reason, (name,))
+        if folder.left:
+            entries |= self._left_entries(folder)
         if folder.unread:
             totals.left["rules"] = 1
             totals.name("rules", (ignore.NAME,))
@@ -580,10 +585,36 @@ class Scanner:
             if not below.is_hollow:
                 entries[name] = ["d", below.mode, below.tree]
                 totals.entries += 1
+            elif below.totals.hidden:
+                entries[name] = ["x", IGNORED]
+                totals.hidden = True
         names = entries.keys() | folder.left.keys()
         for name in host_programs.protected_names(own_name, names, folder.folders.__contains__):
-            totals.protected[name,] = entries.get(name) or ["left", folder.left.get(name, "")]
+            totals.protected[name,] = entries.get(name) or ["x", folder.left.get(name, "")]
+        if folder is self._root or any(map(is_left, entries.values())):
+            entries[""] = SAYS
         folder.tree = keep(self.store, entries)
+
+    def _left_entries(self, folder: Folder) -> Entries:
+        """Return what a folder says of the names that were left out, and count them.
+
+        What rules ignore is not named, unless they ignore the file that they are in. Of what is
+        beyond the limit the first is: those before it were all looked at.
+        """
+        totals, named = folder.totals, Entries()
+        for name, reason in folder.left.items():
+            totals.left[reason] = totals.left.get(reason, 0) + 1
+            if reason in PATHS:
+                totals.name(reason, (name,))
+            if reason not in (IGNORED, BEYOND):
+                named[name] = ["x", reason]
+        if BEYOND in totals.left:
+            named[min(name for name in folder.left if folder.left[name] == BEYOND)] = ["x", BEYOND]
+        totals.entries += len(named)
+        if folder.rules and folder.left.get(ignore.NAME) == IGNORED:
+            named[ignore.NAME] = ["x", IGNORED]
+            totals.hidden = True
+        return named
 
 
 class _LookAtAll(Exception):
@@ -591,9 +622,7 @@ class _LookAtAll(Exception):
 
 
 def _with_rules(stack: Stack, folder: Folder, depth: int) -> Stack:
-    if stack is None or folder.rules is None:
-        return stack
-    return (*stack, (depth, folder.rules[1]))
+    return ignore.with_rules(stack, folder.rules[1] if folder.rules else None, depth)
 
 
 def _name(entry: os.DirEntry[str]) -> str:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
+from .differences import Difference
 from .objects import ObjectStore
-from .trees import Difference, Entry, text_of
+from .trees import Entry, text_of
 
 MAX_BYTES = 2 << 20  # of a version that is compared as text
 MAX_TEXT = 200_000  # characters of a difference

@@ -1,9 +1,12 @@
-"""Trees: directory objects, what they hold, how two differ.
+"""Trees: directory objects and what they hold.
 
-A directory object is canonical ASCII JSON, `{"entries": {name: entry}}`, with sorted keys. An entry
-is `["f", mode, size, sha256]`, `["l", target]` or `["d", mode, sha256]`; a mode has the nine
-permission bits. A tree is named by the id of its top directory object. Objects can come from a
-client, so all that is read here is checked.
+A directory object is canonical ASCII JSON, `{"entries": {name: entry}, "left"?: {name: reason}}`,
+with sorted keys. An entry is `["f", mode, size, sha256]`, `["l", target]` or `["d", mode, sha256]`;
+a mode has the nine permission bits. `left`: what is there and was left out (left_out.py); the top
+object always has it, unless an earlier version wrote it. A tree is named by the id of its top
+directory object. Objects can come from a client, so all that is read here is checked.
+
+In memory a name that was left out is an entry `["x", reason]`, and `left` itself one named "".
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ MAX_ENTRIES = 200_000  # of a tree that is walked: a small object may name a hug
 PARSED, MAX_PARSED = 50_000, 10_000  # entries of folders that are kept parsed, and of one
 MAX_NAME = 255  # bytes, as in every file system in use
 MAX_TARGET = 4095
+LARGE, SPECIAL, UNREADABLE, BEYOND, IGNORED = "large", "special", "unreadable", "beyond", "ignored"
+REASONS = frozenset({LARGE, SPECIAL, UNREADABLE, BEYOND, IGNORED})
+SAYS: list[Any] = ["x", ""]  # the entry "" of a folder that says what it left out
 
 Entry = list[Any]  # as in a directory object
 Entries = dict[str, Entry]  # by name
@@ -35,19 +41,28 @@ _encoder = json.JSONEncoder(
 
 def encode(entries: Mapping[str, Entry]) -> bytes:
     """Return a directory object."""
-    return _encoder.encode({"entries": entries}).encode("ascii")
+    value: dict[str, Any] = {"entries": entries}
+    if left := {name: entry[1] for name, entry in entries.items() if entry[0] == "x"}:
+        value["entries"] = {name: entries[name] for name in entries.keys() - left.keys()}
+        value["left"] = {name: reason for name, reason in left.items() if name}
+    return _encoder.encode(value).encode("ascii")
 
 
 def decode(data: bytes) -> Entries:
     """Return the entries of a directory object. Raises WorkspaceError for anything else."""
     try:
         value = json.loads(data)
-        if isinstance(value, dict) and value.keys() == {"entries"}:
-            entries = value["entries"]
+        if isinstance(value, dict) and value.keys() <= {"entries", "left"}:
+            entries, left = value["entries"], value.get("left")
             if isinstance(entries, dict) and all(map(_is_entry, entries, entries.values())):
+                if left is not None:
+                    entries |= {name: ["x", reason] for name, reason in left.items()}
+                    if not all(_is_name(name) and left[name] in REASONS for name in left):
+                        raise ValueError
+                    entries[""] = SAYS
                 if encode(entries) == data:
                     return entries
-    except (ValueError, RecursionError):
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         pass
     raise WorkspaceError("invalid", "an object that a tree names is not a directory object")
 
@@ -63,6 +78,11 @@ def _is_entry(name: str, entry: Any) -> bool:
         case ["l", str(target)]:
             return "\0" not in target and 0 < _bytes(target) <= MAX_TARGET
     return False
+
+
+def is_left(entry: Entry | None) -> bool:
+    """Return whether an entry stands for what was left out."""
+    return entry is not None and entry[0] == "x"
 
 
 def _is_mode(mode: int) -> bool:
@@ -134,20 +154,21 @@ class Count:
 
 def walk(store: ObjectStore, tree: str, top: Place = ()) -> Iterator[tuple[Place, Entry]]:
     """Yield all entries of a tree with their place, a folder before what it holds."""
-    yield from _walk(store, tree, top, Count())
+    return (row for row in _walk(store, tree, top, Count()) if row[1][0] != "x")
 
 
 def _walk(
     store: ObjectStore, tree: str, place: Place, count: Count
 ) -> Iterator[tuple[Place, Entry]]:
-    entries = _bounded(store, tree, place, count)
+    entries = load_in_walk(store, tree, place, count)
     for name, entry in entries.items():
         yield (*place, name), entry
         if entry[0] == "d":
             yield from _walk(store, entry[2], (*place, name), count)
 
 
-def _bounded(store: ObjectStore, tree: str, place: Place, count: Count) -> Entries:
+def load_in_walk(store: ObjectStore, tree: str, place: Place, count: Count) -> Entries:
+    """Return the entries of a folder of a walk. Raises WorkspaceError at its limits."""
     entries = load(store, tree)
     count.take(len(entries) + 1)
     if len(place) > DEPTH:
@@ -155,11 +176,12 @@ def _bounded(store: ObjectStore, tree: str, place: Place, count: Count) -> Entri
     return entries
 
 
-def flatten(store: ObjectStore, tree: str) -> Flat:
-    """Return all entries of a tree by their place."""
+def flatten(store: ObjectStore, tree: str, left: bool = False) -> Flat:
+    """Return all entries of a tree by their place, with `left` also what it left out."""
     return {
         place: entry if entry[0] != "d" else ["d", entry[1], ""]
-        for place, entry in walk(store, tree)
+        for place, entry in _walk(store, tree, (), Count())
+        if left or entry[0] != "x"
     }
 
 
@@ -225,7 +247,8 @@ def missing(store: ObjectStore, tree: str, most: int) -> Missing:
     What a missing directory object names is not known: ask again when it is here. The size of one
     is given as 0. A folder that holds nothing is never missing.
     """
-    keep(store, {})
+    for nothing in ({}, {"": SAYS}):
+        keep(store, nothing)
     found = Missing([])
     seen: set[tuple[str, str]] = set()
     count = Count()
@@ -243,7 +266,7 @@ def missing(store: ObjectStore, tree: str, most: int) -> Missing:
         try:
             if not store.has(sha256):
                 raise absence(sha256)
-            entries = _bounded(store, sha256, place, count)
+            entries = load_in_walk(store, sha256, place, count)
         except WorkspaceError as error:
             if error.code != "missing_objects":
                 raise
@@ -259,80 +282,6 @@ def missing(store: ObjectStore, tree: str, most: int) -> Missing:
 
     _visit(tree, ())
     return found
-
-
-# -- differences ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Difference:
-    """An entry that differs between two trees; None where there is none."""
-
-    place: Place
-    before: Entry | None
-    after: Entry | None
-
-    @property
-    def change(self) -> str:
-        """Return added, deleted, mode (and nothing else) or modified."""
-        if self.before is None:
-            return "added"
-        if self.after is None:
-            return "deleted"
-        if self.before[0] == self.after[0] and self.before[2:] == self.after[2:] != []:
-            return "mode"
-        return "modified"
-
-
-def differences(
-    store: ObjectStore, before: str | None, after: str | None, folders: bool = False
-) -> Iterator[Difference]:
-    """Yield the files and links that differ, in order; None is the empty tree.
-
-    With `folders` also folders that were added or deleted or got another mode, before what they
-    hold; their ids tell nothing.
-    """
-    yield from _differences(store, before, after, (), folders, Count())
-
-
-def _differences(
-    store: ObjectStore,
-    before: str | None,
-    after: str | None,
-    place: Place,
-    folders: bool,
-    count: Count,
-) -> Iterator[Difference]:
-    if before == after:
-        return
-    old = _bounded(store, before, place, count) if before else {}
-    new = _bounded(store, after, place, count) if after else {}
-    for name in sorted(old.keys() | new.keys()):
-        one, other = old.get(name), new.get(name)
-        if one == other:
-            continue
-        here = (*place, name)
-        was_folder, is_folder = _is_folder(one), _is_folder(other)
-        if folders or not was_folder and not is_folder:
-            if not (was_folder and is_folder and one and other and one[1] == other[1]):
-                yield Difference(here, _plain(one), _plain(other))
-        elif one and other and was_folder != is_folder:
-            # The file of the two; what the folder holds follows.
-            yield Difference(here, None if was_folder else one, None if is_folder else other)
-        if was_folder or is_folder:
-            below = (
-                one[2] if one and was_folder else None,
-                other[2] if other and is_folder else None,
-            )
-            yield from _differences(store, *below, here, folders, count)
-
-
-def _is_folder(entry: Entry | None) -> bool:
-    return entry is not None and entry[0] == "d"
-
-
-def _plain(entry: Entry | None) -> Entry | None:
-    return ["d", entry[1], ""] if entry is not None and entry[0] == "d" else entry
 
 
 # -- paths ----------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ def commands(chance: random.Random, turn: int) -> list[list[str]]:
 def tree_of(folder: Path) -> str:
     """Return the id of the tree of a folder, as docs/design/workspace.md defines it."""
 
-    def _tree(path: bytes) -> str:
+    def _tree(path: bytes, top: Json) -> str:
         entries: Json = {}
         for name in os.listdir(path):
             inner = os.path.join(path, name)
@@ -128,14 +128,14 @@ def tree_of(folder: Path) -> str:
                 target = os.readlink(inner).decode("utf-8", "surrogateescape")
                 entries[key] = ["l", target]
             elif stat.S_ISDIR(about.st_mode):
-                entries[key] = ["d", about.st_mode & 0o777, _tree(inner)]
+                entries[key] = ["d", about.st_mode & 0o777, _tree(inner, {})]
             else:
                 with open(inner, "rb") as file:
                     data = file.read()
                 entries[key] = ["f", about.st_mode & 0o777, len(data), _hash(data)]
-        return _hash(_canonical({"entries": entries}))
+        return _hash(_canonical({"entries": entries, **top}))
 
-    return _tree(os.fsencode(folder))
+    return _tree(os.fsencode(folder), {"left": {}})
 
 
 def _canonical(directory: Json) -> bytes:

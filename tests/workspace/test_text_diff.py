@@ -7,9 +7,10 @@ import shutil
 import subprocess
 import unittest
 
+from server.workspace.differences import Difference
 from server.workspace.objects import ObjectStore
 from server.workspace.text_diff import MAX_TEXT, text_diff
-from server.workspace.trees import Difference, Entry
+from server.workspace.trees import Entry
 
 from .made import Case
 

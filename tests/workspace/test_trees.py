@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from server.workspace.differences import differences
 from server.workspace.errors import WorkspaceError
 from server.workspace.objects import ObjectStore
 from server.workspace.trees import (
@@ -12,7 +13,6 @@ from server.workspace.trees import (
     Flat,
     build,
     decode,
-    differences,
     encode,
     flatten,
     keep,

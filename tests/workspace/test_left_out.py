@@ -1,0 +1,223 @@
+"""What is left out of a tree is no deletion: nothing says so, and going back and forth keeps it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from server.workspace.left_out import Left
+from server.workspace.objects import ObjectStore
+from server.workspace.scan import Limits
+from server.workspace.trees import build, decode, encode
+
+from .made import Case, read, write
+
+Json = dict[str, Any]
+MINE = {"a.txt": "1", ".env": "KEY=1", "node_modules/m/index.js": "m", "z/log": "l", "z/y": "y"}
+KEEPS_ITSELF = {"z/.gitignore": "*\n"}
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """A call after which files are left out, and what it is said to have changed."""
+
+    call: Callable[[Path], None]
+    changed: dict[str, str]
+    limits: Limits = Limits()
+
+
+def ignore(*lines: str) -> Callable[[Path], None]:
+    return lambda top: write(top, {".gitignore": "".join(line + "\n" for line in lines)})
+
+
+def grow(name: str, size: int) -> Callable[[Path], None]:
+    return lambda top: write(top, {name: "x" * size})
+
+
+def pipe(top: Path) -> None:
+    (top / "z/y").unlink()
+    os.mkfifo(top / "z/y")
+
+
+ADDED = {".gitignore": "added"}
+CASES = {
+    "names in rules": Leaving(ignore(".env", "node_modules/"), ADDED),
+    "a glob": Leaving(ignore("*.js", "lo?", "/z/y"), ADDED),
+    "everything": Leaving(ignore("*", "!.gitignore"), ADDED),
+    "rules that ignore themselves": Leaving(lambda top: write(top, KEEPS_ITSELF), {}),
+    "rules that ignore themselves below": Leaving(
+        lambda top: write(top, {"node_modules/m/.gitignore": "*\n"}), {}
+    ),
+    "rules that ignore their file and one more": Leaving(
+        lambda top: write(top, {"z/.gitignore": ".gitignore\nlog\n"}), {}
+    ),
+    "the count": Leaving(
+        lambda top: write(top, {"0": "", "1": ""}), {"0": "added", "1": "added"}, Limits(files=8)
+    ),
+    "the size": Leaving(grow("z/log", 100), {}, Limits(file_bytes=50)),
+    "a pipe": Leaving(pipe, {}),
+}
+
+
+class NoDeletion(Case):
+    def test_what_is_left_out_now_is_neither_said_nor_touched(self) -> None:
+        for overlay in (False, True):
+            for name, case in CASES.items():
+                with self.subTest(name, overlay=overlay):
+                    self.setUp()
+                    self._back_and_forth(case, overlay)
+
+    def _back_and_forth(self, case: Leaving, overlay: bool) -> None:
+        run = self.operations(case.limits, overlay=overlay)
+        write(self.folder if overlay else self.files, MINE)
+        if overlay:
+            run.perform("refresh", {"session": "s"})
+        first = run.perform("record", {"session": "s"})["after"]
+        case.call(self.files)
+        second = run.perform("record", {"session": "s"})
+        self.assertEqual(_said(second["changed"]), case.changed)
+        found = run.perform("diff", {"from": second["after"], "to": first})
+        self.assertEqual([row for row in found["files"] if row["change"] == "added"], [])
+        there = read(self.files)
+        for tree in (first, second["after"], first, second["after"]):
+            tree = run.perform("restore", {"session": "s", "tree": tree})["tree"]
+            self.assertEqual(run.perform("record", {"session": "s"})["after"], tree)
+        self.assertEqual(read(self.files), there)
+
+    def test_an_edit_of_what_is_ignored_stays(self) -> None:
+        run = self.operations()
+        write(self.files, MINE)
+        first = run.perform("record", {"session": "s"})["after"]
+        write(self.files, {".gitignore": ".env\n"})
+        second = run.perform("record", {"session": "s"})["after"]
+        write(self.files, {".env": "KEY=2"})
+        done = run.perform("restore", {"session": "s", "tree": first})
+        self.assertEqual(done["blocked"], [".env"])
+        run.perform("restore", {"session": "s", "tree": second})
+        self.assertEqual((self.files / ".env").read_text(), "KEY=2")
+
+    def test_what_was_ignored_stays_when_the_files_change_meanwhile(self) -> None:
+        """A restore that begins again knows it by then, since the rules are gone."""
+        run = self.operations()
+        write(self.files, {"a.txt": "1", "b.txt": "1"})
+        first = run.perform("record", {"session": "s"})["after"]
+        write(self.files, MINE | {".gitignore": ".env\nnode_modules\nz\n", "b.txt": "2"})
+
+        def step(name: str) -> None:
+            if name == "rename" and (self.files / "b.txt").read_text() == "2":
+                write(self.files, {"b.txt": "3"})
+
+        changing = self.operations(step=step, state="state2")
+        write(self.files, {"a.txt": "3"})
+        changing.perform("restore", {"session": "s", "tree": first})
+        for path in (".env", "node_modules/m/index.js", "z/y"):
+            self.assertEqual((self.files / path).read_text(), MINE[path])
+
+    def test_what_is_ignored_and_gone_comes_back(self) -> None:
+        run = self.operations()
+        write(self.files, MINE)
+        first = run.perform("record", {"session": "s"})["after"]
+        write(self.files, {".gitignore": ".env\n"})
+        run.perform("record", {"session": "s"})
+        (self.files / ".env").unlink()
+        done = run.perform("restore", {"session": "s", "tree": first})
+        self.assertEqual(done["tree"], first)
+        self.assertEqual((self.files / ".env").read_text(), "KEY=1")
+
+    def test_what_was_left_out_before_is_no_addition(self) -> None:
+        """A large file that becomes small, names that move below the limit, rules that go."""
+        for name, case, change in (
+            ("the size", Leaving(grow("big", 100), {}, Limits(file_bytes=50)), grow("big", 5)),
+            (
+                "the count",
+                Leaving(grow("z/zz", 1), {}, Limits(files=7)),
+                lambda top: (top / "a.txt").unlink(),
+            ),
+            (
+                "the rules",
+                Leaving(ignore(".env", "node_modules/"), {}),
+                lambda top: (top / ".gitignore").unlink(),
+            ),
+        ):
+            with self.subTest(name):
+                self.setUp()
+                run = self.operations(case.limits)
+                write(self.files, MINE)
+                case.call(self.files)
+                first = run.perform("record", {"session": "s"})["after"]
+                change(self.files)
+                second = run.perform("record", {"session": "s"})
+                self.assertNotIn("added", _said(second["changed"]).values())
+                there = read(self.files)
+                for tree in (first, second["after"]):
+                    run.perform("restore", {"session": "s", "tree": tree})
+                self.assertEqual(read(self.files), there)
+
+    def test_what_a_call_made_goes_when_nothing_explains_it(self) -> None:
+        """Also where a tree is full: what sorts before the first that was beyond was looked at."""
+        run = self.operations(Limits(files=7))
+        write(self.files, MINE | {"zz": "", "zzz": ""})
+        first = run.perform("record", {"session": "s"})["after"]
+        write(self.files, {"b": "", "y": "", "zzzz": ""})
+        run.perform("record", {"session": "s"})
+        run.perform("restore", {"session": "s", "tree": first})
+        names = sorted(path.name for path in self.files.iterdir())
+        self.assertEqual(
+            names, sorted([*{path.split("/")[0] for path in MINE}, "zz", "zzz", "zzzz"])
+        )
+
+    def test_a_tree_of_an_earlier_version_does_not_say(self) -> None:
+        """It may have left out anything: going back to it removes nothing, and changes the rest."""
+        run = self.operations()
+        write(self.files, MINE)
+        top = decode(run.store.read(run.perform("record", {"session": "s"})["after"], 1 << 20))
+        old = run.store.put(encode({name: entry for name, entry in top.items() if name}))
+        write(self.files, {"a.txt": "2", "new": "n"})
+        found = run.perform("diff", {"from": old, "to": "now"})
+        self.assertEqual(_said(found["files"]), {"a.txt": "modified", "new": "added"})
+        done = run.perform("restore", {"session": "s", "tree": old})
+        self.assertEqual(read(self.files)[b"a.txt"][2], b"1")
+        self.assertEqual(read(self.files)[b"new"][2], b"n")
+        self.assertEqual(run.perform("record", {"session": "s"})["after"], done["tree"])
+
+
+class Places(Case):
+    def test_where_something_may_be(self) -> None:
+        store = ObjectStore(self.home / "objects")
+        rules = store.put(b"*.log\nbuild/\n!keep.log\n")
+        tree = build(
+            store,
+            {
+                ("",): ["x", ""],
+                (".gitignore",): ["f", 0o644, 23, rules],
+                ("d", ".gitignore"): ["x", "ignored"],
+                ("full", "m"): ["x", "beyond"],
+                ("sock",): ["x", "special"],
+            },
+        )
+        left = Left(store, tree)
+        for path, is_folder, expected in (
+            ("a", False, False),
+            ("a.log", False, True),
+            ("keep.log", False, False),
+            ("new/deep/a.log", False, True),
+            ("new/deep/a", False, False),
+            ("build", False, False),
+            ("build", True, True),
+            ("build/x/y", False, True),
+            ("d/anything", False, True),
+            ("full/a", False, False),
+            ("full/n", False, True),
+            ("sock/x", False, True),
+            (".git/a.log", False, False),
+        ):
+            with self.subTest(path, is_folder=is_folder):
+                self.assertIs(left.may_hold(tuple(path.split("/")), is_folder), expected)
+        self.assertFalse(Left(store, None, strict=True).may_hold(("a.log",), False))
+
+
+def _said(rows: list[Json]) -> dict[str, str]:
+    return {row["path"]: row["change"] for row in rows}
