@@ -200,6 +200,19 @@ class Lost(Case):
             self.assertEqual(self.ran, ["look 0"] * number)
             self.assertNotIn("from_record", run.session["run"])
 
+    async def test_what_must_be_kept_before_a_call_and_cannot_be(self) -> None:
+        def refuse(session: Session) -> None:
+            raise OSError(28, "No space left on device")
+
+        for rounds, ran in ((["look", "bump"], ["look 0"]), (["look"], ["look 0"])):
+            self.setUp()
+            self.rounds = rounds
+            run = self.host().prepare(copy.deepcopy(ASKED))
+            run.keep_before_calls(refuse)
+            last = (await self.read(run))[-1]
+            self.assertEqual(self.ran, ran)
+            self.assertEqual(last.get("code"), "claim_failed" if "bump" in rounds else None)
+
     async def test_keys_do_not_meet(self) -> None:
         await self.read(self.host().prepare(copy.deepcopy(ASKED), "a", "ann"), 25)
         self.ran.clear()

@@ -51,6 +51,7 @@ class CallRunner:
         owner      whose session it is
         record     stores what the run did, before each call that may not run twice
         files      records what calls change
+        keep       stores more, before the record; raises OSError
         arrived    waits until the client's machine has what was sent; False on a timeout
         stopped    no call is begun any more
     """
@@ -71,6 +72,7 @@ class CallRunner:
         self._executions, self._clock, self._new_id = executions, clock, new_id
         self._owner, self.record = owner, record or RecordWriter()
         self.arrived: Callable[[], Awaitable[bool]] = _at_once
+        self.keep: Callable[[Session], object] = bool
         self.stopped = False
         self.horizon_ms = 0  # calls up to this time may have run here: their claims expired
         self.forgotten: set[str] = set()  # fingerprints of calls that may have run here
@@ -275,6 +277,7 @@ class CallRunner:
                 with suppress(OSError):
                     claims.take(*key, fingerprint, job.since_ms or 0)
             return ""
+        self.keep(self._session)
         self.record.ran[key[1]] = fingerprint
         self.record.append(self._session)
         self._begun_calls.release_denial(key)

@@ -428,6 +428,10 @@ class Run:
         """Make calls that may not run twice wait for `arrived`, once they are announced."""
         self._call_runner.arrived = arrived
 
+    def keep_before_calls(self, keep: Callable[[Session], object]) -> None:
+        """Call `keep` before each call that may not run twice; an OSError keeps it from running."""
+        self._call_runner.keep = keep
+
     def stop(self) -> None:
         """End the run at its next safe point, without a terminal event, at a user's request."""
         self._stopped = self._call_runner.stopped = True

@@ -75,6 +75,10 @@ class Run(EndedRun, Protocol):
         """Make tool calls that may not run twice wait for `arrived` after their announcement."""
         ...
 
+    def keep_before_calls(self, keep: Callable[[Session], object]) -> None:
+        """Call `keep` before each of these calls; if it raises OSError, the call does not run."""
+        ...
+
 
 class HeartbeatStream(Protocol):
     """The interface of a stream that `HeartbeatTimer` uses (http.exchange.Stream)."""

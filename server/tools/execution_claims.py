@@ -83,17 +83,16 @@ class Claims:
             self._path(scope, call_id, attempt).unlink()
 
     def store(self, scope: Scope, call_id: str, attempt: int, result: dict[str, Any]) -> None:
-        """Keep a result, written atomically. Errors such as a full disk are ignored."""
+        """Keep a result, written atomically. Raises OSError."""
         path = self._path(scope, call_id, attempt).with_suffix(RESULT)
         draft = path.with_suffix(f".{secrets.token_hex(4)}.draft")
-        with contextlib.suppress(OSError):
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                with open(draft, "xb", opener=_private) as file:
-                    file.write(dumps(result).encode())
-                draft.replace(path)
-            finally:
-                draft.unlink(missing_ok=True)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            with open(draft, "xb", opener=_private) as file:
+                file.write(dumps(result).encode())
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
 
     def fetch(self, scope: Scope, call_id: str, attempt: int) -> dict[str, Any] | None:
         """Return a kept result; None if there is none or it has expired."""

@@ -248,7 +248,8 @@ class Executions:
         execution.result = result
         if execution.lasting:
             kept = {"fingerprint": execution.fingerprint, "result": result}
-            self.claims.store(*execution.key, kept)
+            with suppress(OSError):  # a full disk: after a lost connection the call is asked about
+                self.claims.store(*execution.key, kept)
 
     def _kept_result(self, key: Key, fingerprint: str) -> Event | None:
         """Return the kept result of this call, if the fingerprint fits; else None."""

@@ -145,6 +145,9 @@ class Run:
     def confirm_announcements(self, arrived: Callable[[], Awaitable[bool]]) -> None:
         """Nothing is announced."""
 
+    def keep_before_calls(self, keep: Callable[[Any], object]) -> None:
+        """Nothing is called."""
+
     def left(self) -> None:
         """Nothing is kept."""
 

@@ -379,7 +379,9 @@ class ChatReply(common.Reply):
             yield self._chunk({"tool_calls": [opened]})
             rest = {"index": index, "function": {"arguments": call["arguments"]}}
             yield self._chunk({"tool_calls": [rest]})
-        yield self._chunk(self._hidden_data() | self._citations(), self._reason, self._extra())
+        self._is_kept = self.keep()
+        extra = self._extra(with_session=self._wish.session)
+        yield self._chunk(self._hidden_data() | self._citations(), self._reason, extra)
         if self._wish.usage:
             yield {**self._head(), "choices": [], "usage": self._usage()}
         yield DONE
@@ -446,7 +448,7 @@ class ChatReply(common.Reply):
             **self._head("chat.completion"),
             "choices": [choice],
             "usage": self._usage(),
-            **self._extra(),
+            **self._extra(with_session=self._wish.session),
         }
 
     # -- the pieces -------------------------------------------------------------------------------
@@ -475,9 +477,6 @@ class ChatReply(common.Reply):
     def _hidden_data(self) -> Json:
         found = self.hidden_data()
         return {CARRIER: found} if found else {}
-
-    def _extra(self) -> Json:
-        return {CARRIER: {"session": self._session}} if self._wish.session else {}
 
     def _usage(self) -> Json:
         used = outcome.usage(self._session)

@@ -475,6 +475,12 @@ def sdk_problem(problem: Problem) -> Problem:
 # the model again.
 
 BREAK = "\n\n"  # between the texts before and after a call of the server's own tools
+# A member of `yaa.warnings` in the answer.
+NOT_KEPT = {
+    "code": "not_kept",
+    "message": "This server has no room to keep what later requests need of this answer. Send the"
+    " whole conversation next, with each `yaa` of its messages. The same request is a new one.",
+}
 Message = Json | bytes  # of a stream; bytes are frames already
 Method = Callable[[Any, Event], bytes | Iterable[Message]]  # of a Reply
 
@@ -482,7 +488,8 @@ Method = Callable[[Any, Event], bytes | Iterable[Message]]  # of a Reply
 class Reply(ABC):
     """The answer of one run. `session` is the live document, `names` those of the caller's tools.
 
-    `METHODS`: type of an event -> the method that returns its messages, or their frames.
+    `METHODS`: type of an event -> the method that returns its messages, or their frames. `keep`:
+    called once the answer is complete; returns whether what later requests need of it was kept.
     """
 
     METHODS: ClassVar[Mapping[str, Method]] = {}
@@ -493,6 +500,8 @@ class Reply(ABC):
         self._session, self._names, self._first = session, names, first_message
         self._run = run_id.removeprefix("run_")
         self._created = 0  # Unix seconds
+        self.keep: Callable[[], bool] = lambda: True
+        self._is_kept = True
         self._ended = False
         self._failure: outcome.Failure | None = None
         self._structured: bool | None = None
@@ -535,7 +544,17 @@ class Reply(ABC):
     def _end(self, event: Event) -> Iterable[Message]:
         self._ended = True
         self._failure = outcome.failure(self._session, event, self._first)
-        return self._fail(self._failure) if self._failure else self._completed()
+        if self._failure is None:
+            return self._completed()
+        self.keep()
+        return self._fail(self._failure)
+
+    def _extra(self, *, with_session: bool) -> Json:
+        """Return {yaa: …} with the session, if wanted, and warnings, if there are any."""
+        extra: Json = {"session": self._session} if with_session else {}
+        if not self._is_kept:
+            extra["warnings"] = [NOT_KEPT]
+        return {CARRIER: extra} if extra else {}
 
     def _is_structured(self) -> bool:
         """Return whether the answer is structured; its text is sent after the run then."""

@@ -506,8 +506,9 @@ class ResponsesReply(common.Reply):
             "model": self._wish.model,
             "output": self._output,
             **self._wish.echo,
+            **({} if self._is_kept else {"store": False}),
             "usage": None if self._status == "in_progress" else self._usage(),
-            **({CARRIER: {"session": self._session}} if self._tells_session() else {}),
+            **self._extra(with_session=self._tells_session()),
         }
 
     # -- events -----------------------------------------------------------------------------------
@@ -561,6 +562,7 @@ class ResponsesReply(common.Reply):
         reason = outcome.reason(self._session)
         self._status = "incomplete" if reason in REASONS else "completed"
         self._incomplete = {"reason": REASONS[reason]} if reason in REASONS else None
+        self._is_kept = self.keep()
         yield self._event(f"response.{self._status}", response=self._whole())
 
     def _fail(self, found: outcome.Failure) -> Iterator[Json]:

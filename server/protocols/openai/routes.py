@@ -9,6 +9,7 @@ continues its first run.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
@@ -17,6 +18,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,22 +74,22 @@ class ResponseStore:
         return self.ttl_s > 0
 
     def store(self, owner: str, name: str, value: dict[str, Any]) -> None:
-        """Store a value atomically. It is dropped if it is too large or writing fails."""
+        """Store a value atomically. Raises OSError, also if it is too large."""
         if not self.keeps:
             return
         if len(data := dumps_in_pieces(value).encode()) * FILE_SHARE > self.max_bytes:
-            return
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         place = self._place(owner)
         path = place / _hash_name(name)
         draft = path.with_suffix(f".{secrets.token_hex(4)}")
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            with open(draft, "xb", opener=_private) as file:
+                file.write(data)
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                with open(draft, "xb", opener=_private) as file:
-                    file.write(data)
-                draft.replace(path)
-            finally:
-                draft.unlink(missing_ok=True)
             self._make_room(place, len(data))
 
     def fetch(self, owner: str, name: str, most: int) -> tuple[dict[str, Any], int] | None:
@@ -232,7 +234,7 @@ def replay_events(messages: Iterable[Json]) -> Iterator[Event]:
 # -- routes ---------------------------------------------------------------------------------------
 
 OWNER = "yaa"
-KEPT_EVENTS = ("RUN_STARTED", "STATE_DELTA", *TERMINAL)
+NOTED = ("RUN_STARTED", "STATE_DELTA")  # events that `RequestAttempt` reads
 
 
 def routes(services: Services) -> dict[tuple[str, str], Route]:
@@ -347,6 +349,7 @@ class OpenAI:
     ) -> AsyncGenerator[Run, None]:
         try:
             async with self._runs.begin(call, turn.document) as run:
+                run.keep_before_calls(turn.keep)
                 yield run
         except Problem as problem:
             turn.ask_for_retry(problem)
@@ -355,54 +358,51 @@ class OpenAI:
     async def _answer(
         self, call: RequestContext, run: Run, reply: Reply, turn: RequestAttempt, *, streams: bool
     ) -> None:
-        if streams:
+        reply.keep = partial(self._keep_end, call, run, reply, turn)
 
-            def frame(event: Event, *_: Any) -> bytes:
-                """Return the frames of an event, and note the run."""
-                data = reply.frame(event)
-                if (
-                    event["type"] in KEPT_EVENTS
-                ):  # before sending: the next request may follow at once
-                    data += b"".join(map(reply.frame, turn.replay_after(event)))
-                    self._note(call, run, event, reply, turn)
-                return data
-
-            await self._runs.stream(call, run, frame, reply.cut_frames, size=call.size)
-            return
-
-        ends = list[Event]()
+        def frame(event: Event, *_: Any) -> bytes:
+            """Return the frames of an event, and keep what a repetition needs."""
+            data = reply.frame(event)
+            if event["type"] in NOTED:
+                data += b"".join(map(reply.frame, turn.replay_after(event)))
+                turn.note(event, run.session)
+            return data
 
         def see(event: Event) -> None:
-            """Handle an event, and note the run, unless it has ended."""
+            """Handle an event, but not the last one, and keep what a repetition needs."""
+            if event["type"] in TERMINAL:
+                ends.append(event)
+                return
             reply.see(event)
-            if event["type"] in KEPT_EVENTS:
+            if event["type"] in NOTED:
                 for each in turn.replay_after(event):
                     reply.see(each)
-                if event["type"] in TERMINAL:
-                    ends.append(event)
-                else:
-                    self._note(call, run, event, reply, turn)
+                turn.note(event, run.session)
 
+        if streams:
+            await self._runs.stream(call, run, frame, reply.cut_frames, size=call.size)
+            return
+        ends = list[Event]()
         await self._runs.collect(call, run, see)
         for end in ends:  # what is kept of it may be as long as the request
-            await offload(call.size, self._note, call, run, end, reply, turn)
+            await offload(call.size, reply.see, end)
         status, body = reply.answer()
         await call.json(body, status=status, headers={"x-should-retry": "false"})
-
-    def _note(
-        self, call: RequestContext, run: Run, event: Event, reply: Reply, turn: RequestAttempt
-    ) -> None:
-        turn.note(event, run.session)
-        self._keep(call, event, reply)
 
     # Some clients (openai-node's runTools) drop fields that OpenAI does not define. The dropped
     # data is kept for a while on this host, in the store of results of interrupted calls.
 
-    def _keep(self, call: RequestContext, event: Event, reply: Reply) -> None:
-        if event["type"] == "RUN_FINISHED" and (hidden := reply.hidden_data()):
-            self._kept.store(place(call.key.owner), next(iter(hidden["calls"])), 0, hidden)
-        if event["type"] == "RUN_FINISHED" and (stored := reply.answer_to_store()):
-            self._recent.store(call.key.owner, *stored)
+    def _keep_end(self, call: RequestContext, run: Run, reply: Reply, turn: RequestAttempt) -> bool:
+        owner = call.key.owner
+        try:
+            turn.keep_end(run.session)
+            if hidden := reply.hidden_data():
+                self._kept.store(place(owner), next(iter(hidden["calls"])), 0, hidden)
+            if stored := reply.answer_to_store():
+                self._recent.store(owner, *stored)
+        except OSError:
+            return False
+        return True
 
     def _recall(self, call: RequestContext) -> Callable[[str], dict[str, Any] | None]:
         return lambda call_id: self._kept.fetch(place(call.key.owner), call_id, 0)
@@ -424,6 +424,7 @@ class RequestAttempt:
         self.document, self.first = document, len(document["messages"])
         found = kept.fetch(owner, name.name, 0) if name and name.repeated else None
         self._is_kept = found is not None
+        self._is_noted = False  # the session is kept as it is before the call that begins now
         self._retold: list[Event] = []
         if found:
             self.document = resume_document(document, found)
@@ -438,18 +439,41 @@ class RequestAttempt:
         """
         return self._retold if event["type"] == "RUN_STARTED" else []
 
-    def note(self, event: Event, session: Session) -> None:
-        """Keep the session for a repetition, from before the run's first tool execution on.
+    def keep(self, session: Session) -> None:
+        """Keep the session for a repetition, before a call that may not run twice.
 
-        What came earlier can be repeated without harm. A request with an Idempotency-Key is also
-        kept when its run ends.
+        Raises OSError, unless the session of a call before is kept: its record goes on from there.
         """
         if self._again is None:
             return
-        ended = event["type"] in TERMINAL and (self._is_kept or self._again.keyed)
-        if ended or alias(event) == EXEC:
-            self._is_kept = True
-            self._kept.store(self._owner, self._again.name, 0, kept_part(session, self.first))
+        try:
+            self._store(session)
+            self._is_noted = True
+        except OSError:
+            if not self._is_kept:
+                raise
+
+    def note(self, event: Event, session: Session) -> None:
+        """Keep the session before any other call. What came before can be repeated without harm."""
+        if self._again is None or alias(event) != EXEC:
+            return
+        if not self._is_noted:
+            with contextlib.suppress(OSError):
+                self._store(session)
+        self._is_noted = False
+
+    def keep_end(self, session: Session) -> None:
+        """Keep the session once the run has ended. Raises OSError.
+
+        That of a request with an Idempotency-Key, or of one that has made a call.
+        """
+        if self._again is not None and (self._is_kept or self._again.keyed):
+            self._store(session)
+
+    def _store(self, session: Session) -> None:
+        assert self._again is not None
+        self._kept.store(self._owner, self._again.name, 0, kept_part(session, self.first))
+        self._is_kept = True
 
     def ask_for_retry(self, problem: Problem) -> None:
         """Ask for a retry if the first attempt of a repetition is still running."""

@@ -89,16 +89,13 @@ def small_worlds(
 
 
 def _sdk_worlds(root: Path, modes: tuple[str, ...]) -> Iterator[Spec]:
-    """Yield the small worlds of a program that cannot answer questions.
-
-    Without full disks: what is kept of a request of `/v1` is not written then, and nobody is told.
-    """
+    """Yield the small worlds of a program that cannot answer questions."""
     for kinds, layout in itertools.product(itertools.product(UNATTENDED, repeat=2), LAYOUTS):
         undisturbed = play(Spec(kinds, layout, "v1"), root)
         assert undisturbed is not None
         assert not undisturbed.wrong, (kinds, layout, undisturbed.story)
         effects = undisturbed.client.effects[0]
-        for mode in (each for each in modes if each != "full"):
+        for mode in modes:
             choices = itertools.product(
                 _places("json", mode, 0, effects), ("again", "later"), PLACES
             )

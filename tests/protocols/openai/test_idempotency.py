@@ -9,6 +9,8 @@ from server.protocols.openai import routes
 from server.session import events
 from server.session.fold import fold
 
+from ...fakes import MemoryClaims
+
 Json = dict[str, Any]
 
 
@@ -123,6 +125,43 @@ class GoingOn(unittest.TestCase):
                 ("TEXT_MESSAGE_END", None),
             ],
         )
+
+
+class FullDisk(MemoryClaims):
+    full = True
+
+    def store(self, *about: Any) -> None:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        super().store(*about)
+
+
+class Keeping(unittest.TestCase):
+    """No call that may not run twice begins before the session of its request is kept."""
+
+    def attempt(self, claims: MemoryClaims, **named_by: str) -> Any:
+        document = {"messages": [{"role": "user", "content": "hi"}]}
+        return routes.RequestAttempt(claims, "k", document, named(**named_by))  # type: ignore[arg-type]
+
+    def test_on_a_full_disk(self) -> None:
+        session: Any = {"id": "s", "messages": [{"role": "user"}, {"role": "assistant"}]}
+        begins = events.tool_exec("c", [], 1)
+        for each in ({"count": "0"}, {"key": "k"}):
+            claims = FullDisk()
+            turn = self.attempt(claims, **each)
+            turn.note(begins, session)  # a call that may run again
+            for keep in (turn.keep, turn.keep):
+                with self.assertRaises(OSError):
+                    keep(session)
+            claims.full = False
+            turn.keep(session)
+            claims.full = True
+            turn.keep(session)  # the first call is kept, and with it the session's id
+            with self.assertRaises(OSError):
+                turn.keep_end(session)
+        turn = self.attempt(FullDisk())
+        turn.keep(session)  # nobody can tell a repetition
+        turn.keep_end(session)
 
 
 if __name__ == "__main__":

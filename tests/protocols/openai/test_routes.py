@@ -561,5 +561,45 @@ class Errors(Case):
         self.assertEqual((found, self.served.counted()), ([200] * 4, before + 4))
 
 
+class NothingKept(Case):
+    """A home folder whose disk takes nothing more."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        for name in ("claims", "responses"):
+            folder, aside = self.served.home / name, self.served.home / f"{name}.aside"
+            folder.mkdir(exist_ok=True)
+            folder.rename(aside)
+            folder.write_text("no folder")
+            self.addCleanup(aside.rename, folder)
+            self.addCleanup(folder.unlink)
+
+    def test_the_answer_says_so(self) -> None:
+        said = [{"role": "user", "content": "hi"}]
+        for streams in (False, True):
+            body: Json = {"model": "counter", "stream": streams}
+            sent = [
+                ("/v1/chat/completions", body | {"messages": said}, {"Idempotency-Key": "full"}),
+                ("/v1/responses", body | {"input": said}, {}),
+            ]
+            for path, whole, more in sent:
+                with self.subTest(path, streams=streams):
+                    status, _, data = self.send(path, whole, more=more)
+                    self.assertEqual(status, 200)
+                    self.assertIn(b'"code":"not_kept"', data)
+            self.assertIn(b'"store":false', data.rpartition(b"response.completed")[2])
+
+    def test_nothing_that_may_not_run_twice_begins(self) -> None:
+        before = self.served.counted()
+        for more in ({"X-Stainless-Retry-Count": "0"}, {"Idempotency-Key": "call"}, {}):
+            body: Json = {
+                "model": "counter",
+                "messages": [{"role": "user", "content": "use count"}],
+            }
+            status, _, data = self.send("/v1/chat/completions", body, more=more)
+            self.assertEqual((status, json.loads(data)["error"]["code"]), (500, "claim_failed"))
+        self.assertEqual(self.served.counted(), before)
+
+
 if __name__ == "__main__":
     unittest.main()
