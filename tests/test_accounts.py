@@ -3,6 +3,7 @@ narrower of two keys allows."""
 
 from __future__ import annotations
 
+import asyncio
 import random
 import unittest
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from server.api.auth import Keys
 from server.api.router import Route, Router
 from server.errors import Problem
-from server.runtime.accounts import NOBODY, RESOURCES, Accounts, Rules, parse_rate
+from server.runtime.accounts import NOBODY, RESOURCES, Accounts, Rules, Turns, parse_rate
 
 from .api.fakes import Call, run_async
 
@@ -141,6 +142,51 @@ class Shares(unittest.TestCase):
             for *_, release in held:
                 release()
             self.assertEqual((accounts.pools["runs"].total, +accounts.pools["runs"].held), (0, {}))
+
+
+class Waiting(unittest.IsolatedAsyncioTestCase):
+    async def test_turns_go_round(self) -> None:
+        """Nobody has all of them, and of those who hold as many who came first is first."""
+        turns, told = Turns(4, share=3), []
+
+        async def call(owner: str, name: str, end: asyncio.Event) -> None:
+            assert await turns.take(owner)
+            told.append(name)
+            await end.wait()
+            turns.give(owner)
+
+        ends = {name: asyncio.Event() for name in ("a1", "a2", "a3", "a4", "a5", "b1", "b2")}
+        calls = [asyncio.create_task(call(name[0], name, end)) for name, end in ends.items()]
+        for ending, expected in (
+            ("", ["a1", "a2", "a3", "b1"]),  # a4 waits for one of its own, b2 for any
+            ("a1", ["b2"]),  # who holds fewer comes first
+            ("b1", ["a4"]),
+            ("b2", []),
+            ("a2", ["a5"]),
+        ):
+            if ending:
+                ends[ending].set()
+            for _ in range(9):
+                await asyncio.sleep(0)
+            self.assertEqual(told, expected, ending)
+            told.clear()
+        for end in ends.values():
+            end.set()
+        await asyncio.gather(*calls)
+        self.assertEqual(turns.total, 0)
+
+    async def test_turns_that_do_not_come(self) -> None:
+        turns = Turns(1, wait_s=0.001)
+        self.assertTrue(await turns.take("a"))
+        self.assertFalse(await turns.take("b"))
+        cut = Turns(1)
+        self.assertTrue(await cut.take("a"))
+        waiting = asyncio.create_task(cut.take("b"))
+        await asyncio.sleep(0)
+        cut.give("a")  # to b, which ends before it knows
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        self.assertTrue(await cut.take("c"))
 
 
 class Rates(unittest.TestCase):

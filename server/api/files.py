@@ -7,12 +7,12 @@ session can read its files.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import Protocol
 from urllib.parse import quote
 
 from ..errors import Problem
+from ..runtime.accounts import Turns
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, misfit, read_object
 from .router import RequestContext
@@ -63,7 +63,7 @@ class Downloads:
 
     def __init__(self, toolbox: Toolbox, ceilings: LimitCeilings) -> None:
         self._toolbox, self._ceilings = toolbox, ceilings
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._places = Turns(AT_ONCE, share=3)
 
     async def post(self, call: RequestContext) -> None:
         """Send a file. Raises Problem, before anything is sent, if it cannot be read."""
@@ -89,7 +89,7 @@ class Downloads:
         await stream.close()
 
     async def _read(self, owner: str, session_id: str, path: str, offset: int, stamp: str) -> Piece:
-        async with self._places:
+        async with self._places.turn():
             return await self._toolbox.read_piece(owner, session_id, path, offset, stamp)
 
 

@@ -7,12 +7,12 @@ passed on to a configured server and to no other place.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from ..errors import Problem
 from ..json_types import Json
+from ..runtime.accounts import Turns
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, check_fields, read_object
 from .router import RequestContext, Route
@@ -76,7 +76,7 @@ class McpOffers:
 
     def __init__(self, library: Library, ceilings: LimitCeilings) -> None:
         self._library, self._ceilings = library, ceilings
-        self._lists, self._reads = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
+        self._lists, self._reads = Turns(AT_ONCE, share=3), Turns(AT_ONCE, share=3)
 
     def routes(self) -> dict[tuple[str, str], Route]:
         """Return the routes by method and path."""
@@ -91,13 +91,13 @@ class McpOffers:
     async def list_resources(self, call: RequestContext) -> None:
         """Answer with the resources of all servers, and the templates of their addresses."""
         names = self._library.readable_servers()
-        async with self._lists:
+        async with self._lists.turn():
             servers = await self._library.lists("resources", "templates", names=names)
         await call.json({"servers": servers})
 
     async def list_prompts(self, call: RequestContext) -> None:
         """Answer with the prompts of all servers."""
-        async with self._lists:
+        async with self._lists.turn():
             servers = await self._library.lists("prompts")
         await call.json({"servers": servers})
 
@@ -105,7 +105,7 @@ class McpOffers:
         """Answer with the contents of a resource. Raises Problem."""
         body = await self._body(call, _READ)
         self._check_readable(body["server"])
-        async with self._reads:
+        async with self._reads.turn():
             contents = await self._library.read(body["server"], body["uri"])
         call.size = sum(len(each.get("text") or each.get("blob") or "") for each in contents)
         await call.json({"server": body["server"], "uri": body["uri"], "contents": contents})
@@ -114,7 +114,7 @@ class McpOffers:
         """Answer with the messages of a prompt. Raises Problem."""
         body = await self._body(call, _PROMPT)
         server, name = body["server"], body["name"]
-        async with self._reads:
+        async with self._reads.turn():
             found = await self._library.prompt(server, name, body.get("arguments", {}))
         await call.json({"server": server, "name": name, **found})
 
@@ -133,7 +133,7 @@ class McpOffers:
             ref = {"type": "ref/prompt", "name": body["prompt"]}
         argument = {"name": body["argument"], "value": body["value"]}
         known = body.get("arguments", {})
-        async with self._reads:
+        async with self._reads.turn():
             found = await self._library.complete(body["server"], ref, argument, known)
         await call.json(found)
 

@@ -6,7 +6,6 @@ set for this and is kept nowhere; no line of the log has anything of it but its 
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
 
@@ -14,6 +13,7 @@ from ..errors import Problem
 from ..json_types import Json
 from ..models.failure import Failure
 from ..models.transcription import KINDS, MAX_AUDIO, Transcriber
+from ..runtime.accounts import Turns
 from ..session.limits import LimitCeilings
 from ..telemetry import log
 from .router import RequestContext, Route
@@ -46,7 +46,7 @@ class Transcriptions:
 
     def __init__(self, find: Callable[[], Transcriber | None], ceilings: LimitCeilings) -> None:
         self._find, self._ceilings = find, ceilings
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._places = Turns(AT_ONCE, share=3)
 
     def routes(self) -> dict[tuple[str, str], Route]:
         """Return the routes by method and path."""
@@ -67,7 +67,7 @@ class Transcriptions:
             raise Problem("request_invalid", "The body is empty: send the recording itself")
         call.exchange.hold(2 * len(audio))
         began = time.monotonic()
-        async with self._places:
+        async with self._places.turn():
             try:
                 text = await transcriber.transcribe(audio, kind)
             except Failure as failure:

@@ -282,6 +282,9 @@ def _row(label: str, names: list[str]) -> list[str]:
 # -- serve ----------------------------------------------------------------------------------------
 
 COLLECTOR = (10_000, 20, 20)  # thresholds of its three generations
+# A thread that works on a large document may keep the interpreter so long from the event loop, for
+# each of the ten times or so that a turn of somebody else needs it. 5 ms by default.
+SWITCH_S = 0.0005
 SPARE_FILES = 256  # beside connections: running tools, files being sent, MCP servers
 
 _log = log.get("app")
@@ -316,6 +319,7 @@ class BoundServer(NamedTuple):
         # Runs that begin together make many objects that stay; by default each thousand of them
         # makes the collector look at all again, a tenth of the CPU time until the first token.
         gc.set_threshold(*COLLECTOR)
+        sys.setswitchinterval(SWITCH_S)
         use_one_arena()
         run(ServerProcess(self, worker).run())
         return 0

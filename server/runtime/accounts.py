@@ -16,12 +16,15 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import Problem
 
+person: ContextVar[str] = ContextVar("yaa_person", default="")  # of the current request
 NOBODY = "\0"  # the person of requests that need no key; no key has this name
 OWNER = 3  # times of what stays free that an owner may hold
 RETRY_AFTER_S = 2  # a run lasts seconds to minutes; an earlier retry only adds load
@@ -109,12 +112,11 @@ class Rules:
 
 
 class Pool:
-    """How much each person holds of one resource, and who waits for it."""
+    """How much each person holds of one resource."""
 
     def __init__(self) -> None:
         self.held: Counter[str] = Counter()
         self.total = 0
-        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
 
     def fits(self, person: str, amount: int, most: float, share: float) -> bool:
         """Return whether a person may take so much."""
@@ -127,6 +129,61 @@ class Pool:
         self.held[person] += amount
         if not self.held[person]:
             del self.held[person]
+
+
+class Turns(Pool):
+    """Work of which at most `most` goes on at once, in turns between people.
+
+    share    as that of people: 1 for half of them, 3 for three quarters: `share_of_one`
+    wait_s   how long one waits for a turn; None: for ever
+    """
+
+    def __init__(self, most: int, share: float = 1, wait_s: float | None = None) -> None:
+        super().__init__()
+        self._most, self._wait_s = most, wait_s
+        self.share_of_one = max(1, math.floor(most * share / (1 + share)))
+        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
+
+    async def take(self, person: str) -> bool:
+        """Wait for a turn; False if there was none in time. `give` it back after True."""
+        if self._may(person):  # all who wait may not have it
+            self.change(person, 1)
+            return True
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((person, turn))
+        try:
+            async with asyncio.timeout(self._wait_s):
+                await turn
+        except BaseException as error:
+            if not turn.cancelled():  # it came together with the end
+                self.give(person)
+            if isinstance(error, TimeoutError):
+                return False
+            raise
+        finally:
+            self._waiting = [each for each in self._waiting if each[1] is not turn]
+        return True
+
+    def give(self, person: str) -> None:
+        """Give a turn back, to whoever of those who wait holds fewest, the first of them."""
+        self.change(person, -1)
+        for other, turn in sorted(self._waiting, key=lambda each: self.held[each[0]]):
+            if not turn.done() and self._may(other):
+                self.change(other, 1)
+                turn.set_result(None)
+
+    def _may(self, person: str) -> bool:
+        return self.total < self._most and self.held[person] < self.share_of_one
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None, None]:
+        """Wait for a turn of the person whose request this is, and give it back at the end."""
+        who = person.get()
+        await self.take(who)
+        try:
+            yield
+        finally:
+            self.give(who)
 
 
 class Accounts:

@@ -11,7 +11,11 @@ import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
+
+from .accounts import Turns
 
 # -- gc pause -------------------------------------------------------------------------------------
 # Pause the garbage collector while a large object is built.
@@ -52,6 +56,9 @@ def collector_paused(size: int) -> Iterator[None]:
 
 # -- offload --------------------------------------------------------------------------------------
 
+THREADS = 2  # each makes the event loop wait longer for its turn of the interpreter
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, Turns] = WeakKeyDictionary()
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -59,11 +66,24 @@ T = TypeVar("T")
 async def offload(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return `work(*args, **kwargs)`, run in a thread if `size` >= LARGE bytes.
 
+    People take turns: at most THREADS at once, of which one person has half.
+
     A thread cannot be stopped: if this is cancelled, it ends when the work has, so that whoever
     counts the memory of the work counts it as long as it is used.
     """
     if size < LARGE:
         return work(*args, **kwargs)
+    async with _turns_of(asyncio.get_running_loop()).turn():
+        return await _in_thread(size, partial(work, *args, **kwargs))
+
+
+def _turns_of(loop: asyncio.AbstractEventLoop) -> Turns:
+    if (turns := _turns.get(loop)) is None:
+        turns = _turns[loop] = Turns(THREADS)
+    return turns
+
+
+async def _in_thread(size: int, work: Callable[[], T]) -> T:
     loop, ended, begun = asyncio.get_running_loop(), asyncio.Event(), False
 
     def work_without_collector() -> T:
@@ -72,7 +92,7 @@ async def offload(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kw
         begun = True
         try:
             with collector_paused(size):
-                return work(*args, **kwargs)
+                return work()
         finally:
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(ended.set)

@@ -12,13 +12,13 @@ import asyncio
 import json
 import secrets
 import time
-from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..json_types import Session
+from ..runtime.accounts import Turns
 from .process import Job, Outcome, Process, parse_message, write_all
 from .process_call import ProcessCall
 
@@ -58,48 +58,6 @@ class Queue:
     wanted: int = 0
 
 
-class Turns:
-    """Who may use one of `most` processes: in order, and of them at most `share` for one owner."""
-
-    def __init__(self, most: int, wait_s: float = WAIT_S) -> None:
-        self._most, self._wait_s = most, wait_s
-        self.share = most - most // 4
-        self._used: Counter[str] = Counter()
-        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
-
-    async def take(self, owner: str) -> bool:
-        """Wait for a turn; False if there was none in time. `give` it back after True."""
-        if self._may(owner):  # all who wait are over their share, or there is no turn
-            self._used[owner] += 1
-            return True
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((owner, turn))
-        try:
-            async with asyncio.timeout(self._wait_s):
-                await turn
-        except BaseException as error:
-            if not turn.cancelled():  # it came together with the end
-                self.give(owner)
-            if isinstance(error, TimeoutError):
-                return False
-            raise
-        finally:
-            self._waiting = [each for each in self._waiting if each[1] is not turn]
-        return True
-
-    def give(self, owner: str) -> None:
-        """Give a turn back, to the first who waits and may have it."""
-        self._used[owner] -= 1
-        for other, turn in self._waiting:
-            if not turn.done() and self._may(other):
-                self._used[other] += 1
-                turn.set_result(None)
-        self._used = +self._used
-
-    def _may(self, owner: str) -> bool:
-        return self._used.total() < self._most and self._used[owner] < self.share
-
-
 class KeptProcesses:
     """The kept processes: at most `most`, each ended after `idle_s` seconds without a call."""
 
@@ -111,7 +69,7 @@ class KeptProcesses:
 
     def __init__(self, most: int, idle_s: float) -> None:
         self._most, self._idle_s = most, idle_s
-        self._turns, self._starting = Turns(most), 0
+        self._turns, self._starting = Turns(most, share=3, wait_s=WAIT_S), 0
         self._held: dict[Key, KeptProcess] = {}
         self._why: dict[str, str] = {}  # process id -> why it was ended
         self._queues: dict[Key, Queue] = {}
@@ -138,7 +96,7 @@ class KeptProcesses:
         self, key: Key, job: Job, code: str, start: Start
     ) -> AsyncGenerator[str | Outcome, None]:
         if not await self._turns.take(job.owner):
-            text = self.full.format(most=self._most, share=self._turns.share)
+            text = self.full.format(most=self._most, share=self._turns.share_of_one)
             yield Outcome("error", error={"type": self.busy, "message": text})
             return
         try:

@@ -7,6 +7,7 @@ import gc
 import threading
 import unittest
 
+from server.runtime.accounts import person
 from server.runtime.offload import LARGE, offload
 
 
@@ -42,6 +43,34 @@ class Offload(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(asyncio.CancelledError):
             await waiting
 
+    async def test_people_take_turns(self) -> None:
+        """Whatever one person has waiting, another's work begins at once."""
+        held, done = threading.Event(), []
+
+        def work(name: str) -> None:
+            held.wait(10)
+            done.append(name)
+
+        async def ask(who: str, name: str) -> None:
+            person.set(who)
+            await offload(LARGE, work, name)
+
+        mine = [asyncio.create_task(ask("mal", f"mal {n}")) for n in range(9)]
+        await asyncio.sleep(0)
+        begun = asyncio.Event()
+
+        async def other() -> None:
+            person.set("gil")
+            await offload(LARGE, asyncio.get_running_loop().call_soon_threadsafe, begun.set)
+
+        async with asyncio.timeout(5):
+            await other()
+            await begun.wait()
+        self.assertEqual(done, [])
+        held.set()
+        await asyncio.gather(*mine)
+        self.assertEqual(sorted(done), [f"mal {n}" for n in range(9)])
+
     async def test_the_collector_is_on_after_the_last(self) -> None:
         held, begun = threading.Event(), threading.Event()
 
@@ -50,7 +79,9 @@ class Offload(unittest.IsolatedAsyncioTestCase):
             held.wait(10)
             return gc.isenabled()
 
+        person.set("one")
         waiting = asyncio.create_task(offload(LARGE, wait))
+        person.set("another")
         await asyncio.to_thread(begun.wait, 10)
         self.assertFalse(await offload(LARGE, gc.isenabled))
         self.assertFalse(gc.isenabled(), "one is still at work")

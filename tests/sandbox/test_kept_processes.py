@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from server.sandbox.kept_processes import CallOutput, Turns, last_process
+from server.sandbox.kept_processes import CallOutput, last_process
 from server.sandbox.network_policy import NetworkPolicy
 from server.tools.runner import Job, Outcome
 from tests.tools import test_runner
@@ -192,49 +192,6 @@ class Parts(unittest.IsolatedAsyncioTestCase):
             while more := await until.read(100):
                 found += more
             self.assertEqual(found, "äb\0mar".encode(), cut)
-
-    async def test_turns_go_round(self) -> None:
-        """Nobody has all of them, and who came first is first."""
-        turns, told = Turns(4), []
-
-        async def call(owner: str, name: str, end: asyncio.Event) -> None:
-            assert await turns.take(owner)
-            told.append(name)
-            await end.wait()
-            turns.give(owner)
-
-        ends = {name: asyncio.Event() for name in ("a1", "a2", "a3", "a4", "a5", "b1", "b2")}
-        calls = [asyncio.create_task(call(name[0], name, end)) for name, end in ends.items()]
-        for ending, expected in (
-            ("", ["a1", "a2", "a3", "b1"]),  # a4 waits for one of its own, b2 for any
-            ("a1", ["a4"]),
-            ("b1", ["b2"]),
-            ("b2", []),
-            ("a2", ["a5"]),
-        ):
-            if ending:
-                ends[ending].set()
-            for _ in range(9):
-                await asyncio.sleep(0)
-            self.assertEqual(told, expected, ending)
-            told.clear()
-        for end in ends.values():
-            end.set()
-        await asyncio.gather(*calls)
-        self.assertEqual(turns._used.total(), 0)
-
-    async def test_turns_that_do_not_come(self) -> None:
-        turns = Turns(1, wait_s=0.001)
-        self.assertTrue(await turns.take("a"))
-        self.assertFalse(await turns.take("b"))
-        cut = Turns(1)
-        self.assertTrue(await cut.take("a"))
-        waiting = asyncio.create_task(cut.take("b"))
-        await asyncio.sleep(0)
-        cut.give("a")  # to b, which ends before it knows
-        waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
-        self.assertTrue(await cut.take("c"))
 
     def test_the_last_word_of_a_session(self) -> None:
         said = {"of": "a", "id": "1", "calls": 2}

@@ -1,0 +1,279 @@
+"""What one person's work does to another's turns: `python3 -m tests.bench.people [NAMES] [--s 3]`.
+
+Prints a row for each attacker: how long a plain turn of another person takes, and one with a shell
+call, alone and beside the attacker, as medians and as ratios, and how many were refused. The server
+is one worker with its default configuration. Alone and beside are measured in turns, since other
+work on the machine changes both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import http.client
+import json
+import multiprocessing
+import socket
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from ..tooling.child import Child
+from .peers import config, start
+
+KEYS = {name: f"the-key-of-{name}-1234" for name in ("ann", "mal", "gil")}
+SHORT = "bench tokens=3 delay_us=0"
+TURN = f"{SHORT}", f'{SHORT} tool=shell{{"command":"true"}}'
+FREE = {"tool": {"shell": {"auto_approve": True}}}
+MOST = 3.0, 4.0  # times as long as alone: a plain turn, one with a tool
+BURN = "python3 -c 'while True: pass' & sleep 2; kill $!"
+TREE = "for n in $(seq 20); do cp big big$n; done"
+
+
+class Target(NamedTuple):
+    """Where an attacker sends its requests. `key`: whose."""
+
+    host: str
+    port: int
+    key: str
+
+    def head(self, method: str, path: str, size: int, *, packed: bool = False) -> bytes:
+        coding = "Content-Encoding: gzip\r\n" if packed else ""
+        return (
+            f"{method} {path} HTTP/1.1\r\nHost: {self.host}\r\nAuthorization: Bearer {self.key}\r\n"
+            f"Content-Type: application/json\r\nAccept: text/event-stream\r\n{coding}"
+            f"Content-Length: {size}\r\n\r\n"
+        ).encode()
+
+    def ask(self, method: str, path: str, body: bytes = b"", **more: Any) -> int:
+        """The status of an answer that is read to its end."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        try:
+            headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+            connection.request(method, path, body, headers | more)
+            answer = connection.getresponse()
+            while answer.read(1 << 20):
+                pass
+            return answer.status
+        finally:
+            connection.close()
+
+    def open(self, data: bytes) -> socket.socket:
+        """A connection on which this was sent, and nothing is read."""
+        one = socket.create_connection((self.host, self.port), timeout=30)
+        one.sendall(data)
+        return one
+
+
+def document(order: str, *, count: int = 0, pictures: int = 0, **more: Any) -> bytes:
+    messages: list[Any] = [
+        {"id": f"m{n}", "role": "user" if n % 2 == 0 else "assistant", "content": "word " * 40}
+        for n in range(count)
+    ]
+    url = "data:image/png;base64," + "A" * 500_000
+    for message in messages[: 2 * pictures : 2]:
+        message["content"] = [{"type": "image_url", "image_url": {"url": url}}]
+    messages.append({"id": "last", "role": "user", "content": order})
+    return json.dumps({"messages": messages, **more}).encode()
+
+
+Attack = Callable[[Target, Event], None]
+
+
+def in_loops(number: int, *work: Callable[[Target], object]) -> Attack:
+    """So many threads, each doing its work again and again."""
+
+    def attack(target: Target, stop: Event) -> None:
+        def repeat(one: Callable[[Target], object]) -> None:
+            while not stop.is_set():
+                try:
+                    one(target)
+                except (OSError, http.client.HTTPException):
+                    stop.wait(0.05)
+
+        for n in range(number):
+            threading.Thread(target=repeat, args=(work[n % len(work)],), daemon=True).start()
+        stop.wait()
+
+    return attack
+
+
+def posting(path: str, body: bytes, **headers: str) -> Callable[[Target], object]:
+    return lambda target: target.ask("POST", path, body, **headers)
+
+
+def held(number: int, size: int, sent: int, path: str = "/session") -> Attack:
+    """Connections whose bodies come slowly."""
+
+    def attack(target: Target, stop: Event) -> None:
+        ones = []
+        for _ in range(number):
+            with suppress(OSError):
+                ones.append(target.open(target.head("POST", path, size) + b" " * sent))
+        while not stop.wait(1):
+            for one in ones:
+                with suppress(OSError):
+                    one.sendall(b" " * 1_500)
+
+    return attack
+
+
+def streams(target: Target, stop: Event) -> None:
+    body = document("bench tokens=100000 delay_us=20000")
+    ones = []
+    for _ in range(500):
+        with suppress(OSError):
+            ones.append(target.open(target.head("POST", "/session", len(body)) + body))
+    stop.wait()
+
+
+def files(target: Target) -> None:
+    target.ask("PUT", "/workspaces/mal/file?path=large", b"x" * 24_000_000)
+    target.ask("GET", "/workspaces/mal/file?path=large")
+
+
+def attacks() -> dict[str, Attack]:
+    """The attackers by name. Made in the attacker's process."""
+    long = document(SHORT, count=5_000, pictures=8)
+    calls = " ".join(f"tool=shell{json.dumps({'command': BURN})}" for _ in range(4))
+    burning = document(f"{SHORT} {calls}", config=FREE)
+    schema = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(20)}}
+    tools = [
+        {"name": f"tool_{n}", "description": "about " * 100, "parameters": schema}
+        for n in range(250)
+    ]
+    return {
+        "long sessions": in_loops(4, posting("/session", long)),
+        "their events": in_loops(8, posting("/session/events", long)),
+        "calls that burn": in_loops(16, posting("/session", burning)),
+        "unread streams": streams,
+        "files of 24 MB": in_loops(6, files),
+        "tools of the page": in_loops(4, posting("/session", document(SHORT, tools=tools))),
+        "bad bodies": in_loops(
+            6,
+            posting("/session", b"[" * 15_000_000),
+            posting("/session", b'{"messages": [' + b"[]," * 300_000),
+            posting("/session", gzip.compress(b"[" * 5_000_000), **{"Content-Encoding": "gzip"}),
+            posting("/session", ('{"messages": "' + "\\u00fc" * 2_000_000 + '"').encode()),
+        ),
+        "archives": in_loops(20, lambda target: target.ask("GET", "/workspaces/mal/archive")),
+        "slow large bodies": held(17, 32_000_000, 31_000_000),
+        "slow connections": held(1_030, 1_000_000, 100),
+        "stops": in_loops(8, posting("/session/stop", b'{"id": "s-no"}')),
+    }
+
+
+def run_attack(name: str, target: Target, ready: Event, stop: Event) -> None:
+    attack = attacks()[name]
+    ready.set()
+    attack(target, stop)
+
+
+@contextmanager
+def beside(name: str, target: Target) -> Iterator[None]:
+    """An attacker at work, in a process of its own."""
+    ready, stop = multiprocessing.Event(), multiprocessing.Event()
+    process = multiprocessing.Process(target=run_attack, args=(name, target, ready, stop))
+    process.start()
+    try:
+        ready.wait(60)
+        time.sleep(0.5)
+        yield
+    finally:
+        stop.set()
+        process.join(2)
+        process.kill()
+        process.join()
+
+
+class Turns:
+    """The turns of one person: milliseconds of those that were answered, and who was refused."""
+
+    def __init__(self, target: Target) -> None:
+        self._target, self.refused = target, 0
+
+    def measure(self, order: str, seconds: float) -> list[float]:
+        ends, found = time.monotonic() + seconds, []
+        body = document(order, config=FREE)
+        while time.monotonic() < ends or not found:
+            began = time.perf_counter()
+            try:
+                status = self._target.ask("POST", "/session", body, Accept="text/event-stream")
+            except (OSError, http.client.HTTPException):
+                status = 0
+            if status == 200:
+                found.append((time.perf_counter() - began) * 1000)
+            else:
+                self.refused += 1
+            if not found and time.monotonic() > ends + 5:
+                return [float("inf")]
+        return found
+
+
+def row(name: str, mal: Target, gil: Target, seconds: float, rounds: int) -> list[float]:
+    """[plain alone, beside, tool alone, beside, refused]; times are medians in ms."""
+    turns, found = Turns(gil), ([], [], [], [])  # type: ignore[var-annotated]
+    for _ in range(rounds):
+        for n, order in enumerate(TURN):
+            found[2 * n].extend(turns.measure(order, seconds))
+        with beside(name, mal):
+            for n, order in enumerate(TURN):
+                found[2 * n + 1].extend(turns.measure(order, seconds))
+        time.sleep(1)
+    return [*map(statistics.median, found), turns.refused]
+
+
+@contextmanager
+def server() -> Iterator[tuple[Target, Target]]:
+    """A server with keys of three people: where mal and gil ask."""
+    with ExitStack() as stack:
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        settings: Any = config(start(stack, "tests.bench.provider"))
+        del settings["server"]["limits"]
+        settings["server"]["api_keys"] = [
+            {"name": name, "key": key, **({"owner": True} if name == "ann" else {})}
+            for name, key in KEYS.items()
+        ]
+        (home / "config.json").write_text(json.dumps(settings))
+        child = Child([sys.executable, "-m", "server", "--home", str(home), "--port", "0"])
+        stack.callback(child.stop)
+        parts = urlsplit(child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", 60)[1])
+        child.wait_for(r"^  ready ", 60)
+        made = [Target(str(parts.hostname), parts.port or 0, KEYS[name]) for name in ("mal", "gil")]
+        made[0].ask("PUT", "/workspaces/mal/file?path=big", b"x" * 30_000_000)
+        order = f"{SHORT} tool=shell{json.dumps({'command': TREE})}"
+        made[0].ask("POST", "/session", document(order, id="mal", config=FREE))
+        yield made[0], made[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python3 -m tests.bench.people", description=__doc__)
+    parser.add_argument("names", nargs="*", help="of attackers; all without one")
+    parser.add_argument("--s", type=float, default=2.0, help="seconds for each figure")
+    parser.add_argument("--rounds", type=int, default=1)
+    options = parser.parse_args()
+    names = options.names or [*attacks()]
+    print("| beside | plain alone | beside | × | tool alone | beside | × | refused |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    with server() as (mal, gil):
+        for name in names:
+            found = row(name, mal, gil, options.s, options.rounds)
+            plain, plain_beside, tool, tool_beside, refused = found
+            ratios = plain_beside / plain, tool_beside / tool
+            print(
+                f"| {name} | {plain:.0f} | {plain_beside:.0f} | {ratios[0]:.1f} | {tool:.0f}"
+                f" | {tool_beside:.0f} | {ratios[1]:.1f} | {refused:.0f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
