@@ -354,6 +354,10 @@ class Response:
         """Limit the time for the rest of the body to `seconds` from now."""
         self._exchange.limit_time(seconds)
 
+    def limit_idle(self, seconds: float | None) -> None:
+        """Replace the limit of silence between two reads; None: no limit."""
+        self._exchange.limit_idle(seconds)
+
     async def close(self) -> None:
         """Close the connection, unless the body is complete: then it is reused."""
         self._exchange.abort(ClientError("closed", "closed here"))

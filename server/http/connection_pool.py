@@ -16,7 +16,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .parser import (
     Body,
@@ -122,6 +122,12 @@ class ClientExchange:
         if not self.done and self.error is None:
             self._timeouts = Timeouts(total=seconds)
             self._started = self._loop.time()
+            self._watch()
+
+    def limit_idle(self, seconds: float | None) -> None:
+        """Replace the limit of silence."""
+        if not self.done and self.error is None:
+            self._timeouts = replace(self._timeouts, idle=seconds)
             self._watch()
 
     def abort(self, error: ClientError) -> None:

@@ -122,6 +122,8 @@ class Decoder:
                 data.append(value)
             elif name == "event":
                 kind = value
+            elif name == "error" and value:  # no field of the standard: llama.cpp, GPUStack
+                data, kind = [*data, value], name
             elif name == "id" and "\0" not in value:
                 self._last_id = value
             elif name == "retry" and value.isascii() and value.isdigit():

@@ -17,6 +17,7 @@ from ..strict_json import browser_safe
 from . import Options
 from .decoder import Delta, Rescue, Scanner, StreamDecoder
 from .failure import from_chunk
+from .tool_call_assembler import bounded, is_structure
 from .vendors import Provider
 
 # -- think tags -----------------------------------------------------------------------------------
@@ -114,6 +115,10 @@ PARTS = "thinking"  # reasoning.field of reasoning in content parts (Mistral)
 DETAILS = "reasoning_details"
 FIELDS = ("reasoning_content", "reasoning")
 _TEXTS = ("content", *FIELDS)
+# Members of a message that are read; `images` and `audio` are too large to be sent back.
+MEMBERS = {*_TEXTS, DETAILS, "role", "tool_calls", "function_call", "refusal", "annotations"}
+NOT_READ = ("images", "audio")
+MEMBERS |= {*NOT_READ}
 
 
 class Decoder(StreamDecoder):
@@ -132,6 +137,7 @@ class Decoder(StreamDecoder):
         self._thoughts: list[str] = []  # with implicit_think: they may turn out to be the answer
         self._snapshot = ""  # with cumulative: text of reasoning_details so far
         self._choice: Any = None
+        self._members: dict[str, Any] = {}  # of the message, that are the provider's own
 
     def feed(self, chunk: Any) -> list[Event]:
         """See StreamDecoder."""
@@ -155,7 +161,14 @@ class Decoder(StreamDecoder):
         """See StreamDecoder."""
         if not isinstance(document, dict) or not document.get("choices"):
             return None
-        events = self.feed(document)
+        choices = document["choices"] if isinstance(document["choices"], list) else []
+        # Perplexity's whole answers have a `delta`, too, which is empty.
+        whole = [
+            {**each, "delta": each["message"]} if isinstance(each.get("message"), dict) else each
+            for each in choices
+            if isinstance(each, dict)
+        ]
+        events = self.feed({**document, "choices": whole})
         self.done()
         return events
 
@@ -214,8 +227,10 @@ class Decoder(StreamDecoder):
         if isinstance(refusal := delta.get("refusal"), str) and refusal:
             self._content(refusal)
         calls = delta.get("tool_calls")
-        if isinstance(legacy := delta.get("function_call"), dict):
-            calls = [legacy]
+        legacy = delta.get("function_call")
+        if not calls and isinstance(legacy, dict) and any(legacy.values()):
+            calls = [legacy]  # Snowflake has an empty one beside `tool_calls`
+        self._take_members(delta)
         for fragment in calls if isinstance(calls, list) else ():
             self._open_text()
             self._out += self._calls.feed(fragment)
@@ -242,15 +257,25 @@ class Decoder(StreamDecoder):
                 if isinstance(text := item.get(key), str) and text:
                     item[key] = self._only_new(text)
                     fresh += item[key]
-            last = self._details[-1] if self._details else {}
-            if all(last.get(key) == item.get(key) for key in ("type", "index")) and last:
-                for key, value in item.items():
-                    texts = isinstance(value, str) and isinstance(last.get(key), str)
-                    grows = texts and key in ("text", "summary")
-                    last[key] = last[key] + value if grows else value or last.get(key)
-            else:
-                self._details.append(item)
+            _join_item(self._details, item)
         return fresh
+
+    def _take_members(self, delta: dict[str, Any]) -> None:
+        """Keep the members that are the provider's own, to send them back unchanged.
+
+        Their pieces are joined as those of reasoning_details are. LiteLLM's `thinking_blocks` hold
+        the signatures without which Claude refuses the next request.
+        """
+        self._untaken |= {name for name in NOT_READ if delta.get(name)}
+        for name, value in delta.items():
+            if name in MEMBERS or not is_structure(value):
+                continue
+            kept = self._members.setdefault(name, [] if isinstance(value, list) else {})
+            if isinstance(value, dict) and isinstance(kept, dict):
+                kept |= value
+            elif isinstance(value, list) and isinstance(kept, list):
+                for item in value:
+                    _join_item(kept, dict(item)) if isinstance(item, dict) else kept.append(item)
 
     def _only_new(self, text: str) -> str:
         """Return the new part of a fragment that may repeat everything before it."""
@@ -292,6 +317,8 @@ class Decoder(StreamDecoder):
             self._think(piece, TAGS) if is_thought else self._scan(piece)
 
     def _end_text(self, cut: bool) -> None:
+        members = bounded(self._members).items()
+        self._details += [{"member": name, "value": value} for name, value in members]
         self._end_thought()
         if self._tags is not None:
             for is_thought, piece in self._tags.end():
@@ -299,6 +326,18 @@ class Decoder(StreamDecoder):
             if self._tags.never_closed and not cut and not self._calls.all:
                 self._scan("".join(self._thoughts))  # no closing tag: this was the answer
         super()._end_text(cut)
+
+
+def _join_item(kept: list[Any], item: dict[str, Any]) -> None:
+    """Add an item, or the next piece of the last one: the same type and index."""
+    last = kept[-1] if kept and isinstance(kept[-1], dict) else {}
+    if not last or any(last.get(key) != item.get(key) for key in ("type", "index")):
+        kept.append(item)
+        return
+    for key, value in item.items():
+        texts = isinstance(value, str) and isinstance(last.get(key), str)
+        grows = texts and key in ("text", "summary", "thinking")
+        last[key] = last[key] + value if grows else value or last.get(key)
 
 
 def _has_tags(provider: Provider) -> bool:

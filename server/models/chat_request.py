@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ..json_types import Json, Message, ToolCall
@@ -20,7 +20,7 @@ from ..session import media
 from ..session.quoted_texts import SentTexts
 from ..strict_json import Constant, ConstantList, quote, text_of
 from . import Options, provider_search
-from .chat_decoder import DETAILS, PARTS, TAGS
+from .chat_decoder import DETAILS, MEMBERS, PARTS, TAGS
 from .text_tools import history
 from .vendors import Preset, Provider
 
@@ -134,6 +134,7 @@ def _messages(
     preset = provider.preset
     joined = preset.single_system_message or preset.alternate or not preset.system_role
     as_text = len(messages) >= MANY and preset.images and not joined
+    as_text = as_text and not preset.reasoning_required_everywhere
     written = {} if texts is None else texts.messages
     sent: list[Any] = []
     shown: list[Json] = []  # parts of results, which may only be the user's
@@ -158,8 +159,13 @@ def _messages(
                 continue
             if calls := message.get("tool_calls"):
                 ours = _is_ours(provider, message)
-                ids |= {call["id"]: _call_id(preset, call["id"], ours) for call in calls}
+                for call in calls:
+                    ids[call["id"]] = _call_id(preset, call, ours, ids.values())
                 sent.append(_with_calls(provider, message, calls, names, ids, ours))
+            elif content and preset.reasoning_required_everywhere:
+                ours = _is_ours(provider, message)
+                more = _reasoning(provider, message, content, ours)
+                sent.append({"role": role, "content": content, **more})
             elif content:
                 sent.append({"role": role, "content": content})
         elif role == "tool":
@@ -311,26 +317,42 @@ def _with_calls(
 def _reasoning(provider: Provider, message: Message, content: Any, ours: bool) -> dict[str, Any]:
     """Return the reasoning members of an earlier message with calls, under the field they came in.
 
-    DeepSeek and Moonshot refuse a history in which one is missing, in any turn; their templates
-    drop the reasoning of messages without calls, so that is not sent.
+    DeepSeek and Moonshot refuse a history in which one is missing, in any turn with calls;
+    DeepSeek V4 in any other, too, if tools are offered.
     """
     preset, reasoning = provider.preset, message.get("reasoning") or {}
     if preset.send_back_reasoning == "never":
         return {}
     text = reasoning.get("text") if ours else ""
     name = reasoning.get("field") if ours else ""
-    details = reasoning.get("details") if ours else None
-    if details and not any(isinstance(each, dict) and "at" in each for each in details):
-        return {DETAILS: details}  # details with `at` are another API's, see models/decoder.py
+    details, members = _details(reasoning if ours else {})
+    if details:
+        return {**members, DETAILS: details}
     if text and isinstance(content, str) and (name == TAGS or preset.send_back_reasoning == "tags"):
-        return {"content": f"<think>{text}</think>{content}"}
+        return {**members, "content": f"<think>{text}</think>{content}"}
     if text and isinstance(content, str) and name == PARTS:
         thought = {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
-        return {"content": [thought, {"type": "text", "text": content}]}
-    if text or preset.reasoning_required_on_tool_turns:
+        return {**members, "content": [thought, {"type": "text", "text": content}]}
+    if text or preset.reasoning_required_on_tool_turns or preset.reasoning_required_everywhere:
         field = name if name in ("reasoning_content", "reasoning") else preset.reasoning_field
-        return {field: text or ""} if field != DETAILS else {}
-    return {}
+        return members | ({field: text or ""} if field != DETAILS else {})
+    return members
+
+
+def _details(reasoning: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return (reasoning_details, other members of the provider's own) of a message.
+
+    Details with `at` are another API's (models/decoder.py): none of them is returned.
+    """
+    details = [each for each in reasoning.get("details") or [] if isinstance(each, dict)]
+    if any("at" in each for each in details):
+        return [], {}
+    members = {
+        each["member"]: each.get("value")
+        for each in details
+        if isinstance(each.get("member"), str) and each["member"] not in MEMBERS
+    }
+    return [each for each in details if "member" not in each], members
 
 
 def _call(call: ToolCall, names: ToolNameMap, ids: Mapping[str, str], ours: bool) -> dict[str, Any]:
@@ -342,16 +364,21 @@ def _call(call: ToolCall, names: ToolNameMap, ids: Mapping[str, str], ours: bool
         "function": {"name": names.safe(function["name"]), "arguments": arguments},
     }
     extra = call.get("extra")
-    if ours and isinstance(extra, dict) and "extra_content" in extra:
-        sent["extra_content"] = extra["extra_content"]  # Gemini's thought signatures
+    if ours and isinstance(extra, dict):  # Gemini's thought signatures, for example
+        return {k: v for k, v in extra.items() if isinstance(v, dict | list)} | sent
     return sent
 
 
-def _call_id(preset: Preset, call_id: str, ours: bool) -> str:
+def _call_id(preset: Preset, call: ToolCall, ours: bool, taken: Collection[str]) -> str:
     """Return an id that this provider accepts.
 
-    A model gets its own ids unchanged where it can: Kimi reads the name of the tool in them.
+    A model gets its own ids back where they are unique in the request: Kimi reads the name of the
+    tool in them, and gateways keep signatures there.
     """
+    call_id, extra = call["id"], call.get("extra")
+    theirs = extra.get("id") if ours and isinstance(extra, dict) else None
+    if isinstance(theirs, str) and theirs and theirs not in taken:
+        call_id = theirs
     if preset.short_ids and not _NINE.fullmatch(call_id):
         return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
     if ours or len(call_id) <= LONGEST_ID:

@@ -61,14 +61,17 @@ def read_usage(raw: Mapping[str, Any] | None, sent: int, received: int) -> Usage
         completion = max((total or 0) - prompt, 0) if prompt is not None else 0
     if prompt is None:
         prompt = max((total or 0) - completion, 0)
+    inside = _inner(raw, "prompt_tokens_details", "input_tokens_details")
     if total is not None and hit is written is None:
-        completion += _uncounted_output(raw, total - prompt - completion)
+        missing = max(total - prompt - completion, 0)
+        heard = min(_count(inside, "audio_tokens") or 0, missing)  # Mistral counts sound apart
+        prompt += heard
+        completion += _uncounted_output(raw, missing - heard)
     usage: Usage = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": min(prompt + completion, LARGEST_COUNT) if total is None else total,
     }
-    inside = _inner(raw, "prompt_tokens_details", "input_tokens_details")
     reasoning = _reasoning_tokens(raw)
     cached = _count(inside, "cached_tokens")
     if cached is None:  # DeepSeek and Moonshot have it at the top level
@@ -149,6 +152,7 @@ _SILENCE: dict[Ending, str] = {
     "filter": "a filter of the provider's stopped it",
 }
 
+MOST_OF_NOTHING = 16  # tokens of an answer that is empty: its end mark, a blank line
 MARKED = "marks"  # reasoning.field of reasoning that the model marked in its text
 
 Piece = tuple[str, str]
@@ -211,6 +215,7 @@ class StreamDecoder(ABC):
         self._received = 0  # bytes of reasoning and text, about
         self._said = StringIO()
         self._citations = Citations()
+        self._untaken: set[str] = set()  # members with contents of a kind that is not read
         self._usage: dict[str, Any] | None = None
         self._finish: str | None = None
         self.ended = False  # True: later data is ignored
@@ -258,7 +263,9 @@ class StreamDecoder(ABC):
         cut = bool(ending_of(self._finish))
         self._end_text(cut)
         promised = self._finish in _PROMISE and not self._said.tell()
-        spoke = self._received or (self._finish and self._finish in _OWN_WORD)
+        spoke = self._received or (
+            self._finish and self._finish in _OWN_WORD and not self._what_was_lost()
+        )
         if not self._calls.all and (promised or not spoke):
             raise self._empty_answer_failure(sent)
         self._open_text()
@@ -288,12 +295,24 @@ class StreamDecoder(ABC):
         why = _SILENCE.get(ending_of(self._finish), self._finish or "nothing came but its end")
         if self._finish in _PROMISE:
             why = "it was to call a tool, and no call came"
+        elif (lost := self._what_was_lost()) and self._finish in _OWN_WORD:
+            why = lost
         text = f"{self._provider.name} ended its answer without a word: {why}"
         details: dict[str, Any] = {"usage": self._usage_with_price(sent)} if self._usage else {}
         if ending_of(self._finish) == "filter":
             details["reason"] = "content_filter"
         final = ending_of(self._finish) in _SILENCE
         return Failure("upstream_error", text, retryable=not final, details=details)
+
+    def _what_was_lost(self) -> str:
+        """Return why an answer without text, thoughts and calls cannot have been empty, or ""."""
+        if self._untaken:
+            return f"it consists of {', '.join(sorted(self._untaken))}, which is not read"
+        used = read_usage(self._usage, 0, 0) if self._usage else {}
+        written = used.get("completion_tokens", 0) - used.get("reasoning_tokens", 0)
+        if written > MOST_OF_NOTHING and not used.get("estimated"):
+            return f"it has {written} tokens, and none of them can be read"
+        return ""
 
     def _timing_events(self) -> list[Event]:
         if self._first_ms is None and self._out:

@@ -177,6 +177,9 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 
+# Models that reason at length say nothing for minutes, and a second attempt is paid again.
+REASONING_S = 300.0
+_VISIBLE = ("TEXT_MESSAGE_CONTENT", "TOOL_CALL_START")
 FAST = 4  # how many times as fast a request is written as a document is read
 
 logger = log.get("llm")
@@ -326,12 +329,15 @@ class RemoteAPI(BaseAPI):
                 except Failure:
                     self._peer.toolless.discard(self.provider.model)
                     raise
-            reader = StreamReader(answer, self.provider)
+            reader, hidden = StreamReader(answer, self.provider), True
             async with aclosing(response.chunks()) as chunks:
                 async for data in chunks:
                     news = not answer.is_finished
                     for event in reader.feed(data):
                         news = True
+                        if hidden and event["type"] in _VISIBLE:
+                            hidden = False
+                            response.limit_idle(self._idle(call.options))
                         yield event
                     if reader.ended:
                         response.release()
@@ -464,13 +470,18 @@ class RemoteAPI(BaseAPI):
         return headers | {name.lower(): value for name, value in self.provider.headers.items()}
 
     def _timeouts(self, options: Options, left: float | None) -> Timeouts:
-        preset = self.provider.preset
-        first, idle = options.first_byte_timeout, options.idle_timeout
-        return Timeouts(
-            first_byte=first and max(first, preset.timeout_first_byte),
-            idle=idle and max(idle, preset.timeout_idle),
-            total=left,
-        )
+        """Return the limits until the first text or call: hidden reasoning is no silence."""
+        first, idle = options.first_byte_timeout, self._idle(options)
+        first = first and max(first, self.provider.preset.timeout_first_byte, self._least())
+        return Timeouts(first_byte=first, idle=first and idle and max(first, idle), total=left)
+
+    def _idle(self, options: Options) -> float | None:
+        """Return the limit of silence within text and calls."""
+        idle = options.idle_timeout
+        return idle and max(idle, self.provider.preset.timeout_idle, self._least())
+
+    def _least(self) -> float:
+        return REASONING_S if self.provider.is_reasoning else 0
 
     def _make_decoder(self, call: ModelCall) -> StreamDecoder:
         scanner: Scanner | None = None

@@ -55,6 +55,11 @@ QUIRKS = (
         reasoning_required_on_tool_turns=True,
         reasoning_field="reasoning_content",
     ),
+    # DeepSeek V4 (kimi-cli issue 2141): where that was not enough.
+    _quirk(
+        "reasoning_content.{0,60}(?:must be passed back|is missing)",
+        reasoning_required_everywhere=True,
+    ),
     # Mistral and models with its tokenizer: opencode issue 1680, omlx issue 1997.
     _quirk("a-z, 0-9, with a length of 9", short_ids=True),
     # Models that accept the new name only (opencode issue 37964).

@@ -22,8 +22,10 @@ from .failure import Failure
 
 UNNAMED = "unnamed_tool"  # name of a call without one; its result is an error
 MAX_OPAQUE_DEPTH = 32
+MAX_OPAQUE = 64_000  # characters of one member of a provider's
 MOST_CALLS = MOST["messages/*/tool_calls"]  # a session with more is refused
 
+_READ = ("id", "index", "type", "function", "name", "arguments")  # members of a call
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -138,9 +140,9 @@ class ToolCallAssembler:
             self.all.append(call)
         if theirs:
             call.provider_ids[theirs] = None
+            call.extra["id"] = theirs  # Kimi reads the tool's name in it, gateways put more there
         call.name = call.name or name
-        if isinstance(extra := fragment.get("extra_content"), dict):
-            call.extra["extra_content"] = extra
+        call.extra |= {k: v for k, v in fragment.items() if k not in _READ and is_structure(v)}
         return events if repeated else events + self.add(call, call.new_part(piece))
 
     def begin(self, name: str, theirs: str = "") -> tuple[PartialCall, list[Event]]:
@@ -180,7 +182,7 @@ class ToolCallAssembler:
         if not call.text_so_far().strip() and (call.blank or not cut):
             events.append(tool_args(call.id, "{}"))
         call.closed = True
-        return [*events, tool_end(call.id, opaque(call.extra) or None)]
+        return [*events, tool_end(call.id, bounded(call.extra) or None)]
 
     def finish(self, *, cut: bool) -> list[Event]:
         """Close all open calls, drop nameless ones without arguments, and return the events.
@@ -279,6 +281,19 @@ def is_object(text: str) -> bool:
 def opaque(value: Any) -> Any:
     """Return a provider's own data, made safe for a session; {} if it is nested too deeply."""
     return {} if depth_exceeds(value, MAX_OPAQUE_DEPTH) else browser_safe(value)
+
+
+def bounded(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a provider's own members as `opaque` does, without those that are very large."""
+    return {k: opaque(v) for k, v in value.items() if len(dumps(browser_safe(v))) <= MAX_OPAQUE}
+
+
+def is_structure(value: Any) -> bool:
+    """Return whether a provider's member is an object or a list that holds something.
+
+    Such members are the provider's own (signatures, thinking blocks) and go back to the same model.
+    """
+    return isinstance(value, dict | list) and bool(value)
 
 
 def _text(value: Any) -> str:

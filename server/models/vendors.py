@@ -34,6 +34,7 @@ class Preset:
     reasoning_field                where reasoning goes back when it came under no known name
     send_back_reasoning            field | tags | never
     reasoning_required_on_tool_turns  the field must be there even when empty
+    reasoning_required_everywhere     also in messages without calls
     think_tags, implicit_think     reasoning arrives as <think>…</think> in content; it starts
                                    without its opening tag
     cumulative                     reasoning_details may repeat all that came before
@@ -66,6 +67,7 @@ class Preset:
     reasoning_field: str = "reasoning_content"
     send_back_reasoning: Literal["field", "tags", "never"] = "field"
     reasoning_required_on_tool_turns: bool = False
+    reasoning_required_everywhere: bool = False
     think_tags: bool = True
     implicit_think: bool = False
     cumulative: bool = False
@@ -178,6 +180,7 @@ PRESETS: dict[str, Preset] = {
             "deepseek-chat",
             max_tokens_field="max_tokens",
             reasoning_required_on_tool_turns=True,  # 400 without it, even for empty reasoning
+            reasoning_required_everywhere=True,  # V4; the others ignore it
             tool_choice_modes=NOT_FORCED,  # forced choices are refused while thinking
             documents=False,
             think_tags=False,

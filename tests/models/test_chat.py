@@ -305,6 +305,9 @@ class Scripted:
             self._at = at
             yield piece
 
+    def limit_idle(self, seconds: float | None) -> None:
+        pass
+
     def limit_time(self, seconds: float) -> None:
         self.hurried.append(self._at)
 
@@ -502,6 +505,12 @@ class Failures(Case):
             await peer.send(CHUNKED + chunk(sse(said("a"), done=False)))
             await peer.gone()
 
+        async def reasons(peer: Side) -> None:
+            for delta in ({"role": "assistant"}, {"reasoning": "hm"}):
+                frame = sse({"choices": [{"delta": delta}]}, done=False)
+                await peer.send(CHUNKED * ("role" in delta) + chunk(frame))
+            await peer.gone()
+
         async def drips(peer: Side) -> None:
             await peer.send(CHUNKED)
             while not peer.writer.is_closing():
@@ -512,6 +521,7 @@ class Failures(Case):
             (mute, {"first_byte_timeout": 0.05}, "sent no answer for 0.05 s"),
             (head_only, {"first_byte_timeout": 0.05}, "sent no answer for 0.05 s"),
             (stalls, {"first_byte_timeout": 9, "idle_timeout": 0.05}, "went silent for 0.05 s"),
+            (reasons, {"first_byte_timeout": 0.3, "idle_timeout": 0.05}, "went silent for 0.3 s"),
             (drips, {"idle_timeout": 9, "request_timeout": 0.2}, "was not done after 0.2 s"),
         ]
         for script, limits, says in cases:
@@ -521,6 +531,21 @@ class Failures(Case):
                 self.assertEqual((end["code"], end["retryable"]), ("upstream_timeout", True))
                 self.assertIn(says, end["message"])
                 self.assertLess(time.monotonic() - started, 5)
+
+    def test_a_model_that_reasons_is_waited_for(self) -> None:
+        client = Client()
+        for is_reasoning, preset, first, idle in (
+            (False, "custom", 120, 60),
+            (True, "custom", 300, 300),
+            (False, "ollama", 300, 60),
+        ):
+            with self.subTest(preset, is_reasoning=is_reasoning):
+                api = OpenAIAPI(provider(preset=preset, is_reasoning=is_reasoning), client)
+                limits = options(first_byte_timeout=120, idle_timeout=60)
+                before = api._timeouts(limits, None)
+                self.assertEqual((before.first_byte, before.idle), (first, first))
+                self.assertEqual(api._idle(limits), idle)
+                self.assertEqual(api._idle(options(idle_timeout=None)), None)
 
     async def test_an_answer_without_end(self) -> None:
         client = Client(max_response=1_000_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unittest
 from typing import Any
 
@@ -21,6 +22,9 @@ RESULT: dict[str, Any] = {
     "content": "1",
     "result": {},
 }
+
+
+MINE = {"model": "m-1", "provider": "main"}
 
 
 def assistant(**more: Any) -> dict[str, Any]:
@@ -205,13 +209,38 @@ class Messages(unittest.TestCase):
                 self.assertEqual(found, wanted if wanted is not None else found)
 
     def test_opaque_data_goes_back_to_its_model_only(self) -> None:
-        extra = {"extra_content": {"google": {"thought_signature": "QQ=="}}, "id": "stolen"}
+        own: dict[str, Any] = {"extra_content": {"google": {"thought_signature": "QQ=="}}}
+        own["provider_specific_fields"] = {"thought_signature": "QQ=="}
+        extra = {**own, "function": {"name": "other"}, "text": "no object"}
         call = {**CALL, "extra": extra}
         mine = sent([USER, assistant(tool_calls=[call]), RESULT])[1]["tool_calls"][0]
-        self.assertEqual(mine, {**CALL, "extra_content": extra["extra_content"]})
+        self.assertEqual(mine, {**CALL, **own})
         for meta in ({"model": "other"}, None):
             other = sent([USER, assistant(tool_calls=[call], meta=meta), RESULT])[1]
             self.assertEqual(other["tool_calls"], [CALL])
+
+    def test_a_model_gets_its_own_ids_back_where_they_are_unique(self) -> None:
+        theirs = "functions.time:0"
+        for ids, meta, quirks, wanted in (
+            ([theirs], MINE, {}, [theirs]),
+            ([theirs], {"model": "other"}, {}, ["c0"]),
+            ([theirs], MINE, {"short_ids": True}, [None]),
+            ([theirs, theirs], MINE, {}, [theirs, "c1"]),
+            ([5, ""], MINE, {}, ["c0", "c1"]),
+        ):
+            with self.subTest(ids, quirks=quirks):
+                messages: list[Any] = [USER]
+                for number, each in enumerate(ids):
+                    call = {**CALL, "id": f"c{number}", "extra": {"id": each}}
+                    messages.append(assistant(tool_calls=[call], meta=meta))
+                    messages.append({**RESULT, "tool_call_id": f"c{number}"})
+                found = sent(messages, quirks=quirks)
+                asked = [m["tool_calls"][0]["id"] for m in found if "tool_calls" in m]
+                answered = [m["tool_call_id"] for m in found if m["role"] == "tool"]
+                self.assertEqual(asked, answered)
+                for one, other in zip(asked, wanted, strict=True):
+                    self.assertEqual(one, other or one)
+                    self.assertTrue(other or re.fullmatch("[A-Za-z0-9]{9}", one))
 
 
 class Reasoning(unittest.TestCase):
@@ -245,6 +274,35 @@ class Reasoning(unittest.TestCase):
         back = self.back({"field": "reasoning", "text": "hm", "details": details})
         self.assertEqual(back["reasoning_details"], details)
         self.assertNotIn("reasoning", back)
+
+    def test_members_of_the_providers_own_go_back_beside_it(self) -> None:
+        blocks = [{"type": "thinking", "thinking": "hm", "signature": "s"}]
+        details = [
+            {"member": "thinking_blocks", "value": blocks},
+            {"member": "role", "value": ["system"]},
+        ]
+        thought = {"field": "reasoning_content", "text": "hm", "details": details}
+        back = self.back(thought)
+        self.assertEqual((back["thinking_blocks"], back["role"]), (blocks, "assistant"))
+        self.assertEqual(back["reasoning_content"], "hm")
+        own = {"type": "reasoning.text", "text": "hm"}
+        back = self.back({**thought, "details": [*details, own]})
+        self.assertEqual((back["thinking_blocks"], back["reasoning_details"]), (blocks, [own]))
+        other = self.back(thought, message={"meta": {"model": "other"}})
+        self.assertNotIn("thinking_blocks", other)
+
+    def test_required_in_every_answer(self) -> None:
+        """DeepSeek V4, also in a long session, whose texts are written at once."""
+        said = assistant(content="ok", reasoning={"field": "reasoning_content", "text": "hm"})
+        del said["tool_calls"]
+        other = {**said, "meta": {"model": "other"}}
+        for preset, kept in (("deepseek", ["hm", ""]), ("moonshot", [None, None])):
+            for many in (1, 40):
+                with self.subTest(preset, many=many):
+                    found = sent([USER, said, USER, other] * many, preset=preset)
+                    texts = [json.loads(m) if isinstance(m, str) else m for m in found]
+                    back = [m.get("reasoning_content") for m in texts if m["role"] == "assistant"]
+                    self.assertEqual(back, kept * many)
 
     def test_required_even_when_empty(self) -> None:
         for preset in ("deepseek", "moonshot"):
