@@ -47,7 +47,8 @@ class Oracle:
         self._bits: dict[str, dict[str, int]] = {}  # tree -> such bits of folders, the last time
         self._last: Disk | None = None  # the workspace when it was recorded last
         self._is_cut = False  # the next operation finishes one that was cut
-        self._filled: Disk = {}  # the real folder when an overlay has last looked at it
+        self._filled: Disk | None = None  # the real folder when the copy was filled
+        self._looked: Disk = {}  # the real folder when an overlay has last looked at it
 
     def note(self, name: str, text: str) -> None:
         """Note that something is wrong."""
@@ -171,10 +172,12 @@ class Oracle:
     def _check_refresh(
         self, _arguments: Json, answer: Json, before: tuple[Disk, Disk], after: tuple[Disk, Disk]
     ) -> None:
+        if self._filled is None:
+            self._filled = after[1]
         self._check_removed("refresh", before[0], after[0], after[1])
         self._check_entries(answer["tree"], after[0])
         self._remember(answer["tree"], after[0])
-        self._filled = after[1]
+        self._looked = after[1]
 
     def _check_status(
         self, _arguments: Json, answer: Json, _before: Any, after: tuple[Disk, Disk]
@@ -185,14 +188,14 @@ class Oracle:
             path = row["path"]
             if row["change"] == "deleted" and _is_file(layer.get(path)):
                 self.note("deleted", f"status says so of {path}, which is there")
-            was_there = _is_file(real.get(path)) and _is_file(self._filled.get(path))
+            was_there = _is_file(real.get(path)) and _is_file((self._filled or {}).get(path))
             if row["change"] == "added" and was_there and not row.get("conflict"):
                 self.note("added", f"status says so of {path}, which the folder has")
         if answer.get("left_out"):
             return
         for path in sorted(layer.keys() | real.keys()):
             mine, theirs = layer.get(path), real.get(path)
-            if theirs != self._filled.get(path) or path in listed:
+            if theirs != self._looked.get(path) or path in listed:
                 continue
             if _entry(mine) != _entry(theirs) and "d" not in (_kind(mine), _kind(theirs)):
                 self.note("status", f"{path} differs from the folder, and is not listed")
@@ -208,7 +211,7 @@ class Oracle:
         said = [*answer["left"], *answer["conflicts"], *answer["asks"]]
         for path in sorted(self._recordable(after[0]) | self._recordable(after[1])):
             mine, theirs = after[0].get(path), after[1].get(path)
-            if theirs != self._filled.get(path) and theirs == before[1].get(path):
+            if theirs != self._looked.get(path) and theirs == before[1].get(path):
                 continue  # the person changed it, and the layer does not know yet
             if _entry(mine) != _entry(theirs) and not _is_below(path, said):
                 if "d" not in (_kind(mine), _kind(theirs)):
@@ -217,11 +220,11 @@ class Oracle:
     def _check_discard(
         self, arguments: Json, answer: Json, before: tuple[Disk, Disk], after: tuple[Disk, Disk]
     ) -> None:
-        seen = {path: row for path, row in after[1].items() if path in self._filled}
+        seen = {path: row for path, row in after[1].items() if path in self._looked}
         self._check_removed("discard", before[0], after[0], seen)
         self._check_entries(answer["tree"], after[0])
         self._remember(answer["tree"], after[0])
-        self._filled = after[1]
+        self._looked = after[1]
 
     # -- pieces
 
@@ -235,7 +238,7 @@ class Oracle:
     def _check_removed(self, name: str, before: Disk, after: Disk, other: Disk) -> None:
         """Nothing may go from one side that the other one has."""
         for path in sorted(before.keys() - after.keys()):
-            if path in other:
+            if path in other and "d" not in (before[path].kind, other[path].kind):
                 self.note("gone", f"{name} removed {path}, which the other side has")
 
     def _check_chosen(self, arguments: Json, before: Disk, after: Disk) -> None:
@@ -266,7 +269,7 @@ class Oracle:
         if ignored:
             left.add("ignored")
         missing = {path for path in wanted - recorded.keys() if disk[path].kind != "d"}
-        if missing and self._files and len(wanted) > self._files:
+        if missing and self._files and len(disk.keys() - ignored) > self._files:
             return {"beyond"}
         for path in sorted(missing):
             self.note("unrecorded", f"{path} is not in the tree")

@@ -22,7 +22,7 @@ PATHS = (
 FOLDERS = ("build", "d", "d/sub", "new")
 RULES = (
     *(".env", "*.log", "build/", "build/ *.log", "*.txt !a.txt", "/d/", "sub/", "zz.txt .env"),
-    *("*.log !c.log", "d/*", ".gitignore", ""),
+    *("*.log !c.log", "d/*", ".gitignore", ".gitignore *.log", ".gitignore build/ a.txt", ""),
 )
 FILE_MODES = ("444", "600", "644", "755")
 FOLDER_MODES = ("555", "700", "755", "1777", "2775", "1755", "1700")
