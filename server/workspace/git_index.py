@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from struct import Struct
 
-NAME = "index"
+FOLDER, NAME = ".git", "index"
 MAX_BYTES = 64 << 20
 HASHES = (20, 32)  # bytes of SHA-1 and SHA-256
 HEADER = Struct(">4sII")

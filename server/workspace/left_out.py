@@ -8,9 +8,10 @@ explains was empty when the tree was recorded.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import NamedTuple
 
-from . import ignore
+from . import git_index, ignore
 from .errors import WorkspaceError
 from .ignore import Budget, Stack, TooManyError
 from .objects import ObjectStore
@@ -21,6 +22,7 @@ class _Folder(NamedTuple):
     entries: Entries
     stack: Stack
     is_out: bool  # anything may be in it
+    is_ignored: bool  # anything may be in it that git does not track
     beyond: str  # the first name beyond the limit, "" if there is none
 
 
@@ -34,6 +36,7 @@ class Left:
     def __init__(self, store: ObjectStore, tree: str | None, strict: bool = False) -> None:
         self._store, self._tree, self._strict = store, tree, strict
         self._folders: dict[Place, _Folder] = {}
+        self._tracked: dict[Place, frozenset[str]] = {}  # by repository
         self._budget = Budget()
 
     def may_hold(self, place: Place, is_folder: bool) -> bool:
@@ -55,11 +58,12 @@ class Left:
     def _read(self, place: Place) -> _Folder:
         entries: Entries = {}
         stack: Stack = ()
-        is_out = False
+        is_out = is_ignored = False
         if place:
             above = self._folder(place[:-1])
             entry = above.entries.get(place[-1])
-            is_out = is_left(entry) if entry else self._is_out(above, place, True)
+            is_out = above.is_out or is_left(entry) or not entry and _is_beyond(above, place[-1])
+            is_ignored = self._is_ignored(above, place, True)
             stack = ignore.stack_below(above.stack, place[-1])
             entries = load(self._store, entry[2]) if entry and entry[0] == "d" else {}
         elif self._tree is not None:
@@ -75,13 +79,40 @@ class Left:
             except (TooManyError, WorkspaceError):
                 is_out = True
         beyond = min((name for name in entries if entries[name] == ["x", BEYOND]), default="")
-        return _Folder(entries, stack, is_out, beyond)
+        return _Folder(entries, stack, is_out, is_ignored, beyond)
 
     def _is_out(self, above: _Folder, place: Place, is_folder: bool) -> bool:
-        if above.is_out or above.beyond and place[-1] > above.beyond:
+        if above.is_out or _is_beyond(above, place[-1]):
+            return True
+        is_ignored = self._is_ignored(above, place, is_folder)
+        return is_ignored and (is_folder or not self._is_tracked(place))
+
+    def _is_tracked(self, place: Place) -> bool:
+        """Return whether the repository around a place tracks a file there."""
+        for depth in range(len(place) - 1, -1, -1):
+            if git_index.FOLDER in self._folder(place[:depth]).entries:
+                if place[:depth] not in self._tracked:
+                    self._tracked[place[:depth]] = self._read_index(place[:depth])
+                return "/".join(place[depth:]) in self._tracked[place[:depth]]
+        return False
+
+    def _read_index(self, place: Place) -> frozenset[str]:
+        entry = self._folder((*place, git_index.FOLDER)).entries.get(git_index.NAME, [""])
+        if entry[0] != "f" or entry[2] > git_index.MAX_BYTES:
+            return frozenset()
+        with suppress(WorkspaceError):
+            return git_index.tracked_paths(self._store.read(entry[3], entry[2]))
+        return frozenset()
+
+    def _is_ignored(self, above: _Folder, place: Place, is_folder: bool) -> bool:
+        if above.is_ignored:
             return True
         try:
             steps = [os.fsencode(name) for name in place]
             return ignore.leaves_out(above.stack, place, steps, is_folder, self._budget)
         except TooManyError:
             return True
+
+
+def _is_beyond(folder: _Folder, name: str) -> bool:
+    return folder.beyond != "" and name > folder.beyond

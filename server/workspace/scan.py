@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..sandbox import host_programs
-from . import ignore
+from . import git_index, ignore
 from .ignore import MAX_STEPS, Budget, Rules, Stack, TooManyError
 from .objects import ObjectStore, read_some
 from .trees import (
@@ -111,8 +111,8 @@ class Folder:
     """What is known of one folder. `tree` is the id of its object, "" if it must be made."""
 
     __slots__ = (
-        *("files", "first", "folders", "identity", "left", "mode", "rules", "totals", "tree"),
-        "unread",
+        *("files", "first", "folders", "identity", "ignored", "left", "mode", "rules", "totals"),
+        *("tree", "unread"),
     )
 
     def __init__(self, first: int = 0) -> None:
@@ -123,6 +123,7 @@ class Folder:
         self.left: dict[str, str] = {}  # name -> reason
         self.rules: tuple[Stamp, Rules] | None = None
         self.unread = False  # it has rules, and they are too many
+        self.ignored = False  # by rules, so only what git tracks in it is recorded
         self.identity = (0, 0)
         self.mode = 0
         self.tree = ""
@@ -158,6 +159,7 @@ class Scanner:
         self._root = Folder()
         self._old: dict[str, Any] = known or {}
         self._linked: dict[Place, set[str]] = {}
+        self._tracked: dict[Place, tuple[Stamp, frozenset[str]]] = {}  # by repository
         self._count = self._scans = 0
         self._is_part = False  # only what changed is looked at
         self._budget = Budget(limits.steps)
@@ -267,7 +269,12 @@ class Scanner:
         folder = self.folder(place)
         if folder is None:  # it is gone, or ignored, or was just scanned as a new one
             return
+        if git_index.FOLDER in names:  # another repository tracks other files
+            raise _LookAtAll
         try:
+            if place[-1:] == (git_index.FOLDER,) and git_index.NAME in names:
+                with self._opened(place[:-1]) as descriptor:
+                    self._look_at_index(descriptor, place[:-1])
             with self._opened(place) as descriptor:
                 stack = self._stack(place)
                 if ignore.NAME in names and stack is not None:
@@ -333,11 +340,61 @@ class Scanner:
         stack = _with_rules(above, folder, len(place))
         steps = [os.fsencode(name) for name in place]
         names = {entry.name for entry in found}
+        self._read_index(descriptor, place)
         for table in (folder.files, folder.folders, folder.left):
             for name in [name for name in table if name not in names]:
                 self._drop(folder, place, name)
         for entry in found:
             self._look(descriptor, folder, place, steps, entry.name, stack, True, entry)
+
+    def _read_index(self, descriptor: int, place: Place) -> frozenset[str]:
+        """Read what git tracks in a repository, if its index changed, and return it."""
+        before = self._tracked.pop(place, None)
+        with suppress(OSError):
+            inner = os.open(git_index.FOLDER, FOLDER, dir_fd=descriptor)
+            try:
+                file = os.open(git_index.NAME, FILE, dir_fd=inner)
+            finally:
+                os.close(inner)
+            try:
+                about = os.fstat(file)
+                found = before
+                if not before or before[0] != stamp_of(about) or is_fresh(about, time.time_ns()):
+                    is_read = stat.S_ISREG(about.st_mode) and about.st_size <= git_index.MAX_BYTES
+                    index = read_some(file, git_index.MAX_BYTES) if is_read else b""
+                    found = stamp_of(about), git_index.tracked_paths(index)
+                self._tracked[place] = found or (stamp_of(about), frozenset())
+            finally:
+                os.close(file)
+        return self._tracked[place][1] if place in self._tracked else frozenset()
+
+    def _look_at_index(self, descriptor: int, place: Place) -> None:
+        """Read an index that changed. Raises _LookAtAll if rules ignore what it newly has."""
+        before = self._tracked.get(place)
+        changed = self._read_index(descriptor, place) ^ (before[1] if before else frozenset())
+        if any(self._is_ruled_out((*place, *path.split("/"))) for path in changed):
+            raise _LookAtAll
+
+    def _is_ruled_out(self, place: Place) -> bool:
+        """Return whether rules ignore a file, or a folder on the way to it."""
+        folder, stack = self._root, _with_rules((), self._root, 0)
+        steps = [os.fsencode(name) for name in place]
+        for end, name in enumerate(place, 1):
+            is_folder = end < len(place)
+            if ignore.leaves_out(stack, place[:end], steps[:end], is_folder, self._budget):
+                return True
+            if name not in folder.folders:
+                break
+            folder = folder.folders[name]
+            stack = _with_rules(ignore.stack_below(stack, name), folder, end)
+        return False
+
+    def _is_tracked(self, place: Place) -> bool:
+        """Return whether the repository around a place tracks it, or something in it."""
+        for depth in range(len(place) - 1, -1, -1) if self._tracked else ():
+            if found := self._tracked.get(place[:depth]):
+                return "/".join(place[depth:]) in found[1]
+        return False
 
     def _read_rules(self, descriptor: int, folder: Folder) -> None:
         """Read the rules of a folder, if its file changed."""
@@ -411,12 +468,15 @@ class Scanner:
             return
         kind = stat.S_IFMT(about.st_mode)
         is_folder = kind == stat.S_IFDIR
-        if stack and self._is_ignored(place, name, steps, stack, is_folder):
+        ignored = folder.ignored or self._is_ignored(place, name, steps, stack, is_folder)
+        if ignored and not self._is_tracked((*place, name)):
             self._leave(folder, place, name, IGNORED)
         elif not self._may_count(deep or name not in folder.files and name not in folder.folders):
             self._leave(folder, place, name, BEYOND)
         elif is_folder:
-            self._look_below(descriptor, folder, place, name, about, stack, deep)
+            below = folder.folders.get(name)
+            deep = deep or below is None or below.ignored != ignored
+            self._look_below(descriptor, folder, place, name, about, stack, deep, ignored)
         elif kind == stat.S_IFREG:
             self._look_at_file(descriptor, folder, place, name, about)
         elif kind == stat.S_IFLNK:
@@ -427,6 +487,8 @@ class Scanner:
     def _is_ignored(
         self, place: Place, name: str, steps: Sequence[bytes], stack: Stack, is_folder: bool
     ) -> bool:
+        if not stack:
+            return False
         here, steps = (*place, name), [*steps, os.fsencode(name)]
         return ignore.leaves_out(stack, here, steps, is_folder, self._budget)
 
@@ -452,6 +514,7 @@ class Scanner:
         about: os.stat_result,
         stack: Stack,
         deep: bool,
+        ignored: bool,
     ) -> None:
         if len(place) >= DEPTH:
             self._leave(folder, place, name, BEYOND)
@@ -464,6 +527,7 @@ class Scanner:
             below = folder.folders[name] = Folder(self._scans)
             below.identity = identity
             folder.tree = ""
+        below.ignored = ignored
         mode = about.st_mode & 0o777
         if below.mode != mode:  # it may have become unreadable
             below.mode, folder.tree, deep = mode, "", True

@@ -14,7 +14,7 @@ from .file_simulator.steps import MODES, story
 from .file_simulator.stories import play_many
 
 FIRST, SEEDS = 1, 40  # each seed is a story in each mode
-HELD = ("stale", "bits", "outside", "objects", "crash")
+HELD = ("lost", "gone", "deleted", "unrecorded", "bits", "outside", "objects", "crash")
 PLAYED = ("record", "restore", "refresh", "apply", "discard", "write", "remove", "status", "cut")
 
 

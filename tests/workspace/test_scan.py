@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import stat
+import subprocess
+import unittest
 
+from server.workspace.differences import differences
 from server.workspace.objects import ObjectStore
 from server.workspace.scan import FOLDER, Limits, Scanner
 from server.workspace.trees import DEPTH, flatten, text_of
@@ -101,6 +105,52 @@ class Scans(Case):
             self.files, {".gitignore": ".*\nconfig\n", ".git/config": "", ".git/.x": "", ".y": ""}
         )
         self.assertEqual(self.paths(self.scanner()), [".git", ".git/.x", ".git/config"])
+
+    @unittest.skipUnless(shutil.which("git"), "needs git")
+    def test_what_git_tracks_is_recorded_whatever_rules_say(self) -> None:
+        """Found by what changed as by a whole scan, in one repository within another, too."""
+        write(self.files, {".gitignore": "*.log\nout/\n", "a.log": "", "out/b": "", "out/c": ""})
+        write(self.files, {"inner/d.log": "", "inner/e.log": ""})
+        watched = self.scanner()
+        wanted = {".gitignore"}
+        self.assertEqual(self.tracked(watched), wanted)
+        git = ("git", "-c", "safe.directory=*", "-C")
+        for top, command, more, fewer in (
+            ("", ("init", "-q"), (), ()),
+            ("", ("add", "-f", "a.log"), ("a.log",), ()),
+            ("", ("add", "-f", "out/b"), ("out", "out/b"), ()),
+            ("inner", ("init", "-q"), ("inner",), ()),
+            ("inner", ("add", "-f", "d.log"), ("inner/d.log",), ()),
+            ("", ("rm", "-q", "--cached", "a.log"), (), ("a.log",)),
+            ("", ("rm", "-q", "--cached", "out/b"), (), ("out", "out/b")),
+        ):
+            subprocess.run([*git, str(self.files / top), *command], check=True, capture_output=True)
+            wanted = (wanted | {*more}) - {*fewer}
+            self.assertEqual(self.tracked(watched), wanted, command)
+            self.assertEqual(self.tracked(self.scanner(watched=False)), wanted, command)
+
+    def tracked(self, scanner: Scanner) -> set[str]:
+        """Return what is recorded outside of the folders of git."""
+        return {path for path in self.paths(scanner) if ".git" not in path.split("/")}
+
+    @unittest.skipUnless(shutil.which("git"), "needs git")
+    def test_a_tracked_file_that_goes_is_deleted(self) -> None:
+        """One that git does not track, and that rules ignore, may still be there."""
+        write(self.files, {".gitignore": "out/\n", "out/a": "", "out/b": "", "out/c": ""})
+        git = ("git", "-c", "safe.directory=*", "-C", str(self.files))
+        for command in (("init", "-q"), ("add", "-f", "out/a", "out/b")):
+            subprocess.run([*git, *command], check=True, capture_output=True)
+        scanner = self.scanner()
+        before = scanner.scan()
+        (self.files / "out/a").unlink()
+        found = [*differences(scanner.store, before, scanner.scan())]
+        self.assertEqual(
+            [(text_of(row.place), row.change) for row in found], [("out/a", "deleted")]
+        )
+        subprocess.run([*git, "rm", "-q", "--cached", "out/b"], check=True, capture_output=True)
+        found = [*differences(scanner.store, before, scanner.scan())]
+        changes = {text_of(row.place): row.change for row in found}
+        self.assertNotIn("out/b", changes)
 
     def test_the_count_is_bounded(self) -> None:
         write(self.files, {f"f{number}": "" for number in range(9)})
