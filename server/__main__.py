@@ -48,6 +48,7 @@ from .config import (
 from .http.listener import bind
 from .runtime import start_folder
 from .runtime.command import COMMAND
+from .session.limits import ASK as MODES_OF_ASKING
 from .settings.config_file import ConfigFile
 from .telemetry import log
 from .telemetry.log import RotatingFile, Rotation
@@ -74,7 +75,8 @@ MODE = "how its files are used: a copy that is applied when you agree, themselve
 KEEP = "sessions whose files are kept too"
 BUILD = "also packages without a wheel; that runs their code as you, outside of any sandbox"
 TRUST = "the session is my own: keep its approvals, settings and agent"
-ASK = "ask before every call, whatever is allowed"
+ASK = "ask before every call, whatever is allowed: --permission every_call"
+PERMISSION = "what runs unasked: by_rules; in a copy edits_run or copy_runs"
 NOT_NOW = 1  # starting again may help; after BAD_CONFIGURATION it does not (docs/deploy)
 PASSING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, socket.EAI_AGAIN)  # temporary errors of `bind`
 INTERRUPTED = 128 + signal.SIGINT  # the exit code that shells use
@@ -181,7 +183,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     run.add_argument("file", nargs="?", help="a session (default: standard input)")
     run.add_argument("--say", metavar="TEXT", help="a message to append, or to begin with")
     run.add_argument("--trust", action="store_true", help=TRUST)
-    run.add_argument("--ask-every-call", action="store_true", help=ASK)
+    _add_permission(run)
     run.add_argument("--again", action="store_true", help="another answer, if one is recorded")
     run.add_argument("--store", metavar="FOLDER", help=STORE)
     run.add_argument("--folder", metavar="NAME", help=FOLDER)
@@ -201,18 +203,27 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     chat.add_argument("file", nargs="?", help="a session to go on with, saved after every event")
     chat.add_argument("--store", metavar="FOLDER", help=STORE)
     chat.add_argument("--trust", action="store_true", help=TRUST)
-    chat.add_argument("--ask-every-call", action="store_true", help=ASK)
+    _add_permission(chat)
     chat.add_argument("--folder", metavar="NAME", help=FOLDER)
     here = commands.add_parser("here", parents=[common], help="talk about the current folder")
     here.add_argument("file", nargs="?", help="a session to go on with, saved after every event")
     here.add_argument("--store", metavar="FOLDER", help=STORE)
     here.add_argument("--trust", action="store_true", help=TRUST)
-    here.add_argument("--ask-every-call", action="store_true", help=ASK)
+    _add_permission(here)
     here.add_argument("--mode", choices=["overlay", "write", "read"], default="overlay", help=MODE)
     objects = commands.add_parser("objects", parents=[common], help="say what files are kept")
     objects.add_argument("--clean", action="store_true", help="remove what nothing needs")
     objects.add_argument("--keep", metavar="FILE", nargs="+", default=[], help=KEEP)
     return parser.parse_args(arguments, argparse.Namespace(home=None, config=None))
+
+
+def _add_permission(parser: argparse.ArgumentParser) -> None:
+    """Add the options that set `config.yaa.ask` of the session."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--permission", choices=MODES_OF_ASKING, help=PERMISSION)
+    which.add_argument(
+        "--ask-every-call", action="store_const", const="every_call", dest="permission", help=ASK
+    )
 
 
 def _add_owner_parts(

@@ -3,23 +3,26 @@
 yaa.define('css/modes', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   .composer-bar .mode { flex: none; min-inline-size: 0; }
-  .mode { overflow: hidden; white-space: nowrap; text-align: start; }
+  .mode, .permission { overflow: hidden; white-space: nowrap; text-align: start; }
+  .permission { flex: none; min-inline-size: 0; }
+  .permission.wide { color: var(--accent); }
+  .menu [aria-disabled=true] { opacity: 0.6; }
   .mode:disabled { opacity: 0.6; cursor: default; }
-  .mode > .icon { display: none; inline-size: 1rem; block-size: 1rem; }
+  :is(.mode, .permission) > .icon { display: none; inline-size: 1rem; block-size: 1rem; }
   @media (max-width: 30rem) { .composer-bar { gap: 0; } }
   @container composer (max-width: 27.5rem) {
     .composer-bar .select { padding-inline: var(--s1) 1.25rem; background-position-x: right 0.125rem; }
-    .composer-bar .mode { background-image: none; flex: none; inline-size: 2rem; padding: 0; display: grid; place-items: center; }
-    .mode > .icon { display: block; }
-    .mode > span { display: none; }
+    .composer-bar :is(.mode, .permission) { background-image: none; flex: none; inline-size: 2rem; padding: 0; display: grid; place-items: center; }
+    :is(.mode, .permission) > .icon { display: block; }
+    :is(.mode, .permission) > span { display: none; }
   }
   .composer-bar .pair { display: none; }
   @container composer (max-width: 27.5rem) {
-    .composer-bar:has(> .pair:not([hidden])) > .select:not(.pair, .folder) { display: none; }
+    .composer-bar:has(> .pair:not([hidden])) > .select:not(.pair, .folder, .permission) { display: none; }
     .composer-bar .pair:not([hidden]) { display: block; flex: 0 1 auto; min-inline-size: 5rem; }
   }
   @media (hover: none) and (pointer: coarse) {
-    .composer-bar:has(> .pair:not([hidden])) > .select:not(.pair, .folder) { display: none; }
+    .composer-bar:has(> .pair:not([hidden])) > .select:not(.pair, .folder, .permission) { display: none; }
     .composer-bar .pair:not([hidden]) { display: block; flex: 0 1 auto; }
   }
   .mode-row { display: grid; text-align: start; }

@@ -42,7 +42,6 @@ from .console import (
     FAILED,
     INTERRUPTED,
     Chat,
-    asking_every_call,
     explain,
     read_session,
     run_once,
@@ -50,6 +49,7 @@ from .console import (
     to_run,
     with_folder,
     with_message,
+    with_permission,
     write_session,
 )
 from .environments import perform_clean, perform_install
@@ -343,8 +343,8 @@ def _admitted(
     found = session if options.folder is None else with_folder(session, None)
     if not options.trust:
         found, lines = sanitize_foreign(found, config.session)
-    if options.ask_every_call:
-        found = asking_every_call(found)
+    if options.permission:
+        found = with_permission(found, options.permission)
     return (found if options.folder is None else with_folder(found, options.folder)), lines
 
 

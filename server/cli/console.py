@@ -21,6 +21,7 @@ from ..json_types import Interrupt, Json, Message, Session
 from ..runtime.start_folder import resolve
 from ..session.content_blocks import to_blocks
 from ..session.events import alias
+from ..session.limits import ASK
 from ..session.outcome import ended_by, finish_text
 from ..session.sanitize import sanitize
 from ..session.workspace_stand import tree_for_message
@@ -41,6 +42,7 @@ Write, and press Enter to send; a \\ at the end of a line goes on to the next on
   /sessions    list those of the store (chat --store FOLDER)
   /open ID     go on with another one of the store
   /delete ID   delete one of the store
+  /permission MODE  what runs unasked: by_rules, edits_run, copy_runs, every_call
   /changes     what differs from the folder (chat --folder NAME, or here)
   /apply PATH  put it there; all without a path
   /discard PATH  take it back; all without a path
@@ -145,13 +147,13 @@ def with_folder(session: Session, name: str | None) -> Session:
     return {**session, "workspace": about}
 
 
-def asking_every_call(session: Session) -> Session:
-    """Return the session so that it asks before every call."""
+def with_permission(session: Session, mode: str) -> Session:
+    """Return the session with this permission mode, one of ASK."""
     config: Any = session.get("config", {})
     about = config.get("yaa", {}) if isinstance(config, dict) else None
     if not isinstance(about, dict):
         return session  # it is refused as it is
-    config = {**config, "yaa": {**about, "ask": "every_call"}}
+    config = {**config, "yaa": {**about, "ask": mode}}
     return {**session, "config": config}
 
 
@@ -319,6 +321,8 @@ class Chat:
                 self._save(rest.strip())
             case "/save":
                 self._terminal.line("/save FILE", "red")
+            case "/permission":
+                self._permission_command(rest.strip())
             case "/changes" | "/apply" | "/discard":
                 try:
                     self._change_command(name, rest)
@@ -335,6 +339,16 @@ class Chat:
                 self._terminal.line(f"{name} is for a store: chat --store FOLDER", "red")
             case _:
                 self._terminal.line(f"{name} is not known; /help lists what is", "red")
+
+    def _permission_command(self, mode: str) -> None:
+        """Set the permission mode of the session, or say which it has."""
+        if mode in ASK:
+            self.session = with_permission(self.session, mode)
+        elif mode:
+            self._terminal.line(f"/permission is one of {', '.join(ASK)}", "red")
+            return
+        now = self.session.get("config", {}).get("yaa", {}).get("ask", "by_rules")
+        self._terminal.line(f"this session: {now}", "dim")
 
     def _prompt_command(self, prompts: McpPrompts, name: str, rest: str) -> None:
         """List the prompts, or send one."""

@@ -249,6 +249,8 @@ def _approval(terminal: Terminal, interrupt: Interrupt) -> Json:
     terminal.line(written_out(f"  {interrupt.get('tool', '')} {text}"), "cyan")
     if interrupt.get("ask") == "every_call":
         terminal.line("  this session asks before every call; its rules wait", "dim")
+    if mode := interrupt.get("permission"):
+        terminal.line(f"  /permission {mode} lets such calls run here", "dim")
     while True:
         once = interrupt.get("always") is True
         more = "" if once else "[a]lways in this session, "

@@ -48,7 +48,8 @@ await main(async (walk, job) => {
     const pattern = await page.$eval(".rule-row .mono", (input) => input.value);
     if (pattern !== "echo four") throw new Error(pattern);
     await walk.press("Cancel", ".rule button");
-    await walk.press("Allow for this session", ".ask button");
+    await walk.press("More choices", ".ask button");
+    await walk.press("Make a rule", ".menu button");
     if (await page.$eval(".rule-row .mono", (field) => field.value) !== "echo four") throw new Error("not the narrowest rule");
     await walk.write(".rule-row .mono", "ls *");
     await walk.sees(".rule", "This call itself does not match.");
@@ -287,7 +288,8 @@ await main(async (walk, job) => {
     const hidden = await page.$eval(".ask .args dd", (one) => one.scrollHeight - one.clientHeight);
     if (hidden > 1) throw new Error(`${hidden} pixels are out of sight`);
     // a rule for it begins as all of it, with its lines
-    await walk.press("Allow for this session", ".ask button");
+    await walk.press("More choices", ".ask button");
+    await walk.press("Make a rule", ".menu button");
     const rule = () => page.$eval(".rule", (one) => [one.querySelector("textarea").value, one.querySelector(".primary").disabled, one.querySelector(".problem").hidden]);
     const whole34 = JSON.stringify([lines.join("\n"), false, true]);
     if (JSON.stringify(await rule()) !== whole34) throw new Error(JSON.stringify(await rule()));

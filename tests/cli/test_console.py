@@ -150,6 +150,14 @@ class Commands(Case):
         self.assertEqual(len(saved["messages"]), 2)
         self.assertEqual([entry.name for entry in self.folder.iterdir()], ["saved.json"])
 
+    def test_the_permission_mode(self) -> None:
+        chat, said = self.chat("/permission", "/permission copy_runs", "/permission all", "hello")
+        for text in ("session: by_rules", "session: copy_runs", "/permission is one of every_call"):
+            self.assertIn(text, said)
+        self.assertEqual(chat.session["config"]["yaa"]["ask"], "copy_runs")
+        chat, _ = self.chat("/permission every_call", "write", "n", "", "/clear")
+        self.assertEqual(chat.session["config"]["yaa"]["ask"], "every_call", "it is kept")
+
     def test_a_link_stays_one(self) -> None:
         (self.folder / "link").symlink_to("saved.json")
         self.chat("hello", f"/save {self.folder / 'link'}")

@@ -34,6 +34,13 @@ test('a code is worded in the language of the page, with the facts that came', a
   ])
 })
 
+test('why a permission mode has no effect', async () => {
+  const one = { code: 'permission_mode', reason: 'final', message: 'Said.' }
+  assert.match((await open('en'))([one])[0], /has no effect here: calls ask. What is changed in this folder stays changed/)
+  assert.match((await open('zh'))([one])[0], /在这里不生效.*改动会直接生效/)
+  assert.deepStrictEqual((await open('en'))([{ ...one, reason: 'newer' }]), ['Said.'])
+})
+
 test('a home with other records is said without facts', async () => {
   const home = { code: 'other_home', message: 'Said.' }
   assert.match((await open('en'))([home])[0], /^The last run was cut on a server that shares no records .* may run again, or you are asked about it\.$/)

@@ -12,16 +12,17 @@ const { use, JS } = require('./load-modules.js')
 function open() {
   const context = vm.createContext({})
   const told = []
+  const given = []
   vm.runInContext(fs.readFileSync(path.join(JS, 'kernel.js'), 'utf8'), context)
   const parts = { 'ui/i18n': { t: (key) => key }, 'ui/popup': { toast: (words) => told.push(words) }, 'core/session-defaults': use('core/session-defaults'), 'core/session': use('core/session'), 'i18n/commands': {} }
   for (const [name, part] of Object.entries(parts)) context.yaa.define(name, [], () => part)
   vm.runInContext(fs.readFileSync(path.join(JS, 'ui', 'session-choices.js'), 'utf8'), context)
   const kept = { provider: 'main', model: 'large' }
   const settings = { get: (name) => kept[name], set: (name, value) => { kept[name] = value }, keys: () => ({}), keepKey() {} }
-  const app = { settings, sessionStore: { amend: ({ session }, work) => work(session) } }
+  const app = { settings, sessionStore: { amend: ({ session }, work) => work(session), answer: (_, all) => given.push(...all.map(([id, one]) => `${id} ${one.payload.approved}`)) } }
   const entry = { session: { ...use('core/session').create({ now: 0 }), config: { yaa: { language: 'fr' } } } }
   const choose = (...rest) => context.yaa.use('ui/session-choices').choose(app, entry, ...rest)
-  return { choose, entry, kept, told, provider: () => JSON.parse(JSON.stringify(entry.session.config.llm_api.provider)) }
+  return { choose, entry, kept, told, given, provider: () => JSON.parse(JSON.stringify(entry.session.config.llm_api.provider)) }
 }
 
 test('a model chosen for the session is not that of new ones; one chosen in the settings is', () => {
@@ -47,6 +48,17 @@ test('a provider of its own that the session loses is told of, whichever choice 
     one.entry.session.config.llm_api = { provider: { api_url: 'https://own.test', model_name: 'x' } }
     one.choose(what, 'other')
     assert.deepEqual(one.told, ['model.dropped'], what)
+  }
+})
+
+test('a permission mode is of the open session; on a card it answers what else it would not ask about', () => {
+  const waits = [['a', 'edits_run'], ['b', 'copy_runs'], ['c', undefined], ['d', 'edits_run']]
+  for (const [mode, asked, given] of [['copy_runs', 'b', ['a true', 'd true']], ['edits_run', 'a', ['d true']], ['copy_runs', undefined, []]]) {
+    const one = open()
+    one.entry.session.interrupts = waits.map(([id, permission]) => ({ id, permission }))
+    one.choose('permission', mode, asked)
+    assert.deepEqual(JSON.parse(JSON.stringify([one.entry.session.config.yaa, one.given])), [{ language: 'fr', ask: mode }, given])
+    assert.equal(one.kept.config, undefined)
   }
 })
 

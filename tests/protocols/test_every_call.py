@@ -108,7 +108,7 @@ class EveryCall(unittest.TestCase):
 
     def test_on_the_command_line(self) -> None:
         with tempfile.TemporaryDirectory() as home:
-            for more, results in (([], ["42"]), (["--ask-every-call"], [])):
+            for more, results in (([], ["42"]), (["--permission", "every_call"], [])):
                 run = subprocess.run(
                     [sys.executable, "-m", "server", "run", "--home", home, "--say", ORDER, *more],
                     cwd=ROOT,

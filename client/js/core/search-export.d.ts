@@ -18,6 +18,7 @@ interface Modules {
     canTakeOver(item: Removed): boolean
     takeOver(session: Session, item: Removed): void
     DEFAULTS: any
+    UNKNOWN: any
   }
   'core/answer-settings': {
     read(config: any): { effort: string; temperature: string; length: string }

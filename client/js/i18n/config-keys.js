@@ -78,7 +78,7 @@ yaa.define('i18n/config-keys', [], () => {
       '/llm_api/stream': ['模型流式输出', '让模型边想边发送。'],
       '/llm_api/tool_choice': ['必须调用的工具', '其名称，或 required、auto、none。'],
       '/yaa/stream': ['流式回答', '请求未指定时以事件回答。'],
-      '/yaa/ask': ['询问范围', 'by_rules：规则要求时询问；every_call：每次调用之前都询问。'],
+      '/yaa/ask': ['询问范围', 'by_rules：规则要求时询问；every_call：每次调用之前都询问。在副本中：edits_run：改动文件不询问；copy_runs：运行程序也不询问。'],
       '/yaa/unattended': ['无人值守', '需要询问的工具不会运行。'],
       '/yaa/tool_mode': ['调用工具的方式', 'auto：按模型的能力。'],
       '/yaa/require_finish_tool': ['用工具结束', '只有 finish 工具才能完成会话。'],

@@ -182,7 +182,6 @@ yaa.define('i18n/en', [], () => {
     'ask.everyCall': 'Asked because this session asks before every call. Its rules wait.',
     'ask.skills': 'Comes from the skill {names}',
     'ask.once': 'Allow once',
-    'ask.session': 'Allow for this session …',
     'ask.lines': '{n, plural, one {# more line} other {# more lines}}',
     'ask.letters': '{n} more characters',
     'ask.deny': 'Deny',

@@ -182,7 +182,6 @@ yaa.define('i18n/zh', [], () => {
     'ask.everyCall': '询问是因为此会话在每次调用前都会询问。其规则暂不生效。',
     'ask.skills': '来自技能 {names}',
     'ask.once': '允许一次',
-    'ask.session': '本会话内允许…',
     'ask.lines': '还有 {n} 行',
     'ask.letters': '还有 {n} 个字符',
     'ask.deny': '拒绝',

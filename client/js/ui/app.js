@@ -70,7 +70,7 @@ yaa.define('ui/app', [
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!standalone) idle(() => pageTools(app))
-      idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/focus-recovery', 'ui/mode-picker', 'ui/pair-picker', 'ui/server-warnings', 'ui/server-launcher', 'ui/voice/launcher']) yaa.use(name).start(context) }, console.warn))
+      idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/focus-recovery', 'ui/permission-picker', 'ui/mode-picker', 'ui/pair-picker', 'ui/server-warnings', 'ui/server-launcher', 'ui/voice/launcher']) yaa.use(name).start(context) }, console.warn))
       if (!standalone) idle(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
       idle(() => yaa.load('work').then(() => yaa.use('ui/work/launcher').start(context), console.warn))
       idle(() => yaa.load('workspace').then(() => { for (const name of ['files', 'skills']) yaa.use(`ui/${name}/launcher`).start(context) }, console.warn))
@@ -236,7 +236,7 @@ yaa.define('ui/app', [
     /** Load the branch actions with their first use. @param {string} name @param {any[]} rest */
     async function branch(name, ...rest) {
       await yaa.load('branches')
-      await yaa.use('ui/branch-actions').branchActions(app, actions)[name](...rest)
+      return yaa.use('ui/branch-actions').branchActions(app, actions)[name](...rest)
     }
 
     /** Set a choice for new sessions and the open one. @param {string} what @param {any[]} rest */
@@ -254,7 +254,7 @@ yaa.define('ui/app', [
       work: null,
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
-        rule: (...rest) => { branch('rule', ...rest) },
+        offer: (asked) => branch('offer', asked), choose,
         marks: async (...about) => yaa.load('work').then(() => yaa.use('ui/work/call-marks').marksView(...about), () => null),
         valueField: async (args) => yaa.load('branches').then(() => yaa.use('ui/editors').valueField(args, true)),
         picture: async (tool, args, of) => yaa.load('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args, app, of), () => null),

@@ -2,7 +2,7 @@
 // comes with the first of them. A card reads `answer` from its interrupt and gives a new one to `actions.answer`; the
 // session keeps both.
 
-yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards'], (dom, { t }) => {
+yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards', 'i18n/calls'], (dom, { t }) => {
   const { h, icon, iconButton, fill } = dom
   /** More of a text is shown when it is asked for. */
   const [LINES, LETTERS] = [12, 1200]
@@ -119,13 +119,15 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards'], (dom, { t }
     const more = iconButton('more', t('ask.more'), { 'aria-haspopup': 'menu', onclick: () => does.approvalMenu(more, interrupt, { tool, args, answer, place: el }) }, 'ghost')
     const refuse = () => { deny.show(); actions.hidden = true }
     const deny = denial((reason) => answer({ approved: false, ...(reason ? { reason } : {}) }), () => { actions.hidden = false })
+    const byRule = h('button.button.by-rule', { type: 'button', hidden: true })
     const actions = h('div.ask-actions', null,
-      keyed('y', button('ask.once', '.primary', once)), interrupt.always ? null : button('ask.session', '', rule),
+      keyed('y', button('ask.once', '.primary', once)), byRule, interrupt.permission ? button(`ask.${interrupt.permission === 'edits_run' && args.command ? 'looks' : interrupt.permission}`, '', here) : null,
       keyed('n', button('ask.deny', '.danger', refuse)), h('span.end', null, edit, more))
     const names = Array.isArray(interrupt.skills) ? interrupt.skills.join(', ') : ''
     const el = h('div.form', null, interrupt.ask === 'every_call' ? h('p.hint', null, t('ask.everyCall')) : null, names ? h('p.hint', null, t('ask.skills', { names: escapeControls(names) })) : null, shown, marks, holder, actions, deny.el)
 
     draw(args)
+    if (!interrupt.always) does.offer?.({ interrupt, tool, args }).then(showRule, () => {})
 
     /** Names and values; a change of a file as what goes and what comes, once that can be drawn. @param {any} value */
     async function draw(value) {
@@ -167,10 +169,24 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards'], (dom, { t }
       if (payload) answer(payload)
     }
 
-    /** Say first which calls will not be asked about again. */
-    function rule() {
-      const payload = yes('session')
-      if (payload) does.rule(interrupt, { tool, args: payload.edited_args ?? args, place: el, answer: (given) => answer(given.approved ? { ...payload, ...given } : given) })
+    /** Which calls will not be asked about again. @param {{match: Record<string, string>, words: string} | null} offered */
+    function showRule(offered) {
+      byRule.hidden = !offered
+      if (!offered) return
+      fill(byRule, t('ask.rule', { what: escapeControls(offered.words) }))
+      byRule.title = t('ask.ruleHint', { pattern: escapeControls(Object.values(offered.match).join()) })
+      byRule.onclick = () => {
+        const payload = yes('session')
+        if (payload) answer({ ...payload, match: offered.match })
+      }
+    }
+
+    /** Calls like this one run from now on, as the mode says that the server named. */
+    async function here() {
+      const payload = yes('once')
+      if (!payload) return
+      await does.choose('permission', interrupt.permission, interrupt.id)
+      answer(payload)
     }
 
     const keys = { y: once, n: refuse, e: toggleEdit }

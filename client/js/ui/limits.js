@@ -9,6 +9,8 @@ yaa.define('ui/limits', [
   const LIMITS = /** @type {const} */ ([
     ['max_steps', 'step', 1], ['max_tokens', 'tokens', 1], ['max_cost_micro', 'cost_micro', 1e6], ['max_wall_s', 'wall_ms', 1],
   ])
+  /** Of a rule on a button. */
+  const MOST_WORDS = 48
   const RULES = ['', 'allow', 'ask', 'deny']
 
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
@@ -37,6 +39,20 @@ yaa.define('ui/limits', [
 
     /** @param {Interrupt} interrupt @param {{tool: string, args: any, answer: (payload: any) => void, place: any}} asked */
     const rule = (interrupt, asked) => builder(asked.place, app.current.session, { interrupt, ...asked }, formatsIn(app, asked.tool))
+
+    /**
+     * The rule that a card offers at one press: this call, or those like it where nothing but a copy can be changed.
+     * Null where a person has to look at it first.
+     * @param {{interrupt: Interrupt, tool: string, args: any}} asked
+     */
+    function offer({ interrupt, tool, args }) {
+      const rows = patterns.suggest(args, formatsIn(app, tool)).filter((row) => row.on)
+      if (rows.length !== 1) return null
+      const [{ key, value, pattern, exact }] = rows
+      const isWide = Boolean(interrupt.permission) && pattern !== exact
+      const words = isWide ? pattern.replace(/ ?\*$/, ' …') : value
+      return words.length > MOST_WORDS || words.includes('\n') ? null : { match: { [key]: isWide ? pattern : exact }, words }
+    }
 
     function pause() {
       const on = !paused()
@@ -113,7 +129,7 @@ yaa.define('ui/limits', [
       else toast(t('branch.busy'))
     }
 
-    return { approvalMenu, rule, limits, pause }
+    return { approvalMenu, rule, offer, limits, pause }
   }
 
   /** Limits a person set for this session; the app's own settings fill in the others. @param {Session} session @param {Record<string, number>} own */

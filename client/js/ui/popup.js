@@ -99,7 +99,7 @@ yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconBu
   function openMenu(anchor, entries, label = anchor.getAttribute('aria-label')) {
     if (anchor.popoverTargetElement) return // with this press the browser closes it
     const items = entries.map((entry) => {
-      const kind = { type: 'button', role: entry.checked === undefined ? 'menuitem' : 'menuitemradio', 'aria-checked': entry.checked }
+      const kind = { type: 'button', role: entry.checked === undefined ? 'menuitem' : 'menuitemradio', 'aria-checked': entry.checked, 'aria-disabled': entry.disabled }
       return h(entry.danger ? 'button.danger' : 'button', { ...kind, onclick: () => choose(entry) }, icon(entry.icon), entry.label)
     })
     const menu = h('div.menu', { popover: 'auto', role: 'menu', 'aria-label': label, onkeydown, ontoggle }, items)

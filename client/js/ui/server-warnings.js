@@ -22,6 +22,8 @@ yaa.define('ui/server-warnings', ['ui/dom', 'ui/i18n', 'i18n/modes', 'css/modes'
 
   /** In the reader's language, or in the server's words: a newer one says more, and a document may hold anything. @param {Remark} remark */
   function warningText({ code, message, ...rest }) {
+    const why = `permission.${rest.reason}`
+    if (code === 'permission_mode' && t(why) !== why) return t('warn.permission', { why: t(why) })
     const [key, names] = KNOWN.get(code) ?? ['', []]
     const facts = names.map((name) => [name, factOf(rest[name])])
     return key && facts.every(([, words]) => words) ? t(key, Object.fromEntries(facts)) : message

@@ -28,11 +28,12 @@ yaa.define('ui/session-choices', [
 
   /**
    * @param {import('./types').App} app @param {import('./types').Entry} entry the open session
-   * @param {string} what one of `CHANGES`, `tool` or `pause` @param {any[]} rest
+   * @param {string} what one of `CHANGES`, `tool`, `pause` or `permission` @param {any[]} rest
    */
   function choose(app, entry, what, ...rest) {
     const { settings, sessionStore } = app
     if (what === 'pause') return sessionStore.amend(entry, (session) => (rest[0] ? pause(session, true) : endPause(session)))
+    if (what === 'permission') return choosePermission(sessionStore, entry, rest[0], rest[1])
     if (what === 'tool') return chooseTool(app, entry, rest[0], rest[1])
     const before = entry.session.config?.llm_api?.provider
     const more = what === 'provider' ? [rest[0], settings.get('model')] : rest
@@ -53,6 +54,19 @@ yaa.define('ui/session-choices', [
       config.tool = { ...config.tool, [name]: withRule(config.tool?.[name], rule) }
       if (!Object.keys(config.tool[name]).length) delete config.tool[name]
     })
+  }
+
+  /**
+   * The permission mode of the open session.
+   * @param {import('./types').App['sessionStore']} sessionStore @param {import('./types').Entry} entry @param {string} mode
+   * @param {string} [asked] the approval on whose card it was chosen: others that the mode would not have asked about are given, too
+   */
+  function choosePermission(sessionStore, entry, mode, asked) {
+    sessionStore.amend(entry, (session) => { session.config = within(session.config, 'yaa', 'ask', mode) })
+    if (!asked) return
+    const runs = mode === 'copy_runs' ? ['edits_run', mode] : [mode]
+    const others = (entry.session.interrupts ?? []).filter((one) => one.id !== asked && !one.answer && runs.includes(one.permission ?? ''))
+    sessionStore.answer(entry, others.map((one) => [one.id, { status: 'resolved', payload: { approved: true, remember: 'once' } }]))
   }
 
   /** The provider of its own that a session has lost by a choice, given back. @param {import('./types').App} app @param {import('./types').Entry} entry @param {any} provider */

@@ -46,7 +46,7 @@ export interface Offer { name: string; label: string; demo: boolean }
 export interface ToolRule { name: string; description: string; policy: 'run' | 'ask' | 'deny'; readOnly: boolean; unavailable: string }
 
 /** A row of a menu. `label`: words or an element; `checked`: of rows of which one is chosen. */
-export interface MenuEntry { label: any; icon: string; danger?: boolean; checked?: boolean; action: () => void }
+export interface MenuEntry { label: any; icon: string; danger?: boolean; checked?: boolean; disabled?: boolean; action: () => void }
 
 /** One line above the composer. */
 export interface Line { text: string; tone?: string; busy?: boolean; icon?: string; action?: string; until?: number }
@@ -110,7 +110,7 @@ export interface Actions {
   /** a file that a tool of the open session made, from the server that has it; `asked`: a person has pressed for it */
   file(path: string, asked?: boolean): Promise<Blob>
   /** an action of ui/branch-actions, by name */
-  branch(name: string, ...rest: any[]): Promise<void>
+  branch(name: string, ...rest: any[]): Promise<any>
   asking: Asking
   queue: { add(content: any): void; change(id: string, words: string): void; sendNow(id: string): void }
   setTemporary(on: boolean): void
@@ -119,8 +119,9 @@ export interface Actions {
 /** What a card that asks may do beside answering. */
 export interface Asking {
   approvalMenu(anchor: any, interrupt: any, asked: { tool: string; args: any; answer: (payload: any) => void; place: any }): void
-  /** which calls like this one are not to be asked about again */
-  rule(interrupt: any, asked: { tool: string; args: any; answer: (payload: any) => void; place: any }): void
+  /** which calls like this one need not be asked about again; null for none at one press */
+  offer?(asked: { interrupt: any; tool: string; args: any }): Promise<{ match: Record<string, string>; words: string } | null>
+  choose(what: string, ...rest: any[]): Promise<void>
   /** what is striking about a call; null for nothing */
   marks?(tool: string, args: any, changes?: any): Promise<any>
   /** an editor for arguments, as a form and as JSON */
@@ -331,6 +332,7 @@ declare global {
     'ui/builtin-tools': Record<never, never>
     'ui/focus-recovery': { start(context: CommandContext): void }
     'ui/mode-picker': { start(context: CommandContext): void }
+    'ui/permission-picker': { start(context: CommandContext): void }
     'ui/server-launcher': { start(context: CommandContext): void; open(context: CommandContext): Promise<void> }
     'ui/server/store': { storeOf(app: App): ServerStore }
     'ui/server/parts': {
