@@ -62,8 +62,9 @@ ACTIONS = (
 SLEEPS_S = (0.0, 0.02, 0.2, 0.6, 1.5)  # of a program whose machine receives
 PAUSES_S = (0.0, 0.0, 0.1, 0.5, 1.5, 3.0)  # before it comes back
 SETTLED_S = 2.5  # after a conversation, for calls of runs that nobody reads
-AT_ONCE = 80
+AT_ONCE = 40
 ANSWER_S = 60.0
+BEGINS_S = 10  # within which a server begins with a request
 
 
 class Process:
@@ -89,6 +90,7 @@ class World:
         self.places = [Place(port, Process(f"{number}")) for number, port in enumerate(ports)]
         self.keys: list[Any] = []
         self.ran: list[Ran] = []
+        self.asked = 0  # how often the model was
         self.story: list[str] = []
         self.loop = Clock()
 
@@ -119,10 +121,14 @@ class Clock:
 
 
 class Line:
-    """A client's socket. `machine`: what its program has taken and not read yet."""
+    """A client's socket.
+
+    machine    what its program has taken and not read yet
+    has_begun  whether it has read an event
+    """
 
     def __init__(self, sock: socket.socket) -> None:
-        self.sock, self.machine = sock, bytearray()
+        self.sock, self.machine, self.has_begun = sock, bytearray(), False
 
     def close(self, *, reset: bool = False) -> None:
         """Close the socket; with `reset` as the kernel does for a process that was killed."""
@@ -130,6 +136,15 @@ class Line:
             linger = struct.pack("ii", 1, 0)
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.sock.close()
+
+    def is_answered(self) -> bool:
+        """Return whether the machine has anything that the program has not taken."""
+        try:
+            return self.sock.recv(1, socket.MSG_PEEK) is not None
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
 
 async def request(
@@ -174,6 +189,7 @@ async def request(
         pass  # nginx or the server hung up
     if take is None:
         line.close()
+    line.has_begun = bool(answer.events)
     return answer, line
 
 
@@ -182,8 +198,11 @@ class Talk(Client):
 
     RETRY_S = 0.15
 
-    def __init__(self, world: Any, spec: Spec, name: str, chance: random.Random) -> None:
-        super().__init__(world, spec, name)
+    world: Any
+    host: Any
+
+    def __init__(self, world: World, spec: Spec, name: str, chance: random.Random) -> None:
+        super().__init__(world, spec, name)  # type: ignore[arg-type]  # it has what is asked for
         self._chance, self._places = chance, world.places
         self.lines: list[Line] = []
         self.done: Counter[str] = Counter()
@@ -192,6 +211,7 @@ class Talk(Client):
         return {"Authorization": f"Bearer {KEY}"}
 
     async def request(self, host: Any, path: str, body: Any, headers: Any, **options: Any) -> Any:
+        self._asked = self.world.asked
         answer, line = await request(host, path, body, headers, **options)
         if "take" in options and answer.status not in (0, 200):
             line.close()
@@ -212,8 +232,9 @@ class Talk(Client):
     async def after(self, due: Disturbance, kept: Any, posted: Any, line: Any) -> Any:
         """End the line, wait, and return the document that is POSTed next."""
         chance = self._chance
-        if self.spec.wire in ("key", "json") and due.mode in ("reset", "close"):
-            await asyncio.sleep(chance.random() / 5)  # else the request does not even arrive
+        has_begun = await self._has_begun(line)
+        if self.spec.wire == "json" and due.mode in ("reset", "close"):
+            await asyncio.sleep(chance.random() / 5)
         if due.mode in ("asleep", "open"):
             await asyncio.sleep(chance.choice(SLEEPS_S))
         self.done[f"cut: {due.mode}"] += 1
@@ -223,8 +244,9 @@ class Talk(Client):
             line.close(reset=due.mode == "reset")
         await asyncio.sleep(chance.choice(PAUSES_S))
         self.host = chance.choice(self._places)
-        action = due.action
-        if kept.get("interrupts") and chance.random() < 0.5:
+        # Whoever goes on in another way before a request has arrived has two conversations.
+        action = due.action if has_begun else "again"
+        if has_begun and kept.get("interrupts") and chance.random() < 0.5:
             action = chance.choice(TO_ASKED)
         try:
             document = await self.act(action, kept, posted)
@@ -233,6 +255,14 @@ class Talk(Client):
         self.done[f"then: {action}"] += 1
         self.world.tell(f"  {due.mode}, then {action} at {self.host.process.name}")
         return document
+
+    async def _has_begun(self, line: Line) -> bool:
+        """Wait until a server has begun with the request; return whether one has."""
+        for _ in range(BEGINS_S * 20):
+            if line.has_begun or self.world.asked > self._asked or line.is_answered():
+                return True
+            await asyncio.sleep(0.05)
+        return False
 
     async def act(self, action: str, kept: Any, posted: Any) -> Any:
         """Do what a client does next; return the document that it POSTs then.
@@ -322,7 +352,10 @@ class Stub:
     async def _complete(self, asked: Any, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")
         writer.write(b"Transfer-Encoding: chunked\r\n\r\n")
-        for chunk in self._chunks(asked["messages"]):
+        first = next(m for m in asked["messages"] if m["role"] == "user")
+        world, script = self.talks[str(first["content"]).partition(":")[0]]
+        world.asked += 1
+        for chunk in self._chunks(script(asked["messages"])):
             piece = f"data: {json.dumps(chunk)}\n\n".encode()
             writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             await writer.drain()
@@ -330,12 +363,10 @@ class Stub:
         writer.write(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
         await writer.drain()
 
-    def _chunks(self, messages: list[Any]) -> list[Any]:
-        first = next(m for m in messages if m["role"] == "user")
-        _, script = self.talks[str(first["content"]).partition(":")[0]]
+    def _chunks(self, wanted: list[Any]) -> list[Any]:
         deltas: list[Any] = []
         place = 0
-        for kind, *about in script(messages):
+        for kind, *about in wanted:
             if kind == "text":
                 deltas += [{"content": text} for text in about[0]]
                 continue
