@@ -196,6 +196,20 @@ await main(async (walk, job) => {
     if (JSON.stringify(shown) !== '[0,"One,Two,C,x"]') throw new Error(JSON.stringify(shown));
   });
 
+  await walk.step("an answer that came from the server's record says so, in both languages", async () => {
+    await page.evaluate(async () => {
+      const { app, actions } = yaa.use("ui/commands").context();
+      const messages = [{ id: "u", role: "user", content: "?" }, { id: "a", role: "assistant", content: "Done.", meta: { model: "m" } }];
+      await app.sessionStore.restore({ id: "recorded", title: "recorded", messages, run: { id: "run_1", from_record: 3 } });
+      await actions.open("recorded");
+    });
+    await walk.sees(".message-foot", "m · 3 from the server’s record");
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "zh" }));
+    await walk.sees(".message-foot", "m · 3 条取自服务器的记录");
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "en" }));
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.open("diagrams"));
+  });
+
   await walk.step("in Chinese, in the dark, on a phone", async () => {
     await page.setViewport({ width: 390, height: 844 });
     await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "dark", language: "zh" }));

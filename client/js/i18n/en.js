@@ -152,6 +152,7 @@ yaa.define('i18n/en', [], () => {
 
     'meta.title': '{input} in, {output} out',
     'meta.first': 'first word after {time}',
+    'meta.record': '{n} from the server’s record',
 
     'tool.result': 'Result',
     'tool.noArguments': 'No arguments',

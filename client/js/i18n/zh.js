@@ -152,6 +152,7 @@ yaa.define('i18n/zh', [], () => {
 
     'meta.title': '输入 {input}，输出 {output}',
     'meta.first': '{time} 后出现第一个字',
+    'meta.record': '{n} 条取自服务器的记录',
 
     'tool.result': '结果',
     'tool.noArguments': '没有参数',

@@ -12,6 +12,7 @@ yaa.define('ui/message', [
    * @property {Message} message @property {CallItem[]} calls
    * @property {boolean} live is a run going on? @property {boolean} last is it the last one? @property {boolean} cut was it cut off while it was written?
    * @property {boolean} joined does it follow another message of the assistant?
+   * @property {number} [recorded] of the last one: how many messages of its run came from the server's record
    * @property {any} [fold] its place in a group of calls (ui/work/groups)
    * @property {Map<string, string>} outputs live output by call
    * @property {Map<string, (string | null)[]>} siblings the branches beside each message that has any
@@ -49,11 +50,11 @@ yaa.define('ui/message', [
    * few are looked at more closely.
    * @param {Shown} item @returns {any[] | null}
    */
-  function settled({ message, calls, cut, last, siblings, fold }) {
+  function settled({ message, calls, cut, last, recorded, siblings, fold }) {
     const done = !message.open && calls.every((one) => one.result)
     const results = calls.map((one) => one.result)
     const beside = siblings.size ? [message, ...results].map((one) => siblings.get(one?.id ?? '-')?.join(' ')) : []
-    return done ? [message, cut, last, fold?.key, ...results, ...beside] : null
+    return done ? [message, cut, last, recorded, fold?.key, ...results, ...beside] : null
   }
 
   /** @param {import('./types').Actions} actions */
@@ -239,15 +240,16 @@ yaa.define('ui/message', [
       figures.hidden = !next.message.meta || next.calls.length > 0
       // between the steps of a turn there is nothing to show
       el.hidden = figures.hidden && bar.el.hidden
-      if (!figures.hidden) drawFigures(next.message.meta)
+      if (!figures.hidden) drawFigures(next.message.meta, next.recorded)
     }
 
-    /** @param {any} meta */
-    function drawFigures(meta) {
+    /** @param {any} meta @param {number} [recorded] */
+    function drawFigures(meta, recorded) {
       const usage = meta.usage ?? {}
       const tokens = usage.total_tokens && t('session.tokens', { n: usage.total_tokens })
       const cost = usage.cost_micro > 0 && money(usage.cost_micro, usage.cost_unit, language())
-      text(figures, [tokens, cost, meta.ms !== undefined && duration(meta.ms), meta.model].filter(Boolean).join(' · '))
+      const own = recorded && t('meta.record', { n: recorded })
+      text(figures, [tokens, cost, meta.ms !== undefined && duration(meta.ms), meta.model, own].filter(Boolean).join(' · '))
       const split = t('meta.title', { input: count(usage.prompt_tokens ?? 0), output: count(usage.completion_tokens ?? 0) })
       const first = meta.first_ms !== undefined && t('meta.first', { time: duration(meta.first_ms) })
       attr(figures, 'title', [meta.usage && split, first].filter(Boolean).join('\n') || null)

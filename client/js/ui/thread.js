@@ -232,6 +232,7 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     ))
     return shown.map((/** @type {Item} */ item, /** @type {number} */ i) => ({
       ...item, live, outputs, siblings: beside, last: i === shown.length - 1,
+      recorded: i === shown.length - 1 ? session.run?.from_record : 0,
       joined: item.message.role === 'assistant' && shown[i - 1]?.message.role === 'assistant',
     }))
   }
