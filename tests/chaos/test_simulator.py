@@ -21,6 +21,7 @@ from .simulator.worlds import SHARED_MEMORY, play, random_worlds, share_of, smal
 SEED = "1"
 PAIRS = (("bump", "ask"), ("ask", "side"), ("look", "bump"))
 LATE_PAIRS = (("ask", "look"), ("look", "ask"))  # nothing else leaves a record
+UNBEGUN_PAIRS = (("bump", "look"),)  # cut while a call waits until its client knows of it
 STORY = 10  # lines of a failure
 
 
@@ -50,9 +51,15 @@ class Part(unittest.TestCase):
             for spec in small_worlds(self.root, ("late",), LATE_PAIRS)
             if spec.disturbances[0].action in ("deny", "cancel")
         )
+        unbegun = (
+            spec
+            for spec in small_worlds(self.root, ("rst",), UNBEGUN_PAIRS)
+            if spec.wire == "sse" and spec.disturbances[0][3:] == ("again", "same")
+        )
+        chosen = (*small, *late, *share_of(denied, "1/3", SEED), *unbegun)
         played: Counter[str] = Counter()
         failures: list[str] = []
-        for spec in (*small, *late, *share_of(denied, "1/3", SEED), *random_worlds(SEED, 80)):
+        for spec in (*chosen, *random_worlds(SEED, 80)):
             outcome = play(spec, self.root)
             if outcome is None:
                 continue

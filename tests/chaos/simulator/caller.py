@@ -1,4 +1,4 @@
-"""A program that calls `/v1/chat/completions` with an SDK, which sends a request again."""
+"""A program that calls `/v1` with an SDK, which sends a request again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from .client import LATE_S, Client
 from .spec import Disturbance
 from .wire import request
 
-PATH = "/v1/chat/completions"
+# Where each kind of program asks, and the member of the body that holds the conversation.
+PROGRAMS = {"v1": ("/v1/chat/completions", "messages"), "responses": ("/v1/responses", "input")}
 
 
 class Caller(Client):
@@ -19,7 +20,8 @@ class Caller(Client):
         """Ask until there is an answer."""
         self.final = {"messages": []}
         agent = self.host.app.agents.info("")[0]["name"]
-        body = {"model": agent, "messages": [{"role": "user", "content": "go"}]}
+        path, member = PROGRAMS[self.spec.wire]
+        body = {"model": agent, member: [{"role": "user", "content": "go"}]}
         while self.tries < 60:
             due = self._due.pop(self.tries, None)
             headers = {"X-Stainless-Retry-Count": str(self.tries)}
@@ -28,7 +30,7 @@ class Caller(Client):
                 at = "kill_at" if due.mode == "kill" else "full_at"
                 setattr(host.process, at, before + due.at)
             self.world.tell(f"POST {self.tries} to {host.process.name}")
-            answer, line = await request(host, PATH, body, headers, **self._options_of(due))
+            answer, line = await request(host, path, body, headers, **self._options_of(due))
             host.process.after = lambda count: None
             self.killed |= host.process.dead
             if due is None:

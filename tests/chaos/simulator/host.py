@@ -142,11 +142,14 @@ class Host:
         services = SimpleNamespace(
             runs=runs, agents=app.agents, toolbox=toolbox, claims=app.claims, config=app.config
         )
+        openai = OpenAI(services)  # type: ignore[arg-type]
+        openai._recent.folder = world.home / "responses"
         # `App.routes` makes all addresses, which takes 2.5 ms; these are the ones that are asked.
         table = {
             ("POST", "/session"): Route(sessions.post),
             ("POST", "/session/stop"): Route(sessions.stop),
-            ("POST", "/v1/chat/completions"): Route(OpenAI(services).chat),  # type: ignore[arg-type]
+            ("POST", "/v1/chat/completions"): Route(openai.chat),
+            ("POST", "/v1/responses"): Route(openai.responses),
         }
         router = Router(table, sessions.post, Keys(world.keys, required=bool(world.keys)))
         self.listener = BaseServer(router, ServerLimits.of(limits))

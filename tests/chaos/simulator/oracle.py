@@ -132,7 +132,7 @@ def _needless_questions(client: Client) -> list[str]:
 
     Only about calls that were made after everything had gone wrong: what was made before may be too
     old to know of. A server that was killed, or whose disk was full, may have left only that a call
-    was about to begin.
+    was about to begin. After a day a host does not know any more what did not begin.
     """
     if client.killed or any(each.mode == "full" for each in client.spec.disturbances):
         return []
@@ -143,6 +143,7 @@ def _needless_questions(client: Client) -> list[str]:
         for call in message.get("tool_calls") or ()
     }
     ran = {each.wanted for each in client.world.ran}
+    knows = not any(each.action in ("day", "clock", "times") for each in client.spec.disturbances)
     wanted = {
         call["id"]: wanted_by(call)
         for _, document in client.documents
@@ -157,4 +158,6 @@ def _needless_questions(client: Client) -> list[str]:
         )
         if tool in UNASKED and reason == "tool_call" and is_fresh and wanted[call_id] not in ran:
             found.append(f"asked without need: {call_id} at {at:.3f}")
+        if tool in UNASKED and reason == "indeterminate" and wanted[call_id] not in ran and knows:
+            found.append(f"asked without need: {call_id} never began, at {at:.3f}")
     return found

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .caller import Caller
+from .caller import PROGRAMS, Caller
 from .client import KEYS, Client, NotPossible
 from .loop import Quiet
 from .oracle import judge
@@ -52,7 +52,7 @@ def play(spec: Spec, root: Path, seed: str = "") -> Outcome | None:
     chance = random.Random(f"{seed} {spec}") if seed else None
     with_keys = any(each.action == "times" for each in spec.disturbances)
     world = World(home, TOOLS, script_of(spec), KEYS if with_keys else [], chance)
-    client = Caller(world, spec) if spec.wire == "v1" else Client(world, spec)
+    client = Caller(world, spec) if spec.wire in PROGRAMS else Client(world, spec)
     try:
         world.play(client.run())
     except NotPossible:
@@ -90,8 +90,9 @@ def small_worlds(
 
 def _sdk_worlds(root: Path, modes: tuple[str, ...]) -> Iterator[Spec]:
     """Yield the small worlds of a program that cannot answer questions."""
-    for kinds, layout in itertools.product(itertools.product(UNATTENDED, repeat=2), LAYOUTS):
-        undisturbed = play(Spec(kinds, layout, "v1"), root)
+    pairs = itertools.product(UNATTENDED, repeat=2)
+    for wire, kinds, layout in itertools.product(PROGRAMS, pairs, LAYOUTS):
+        undisturbed = play(Spec(kinds, layout, wire), root)
         assert undisturbed is not None
         assert not undisturbed.wrong, (kinds, layout, undisturbed.story)
         effects = undisturbed.client.effects[0]
@@ -101,7 +102,7 @@ def _sdk_worlds(root: Path, modes: tuple[str, ...]) -> Iterator[Spec]:
             )
             for at, action, place in choices:
                 due = Disturbance(0, at, mode, action, place)
-                yield Spec(kinds, layout, "v1", False, 1, (due,))
+                yield Spec(kinds, layout, wire, False, 1, (due,))
 
 
 def _places(wire: str, mode: str, events: int, effects: int) -> range:
