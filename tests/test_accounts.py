@@ -279,8 +279,13 @@ class Rates(unittest.TestCase):
 class Asked:
     """A request of a person."""
 
+    key, run, began = None, "", 0.0
+
     def __init__(self, person: str) -> None:
         self.person = person
+
+    def abort(self) -> None:
+        """Nothing is open."""
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ class Sink:
     """A channel that takes everything at once and never waits."""
 
     ended = behind = False
+    person = ""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
