@@ -219,7 +219,7 @@ class BaseAgent:
                 "This session is running here already. Wait for that run, or close its stream.",
                 headers={"Retry-After": "1", "x-should-retry": "false"},
             )
-        self._obey_stop_requests()  # earlier stop requests do not concern this run
+        self._signals.begin(session)
         self._active[session] = run
         run.release = finalize(run, self._forget, session)  # at the latest on garbage collection
 
@@ -230,6 +230,8 @@ class BaseAgent:
         ended, after STOP_S at most.
         """
         session = (owner, session_id)
+        if not self._has_runs(session):
+            return True
         ran = self._stop(session)
         with suppress(OSError):  # a full disk: only other processes miss the request
             self._signals.send(session)
@@ -261,16 +263,15 @@ class BaseAgent:
         return self.executions.tasks((owner, session_id))
 
     def _has_runs(self, session: SessionKey) -> bool:
-        runs_here = session in self._active or self.executions.tasks(session)
-        return bool(runs_here) or self.executions.locks.is_held(session_lock(session))
+        if session in self._active or self.executions.tasks(session):
+            return True
+        elsewhere = self.executions.locks.is_held(session_lock(session))
+        return elsewhere or self.executions.runs_elsewhere(session)
 
     def _obey_stop_requests(self) -> None:
         """Stop the sessions for which another process has received a stop request."""
-        if not (received := self._signals.new_requests()):
-            return
-        for session in {*self._active, *self.executions.sessions}:
-            if self._signals.file_prefix(session) in received:
-                self._stop(session)
+        for session in self._signals.new_requests({*self._active, *self.executions.sessions}):
+            self._stop(session)
 
     def watch(self) -> None:
         """Look for stop requests every WATCH_S, as long as anything runs."""

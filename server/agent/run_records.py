@@ -211,12 +211,15 @@ class RecordWriter:
 
 
 # -- stop signals ---------------------------------------------------------------------------------
-# Requests to stop a session, as files that every process of this host reads.
+# Requests to stop a session, as files that every process of this host sees.
 #
 # `POST /session/stop` may reach another worker than the one that runs the session. A request is a
-# file, named by a hash of the session; each process looks for new ones while it runs anything.
+# file, named by a hash of the session and replaced by each further one. A process that runs
+# anything looks whether the folder has changed, and only then at the files of its own sessions.
 
-KEPT_S = 60.0  # a request is removed after this long
+KEPT_S = 60.0  # a request is removed after this long, when the server cleans up
+
+Stamp = tuple[int, int]  # changes with each request
 
 
 class StopSignals:
@@ -229,36 +232,55 @@ class StopSignals:
         self, folder: Path | None = None, *, clock: Callable[[], float] = time.time
     ) -> None:
         self._folder, self._clock = folder, clock
-        self._seen: set[str] = set()
+        self._seen: dict[SessionKey, Stamp | None] = {}  # of sessions that run here
+        self._changed_at: Stamp | None = None  # of the folder
+        self._changed = False
 
-    def send(self, session: tuple[str, str]) -> None:
+    def send(self, session: SessionKey) -> None:
         """Ask the other processes to stop this session. Raises OSError."""
         if self._folder is None:
             return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        name = f"{self.file_prefix(session)}.{secrets.token_hex(8)}"
-        self._seen.add(name)
-        os.close(os.open(self._folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        path = self._folder / _file_name(session)
+        new = path.with_suffix(f".{secrets.token_hex(8)}")
+        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        new.replace(path)
+        if session in self._seen:
+            self._seen[session] = _stamp(path)
 
-    def new_requests(self) -> set[str]:
-        """Return the names of the sessions that were asked to stop since the last call."""
-        there = self.sweep()
-        new, self._seen = there - self._seen, there
-        return {name.partition(".")[0] for name in new}
+    def begin(self, session: SessionKey) -> None:
+        """Note that a session begins to run here: earlier requests do not concern it."""
+        if self._folder is not None:
+            self._seen[session] = _stamp(self._folder / _file_name(session))
 
-    def sweep(self) -> set[str]:
-        """Remove expired requests, and return the names of the others."""
-        there: set[str] = set()
+    def new_requests(self, sessions: set[SessionKey]) -> set[SessionKey]:
+        """Return which of all sessions that run here were asked to stop since the last call."""
+        if self._folder is None:
+            return set()
+        before = {each: self._seen[each] for each in sessions if each in self._seen}
+        self._seen, changed_at = before, _stamp(self._folder)
+        # Once more after a change: the clock of the files does not tell two in a moment apart.
+        look, self._changed = self._changed, changed_at != self._changed_at
+        self._changed_at = changed_at
+        if not look and not self._changed:
+            return set()
+        self._seen = {each: _stamp(self._folder / _file_name(each)) for each in sessions}
+        return {
+            each for each, stamp in self._seen.items() if stamp and stamp != before.get(each, stamp)
+        }
+
+    def sweep(self) -> None:
+        """Remove expired requests."""
         with contextlib.suppress(OSError):
             for entry in os.scandir(self._folder) if self._folder else ():
                 with contextlib.suppress(OSError):
                     if self._clock() - entry.stat().st_mtime > KEPT_S:
                         Path(entry.path).unlink()
-                    else:
-                        there.add(entry.name)
-        return there
 
-    @staticmethod
-    def file_prefix(session: tuple[str, str]) -> str:
-        """Return the prefix of the file names of requests for this session."""
-        return _file_name(session)
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_mtime_ns

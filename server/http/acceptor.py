@@ -64,7 +64,11 @@ class Acceptor:
                 _log.warning("new connections wait: %s", getattr(error, "strerror", "no memory"))
             return
         self._waits = False
-        task = self._loop.create_task(self._begin(accepted, self._sockets[sock]))
+        try:
+            task = self._loop.create_task(self._begin(accepted, self._sockets[sock]))
+        except MemoryError:
+            accepted.close()
+            raise
         self._beginning.add(task)
         task.add_done_callback(self._beginning.discard)
 

@@ -180,8 +180,13 @@ class Executions:
         if execution.lasting and not execution.stopped:
             loop = asyncio.get_running_loop()
             execution.grace = loop.call_later(self.grace_s, self._expire, execution)
+            self.locks.take(_left_lock(execution.key[0]))
         else:
             execution.task.cancel()
+
+    def runs_elsewhere(self, session: SessionKey) -> bool:
+        """Return whether calls that a run has left still run in another process of this host."""
+        return self.locks.is_held(_left_lock(session))
 
     def stop(self, session: SessionKey, why: str, call_id: str | None = None) -> int:
         """Stop the running calls of a session, or one of them, and return their number.
@@ -275,6 +280,8 @@ class Executions:
         if self._running.get(execution.key) is execution:  # not a later execution of the call
             del self._running[execution.key]
             self.locks.free(_call_lock(execution.key))
+            if execution.key[0] not in self.sessions:
+                self.locks.free(_left_lock(execution.key[0]))
         if execution.task.cancelled() or execution.task.exception() is not None:
             execution.tell(None)
 
@@ -388,6 +395,11 @@ def session_lock(session: SessionKey) -> str:
 
 def _call_lock(key: Key) -> str:
     return f"call {dumps(key)}"
+
+
+def _left_lock(session: SessionKey) -> str:
+    """Return the name of the lock that is held while calls run that their run has left."""
+    return f"left {dumps(session)}"
 
 
 def _listener_lock(key: Key) -> str:

@@ -69,7 +69,7 @@ def wrap(owner: Any, name: str, kind: str) -> None:
     real: Callable[..., Any] = getattr(owner, name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kind != fault.kind or not asks(kind, name, args):
+        if kind != fault.kind or "fileno" in kwargs or not asks(kind, name, args):
             return real(*args, **kwargs)
         fault.take(kind)
         return real(*args, **kwargs)

@@ -1,43 +1,53 @@
-"""A server without descriptors goes on."""
+"""A server without descriptors, threads, processes, disk or memory goes on.
+
+`python3 -m tests.chaos.scarcity` fails every call in turn; this takes some of them.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
 import sys
 import unittest
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from ..tooling.api import Api
 from ..tooling.child import Yaa
+from ..tooling.tools import ROOT
+from .scarcity import CONFIG, session
 
 LIMITED = (
     "import os, resource, sys; n = int(sys.argv.pop(1));"
     " resource.setrlimit(resource.RLIMIT_NOFILE, (n, n));"
     " os.execv(sys.executable, [sys.executable, '-m', 'server', *sys.argv[1:]])"
 )
-NO_LIMIT: dict[str, Any] = {"server": {"discover": False}}
+SECONDS = 280
 HALF = b"POST /session HTTP/1.1\r\nHost: localhost\r\n"
 BODY = b"Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{"
 
 
-def session(name: str) -> Any:
-    return {
-        "id": name,
-        "messages": [{"id": "u1", "role": "user", "content": "shell echo fine"}],
-        "config": {"tool": {"shell": {"auto_approve": True}}},
-    }
-
-
 @unittest.skipUnless(Path("/proc/self/fd").exists(), "counts what Linux counts")
 class Scarcity(unittest.TestCase):
+    def test_every_resource(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.chaos.scarcity", "--stride", "40", "--brief"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("\n0 wrong", done.stdout)
+
     def test_more_connections_than_descriptors(self) -> None:
         """Requests of which half has come, without a key, and slow bodies with one."""
         for files, count in ((256, 300), (1024, 1100)):
             command = [sys.executable, "-c", LIMITED, str(files)]
-            with self.subTest(files=files), Yaa(NO_LIMIT, command=command) as yaa:
+            with self.subTest(files=files), Yaa(CONFIG, command=command) as yaa:
                 place = urlsplit(yaa.url)
                 key = f"Authorization: Bearer {yaa.key}\r\n".encode()
                 for begin in (HALF, HALF + key + BODY):

@@ -137,6 +137,12 @@ class Running(unittest.TestCase):
         self.assertEqual(found[-1]["type"], "TOOL_CALL_RESULT")
         self.check_stopped()
 
+    def test_what_does_not_run_costs_nothing(self) -> None:
+        for number in range(50):
+            answer = json.loads(self.post("/session/stop", {"id": f"none {number}"}).read())
+            self.assertEqual(answer, {"id": f"none {number}", "stopped": True})
+        self.assertFalse((self.home / "stops").exists(), "a file for what nobody runs")
+
     def test_come_back_to_for_longer_than_its_grace(self) -> None:
         self.begin().close()
         self.connection.close()
