@@ -279,7 +279,7 @@ class Rates(unittest.TestCase):
 class Asked:
     """A request of a person."""
 
-    key, run, began = None, "", 0.0
+    key, run, began, outlives_key = None, "", 0.0, False
 
     def __init__(self, person: str) -> None:
         self.person = person

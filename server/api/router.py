@@ -68,6 +68,7 @@ class RequestContext:
         self.key: Key = ANYONE
         self.run = ""  # the id of the run that this request began
         self.began = time.time()
+        self.outlives_key = False  # it is answered also if its key goes meanwhile
         self.at: Mapping[str, str] = {}  # values of the route's `{name}` parts, percent-decoded
         self.refusal: Callable[[Problem], Mapping[str, Any]] = Problem.body  # makes error bodies
         # Characters of JSON in the request's body; LARGE at least, if it has patterns.

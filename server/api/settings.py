@@ -79,6 +79,7 @@ def owners_only(handler: Handler) -> Handler:
         """Check the key, then call the handler."""
         if not call.key.is_owner:
             raise Problem("forbidden", "Only the owner of this server can see and change this")
+        call.outlives_key = True  # it may be what takes the key away
         await handler(call)
 
     return handle

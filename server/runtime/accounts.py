@@ -37,6 +37,7 @@ class Request(Protocol):
     key: Any  # api/auth.py Key
     run: str  # the id of its run, "" for none
     began: float  # seconds since 1970
+    outlives_key: bool  # it is answered also if its key goes meanwhile
 
     @property
     def person(self) -> str:
@@ -277,7 +278,8 @@ class Accounts:
     def end_revoked(self, is_valid: Callable[[Any], bool]) -> None:
         """End the requests with keys that are not valid any more."""
         for request in [each for each in self.requests if not is_valid(each.key)]:
-            request.abort()
+            if not request.outlives_key:
+                request.abort()
 
     def refusal(self, person: str, what: str, amount: int = 1) -> Problem:
         """Return the Problem for a person who may not take so much more of a resource."""

@@ -209,7 +209,8 @@ class Turns:
         self._target, self.refused = target, 0
 
     def measure(self, order: str, seconds: float) -> list[float]:
-        ends, found = time.monotonic() + seconds, []
+        ends = time.monotonic() + seconds
+        found: list[float] = []
         body = document(order, config=FREE)
         while time.monotonic() < ends or not found:
             began = time.perf_counter()
