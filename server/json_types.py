@@ -128,6 +128,7 @@ class RunWarning(TypedDict, total=False):
     agent: str
     left_out: list[str]
     skill: str
+    tool: str
     reason: str  # a code
     counted: int  # tokens that the provider counted
     sent: int  # tokens by the estimate
@@ -235,6 +236,7 @@ class MessageMeta(TypedDict, total=False):
     edited_from: str  # id of the message that a person changed into this one
     edited_call: str  # id of the call whose arguments a person changed
     citations: list[Citation]  # of the provider's own search
+    warnings: list[RunWarning]  # what the provider refused, and the request went without
 
 
 class ToolResult(TypedDict, total=False):

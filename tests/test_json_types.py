@@ -132,7 +132,9 @@ class Types(unittest.TestCase):
 
     def test_what_models_and_tools_return(self) -> None:
         decoder = keywords("server/models/decoder.py", "MessageMeta")
-        self.assert_keys("MessageMeta", decoder, ["edited_from", "edited_call", "citations"])
+        self.assert_keys(
+            "MessageMeta", decoder, ["edited_from", "edited_call", "citations", "warnings"]
+        )
         path = "server/models/provider_search.py"
         self.assert_keys("Citation", keywords(path, "Citation"), written(path, "found"))
         self.assert_keys("Reasoning", ["id", "text", "field", "details"])

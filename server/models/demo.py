@@ -34,7 +34,7 @@ from ..session.events import (
 )
 from ..strict_json import JSONError, dumps, loads
 from . import BaseAPI, Options, decoder
-from .http_model import Sleep
+from .retry import Sleep
 
 PACE_S = 0.012  # between two deltas: about 80 tokens a second
 SLOW = 25

@@ -13,144 +13,23 @@ import asyncio
 import re
 import time
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from itertools import count
 from typing import Any, ClassVar
 
 from ..http.client import Client, ClientError, Response, Timeouts
-from ..json_types import Event, Json, Message
+from ..json_types import Event, Json, Message, RunWarning
 from ..runtime.offload import offload
 from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
-from .quirks import STATUS, learn_flags, names_media
+from .quirks import NO_TOOLS, NOT_THEIRS, STATUS, learn_flags, names_media, unfit_tool
 from .request_text import body_text
+from .retry import CallPacer, RetryPolicy, Sleep, attempts, retry_after
 from .text_tools.parser import JsonReply, TagScanner, may_end_in_call, properties, rescue
 from .vendors import Provider
-
-# -- retry ----------------------------------------------------------------------------------------
-# Repeat failed attempts: when another attempt may help, how long to wait, and the loop.
-#
-# Used by `RemoteAPI.stream`. After the first event of an attempt there is no other one, since the
-# client would get the beginning twice; the failure becomes the last event, and the session can be
-# sent again.
-
-LEAST_PACED = 256  # sessions that are kept before any is dropped
-LONGEST_PAUSE_S = 30.0  # limit of the doubled pause, unless the session's delay is longer
-IMF_FIXDATE = "%a, %d %b %Y %H:%M:%S GMT"  # RFC 9110 section 5.6.7
-LONGEST_ASKED_S = 120.0  # a longer retry-after ends the attempts
-
-Sleep = Callable[[float], Awaitable[None]]
-
-
-@dataclass(frozen=True)
-class RetryPolicy:
-    """How often and after which pause a call is repeated.
-
-    `times`: extra attempts; `delay`: the first pause in seconds, doubled each time.
-    """
-
-    times: int
-    delay: float
-
-    def pause(self, failure: Failure, attempt: int) -> float | None:
-        """Return the seconds to wait after attempt number `attempt` (from 1), None to give up."""
-        if not failure.retryable or attempt > self.times:
-            return None
-        doubled = self.delay * (1 << min(attempt - 1, 30))
-        pause = min(doubled, max(self.delay, LONGEST_PAUSE_S))
-        if failure.retry_after is None:
-            return pause
-        return max(pause, failure.retry_after) if failure.retry_after <= LONGEST_ASKED_S else None
-
-
-class CallPacer:
-    """The least interval between the starts of two calls of one session.
-
-    Sessions are independent.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._free_at: dict[str, float] = {}  # by session; past times may be dropped
-        self._room = LEAST_PACED
-
-    def wait(self, session_id: str, interval: float) -> float:
-        """Reserve the session's next start and return the seconds until then."""
-        now = self._clock()
-        start = max(now, self._free_at.get(session_id, now))
-        if interval:
-            self._free_at[session_id] = start + interval
-        if len(self._free_at) > self._room:
-            self._free_at = {name: at for name, at in self._free_at.items() if at > now}
-            self._room = max(LEAST_PACED, 2 * len(self._free_at))
-        return start - now
-
-    def give_back(self, session_id: str, interval: float) -> None:
-        """Undo a reservation whose call was not made."""
-        if session_id in self._free_at:
-            self._free_at[session_id] -= interval
-
-
-async def attempts(
-    attempt: Callable[[float | None], AsyncGenerator[Event, None]],
-    policy: RetryPolicy,
-    *,
-    limit: float | None,
-    clock: Callable[[], float],
-    sleep: Sleep,
-) -> AsyncGenerator[Event, None]:
-    """Yield the events of the first attempt that gives any; a final failure becomes one RUN_ERROR.
-
-    `attempt` is called with the seconds left of `limit`, which counts for all attempts together.
-    """
-    end = None if limit is None else clock() + limit
-    for number in count(1):
-        begun = False
-        left = None if end is None else max(end - clock(), 0.001)
-        try:
-            async with aclosing(attempt(left)) as events:
-                async for event in events:
-                    begun = True
-                    yield event
-            return
-        except Failure as caught:
-            failure = caught
-        pause = None if begun else policy.pause(failure, number)
-        if pause is None or (end is not None and clock() + pause >= end):
-            logger.warning("attempt %d failed for good: %s", number, failure.message)
-            yield failure.event(number)
-            return
-        logger.info("attempt %d failed, next in %.1f s: %s", number, pause, failure.message)
-        del failure  # its traceback holds the request, which is as large as the session
-        await sleep(pause)
-
-
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the pause a provider asks for in its headers, in seconds; None if it asks for none.
-
-    `now` is Unix time in seconds. Source: RFC 9110 section 10.2.3; `retry-after-ms` is a vendors'
-    extension in milliseconds.
-    """
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers[name]) * unit
-        except (KeyError, ValueError):
-            continue
-        if 0 <= seconds < 1e9:  # neither NaN nor infinite
-            return seconds
-    try:
-        when = datetime.strptime(headers["retry-after"], IMF_FIXDATE).replace(tzinfo=UTC)
-    except (KeyError, ValueError):
-        return None
-    return max(when.timestamp() - now, 0.0)
-
-
-# -- http model -----------------------------------------------------------------------------------
 
 _FAILURES = {
     "timeout": ("upstream_timeout", True),
@@ -160,23 +39,8 @@ _FAILURES = {
     "closed": ("upstream_truncated", True),
     "protocol": ("upstream_error", True),
 }
-# Refusals of earlier reasoning: encrypted for another key, organisation or model version, changed
-# or moved, or looked up in the provider's own store (vercel/ai issue 7543).
-_NOT_THEIRS = re.compile(
-    rb"invalid_encrypted_content|encrypted.content.{0,160}could not be|[Ii]nvalid .{0,3}signature"
-    rb"|thinking.{0,80}(?:cannot be modified|must remain as they were)"
-    rb"|provided without its required|[Ii]tems are not persisted when"
-)
-# Refusals of tools: the model does not support them (Ollama, OpenRouter, Groq, Azure and others),
-# or its server runs without a tool call parser (vLLM: langchain4j issue 3475; llama.cpp).
-_NO_TOOLS = re.compile(
-    rb"n(?:o|')t support (?:tools|tool us|tool call|function call)|support tool use"
-    rb"|(?<!parallel )(?:tool|function) (?:call(?:s|ing)|use) (?:is|are) not (?:supported|enabled)"
-    rb"|\btools?[`'\"]? (?:is|are) not supported (?:in|with|by|for) "
-    rb"|--enable-auto-tool-choice|tools param requires",
-    re.IGNORECASE,
-)
-
+TOOL_REFUSED = "tool_refused"  # a code of `run.warnings`
+MOST_UNFIT = 16  # tools that one call sets aside
 # Models that reason at length say nothing for minutes, and a second attempt is paid again.
 REASONING_S = 300.0
 _VISIBLE = ("TEXT_MESSAGE_CONTENT", "TOOL_CALL_START")
@@ -198,6 +62,7 @@ class EndpointState:
         self.refused: set[tuple[str, str]] = set()  # (model, field)
         self.toolless: set[str] = set()  # models without tool support
         self.learnt: dict[str, dict[str, Any]] = {}  # by model: preset flags that differ
+        self.unfit: dict[tuple[str, str], str] = {}  # (model, tool): what was said of its schema
 
 
 @dataclass(frozen=True)
@@ -241,6 +106,8 @@ class RemoteAPI(BaseAPI):
         self._client, self._peer = client, peer or EndpointState(clock)
         self._clock, self._sleep = clock, sleep
         self._blind = False  # in this run, since media were refused
+        self._warnings: list[RunWarning] = []  # for the next answer
+        self._warned: set[str] = set()  # tools that a warning was about
 
     @property
     def provider(self) -> Provider:
@@ -278,6 +145,7 @@ class RemoteAPI(BaseAPI):
             mode, names = tool_mode(self.provider, options), chat_request.ToolNameMap()
             if mode == "native" and self.provider.model in self._peer.toolless:
                 mode = "text"
+            fit = self._fit(offered) if mode == "native" else offered
 
             def body(plain: bool) -> dict[str, Any]:
                 """Return the request body, without earlier reasoning if `plain`."""
@@ -286,9 +154,9 @@ class RemoteAPI(BaseAPI):
                     told = [message.copy() for message in messages]
                     for message in told:
                         message.pop("reasoning", None)
-                return self.request(self.provider, told, offered, options, mode, names)
+                return self.request(self.provider, told, fit, options, mode, names)
 
-            return ModelCall(body, offered, options, mode, names)
+            return ModelCall(body, fit, options, mode, names)
 
         return attempts(
             lambda left: self._attempt(call, left),
@@ -317,18 +185,8 @@ class RemoteAPI(BaseAPI):
                     self._peer.pace.give_back(call.options.session_id, call.options.interval)
         answer = self._make_decoder(call)
         try:
-            try:
-                response, sent = await self._open(call, left)
-            except _NoTools:
-                logger.info("%s knows no tools: they go as text", self.provider.model)
-                self._peer.toolless.add(self.provider.model)
-                call = make()
-                answer = self._make_decoder(call)
-                try:
-                    response, sent = await self._open(call, left)
-                except Failure:
-                    self._peer.toolless.discard(self.provider.model)
-                    raise
+            response, sent, call = await self._open_with_fewer_tools(make, call, left)
+            answer = self._make_decoder(call)
             reader, hidden = StreamReader(answer, self.provider), True
             async with aclosing(response.chunks()) as chunks:
                 async for data in chunks:
@@ -349,7 +207,63 @@ class RemoteAPI(BaseAPI):
             if not answer.is_finished:
                 raise self.failure(error) from None
         for event in reader.finish(sent):
+            if event["type"] == "TEXT_MESSAGE_END" and self._warnings:
+                event["metadata"]["yaa"]["meta"]["warnings"] = self._warnings
+                self._warnings = []
             yield event
+
+    async def _open_with_fewer_tools(
+        self, make: Callable[[], ModelCall], call: ModelCall, left: float | None
+    ) -> tuple[Response, int, ModelCall]:
+        """Return what `_open` does and the call, repeated without the tools that are refused.
+
+        Tools go as text if the model refuses all. Raises Failure.
+        """
+        peer, model = self._peer, self.provider.model
+        unfit: dict[tuple[str, str], str] = {}
+        toolless = False
+        while True:
+            try:
+                return *await self._open(call, left), call
+            except _NoTools:
+                logger.info("%s knows no tools: they go as text", model)
+                peer.toolless.add(model)
+                toolless = True
+            except _UnfitTool as refused:
+                if len(unfit) >= MOST_UNFIT or (model, refused.name) in unfit:
+                    peer.unfit = {k: v for k, v in peer.unfit.items() if k not in unfit}
+                    raise refused.failure from None
+                logger.info("%s refuses the schema of %s", model, refused.name)
+                unfit[model, refused.name] = refused.failure.message
+                peer.unfit |= unfit
+            except Failure:
+                if toolless:
+                    peer.toolless.discard(model)
+                peer.unfit = {k: v for k, v in peer.unfit.items() if k not in unfit}
+                raise
+            call = make()
+
+    def _fit(self, tools: list[Json]) -> list[Json]:
+        """Return the tools without those whose schemas this model has refused, which it says."""
+        refused = {
+            name: said
+            for (model, name), said in self._peer.unfit.items()
+            if model == self._given.model
+        }
+        if not refused:
+            return tools
+        found = []
+        for tool in tools:
+            name = tool["function"]["name"]
+            if (said := refused.get(chat_request.ToolNameMap().safe(name))) is None:
+                found.append(tool)
+                continue
+            text = f"{self.provider.name} refuses the schema of {name}, so it is left out: {said}"
+            warning: RunWarning = {"code": TOOL_REFUSED, "message": text, "tool": name}
+            if name not in self._warned:
+                self._warned.add(name)
+                self._warnings.append(warning)
+        return found
 
     async def _open(self, call: ModelCall, left: float | None) -> tuple[Response, int]:
         """Return the successful response and the size of the request in bytes.
@@ -377,15 +291,18 @@ class RemoteAPI(BaseAPI):
                 return response, len(sent)
             async with response:
                 said = await response.read_prefix(MAX_ERROR_BODY)
-            if response.status in (400, 404) and not plain and _NOT_THEIRS.search(said):
+            if response.status in (400, 404) and not plain and NOT_THEIRS.search(said):
                 logger.info("%s does not accept earlier thoughts", self.provider.name)
                 plain = True
                 continue
             refused = {name for name, words in self.optional.items() if re.search(words, said)}
             refused = {name for name in refused if _has(body, name)}
-            toolless = response.status in STATUS and not refused and _NO_TOOLS.search(said)
+            toolless = response.status in STATUS and not refused and NO_TOOLS.search(said)
             if toolless and body.get("tools"):
                 raise _NoTools
+            if not refused and response.status in (400, 422) and (name := unfit_tool(said, body)):
+                self._forget(taught, without)
+                raise _UnfitTool(name, self._rejection(response, said))
             fresh = {} if refused else self._learn(response.status, said, known)
             if fresh:
                 taught |= fresh
@@ -502,6 +419,14 @@ class RemoteAPI(BaseAPI):
             return rescue(text, tools)
 
         return self.decoder(self.provider, call.options, call.names.restore, scanner, rescue_calls)
+
+
+class _UnfitTool(Exception):
+    """The model refuses the schema of one tool."""
+
+    def __init__(self, name: str, failure: Failure) -> None:
+        super().__init__(name)
+        self.name, self.failure = name, failure
 
 
 class _NoTools(Exception):

@@ -99,6 +99,34 @@ _MEDIA = re.compile(
 )
 
 
+# Refusals of earlier reasoning: encrypted for another key, organisation or model version, changed
+# or moved, or looked up in the provider's own store (vercel/ai issue 7543).
+NOT_THEIRS = re.compile(
+    rb"invalid_encrypted_content|encrypted.content.{0,160}could not be|[Ii]nvalid .{0,3}signature"
+    rb"|thinking.{0,80}(?:cannot be modified|must remain as they were)"
+    rb"|provided without its required|[Ii]tems are not persisted when"
+)
+# Refusals of tools: the model does not support them (Ollama, OpenRouter, Groq, Azure and others),
+# or its server runs without a tool call parser (vLLM: langchain4j issue 3475; llama.cpp).
+NO_TOOLS = re.compile(
+    rb"n(?:o|')t support (?:tools|tool us|tool call|function call)|support tool use"
+    rb"|(?<!parallel )(?:tool|function) (?:call(?:s|ing)|use) (?:is|are) not (?:supported|enabled)"
+    rb"|\btools?[`'\"]? (?:is|are) not supported (?:in|with|by|for) "
+    rb"|--enable-auto-tool-choice|tools param requires",
+    re.IGNORECASE,
+)
+
+# Refusals of one tool's schema.
+_SCHEMA = re.compile(rb"schema|parameters|function_declarations", re.IGNORECASE)
+_TOOL_NAME = re.compile(
+    rb"""(?:function|tool)(?: name)?:? {0,2}\\?['"`]([A-Za-z0-9_-]{1,64})\\?['"`]""", re.IGNORECASE
+)
+_TOOL_PLACES = (  # Gemini has one `tools` with all declarations
+    re.compile(rb"function_declarations[.[]([0-9]{1,4})\b"),
+    re.compile(rb"\btools[.[]([0-9]{1,4})\b"),
+)
+
+
 def learn_flags(said: bytes, preset: Preset, known: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the new flags that a refusal implies, {} if it implies none.
 
@@ -119,3 +147,22 @@ def learn_flags(said: bytes, preset: Preset, known: Mapping[str, Any]) -> Mappin
 def names_media(said: bytes) -> bool:
     """Return whether a refusal speaks of a picture or a file."""
     return _MEDIA.search(said) is not None
+
+
+def unfit_tool(said: bytes, body: Mapping[str, Any]) -> str:
+    """Return the name of the tool whose schema a refusal is about, "" if it is about none.
+
+    It names the tool, or its place in the request: "Invalid schema for function 'x'",
+    "tools[3].function.parameters", "tools.3.custom.input_schema".
+    """
+    if not _SCHEMA.search(said):
+        return ""
+    tools = body.get("tools") or []
+    names = [str((tool.get("function") or tool).get("name")) for tool in tools]
+    for found in _TOOL_NAME.findall(said):
+        if found.decode() in names:
+            return str(found.decode())
+    for pattern in _TOOL_PLACES:
+        if (place := pattern.search(said)) and int(place[1]) < len(names):
+            return names[int(place[1])]
+    return ""

@@ -29,9 +29,10 @@ from .adapter import BaseAPI as Adapter
 from .anthropic import AnthropicAPI
 from .chat import OpenAIAPI
 from .demo import DemoAPI
-from .http_model import CallPacer, EndpointState, RemoteAPI
+from .http_model import EndpointState, RemoteAPI
 from .public_models import public_facts
 from .responses import ResponsesAPI
+from .retry import CallPacer
 from .transcription import Transcriber, transcription_url, usual_model
 from .vendors import (
     OF_THE_ENTRY,

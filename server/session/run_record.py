@@ -410,6 +410,9 @@ def model_call_changes(session: Session, message: Message, *, sums_up: bool) -> 
         run["step"] += 1
     run["tokens"] += usage.get("total_tokens", 0)
     run["cost_micro"] += usage.get("cost_micro", 0)
+    before = run.get("warnings", [])
+    if fresh := [each for each in message["meta"].get("warnings", ()) if each not in before]:
+        run["warnings"] = [*before, *fresh]
     entries = [
         put(
             *("calls", call["id"]),

@@ -8,7 +8,7 @@ from typing import Any
 
 from server.json_types import Event
 from server.models.failure import Failure
-from server.models.http_model import (
+from server.models.retry import (
     LEAST_PACED,
     LONGEST_PAUSE_S,
     CallPacer,

@@ -8,7 +8,12 @@ from typing import Any
 
 from server.session.accept import accept
 from server.session.fold import Folder
-from server.session.run_record import Record, events_before, missing_messages
+from server.session.run_record import (
+    Record,
+    events_before,
+    missing_messages,
+    model_call_changes,
+)
 
 from ..fakes import user
 
@@ -90,6 +95,18 @@ class BeforeANewMessage(unittest.TestCase):
 
 def entry_id(message: Any) -> str:
     return str(message["tool_call_id"])
+
+
+class AfterACall(unittest.TestCase):
+    def test_what_a_provider_refused_is_said_once_in_the_run(self) -> None:
+        one = {"code": "tool_refused", "message": "x", "tool": "f"}
+        session: Any = {"run": {"step": 0, "tokens": 0, "cost_micro": 0}}
+        message: Any = {"id": "a1", "role": "assistant", "content": "", "meta": {}}
+        for warnings, wanted in ((None, None), ([one], [one]), ([one], [one])):
+            message["meta"] = {"warnings": warnings} if warnings else {}
+            (change,) = model_call_changes(session, message, sums_up=False)
+            session["run"] = change["value"]
+            self.assertEqual(session["run"].get("warnings"), wanted)
 
 
 if __name__ == "__main__":
