@@ -340,7 +340,10 @@ class Scanner:
         stack = _with_rules(above, folder, len(place))
         steps = [os.fsencode(name) for name in place]
         names = {entry.name for entry in found}
-        self._read_index(descriptor, place)
+        if git_index.FOLDER in names:
+            self._read_index(descriptor, place)
+        elif self._tracked:
+            self._tracked.pop(place, None)
         for table in (folder.files, folder.folders, folder.left):
             for name in [name for name in table if name not in names]:
                 self._drop(folder, place, name)
@@ -468,7 +471,9 @@ class Scanner:
             return
         kind = stat.S_IFMT(about.st_mode)
         is_folder = kind == stat.S_IFDIR
-        ignored = folder.ignored or self._is_ignored(place, name, steps, stack, is_folder)
+        ignored = folder.ignored or bool(
+            stack and self._is_ignored(place, name, steps, stack, is_folder)
+        )
         if ignored and not self._is_tracked((*place, name)):
             self._leave(folder, place, name, IGNORED)
         elif not self._may_count(deep or name not in folder.files and name not in folder.folders):
@@ -487,8 +492,6 @@ class Scanner:
     def _is_ignored(
         self, place: Place, name: str, steps: Sequence[bytes], stack: Stack, is_folder: bool
     ) -> bool:
-        if not stack:
-            return False
         here, steps = (*place, name), [*steps, os.fsencode(name)]
         return ignore.leaves_out(stack, here, steps, is_folder, self._budget)
 
