@@ -110,7 +110,7 @@ MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
 MNT_DETACH = 2
 AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x100, 0x1000, 0x8000
 OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
-MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH = 4, 0x40
+MOVE_MOUNT_F_EMPTY_PATH = 4
 ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV, ATTR_NOEXEC = 1, 2, 4, 8
 OPEN_TREE, MOVE_MOUNT, PIDFD_OPEN, MOUNT_SETATTR = 428, 429, 434, 442
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
@@ -209,13 +209,21 @@ def clone_mount(source: str, attributes: int, *, follow: bool = True) -> int:
     return _with_attributes(tree, attributes)
 
 
-def bind_open(place: int, attributes: int) -> None:
-    """Put a copy of the mounts at the descriptor `place` over it; no path is looked up."""
-    flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH
-    tree = _with_attributes(syscall("open_tree", OPEN_TREE, place, b"", flags), attributes)
+def bind_name(folder: int, name: str, attributes: int) -> None:
+    """Put a copy of the mounts at a name of an open folder over it; no link is followed.
+
+    `attributes`: beside those of the mount that it is in.
+    """
+    flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW
+    tree = syscall("open_tree", OPEN_TREE, folder, os.fsencode(name), flags)
+    attach_at(_with_attributes(tree, attributes) if attributes else tree, folder, name)
+
+
+def attach_at(tree: int, folder: int, name: str) -> None:
+    """Attach a detached copy of mounts at a name of an open folder, and close its descriptor."""
     try:
-        flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH
-        syscall("move_mount", MOVE_MOUNT, tree, b"", place, b"", flags)
+        where = os.fsencode(name)
+        syscall("move_mount", MOVE_MOUNT, tree, b"", folder, where, MOVE_MOUNT_F_EMPTY_PATH)
     finally:
         os.close(tree)
 

@@ -71,6 +71,8 @@ NAMES = {
     "/etc/resolv.conf": "",
 }
 O_PLACE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+MAX_CONFIG = 64 << 10
 MOST_PROTECTED = 200  # mounts; what is beyond is taken back after the call
 LINKS = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
@@ -185,33 +187,65 @@ def protect(top: str, places: list[str]) -> None:
     with os.scandir(top) as entries:
         folders = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
     found = host_programs.protected_names("", folders, folders.__getitem__)
-    protect_names(top, (), set(found))
-    for place in sorted(names, key=len):
-        if folders.get(place[0]):
-            protect_names(top, place, names[place])
-
-
-def protect_names(top: str, place: tuple[str, ...], names: set[str]) -> None:
-    """Make some names of a folder below `top` read-only, where they are, by way of no link."""
-    if place and (place[-1] in host_programs.PARTS or names & host_programs.REPOSITORY):
-        bind_below(top, place, OWN)
-    for name in names:
-        bind_below(top, (*place, name), OWN | syscalls.ATTR_RDONLY)
-
-
-def bind_below(top: str, place: tuple[str, ...], attributes: int) -> None:
-    """Mount a place below `top` over itself, unless it is a link. Raises OSError."""
-    opened = [os.open(top, O_PLACE)]
+    opened = os.open(top, O_PLACE)
     try:
-        for name in place:
+        for name in found:
+            bind_name(opened, name, syscalls.ATTR_RDONLY)
+        for place in sorted(names, key=len):
+            if folders.get(place[0]):
+                protect_below(opened, place, names[place])
+    finally:
+        os.close(opened)
+
+
+def protect_below(top: int, place: tuple[str, ...], names: set[str]) -> None:
+    """Make some names of a folder below `top` read-only, where they are, by way of no link."""
+    opened = [top]
+    try:
+        for name in place[:-1]:
             opened.append(os.open(name, O_PLACE, dir_fd=opened[-1]))
-        if not stat.S_ISLNK(os.fstat(opened[-1]).st_mode):  # nothing can be mounted over one
-            syscalls.bind_open(opened[-1], attributes)
+        if place[-1] in host_programs.PARTS or not names.isdisjoint(host_programs.REPOSITORY):
+            bind_name(opened[-1], place[-1])
+        opened.append(os.open(place[-1], O_PLACE, dir_fd=opened[-1]))  # the mount, if it is one
+        for name in names:
+            bind_name(opened[-1], name, syscalls.ATTR_RDONLY)
+        if "config" in names and "modules" in place:
+            cover_config(opened[-1])
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         pass  # gone since, or closed to calls as well
     finally:
-        for descriptor in opened:
+        for descriptor in opened[1:]:
             os.close(descriptor)
+
+
+def bind_name(folder: int, name: str, attributes: int = 0) -> None:
+    """Mount a name of an open folder over itself, unless it is a link. Raises OSError."""
+    try:
+        syscalls.bind_name(folder, name, attributes)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass  # gone since, or closed to calls as well
+    except OSError:
+        if not stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise  # nothing can be mounted over a link
+
+
+def cover_config(folder: int) -> None:
+    """Mount a copy of a submodule's config without `core.worktree` over it. Raises OSError.
+
+    `git submodule update` sets it again where it is set, which no mount allows. Git finds the
+    worktree without it.
+    """
+    with os.fdopen(os.open("config", FILE, dir_fd=folder), "rb") as file:
+        lines = file.read(MAX_CONFIG).splitlines(keepends=True)
+        kept = [line for line in lines if not line.strip().startswith(b"worktree =")]
+        if len(kept) == len(lines) or file.read(1):
+            return
+    copy = Path(SCRATCH[0], os.urandom(8).hex())
+    copy.write_bytes(b"".join(kept))
+    try:
+        syscalls.attach_at(syscalls.clone_mount(str(copy), FILES), folder, "config")
+    finally:
+        copy.unlink()
 
 
 def staged_place(path: str, staged: tuple[str, ...]) -> tuple[int, str]:
@@ -271,6 +305,14 @@ def warm_up() -> None:
     os.close(writer)
 
 
+def warm_up_mounts(empty: str) -> None:
+    """Look for what would be protected in a folder that holds nothing of it."""
+    protect(empty, [".git/config"])
+    opened = os.open(empty, O_PLACE)
+    protect_below(opened, (".git",), {"config"})
+    os.close(opened)
+
+
 # -- worker ---------------------------------------------------------------------------------------
 
 SPARE_MB = 1024  # of RLIMIT_DATA above the limit, so that the measurement finds the breach first
@@ -288,6 +330,8 @@ def serve(control: int, policy: SandboxPolicy, filter: bytes, zygote: int) -> No
         tool, door = fork_tool(control, policy, filter)
         report_ready(control, policy)
         warm_up()
+        if policy.tier == "A":
+            warm_up_mounts(STAGE)
     except OSError as error:
         send_message(control, {"failed": f"{error.filename or 'start'}: {error.strerror}"})
         os._exit(1)
