@@ -16,6 +16,7 @@ import math
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -74,11 +75,11 @@ def outcome_of(result: Json) -> Outcome:
     """
     blocks = result.get("content")
     blocks = [b for b in blocks if isinstance(b, dict)] if isinstance(blocks, list) else []
-    texts = [block_text(block) for block in blocks]
+    texts = [text for block in blocks if (text := block_text(block))]
     structured = result.get("structuredContent")
-    if not any(block.get("type") == "text" for block in blocks) and structured is not None:
-        texts.append("")
-    text = "\n".join(filter(None, texts))
+    text = "\n".join(texts)
+    if texts and structured and not _repeats(texts, structured):
+        text += f"\n{json.dumps(structured, ensure_ascii=False)}"
     raw = {"content": [without_blobs(block) for block in blocks]}
     if structured is not None:
         raw["structuredContent"] = structured
@@ -90,6 +91,22 @@ def outcome_of(result: Json) -> Outcome:
     if not text and structured is not None:
         return Outcome("ok", structured)
     return Outcome("ok", raw, text=text or "done", media=media_of(blocks))
+
+
+def _repeats(texts: list[str], structured: Any) -> bool:
+    """Return whether the texts of a result say all of its structured content.
+
+    Servers repeat it as JSON; what is no object FastMCP wraps as `{"result": …}`, with a text for
+    each item of a list.
+    """
+    said: list[Any] = []
+    for text in texts:
+        with suppress(ValueError, RecursionError):
+            said.append(json.loads(text))
+    wanted = [structured]
+    if isinstance(structured, dict) and [*structured] == ["result"]:
+        wanted.append(structured["result"])
+    return any(each in (*said, said, *texts, texts) for each in wanted)
 
 
 def media_of(blocks: list[Json]) -> tuple[Json, ...]:

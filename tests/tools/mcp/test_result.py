@@ -145,9 +145,22 @@ class Results(unittest.TestCase):
         self.assertIn("a.pdf is not shown", wrong[1])
 
     def test_structured(self) -> None:
-        text = [{"type": "text", "text": "one"}]
-        both = outcome_of({"content": text, "structuredContent": {"n": 1}})
-        self.assertEqual((both.text, both.result["structuredContent"]), ("one", {"n": 1}))
+        for texts, structured, wanted in (
+            (["2 items."], {"n": [1, "é"]}, '2 items.\n{"n": [1, "é"]}'),
+            (['{"n": 1}'], {"n": 1}, '{"n": 1}'),
+            (["about", '{ "n": 1 }'], {"n": 1}, 'about\n{ "n": 1 }'),
+            (["one"], {"result": "one"}, "one"),  # as FastMCP wraps what is no object
+            (["1", '{"a": 2}'], {"result": [1, {"a": 2}]}, '1\n{"a": 2}'),
+            (["a", "b"], {"result": ["a", "b"]}, "a\nb"),
+            (["a"], {"result": "b"}, 'a\n{"result": "b"}'),
+            (["none"], {}, "none"),
+        ):
+            with self.subTest(texts, structured=structured):
+                content = [{"type": "text", "text": text} for text in texts]
+                both = outcome_of({"content": content, "structuredContent": structured})
+                self.assertEqual(both.text, wanted)
+                assert isinstance(both.result, dict)
+                self.assertEqual(both.result["structuredContent"], structured)
         values: list[Any] = [{"n": 1}, [], 0, "x"]
         for value in values:
             only = outcome_of({"content": [], "structuredContent": value})
