@@ -2,9 +2,8 @@
 
 yaa.define('css/modes', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
-  .composer-bar .mode { flex: none; min-inline-size: 0; }
+  .composer-bar :is(.mode, .permission) { flex: none; min-inline-size: 0; }
   .mode, .permission { overflow: hidden; white-space: nowrap; text-align: start; }
-  .permission { flex: none; min-inline-size: 0; }
   .permission.wide { color: var(--accent); }
   .menu [aria-disabled=true] { opacity: 0.6; }
   .mode:disabled { opacity: 0.6; cursor: default; }
