@@ -37,7 +37,7 @@ def catch_up(
         lacking = run_record.missing_messages(session, record, resumed=resumed)
         if lacking:
             yield from run_record.catch_up_events(session, lacking, record)
-        if lacking is not None or record.shrunk:
+        if lacking is not None or not record.messages:
             forgotten |= run_record.forgotten_calls(session, record)
         if lacking is not None:
             return record, forgotten

@@ -120,7 +120,7 @@ def read_records(data: bytes, base: str) -> list[Record]:
 def _shrink(path: Path) -> None:
     """Keep of the records in a file only which calls may have run."""
     lines = [
-        {"root": each.root, run_record.AGAIN: each.again, "ran": ran, "shrunk": True}
+        {"root": each.root, run_record.AGAIN: each.again, "ran": ran}
         for each in read_records(path.read_bytes(), "")
         if (
             ran := {

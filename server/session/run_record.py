@@ -52,10 +52,9 @@ class Record:
     again     the `again` of the session that it answered
     runs      the ids of the recorded runs
     ran       call id -> fingerprint of the calls that may have run, "" for those that did not
-    messages  the complete messages after it, in order
+    messages  the complete messages after it, in order; none are left of one that has expired
     calls     the call log entries of their calls
     state     the other keys of the session that a run writes
-    shrunk    it has expired; `ran` is what is left of it
     """
 
     base: str
@@ -66,14 +65,12 @@ class Record:
     messages: list[Message] = field(default_factory=list)
     calls: dict[str, LedgerEntry] = field(default_factory=dict)
     state: Json = field(default_factory=dict)
-    shrunk: bool = False
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a value that `new_values` returned."""
         self.again = line.get(AGAIN, self.again)
         self.runs += line.get("runs", ())
         self.ran |= line.get("ran", {})
-        self.shrunk |= "shrunk" in line
         for message in line.get("messages", ()):
             self.messages.insert(self._place(message), message)
         self.calls |= line.get("calls", {})
@@ -158,7 +155,7 @@ def missing_messages(
     results = {m["tool_call_id"]: m.get("content") for m in sent if _role(m) == "tool"}
     known = [m for m in record.messages if m["role"] != "tool"]
     recorded = {m["tool_call_id"]: m.get("content") for m in record.messages if m["role"] == "tool"}
-    if record.shrunk or not known or (not answers and record.again != document.get(AGAIN, "")):
+    if not known or (not answers and record.again != document.get(AGAIN, "")):
         return None
     if answers != [*map(_comparable, known[: len(answers)])]:
         return None
