@@ -48,7 +48,6 @@ from .call_runner import CallRunner, ClaimError
 from .catch_up import catch_up
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
-from .home import remarks_on
 from .hooks import HookError, Hooks, RunHooks
 from .key_in_answer import key_refuser
 from .observer import RunObserver
@@ -171,12 +170,11 @@ class BaseAgent:
         remarks = [*remarks, *config_schema.remarks(session, self.toolbox.names())]
         remarks += self.toolbox.permissions.remarks(session, self.defaults)
         remarks += history.remarks(prompts.custom({**session.get("config", {}), "agent": agent}))
-        run_id = self.ids("run")
-        remarks += remarks_on(session, self.records.home)
-        now, ids, place = self.clock(), self.ids, (self.toolbox.host, self.records.home)
+        remarks += self.records.remarks(session)
+        run_id, now, place = self.ids("run"), self.clock(), (self.toolbox.host, self.records.home)
         known, ceilings = len(base.messages) if base else 0, self.ceilings.of(owner)["session"]
         opening = accept.opening_events(
-            session, self.defaults, agent, run_id, now, ids, *place, remarks, known, ceilings
+            session, self.defaults, agent, run_id, now, self.ids, *place, remarks, known, ceilings
         )
         opening[1:1] = told
         return AcceptedSession(session, agent, opening, base)

@@ -131,17 +131,13 @@ def opening_events(
     stem = "" if all("id" in message for message in new) else new_id("msg")
     renamed = list(_plain_roles(new, known))
     user = _last_user(messages, stem)
-    mode = _mode(session, defaults)
+    mode, defined = _mode(session, defaults), agent_definition.definition_of(session)
     changes = [
         *([] if "id" in session else [put("id", value=session_id)]),
         *_fill_session(session, defaults, now_ms),
         *_add_missing(session, _with_limits(defaults, agent, mode)),
         *_other_limits(session, defaults, agent, mode),
-        *(
-            [put("config", "agent", value=agent)]
-            if agent_definition.definition_of(session) != agent
-            else []
-        ),
+        *([] if defined == agent else [put("config", "agent", value=agent)]),
         *_ledger(session, known),
         *_open_interrupts(session),
         *_compactions(session),
@@ -156,14 +152,12 @@ def opening_events(
         run["warnings"] = warnings
     if "output" in session and session.get("run", {}).get("message") != user:
         changes.append(drop("output"))
-    events = [run_started(session_id, run, now_ms)]
-    if stem:
-        events.append(ids_filled(stem))
-    if renamed:
-        events.append(messages_filled(renamed))
-    if changes:
-        events.append(state_delta(*changes))
-    return events
+    return [
+        run_started(session_id, run, now_ms),
+        *([ids_filled(stem)] if stem else []),
+        *([messages_filled(renamed)] if renamed else []),
+        *([state_delta(*changes)] if changes else []),
+    ]
 
 
 # -- check ----------------------------------------------------------------------------------------
