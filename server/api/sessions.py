@@ -93,10 +93,6 @@ class HeartbeatStream(Protocol):
 class Agent(Protocol):
     """The interface of the agent that `Runs` uses."""
 
-    def prepare(self, document: Mapping[str, Any], key: str = "", owner: str = "") -> Run:
-        """Return the run of a session document: `accept` and `begin`. Raises Problem."""
-        ...
-
     def accept(
         self, document: Mapping[str, Any], owner: str = "", base: KeptSession | None = None
     ) -> Any:
@@ -280,40 +276,6 @@ class Runs:
             if call.exchange.gone:
                 raise
         return run.session
-
-
-class WaitingStream:
-    """An open stream that waits, when its run has stopped, for answers to the interrupts.
-
-    Whoever puts an answer into the session sets `arrived`.
-    """
-
-    def __init__(self, runs: Runs, call: RequestContext, run: Run, wait_s: float) -> None:
-        self.call, self.run = call, run
-        self.arrived = asyncio.Event()
-        self._runs, self._wait_s = runs, wait_s
-
-    async def all_answered(self) -> bool:
-        """Wait until all interrupts have answers; return False if they do not in time."""
-        try:
-            async with asyncio.timeout(self._wait_s):
-                while any("answer" not in item for item in self.run.session["interrupts"]):
-                    self.arrived.clear()
-                    await self.arrived.wait()
-        except TimeoutError:
-            return False
-        return True
-
-    async def again(self) -> Run | None:
-        """Return the run that continues with the answers.
-
-        None if the server stops: the session that is sent to the client has the answers.
-        """
-        try:
-            self.run = await self._runs.next_run(self.call, self.run.session)
-        except Problem:
-            return None
-        return self.run
 
 
 class HeartbeatTimer:

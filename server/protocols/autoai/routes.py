@@ -16,7 +16,8 @@ from typing import Any
 
 from ...api.body import check_fields
 from ...api.router import RequestContext, Route
-from ...api.sessions import Run, Runs, WaitingStream
+from ...api.sessions import Run, Runs
+from ...api.waiting_stream import WaitingStream
 from ...errors import Problem, translate_problems
 from ...http import sse
 from ...json_types import Event, Interrupt, Json, Session

@@ -14,7 +14,8 @@ from urllib.parse import parse_qs
 
 from ...api.body import check_fields
 from ...api.router import RequestContext, Route
-from ...api.sessions import Run, Runs, WaitingStream, wants_stream
+from ...api.sessions import Run, Runs, wants_stream
+from ...api.waiting_stream import WaitingStream
 from ...errors import Problem, translate_problems
 from ...http import sse
 from ...json_types import AgentDefinition, Event, Interrupt, Json, Session
