@@ -11,20 +11,22 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from ..sandbox import host_programs
 from .differences import Difference, differences
 from .errors import WorkspaceError
 from .file_access import remove_all
+from .left_out import Left
 from .objects import CHUNK, clone, write_sparse
-from .restore import Step
+from .restore import Folders, Step, is_there
 from .root import Root, left_alone
 from .scan import CLOSED, FILE, FOLDER, GONE, Limits
 from .state import StateFile
-from .trees import DEPTH, Entry, Flat, Place, build, flatten, text_of
+from .trees import DEPTH, Entry, Flat, Place, build, flatten, is_left, text_of
 
 MAX_NAMED = 100
 MAX_LISTED = 10_000
@@ -186,17 +188,21 @@ class Layer:
     # -- the layer's changes
 
     def status(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Return {files: [{path, change, bytes?, target?, conflict?, asks?}], tree, base, count}.
+        """Return {files: [{path, change, bytes?, target?, conflict?, asks?}], tree, base, count,
+        left_out}.
 
         `target`: of a link. `asks`: why it is applied only if it is named, "runs" or "leads_out".
+        `left_out`: what is in no list, since it is not recorded.
         """
-        base = self._base(state)
-        news = differences(self.store, base, self.folder.scan(state), folders=True)
-        changed = {item.place: item.after for item in news}
+        base, now = self._base(state), self.folder.scan(state)
+        changed = {
+            item.place: item.after for item in differences(self.store, base, now, folders=True)
+        }
+        left = Left(self.store, now)
         tree = self.root.scan(state)
         reason = self._reason()
         rows = []
-        for item in differences(self.store, base, tree):
+        for item in self._changes(base, tree):
             there = changed.get(item.place, item.before)
             if there == item.after:
                 continue
@@ -205,12 +211,41 @@ class Layer:
                 row["bytes"] = item.after[2]
             if item.after and item.after[0] == "l":
                 row["target"] = text_of((item.after[1],))
-            if there != item.before:
+            if is_left(there) or there != item.before or not left.knows(item.place):
                 row["conflict"] = True
             if asks := reason(item):
                 row["asks"] = asks
             rows.append(row)
-        return {"files": rows[:MAX_LISTED], "tree": tree, "base": base, "count": len(rows)}
+        found = {"files": rows[:MAX_LISTED], "tree": tree, "base": base, "count": len(rows)}
+        return {**found, "left_out": self._left_out()}
+
+    def _left_out(self) -> dict[str, Any]:
+        """Return what the last scans of the layer and of the folder left out."""
+        found = self.folder.scanner.left_out()
+        for reason, more in self.root.scanner.left_out().items():
+            if isinstance(more, list):
+                found[reason] = sorted({*found.get(reason, ()), *more})
+            else:
+                found[reason] = max(found.get(reason, 0), more)
+        return found
+
+    def _changes(self, base: str, tree: str, folders: bool = False) -> Iterator[Difference]:
+        """Yield how the layer differs from its base.
+
+        Where the base left something out, the folder tells: what is not there was added, and what
+        is other has the entry `["x", …]` before.
+        """
+        with Folders(self.folder.top) as there:
+            for item in differences(self.store, base, tree, folders, unknown=True):
+                if item.after is None or not is_left(item.before):
+                    if not is_left(item.after):
+                        yield item
+                    continue
+                found = None
+                with suppress(FileNotFoundError, NotADirectoryError):
+                    found = is_there(there.at(item.place[:-1]), item.place[-1], item.after)
+                if not found:
+                    yield item if found is False else replace(item, before=None)
 
     def _reason(self) -> Callable[[Difference], str]:
         """Return what tells why a change is applied only if it is named; "" if it needs not be.
@@ -253,9 +288,9 @@ class Layer:
         force: bool,
         seen: str | None = None,
     ) -> dict[str, Any]:
-        """Put changes into the real folder; return {applied, left, conflicts, asks}.
+        """Put changes into the real folder; return {applied, left, conflicts, asks, left_out}.
 
-        `asks`: those that were left since they were not named.
+        `asks`: those that were left since they were not named. `left_out`: what is not recorded.
         """
         base = self._base(state)
         layer = self.root.scan(state)
@@ -267,13 +302,13 @@ class Layer:
         there = dict(target.flat)
         only: list[Place] = []
         conflicts, left = [], []
-        for item in in_order(differences(self.store, base, layer, folders=True)):
+        for item in in_order(self._changes(base, layer, folders=True)):
             if not _is_chosen(item.place, chosen) or there.get(item.place) == item.after:
                 continue
             is_file = "d" not in ((item.after or item.before or [""])[0],)
             if item.place not in named and (is_file or item.after) and reason(item):
                 asks += [item.place] if is_file else []
-            elif there.get(item.place) != item.before and not force:
+            elif (is_left(item.before) or there.get(item.place) != item.before) and not force:
                 conflicts.append(item.place)
             elif target.take(item.place, item.after, model):
                 only.append(item.place)
@@ -289,6 +324,7 @@ class Layer:
             "left": [text_of(place) for place in [*left, *more][:MAX_NAMED]],
             "conflicts": [text_of(place) for place in conflicts[:MAX_NAMED]],
             "asks": [text_of(place) for place in asks[:MAX_NAMED]],
+            "left_out": self._left_out(),
         }
 
     def finish(self, state: dict[str, Any]) -> None:

@@ -200,7 +200,7 @@ class Operations:
             done = self.root.restore(state, tree, {"start": start})
             state.pop("restoring", None)
             if self.layer:
-                self.layer.find_base(state, done.tree, start)
+                self.layer.find_base(state, tree, start)
             self._note(state, session, done.tree, always=True)
             found: dict[str, Any] = {"tree": done.tree, "replaced": done.replaced}
             found["changed_count"] = _count(differences(self.store, done.replaced, done.tree))

@@ -119,7 +119,10 @@ def plan(
             found.removed.append((place, old))
             old = None
         if new and new[0] == "d":
-            (found.folders if old is None else found.modes).append((place, new[1]))
+            if old is None:
+                found.folders.append((place, new[1]))
+            if not is_left(item.before):
+                found.modes.append((place, new[1]))
         elif new:
             found.files.append((place, new, old))
     ways = {place for place, entry in found.removed if entry[0] == "d"}
@@ -150,11 +153,13 @@ class Restore:
         self.blocked: list[Place] = []  # could not be made: something left out is in the way
         self.changed = False  # a file was changed meanwhile, so it was left
         self._folders = Folders(top)
+        self._modes: dict[Place, int] = {}  # of folders, which they get at the end
         self._opened_up: dict[Place, int] = {}  # folders that were made writable -> their mode
         self._several: set[int] = set()  # inodes that lose a name here and have others
 
     def perform(self, todo: Plan) -> None:
         """Do what a plan says. Raises OSError where the system refuses, and WorkspaceError."""
+        self._modes = dict(todo.modes)
         with self._folders:
             for place, entry in todo.removed:
                 self._remove(place, entry)
@@ -164,7 +169,7 @@ class Restore:
                 self._put(place, entry, before)
             for place, entry in todo.obsolete:
                 self._remove(place, entry)
-            modes = {**self._opened_up, **dict(todo.modes)}
+            modes = {**self._opened_up, **self._modes}
             for place in sorted(modes, key=len, reverse=True):
                 self._set_mode(place, modes[place])
         sync_file_system(self.top)
@@ -192,10 +197,14 @@ class Restore:
         self.step("folder")
         try:
             above = self._writable(place[:-1])
-            with suppress(FileExistsError):
+            try:
                 os.mkdir(place[-1], 0o700 | mode, dir_fd=above)
                 self._opened_up[place] = mode
-            self._folders.at(place)
+                self._folders.at(place)
+            except FileExistsError:
+                about = os.fstat(self._folders.at(place))
+                if about.st_mode & 0o777 != mode and place not in self._modes:
+                    self.blocked.append(place)
         except OSError as error:
             if error.errno not in GONE | BLOCKING:
                 raise
@@ -263,20 +272,10 @@ class Restore:
 
     def _is_taken(self, above: int, place: Place, entry: Entry) -> bool:
         """Return whether something is at a place, and note it if it is not what an entry says."""
-        name = place[-1]
-        with suppress(FileNotFoundError):
-            about = os.stat(name, dir_fd=above, follow_symlinks=False)
-            is_same = False
-            if entry[0] == "l" and stat.S_ISLNK(about.st_mode):
-                is_same = os.readlink(name, dir_fd=above) == entry[1]
-            elif stat.S_ISREG(about.st_mode) and entry[0] == "f" and about.st_size == entry[2]:
-                with suppress(PermissionError):
-                    with open(os.open(name, FILE, dir_fd=above), "rb") as file:
-                        is_same = hashlib.file_digest(file, "sha256").hexdigest() == entry[3]
-            if not is_same:
-                self.blocked.append(place)
-            return True
-        return False
+        found = is_there(above, place[-1], entry)
+        if found is False:
+            self.blocked.append(place)
+        return found is not None
 
     def _is_as_scanned(self, above: int, place: Place) -> bool:
         """Return whether a name is what the scan saw, and note it if not."""
@@ -306,6 +305,24 @@ class Restore:
             os.fchmod(descriptor, mode | 0o700)
             self._opened_up[place] = mode
         return descriptor
+
+
+def is_there(above: int, name: str, entry: Entry) -> bool | None:
+    """Return whether what is at a name is what an entry says, None if nothing is."""
+    try:
+        about = os.stat(name, dir_fd=above, follow_symlinks=False)
+        if entry[0] == "l":
+            return stat.S_ISLNK(about.st_mode) and os.readlink(name, dir_fd=above) == entry[1]
+        if entry[0] == "d" or not stat.S_ISREG(about.st_mode):
+            return entry[0] == "d" and stat.S_ISDIR(about.st_mode)
+        if [about.st_mode & 0o777, about.st_size] != entry[1:3]:
+            return False
+        with open(os.open(name, FILE, dir_fd=above), "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == str(entry[3])
+    except FileNotFoundError:
+        return None
+    except PermissionError:
+        return False
 
 
 def _set_file_mode(above: int, name: str, mode: int) -> bool:

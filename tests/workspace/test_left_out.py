@@ -184,6 +184,55 @@ class NoDeletion(Case):
         self.assertEqual(run.perform("record", {"session": "s"})["after"], done["tree"])
 
 
+class Overlay(Case):
+    """What an overlay left out: said, no addition, and never over what the folder has."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.run_ = self.operations(Limits(file_bytes=50), overlay=True)
+        write(self.folder, {"a": "1", "big": "x" * 100, "kept.log": "k", "gone": "x" * 100})
+        write(self.folder, {".gitignore": "*.log\n"})
+        self.run_.perform("refresh", {"session": "s"})
+
+    def test_a_change_of_what_was_left_out_is_listed(self) -> None:
+        write(self.files, {"big": "small", "new": "n", "huge": "x" * 200, ".gitignore": ""})
+        (self.files / "gone").unlink()
+        found = self.run_.perform("status", {})
+        said = {row["path"]: (row["change"], row.get("conflict", False)) for row in found["files"]}
+        wanted = {
+            ".gitignore": ("modified", False),
+            "big": ("modified", True),
+            "new": ("added", False),
+        }
+        self.assertEqual(said, wanted)
+        self.assertEqual(found["left_out"]["large"], ["big", "gone", "huge"])
+
+    def test_what_nothing_kept_is_not_replaced(self) -> None:
+        write(self.files, {"big": "small", "new": "n"})
+        done = self.run_.perform("apply", {})
+        self.assertEqual((done["applied"], done["conflicts"]), (1, ["big"]))
+        done = self.run_.perform("apply", {"force": True})
+        self.assertEqual((done["applied"], done["left"]), (0, ["big"]))
+        self.assertEqual((self.folder / "big").read_text(), "x" * 100)
+        self.assertEqual((self.folder / "new").read_text(), "n")
+
+    def test_what_rules_ignored_is_applied_where_nothing_is(self) -> None:
+        """The layer takes a rule away: what it made comes to the folder, what is there stays."""
+        write(self.files, {".gitignore": "", "made.log": "m", "kept.log": "other"})
+        done = self.run_.perform("apply", {})
+        self.assertEqual((done["applied"], done["conflicts"]), (2, ["kept.log"]))
+        self.assertEqual((self.folder / "made.log").read_text(), "m")
+        self.assertEqual((self.folder / "kept.log").read_text(), "k")
+
+    def test_going_back_keeps_what_the_base_left_out(self) -> None:
+        first = self.run_.perform("record", {"session": "s"})["after"]
+        write(self.files, {"big": "small", "a": "2"})
+        self.run_.perform("record", {"session": "s"})
+        self.run_.perform("restore", {"session": "s", "tree": first})
+        found = self.run_.perform("status", {})["files"]
+        self.assertEqual([(row["path"], row["change"]) for row in found], [("big", "modified")])
+
+
 class Places(Case):
     def test_where_something_may_be(self) -> None:
         store = ObjectStore(self.home / "objects")
