@@ -93,6 +93,10 @@ class HeartbeatStream(Protocol):
 class Agent(Protocol):
     """The interface of the agent that `Runs` uses."""
 
+    def prepare(self, document: Mapping[str, Any], key: str = "", owner: str = "") -> Run:
+        """Return the run of a session document: `accept` and `begin`. Raises Problem."""
+        ...
+
     def accept(
         self, document: Mapping[str, Any], owner: str = "", base: KeptSession | None = None
     ) -> Any:
