@@ -19,7 +19,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, get_args, get_origin
 
-from .python_types import Build, Shape, Shapes, SignatureError, UnfitValue, array_builder, constants
+from .python_types import (
+    Build,
+    Shape,
+    Shapes,
+    SignatureError,
+    UnfitValue,
+    array_builder,
+    constants,
+    field_keywords,
+    is_field,
+)
 from .report import Place
 from .to_json import FORMATS, plain
 from .validate import SchemaError, Validator
@@ -265,6 +275,13 @@ def _hints(cls: Any, hint: Any, shapes: Shapes, where: str) -> dict[str, Any]:
     return {name: _substitute(kind, given) for name, kind in hints.items()} if given else hints
 
 
+def _default_of_field(field: Any) -> Any:
+    """Return the default in pydantic's `Field(…)`; `inspect.Parameter.empty` if it has none."""
+    if field.is_required():
+        return inspect.Parameter.empty
+    return field.get_default(call_default_factory=True)
+
+
 def add_default(schema: dict[str, Any], default: Any) -> None:
     """Set `default` in the schema; remove it if the default has no JSON form."""
     try:
@@ -398,13 +415,16 @@ def schema_of(
             injected.append(parameter.name)
             continue
         shape = shapes.of(hint, where)
-        schema = dict(shape.schema)
+        schema, default = dict(shape.schema), parameter.default
+        if is_field(default):
+            schema |= field_keywords(default, schema)
+            default = _default_of_field(default)
         if parameter.name in doc.parameters:
             schema.setdefault("description", doc.parameters[parameter.name])
-        if parameter.default is not parameter.empty:
-            add_default(schema, parameter.default)
+        if default is not parameter.empty:
+            add_default(schema, default)
         properties[parameter.name] = schema
-        arguments.append(Parameter(parameter.name, parameter.default, shape.build))
+        arguments.append(Parameter(parameter.name, default, shape.build))
     required = [argument.name for argument in arguments if argument.is_required]
     schema = closed_object(properties, required) | ({"$defs": shapes.defs} if shapes.defs else {})
     return Signature(

@@ -14,7 +14,7 @@ import enum
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
@@ -57,6 +57,39 @@ class Shape:
 
 # Returns the shape of a class with members, None for other classes (see `records`).
 Describe = Callable[[type, Any, "Shapes", str], Shape | None]
+
+
+# pydantic's `Field(…)`, which many published tools have as a default. It is known by
+# its name, since pydantic need not be there.
+_BOUNDS = {
+    "ge": "minimum",
+    "gt": "exclusiveMinimum",
+    "le": "maximum",
+    "lt": "exclusiveMaximum",
+    "multiple_of": "multipleOf",
+    "pattern": "pattern",
+}
+_LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
+
+
+def is_field(value: Any) -> bool:
+    """Return whether a value is what pydantic's `Field(…)` returns."""
+    kind = type(value)
+    return kind.__name__ == "FieldInfo" and kind.__module__.partition(".")[0] == "pydantic"
+
+
+def field_keywords(field: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the description and bounds of a `Field(…)` as keywords beside those of `schema`."""
+    found: dict[str, Any] = {"description": field.description} if field.description else {}
+    for bound in field.metadata:
+        for name, keyword in _BOUNDS.items():
+            if (value := getattr(bound, name, None)) is not None:
+                found[keyword] = plain(value)
+        unit = _LENGTHS.get(str(schema.get("type")))
+        for side in ("min", "max") if unit else ():
+            if (value := getattr(bound, f"{side}_length", None)) is not None:
+                found[f"{side}{unit}"] = value
+    return found
 
 
 class Shapes:
@@ -159,12 +192,14 @@ class Shapes:
     def _annotated(self, hint: Any, metadata: Iterable[Any], where: str) -> Shape:
         """Return the shape of `Annotated[int, "how many", {"minimum": 1}]`.
 
-        Text is the description, a dict is merged into the schema.
+        Text is the description, a dict is merged into the schema; so is pydantic's `Field(…)`.
         """
         shape = self.of(hint, where)
         schema = dict(shape.schema)
         for extra in metadata:
-            if isinstance(extra, str):
+            if is_field(extra):
+                schema.update(field_keywords(extra, schema))
+            elif isinstance(extra, str):
                 schema["description"] = extra
             elif isinstance(extra, dict):
                 schema.update(extra)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import json
 import unittest
 from typing import Any
@@ -131,6 +132,31 @@ class Parts(unittest.TestCase):
         )
         properties = schema_of(function(source)).parameters["properties"]
         self.assertEqual([p["description"] for p in properties.values()], ["types", "doc"])
+
+    @unittest.skipUnless(importlib.util.find_spec("pydantic"), "pydantic is not here")
+    def test_fields_of_pydantic_as_a_default_and_in_annotated(self) -> None:
+        head = "from typing import Annotated\nfrom pydantic import Field\n"
+        words: dict[str, Any] = {"description": "how many", "minimum": 1, "maximum": 9}
+        for written, wanted, required in (
+            ("x: int = Field(description='how many', ge=1, le=9)", words, True),
+            ("x: int = Field(..., description='how many', ge=1, le=9)", words, True),
+            ("x: Annotated[int, Field(description='how many', ge=1, le=9)]", words, True),
+            ("x: int = Field(3, gt=0, multiple_of=3)",
+             {"default": 3, "exclusiveMinimum": 0, "multipleOf": 3}, False),
+            ("x: str = Field('a', min_length=1, max_length=5, pattern='^a')",
+             {"default": "a", "minLength": 1, "maxLength": 5, "pattern": "^a"}, False),
+            ("x: list[int] = Field(default_factory=list, max_length=5)",
+             {"default": [], "maxItems": 5}, False),
+            ("x: int | None = Field(default=None)", {"default": None}, False),
+        ):  # fmt: skip
+            with self.subTest(written):
+                found = schema_of(function(f"{head}def f({written}): ..."))
+                schema = found.parameters["properties"]["x"]
+                self.assertEqual({k: schema.get(k) for k in wanted}, wanted)
+                self.assertEqual(found.parameters.get("required", []), ["x"] if required else [])
+                self.assertEqual(found.arguments[0].is_required, required)
+                if not required:
+                    self.assertEqual(found.arguments[0].default, wanted["default"])
 
     def test_classes_are_titled_with_their_qualified_names(self) -> None:
         source = (
