@@ -62,6 +62,7 @@ class Cluster:
         self.orphans: list[str] = []
         self.killed = dict.fromkeys(KINDS, 0)
         self._strikes: list[threading.Thread] = []
+        self._started: list[Plain] = []
         self._locks = {name: threading.Lock() for name in ("provider", "nginx", "0", "1", "2")}
         *self.direct, self._nginx_port = free_ports(count + 1)
         self.homes = [self.folder / ("home" if shared else f"home-{n}") for n in range(count)]
@@ -81,6 +82,8 @@ class Cluster:
         for child in (self.nginx, *self.servers, self.provider):
             if child is not None:
                 child.stop(20)
+        for each in self._started:
+            each.clean()
         self._folder.cleanup()
 
     @property
@@ -114,6 +117,7 @@ class Cluster:
         config = {"server": server, "session": session}
         workers = ("--workers", "2") if number == 1 else ()
         yaa = Plain(config, home=self.homes[number], arguments=workers, port=self.direct[number])
+        self._started.append(yaa)
         for _ in range(int(START_S)):  # who was killed may hold the port until its workers end
             try:
                 return yaa.start()
@@ -225,6 +229,10 @@ class Plain(Yaa):
     def __init__(self, config: dict[str, object], *, home: Path, arguments: tuple[str, ...],
                  port: int) -> None:  # fmt: skip
         super().__init__(config, home=home, arguments=("--port", str(port), *arguments))
+
+    def clean(self) -> None:
+        """Remove its configuration."""
+        self._folder.cleanup()
 
     def start(self) -> Child:
         child = Child(self._command, cwd=self._cwd)

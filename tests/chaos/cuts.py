@@ -433,11 +433,11 @@ class Storm:
         self.told: Counter[str] = Counter()
         self.stories: list[str] = []
 
-    async def until(self, cuts: int, seconds: float = math.inf) -> None:
+    async def until(self, cuts: int, seconds: float = math.inf, at_once: int = AT_ONCE) -> None:
         """Hold conversations until lines were cut so often, or the time is up."""
         self._ends = time.monotonic() + seconds
         numbers = itertools.count()
-        await asyncio.gather(*(self._hold(numbers, cuts) for _ in range(AT_ONCE)))
+        await asyncio.gather(*(self._hold(numbers, cuts) for _ in range(at_once)))
 
     def cuts(self) -> int:
         """Return how many lines were cut so far."""
@@ -529,12 +529,14 @@ async def started(seed: str, **kind: Any) -> AsyncIterator[tuple[Cluster, Stub]]
         server.close()
 
 
-async def storm(cuts: int, seed: str, *, seconds: float = math.inf, count: int = 3) -> Storm:
-    """Hold conversations with servers of one home, some through nginx."""
+async def storm(
+    cuts: int, seed: str, seconds: float = math.inf, *, count: int = 3, at_once: int = AT_ONCE
+) -> Storm:
+    """Hold conversations with `count` servers of one home, some through nginx."""
     nginx = tools.nginx().path
     async with started(seed, nginx=nginx, shared=True, count=count) as (cluster, stub):
         held = Storm([*cluster.direct, *cluster.places], stub, seed)
-        await held.until(cuts, seconds)
+        await held.until(cuts, seconds, at_once)
         for child in cluster.servers:
             if "Traceback" in child.output:
                 held.stories.append(child.output)
@@ -574,7 +576,7 @@ def main() -> int:
         asyncio.run(two_hosts(options.cuts, options.seed))
         return 0
     began = time.monotonic()
-    held = asyncio.run(storm(options.cuts, options.seed, seconds=options.seconds))
+    held = asyncio.run(storm(options.cuts, options.seed, options.seconds))
     print(*held.stories[: options.stories], sep="\n\n")
     for name, count in sorted(held.told.items()):
         print(f"{name}: {count}")
