@@ -18,6 +18,13 @@ from .terminal import YES, Terminal, on_one_line
 
 MARKS = {"added": "+", "deleted": "-", "modified": "~", "mode": "~"}
 ASKS = {"runs": "runs on your machine", "leads_out": "leads out of the folder"}
+# Of what is not recorded. What rules ignore is meant to be left out.
+LEFT_OUT = {
+    "large": "over server.workspace.file_mb",
+    "unreadable": "not readable",
+    "special": "pipes, sockets or devices",
+    "beyond": "beyond server.workspace.files",
+}
 
 
 class OverlayChanges:
@@ -38,6 +45,7 @@ class OverlayChanges:
         self._open, self._loop, self._terminal = open_workspace, loop, terminal
         self._asks = asks
         self._listed = ""  # the tree whose changes were listed last
+        self._left_out = ""  # what was said last of files that are not recorded
         self._declined: set[str] = set()  # paths that are asked for alone, and were left
 
     def offer(self, session: Session) -> None:
@@ -88,6 +96,7 @@ class OverlayChanges:
             about += ["changed in the folder too"] if row.get("conflict") else []
             note = f"  ({', '.join(about)})" if about else ""
             self._terminal.line(f"  {MARKS.get(row['change'], '~')} {path}{note}")
+        self._say_left_out(found["left_out"])
         self._listed = found["tree"]
         if (more := found["count"] - len(found["files"])) > 0:
             self._listed = ""
@@ -95,6 +104,19 @@ class OverlayChanges:
             self._terminal.line(text, "dim")
         rows: Sequence[Json] = found["files"]
         return rows
+
+    def _say_left_out(self, found: Json) -> None:
+        """Print which files no list has, if that is new."""
+        parts = [
+            f"{', '.join(found[reason]) if isinstance(found[reason], list) else found[reason]}"
+            f" ({about})"
+            for reason, about in LEFT_OUT.items()
+            if found.get(reason)
+        ]
+        text = on_one_line("; ".join(parts))
+        if text and text != self._left_out:
+            self._terminal.line(f"not recorded, so never listed or applied: {text}", "dim")
+        self._left_out = text
 
     def apply(self, session: Session, paths: str) -> None:
         """Put the changes into the folder, or those of some paths. Raises Problem."""

@@ -90,7 +90,7 @@ class NamedFolders(Case):
 
     def test_chat_in_an_overlay(self) -> None:
         lines = (
-            *("/changes", shell("echo 1 > a; echo 2 > 'b c'; echo 3 > file"), "/changes"),
+            *("/changes", shell("mkfifo p; echo 1 > a; echo 2 > 'b c'; echo 3 > file"), "/changes"),
             *("/apply 'b c'", "/discard file", "/changes", "/apply nope", "/apply '"),
         )
         found = self.yaa("chat", "--folder", "big", said="\n".join(lines))
@@ -104,6 +104,8 @@ class NamedFolders(Case):
         ):
             self.assertIn(text, said)
         self.assertIn("nothing was done in the folder yet", said)
+        left_out = "not recorded, so never listed or applied: 1 (pipes, sockets or devices)"
+        self.assertEqual(said.count(left_out), 1)
         self.assertEqual((self.content("big/b c"), self.content("big/file")), ("2\n", "big"))
         self.assertFalse((self.base / "big" / "a").exists())
 

@@ -46,9 +46,8 @@ class Overlays(Case):
         self.assertEqual(found, expected)
         before = read(self.folder)
         done = run.perform("apply", {"paths": ["a", "new"]})
-        left_out = {"ignored": 1}
-        expected = {"applied": 2, "left": [], "conflicts": [], "asks": [], "left_out": left_out}
-        self.assertEqual(done, expected)
+        self.assertEqual(done.pop("left_out"), {"ignored": 1})
+        self.assertEqual(done, {"applied": 2, "left": [], "conflicts": [], "asks": []})
         before[b"a"] = ("f", 0o644, b"2")
         before[b"new"], before[b"new/e"] = ("d", 0o755), ("f", 0o644, b"2")
         self.assertEqual(read(self.folder), before)
