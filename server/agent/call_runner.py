@@ -108,6 +108,8 @@ class CallRunner:
                             event = {**event, "messageId": self._new_id("res")}
                         taken.add(event["messageId"])
                     yield event
+                    if warning := self._files.warning_of(event):
+                        yield warning
             if not answered and isinstance(batch[0], Recover):
                 return  # it is not kept: next_step decides again, before the other jobs
 

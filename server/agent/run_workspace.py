@@ -231,6 +231,16 @@ class RunWorkspace:
     def _decided(self) -> list[Change]:
         return [drop("run", "files")] if "files" in self._session["run"] else []
 
+    def warning_of(self, event: Event) -> Event | None:
+        """Return a warning if a call's changes could not be recorded: one in a run."""
+        if event["type"] != "TOOL_CALL_RESULT":
+            return None
+        why = (event["metadata"]["yaa"].get("result") or {}).get("unrecorded")
+        if not why or self.state.problem:  # then the run began with that
+            return None
+        warned = [each["code"] for each in self._session["run"].get("warnings", ())]
+        return None if UNRECORDED in warned else self._warning(str(why))
+
     def _warning(self, why: str) -> Event:
         warning: RunWarning = {
             "code": UNRECORDED,

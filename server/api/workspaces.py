@@ -201,7 +201,11 @@ class WorkspaceFiles:
         opened.may_write()
         await opened.fill()
         found = await opened.ask("remove", path=path)
-        await call.json(found | await opened.record())
+        try:
+            found |= await opened.record()
+        except Problem as problem:  # the file is gone all the same: a full disk gets room so
+            found["unrecorded"] = problem.detail
+        await call.json(found)
 
     async def move(self, call: RequestContext) -> None:
         """Give a file or folder another path."""

@@ -551,6 +551,20 @@ class Followed(Case):
         self.assertEqual(on["status"], "completed")
         self.assertEqual([w["code"] for w in on["run"]["warnings"]], ["workspace_unrecorded"])
 
+    async def test_what_is_not_recorded_after_a_call_is_said(self) -> None:
+        """Once in a run, and in the result of each call."""
+        more = ([call("put", a="2"), call("put", b="2")], [call("put", c="2")])
+        server = self.server([call("put", a="1")], [("text", ["ok"])], *more)
+        first, _ = await server.post({"id": "s", "messages": [user("one")]})
+        server.workspaces.refuse = {"record": WorkspaceError("busy", "no process is free")}
+        on, _ = await server.post({**first, "messages": [*first["messages"], user("x", "u5")]})
+        self.assertEqual(on["status"], "completed")
+        (warning,) = on["run"]["warnings"]
+        self.assertEqual(warning["code"], "workspace_unrecorded")
+        self.assertIn("no process is free", warning["message"])
+        unrecorded = [each["unrecorded"] for each in self.results(on)[1:]]
+        self.assertEqual(unrecorded, ["no process is free"] * 3)
+
 
 class Lost(Case):
     """Calls whose result is lost: what they changed belongs to them."""
