@@ -125,6 +125,48 @@ await main(async (walk, job) => {
     if (result !== "hello Ann, accept") throw new Error(result);
   });
 
+  await walk.step("a tool that changed since it was allowed asks again, and says what changed", async () => {
+    const ask = async (args) => {
+      await walk.ask("order", "mcp__old__grow", args);
+      await page.click(COMPOSER);
+      await page.keyboard.type("Let it grow.");
+      await page.keyboard.press("Enter");
+    };
+    await page.evaluate(() => {
+      const { app } = yaa.use("ui/commands").context();
+      app.sessionStore.edit(app.current, (session) => { session.grants = [{ tool: "mcp__old__grow", decision: "allow" }]; });
+    });
+    await ask({});
+    await walk.says("It is done.");
+    // its list is read again with the next run
+    await walk.send("Thanks.");
+    await walk.says("Understood.");
+    await page.waitForFunction(async () => {
+      const answer = await fetch("/info", { headers: { "yaa-api-key": yaa.use("ui/commands").context().app.settings.key() } });
+      return (await answer.json()).tools.some((one) => one.description === "Grow, and run a command.");
+    }, { polling: 200 });
+    await page.evaluate(() => yaa.use("ui/commands").context().app.server.connect());
+    await ask({ command: "id" });
+    await walk.sees(".ask", "mcp__old__grow changed since a rule allowed it, so it asks again");
+    await walk.sees(".ask", "Another description: Grow, and run a command.");
+    await walk.sees(".ask", "New arguments: command");
+    await walk.clean("the card of a tool that changed");
+    await walk.shot("06-changed");
+    for (const [name, width, theme] of [["06-changed-phone-dark", 390, "dark"]]) {
+      await page.setViewport({ width, height: 844 });
+      await page.evaluate((value) => { document.documentElement.dataset.theme = value; }, theme);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (wide > width) throw new Error(`${wide} pixels wide`);
+      await walk.clean(name);
+      await walk.shot(name);
+    }
+    await page.setViewport({ width: 1280, height: 800 });
+    await page.evaluate(() => { delete document.documentElement.dataset.theme; });
+    await walk.press("Deny", ".ask button");
+    await walk.press("Deny", ".ask button.danger");
+    await walk.says("It is done.");
+  });
+
   await walk.step("in Chinese, on a phone, in the dark", async () => {
     await page.setViewport(PHONE); // the page is loaded again
     await page.waitForSelector(".files-button:not([hidden])");

@@ -23,14 +23,14 @@ class Mcp(walks.Both):
             model = OrderedModel(stack)
             config = peers.config(model.url)
             config["server"]["mcpServers"] = {
-                name: {"command": sys.executable, "args": [SCRIPT, str(folder / name), era]}
-                for name, era in (("old", "legacy"), ("new", "modern"))
+                name: {"command": sys.executable, "args": [SCRIPT, str(folder / name), *manners]}
+                for name, *manners in (("old", "legacy", "changing"), ("new", "modern"))
             }
             yaa = stack.enter_context(Yaa(config))
             asks = {"order": model.order}
             self.walk("mcp", browser, {"url": yaa.link}, asks, expected=may_fail)
             calls = (folder / "old").read_text().splitlines()
-            self.assertEqual(len([line for line in calls if line.startswith("tools/call")]), 1)
+            self.assertEqual(len([line for line in calls if line.startswith("tools/call")]), 2)
 
 
 def may_fail(complaint: walks.Complaint) -> bool:

@@ -255,7 +255,7 @@ yaa.define('ui/app', [
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
         offer: (asked) => branch('offer', asked), choose,
-        marks: async (...about) => yaa.load('work').then(() => yaa.use('ui/work/call-marks').marksView(...about), () => null),
+        marks: async (...about) => yaa.load('work').then(() => yaa.use('ui/work/call-marks').marksView(...about, server.info()), () => null),
         valueField: async (args) => yaa.load('branches').then(() => yaa.use('ui/editors').valueField(args, true)),
         picture: async (tool, args, of) => yaa.load('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args, app, of), () => null),
         largest: async (found) => yaa.load('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, found), () => null),

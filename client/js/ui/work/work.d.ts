@@ -21,7 +21,7 @@ declare global {
     }
     'core/ansi': { parseAnsi(source: string): { text: string; spans: [kind: string, start: number, end: number][] } }
     'core/call-marks': { marksOf(args: any): { kind: 'deletes' | 'network' | 'outside' | 'invisible'; what: string }[] }
-    'ui/work/call-marks': { marksView(tool: string, args: any, changes?: any): any }
+    'ui/work/call-marks': { marksView(tool: string, args: any, changes: any, info: any): any }
     'ui/work/plan-strip': {
       planStrip(): View<{ session: Session; live: boolean }>
       tasksOf(session: any): { title: string; status: string; result?: string }[]
