@@ -245,14 +245,14 @@ class BaseAgent:
             run.stop()
         return bool(self.executions.stop(session, STOPPED)) or run is not None
 
-    def running(self) -> list[tuple[SessionKey, str]]:
+    def active_runs(self) -> list[tuple[SessionKey, str]]:
         """Return the sessions with a run or calls in this process, and the ids of their runs."""
         found = {*self._active, *self.executions.sessions}
         return [(each, run.id if (run := self._active.get(each)) else "") for each in found]
 
     def end(self, test: Callable[[str, str], bool]) -> None:
         """Stop each session for which `test(owner, id of its run)` is true."""
-        for session, run in self.running():
+        for session, run in self.active_runs():
             if test(session[0], run):
                 self._stop(session)
 

@@ -120,7 +120,7 @@ class Agent(Protocol):
         """Stop the runs of a session. Return False if one still runs after a while."""
         ...
 
-    def running(self) -> list[tuple[tuple[str, str], str]]:
+    def active_runs(self) -> list[tuple[tuple[str, str], str]]:
         """Return ((owner, id) of a session, id of its run) for all that run in this process."""
         ...
 
@@ -204,7 +204,7 @@ class Runs:
 
     async def stop(self, call: RequestContext, session_id: str) -> dict[str, Any]:
         """Stop the runs of a session of this key, and return {stopped, detail?}."""
-        runs = {key: run for key, run in self._agent.running() if key[1] == session_id}
+        runs = {key: run for key, run in self._agent.active_runs() if key[1] == session_id}
         mine = (call.key.owner, session_id)
         if call.key.is_owner and runs and mine not in runs:
             text = "It runs with another person's key, which this does not stop"

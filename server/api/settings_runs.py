@@ -30,7 +30,7 @@ class SettingsRuns:
 
     async def get(self, call: RequestContext) -> None:
         """Send the runs that go on, and those that have ended, the last first."""
-        sessions = {run: session_id for (_, session_id), run in self._agent.running()}
+        sessions = {run: session_id for (_, session_id), run in self._agent.active_runs()}
         active: list[dict[str, Any]] = [
             {
                 "at": round(each.began * 1000),
@@ -47,7 +47,7 @@ class SettingsRuns:
     async def delete(self, call: RequestContext) -> None:
         """End a run of anybody, with its calls. The answer says whether it has ended."""
         wanted = call.at["run"]
-        for (owner, session_id), run in self._agent.running():
+        for (owner, session_id), run in self._agent.active_runs():
             if run == wanted:
                 stopped = await self._agent.stop_session(owner, session_id)
                 await call.json({"run": run, "stopped": stopped})

@@ -224,6 +224,7 @@ class BaseAgent:
         wanted["messages"].append(cast(Message, deepcopy(dict(given))))
 
         def follow(event: Event) -> None:
+            """Keep what has run so far, and pass the event on."""
             self.session = wanted
             if on_event is not None:
                 on_event(event)

@@ -17,7 +17,7 @@ from ..strict_json import browser_safe
 from . import Options
 from .decoder import Delta, Rescue, Scanner, StreamDecoder
 from .failure import from_chunk
-from .tool_call_assembler import bounded, is_structure
+from .tool_call_assembler import is_structure, limit_sizes
 from .vendors import Provider
 
 # -- think tags -----------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ class Decoder(StreamDecoder):
             self._think(piece, TAGS) if is_thought else self._scan(piece)
 
     def _end_text(self, cut: bool) -> None:
-        members = bounded(self._members).items()
+        members = limit_sizes(self._members).items()
         self._details += [{"member": name, "value": value} for name, value in members]
         self._end_thought()
         if self._tags is not None:

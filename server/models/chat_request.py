@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..json_types import Json, Message, ToolCall
@@ -58,6 +58,36 @@ class ToolNameMap:
     def restore(self, name: str) -> str:
         """Return the original of a safe name; any other name unchanged."""
         return self._originals.get(name, name)
+
+
+class CallIds:
+    """The ids under which calls are sent: `sent` has them by the ids of the session.
+
+    A model gets its own ids back where they are unique in the request: Kimi reads the name of the
+    tool in them, and gateways keep signatures there. Others must be such as this provider accepts.
+    """
+
+    def __init__(self, preset: Preset) -> None:
+        self.sent: dict[str, str] = {}
+        self._preset = preset
+        self._taken: set[str] = set()
+
+    def add(self, call: ToolCall, ours: bool) -> None:
+        """Choose the id of a call; `ours`: this model made it."""
+        own, extra = call["id"], call.get("extra")
+        theirs = extra.get("id") if ours and isinstance(extra, dict) else None
+        call_id = own
+        if isinstance(theirs, str) and theirs and theirs not in self._taken:
+            call_id = theirs
+        self.sent[own] = self._accepted(call_id, ours)
+        self._taken.add(self.sent[own])
+
+    def _accepted(self, call_id: str, ours: bool) -> str:
+        if self._preset.short_ids and not _NINE.fullmatch(call_id):
+            return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
+        if ours or len(call_id) <= LONGEST_ID:
+            return call_id
+        return f"{call_id[: LONGEST_ID - 9]}_{zlib.crc32(call_id.encode('utf-8', 'replace')):08x}"
 
 
 def request(
@@ -138,7 +168,7 @@ def _messages(
     written = {} if texts is None else texts.messages
     sent: list[Any] = []
     shown: list[Json] = []  # parts of results, which may only be the user's
-    ids: dict[str, str] = {}  # from a call's id to the id that is sent
+    ids = CallIds(preset)
     for message in messages:
         role, content = message.get("role"), message.get("content") or ""  # null is refused
         if shown and role != "tool":
@@ -157,20 +187,11 @@ def _messages(
         elif role == "assistant":
             if message.get("open"):
                 continue
-            if calls := message.get("tool_calls"):
-                ours = _is_ours(provider, message)
-                for call in calls:
-                    ids[call["id"]] = _call_id(preset, call, ours, ids.values())
-                sent.append(_with_calls(provider, message, calls, names, ids, ours))
-            elif content and preset.reasoning_required_everywhere:
-                ours = _is_ours(provider, message)
-                more = _reasoning(provider, message, content, ours)
-                sent.append({"role": role, "content": content, **more})
-            elif content:
-                sent.append({"role": role, "content": content})
+            if answered := _answer(provider, message, content, names, ids):
+                sent.append(answered)
         elif role == "tool":
             call_id = message["tool_call_id"]
-            result = {"role": "tool", "tool_call_id": ids.get(call_id, call_id)}
+            result = {"role": "tool", "tool_call_id": ids.sent.get(call_id, call_id)}
             if preset.result_name and message.get("name"):
                 result["name"] = names.safe(message["name"])
             text, pictures = split_result(message)
@@ -295,6 +316,22 @@ def _is_ours(provider: Provider, message: Message) -> bool:
     return bool((message.get("meta") or {}).get("model") == provider.model)
 
 
+def _answer(
+    provider: Provider, message: Message, content: Any, names: ToolNameMap, ids: CallIds
+) -> dict[str, Any] | None:
+    """Return an assistant's message; None for an empty one."""
+    ours = _is_ours(provider, message)
+    if calls := message.get("tool_calls"):
+        for call in calls:
+            ids.add(call, ours)
+        return _with_calls(provider, message, calls, names, ids.sent, ours)
+    if not content:
+        return None
+    required = provider.preset.reasoning_required_everywhere
+    thought = _reasoning(provider, message, content, ours) if required else {}
+    return {"role": "assistant", "content": content, **thought}
+
+
 def _with_calls(
     provider: Provider,
     message: Message,
@@ -367,23 +404,6 @@ def _call(call: ToolCall, names: ToolNameMap, ids: Mapping[str, str], ours: bool
     if ours and isinstance(extra, dict):  # Gemini's thought signatures, for example
         return {k: v for k, v in extra.items() if isinstance(v, dict | list)} | sent
     return sent
-
-
-def _call_id(preset: Preset, call: ToolCall, ours: bool, taken: Collection[str]) -> str:
-    """Return an id that this provider accepts.
-
-    A model gets its own ids back where they are unique in the request: Kimi reads the name of the
-    tool in them, and gateways keep signatures there.
-    """
-    call_id, extra = call["id"], call.get("extra")
-    theirs = extra.get("id") if ours and isinstance(extra, dict) else None
-    if isinstance(theirs, str) and theirs and theirs not in taken:
-        call_id = theirs
-    if preset.short_ids and not _NINE.fullmatch(call_id):
-        return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
-    if ours or len(call_id) <= LONGEST_ID:
-        return call_id
-    return f"{call_id[: LONGEST_ID - 9]}_{zlib.crc32(call_id.encode('utf-8', 'replace')):08x}"
 
 
 def object_text(arguments: str) -> str:

@@ -182,7 +182,7 @@ class ToolCallAssembler:
         if not call.text_so_far().strip() and (call.blank or not cut):
             events.append(tool_args(call.id, "{}"))
         call.closed = True
-        return [*events, tool_end(call.id, bounded(call.extra) or None)]
+        return [*events, tool_end(call.id, limit_sizes(call.extra) or None)]
 
     def finish(self, *, cut: bool) -> list[Event]:
         """Close all open calls, drop nameless ones without arguments, and return the events.
@@ -283,7 +283,7 @@ def opaque(value: Any) -> Any:
     return {} if depth_exceeds(value, MAX_OPAQUE_DEPTH) else browser_safe(value)
 
 
-def bounded(value: dict[str, Any]) -> dict[str, Any]:
+def limit_sizes(value: dict[str, Any]) -> dict[str, Any]:
     """Return a provider's own members as `opaque` does, without those that are very large."""
     return {k: opaque(v) for k, v in value.items() if len(dumps(browser_safe(v))) <= MAX_OPAQUE}
 

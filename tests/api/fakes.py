@@ -183,7 +183,7 @@ class Agent:
         self.stopped.append((owner, session_id))
         return True
 
-    def running(self) -> list[tuple[tuple[str, str], str]]:
+    def active_runs(self) -> list[tuple[tuple[str, str], str]]:
         return [(("", run.session["id"]), run.id) for run in self.runs if not run.ended]
 
     def running_calls(self, owner: str, session_id: str) -> list[asyncio.Task[None]]:

@@ -35,7 +35,8 @@ from .offers import (
     template_of,
 )
 from .peer import MAX_LISTED, LinkError, RpcError, SignInNeeded
-from .servers import TIMEOUT_S, McpServer, McpServers, McpTool, block_text, legal_name, outcome_of
+from .results import block_text, outcome_of
+from .servers import TIMEOUT_S, McpServer, McpServers, McpTool, legal_name
 from .skills import McpSkills
 from .subscriptions import Subscriptions
 

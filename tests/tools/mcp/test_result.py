@@ -11,11 +11,11 @@ from server.http.client import Client
 from server.schema.validate import check_schema
 from server.session.media import MAX_SESSION, check_items
 from server.tools.decorators import ToolError
+from server.tools.mcp.results import outcome_of
 from server.tools.mcp.servers import (
     McpServers,
     answer_params,
     legal_name,
-    outcome_of,
     question_of,
     tool_of,
 )
