@@ -142,7 +142,7 @@ await main(async (walk, job) => {
       const title = document.querySelector(".top h1, .top h2")?.getBoundingClientRect().width ?? 0;
       const send = document.querySelector(".composer .send").getBoundingClientRect().right;
       const over = send - document.querySelector(".composer").getBoundingClientRect().right;
-      const names = [...document.querySelectorAll(".composer-bar .select:not([hidden], .mode)")].map((one) => one.getBoundingClientRect().width).filter(Boolean);
+      const names = [...document.querySelectorAll(".composer-bar .select:not([hidden], .mode, .permission)")].map((one) => one.getBoundingClientRect().width).filter(Boolean);
       document.querySelector(".top-title").textContent = "long".repeat(50);
       const squares = [...document.querySelectorAll(".top .button.square")].map((one) => one.getBoundingClientRect()).filter(({ height }) => height);
       return { title, over, narrow: names.filter((width) => width < 60).length, squeezed: squares.filter(({ width, height }) => width < height - 1).length };

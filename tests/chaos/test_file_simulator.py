@@ -13,16 +13,16 @@ from .file_simulator.oracle import tracked_paths
 from .file_simulator.steps import MODES, story
 from .file_simulator.stories import play_many
 
-FIRST, SEEDS = 1, 40  # each seed is a story in each mode
+# Each seed is a story in each mode; the last ones lay an overlay over what its base left out.
+SEEDS = (*map(str, range(1, 41)), "69", "74", "88")
 PLAYED = ("record", "restore", "refresh", "apply", "discard", "write", "remove", "status", "cut")
 
 
 class Part(unittest.TestCase):
     def test_no_byte_is_lost_and_no_answer_lies(self) -> None:
-        seeds = (str(FIRST + number) for number in range(SEEDS))
-        count = play_many(seeds)
+        count = play_many(SEEDS)
         self.assertEqual(count.wrong_stories, 0, "\n".join([*count.shown, str(count)]))
-        self.assertEqual(count.stories, SEEDS * len(MODES))
+        self.assertEqual(count.stories, len(SEEDS) * len(MODES))
         for name in PLAYED:
             self.assertGreaterEqual(count.done[name], 5, name)
 

@@ -272,6 +272,8 @@ class World:
         if goal := self._goal(place):
             self._look()
             self._kill(int(count), "restore", session=SESSION, tree=goal)
+            if self.real:  # the agent takes over what the folder has by then
+                self._refresh()
 
     def _kill_apply(self, count: str) -> None:
         self._kill(int(count), "apply")
