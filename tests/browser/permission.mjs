@@ -13,7 +13,8 @@ await main(async (walk, job) => {
   const said = () => page.evaluate(() => yaa.use("ui/commands").context().app.current.session.config?.yaa?.ask);
   const rows = () => page.$$eval(ROWS, (all) => all.map((one) => `${one.ariaChecked} ${one.ariaDisabled === "true"} ${one.innerText.replace("\n", ": ")}`));
   const buttons = () => page.$$eval(".ask .ask-actions .button", (all) => all.filter((one) => one.checkVisibility()).map((one) => one.textContent).filter(Boolean));
-  const dark = (value) => page.emulateMediaFeatures([{ name: "prefers-color-scheme", value }]);
+  // Firefox's protocol cannot say which theme is wanted.
+  const dark = (value) => job.browser === "chromium" && page.emulateMediaFeatures([{ name: "prefers-color-scheme", value }]);
 
   await walk.step("three choices, each with what it does", async () => {
     await page.goto(job.url);
