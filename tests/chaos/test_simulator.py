@@ -59,7 +59,7 @@ class Part(unittest.TestCase):
         chosen = (*small, *late, *share_of(denied, "1/3", SEED), *unbegun)
         played: Counter[str] = Counter()
         failures: list[str] = []
-        for spec in (*chosen, *random_worlds(SEED, 80)):
+        for spec in (*chosen, *random_worlds(SEED, 30)):
             outcome = play(spec, self.root)
             if outcome is None:
                 continue

@@ -84,7 +84,8 @@ class Taking(Case):
         self.folder.write_text("a file where the folder should be")
         with self.assertRaises(OSError):
             self.claims.take("s", "c", 1)
-        self.claims.store("s", "c", 1, {})
+        with self.assertRaises(OSError):
+            self.claims.store("s", "c", 1, {})
         self.assertIsNone(self.claims.fetch("s", "c", 1))
 
 
