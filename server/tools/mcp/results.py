@@ -47,16 +47,16 @@ def outcome_of(result: Json) -> Outcome:
 def _repeats(texts: list[str], structured: Any) -> bool:
     """Return whether the texts of a result say all of its structured content.
 
-    Servers repeat it as JSON; what is no object FastMCP wraps as `{"result": …}`, with a text for
-    each item of a list.
+    Servers repeat it as JSON; what is no object they wrap (FastMCP as `{"result": …}`), with a text
+    for each item of a list.
     """
     said: list[Any] = []
     for text in texts:
         with suppress(ValueError, RecursionError):
             said.append(json.loads(text))
     wanted = [structured]
-    if isinstance(structured, dict) and [*structured] == ["result"]:
-        wanted.append(structured["result"])
+    if isinstance(structured, dict) and len(structured) == 1:
+        wanted += structured.values()
     return any(each in (*said, said, *texts, texts) for each in wanted)
 
 

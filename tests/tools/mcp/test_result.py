@@ -153,6 +153,7 @@ class Results(unittest.TestCase):
             (["1", '{"a": 2}'], {"result": [1, {"a": 2}]}, '1\n{"a": 2}'),
             (["a", "b"], {"result": ["a", "b"]}, "a\nb"),
             (["a"], {"result": "b"}, 'a\n{"result": "b"}'),
+            (["one"], {"content": "one"}, "one"),  # the official server of files
             (["none"], {}, "none"),
         ):
             with self.subTest(texts, structured=structured):
