@@ -18,6 +18,7 @@ from server.agent.run_records import RunRecords, StopSignals
 from server.json_types import Event, Session
 from server.session.events import EXEC, alias
 from server.session.fold import Folder, digest
+from server.tools.execution_claims import Locks
 
 from .fakes import (
     CountingToolbox,
@@ -31,6 +32,17 @@ from .fakes import (
 )
 
 ASKED: Session = {"id": "s", "messages": [user("go")]}
+
+
+class LocksOfAnother(Locks):
+    """The locks as another process sees them: those of one process do not hold each other up."""
+
+    def __init__(self, locks: Locks) -> None:
+        super().__init__()
+        self._locks = locks
+
+    def is_held(self, name: str) -> bool:
+        return name in self._locks._mine
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
@@ -400,6 +412,7 @@ class Back(Case):
 
     async def test_another_process_and_another_key(self) -> None:
         host, other = self.host(), self.host()
+        other.executions.locks = LocksOfAnother(host.executions.locks)
         self.gate = self.toolbox.gate = asyncio.Event()
         host.toolbox.gate = self.gate  # type: ignore[attr-defined]
         run = host.prepare(copy.deepcopy(ASKED), "ann", "ann")
