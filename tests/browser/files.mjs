@@ -363,34 +363,6 @@ await main(async (walk, job) => {
     if (shared["plan.txt"] !== "second\n") throw new Error(JSON.stringify(shared));
   });
 
-  await walk.step("the files of a session from elsewhere take nobody's place unasked", async () => {
-    const here = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session);
-    const copy = { ...here, id: "elsewhere", title: "From elsewhere" };
-    await told("write", "shared", "plan.txt", "mine\n");
-    await bring(page, copy);
-    await walk.press("Leave everything out", "dialog button");
-    await page.waitForSelector("dialog[open]", { hidden: true });
-    await page.evaluate(async () => {
-      const { app, actions } = yaa.use("ui/commands").context();
-      await actions.open("elsewhere");
-      app.sessionStore.edit(app.current, (session) => { session.workspace.folder = "shared"; });
-      app.draw();
-    });
-    const stand = await page.evaluate(() => JSON.stringify(yaa.use("ui/commands").context().app.current.session.workspace));
-    if (!stand.includes('"foreign":true')) throw new Error(stand);
-    await walk.send("And now?");
-    await walk.sees(".ask", "This session came from elsewhere, and 1 file here is not as it says.");
-    await walk.sees(".ask", "What is replaced stays recorded, as the tree");
-    await walk.sees(".ask .file-list", "plan.txt");
-    await walk.clean("the card of a session from elsewhere");
-    await walk.shot("11-foreign");
-    await walk.press("Go on with the files as they are", ".ask button");
-    await walk.says("Understood.");
-    const shared = await told("folder", "shared");
-    if (shared["plan.txt"] !== "mine\n") throw new Error(JSON.stringify(shared));
-    await page.evaluate((id) => yaa.use("ui/commands").context().actions.open(id), here.id);
-  });
-
   await walk.step("another folder later is asked about; one that is read is not written", async () => {
     await page.click(".files-head .folder");
     await walk.press("library", ".menu button");
@@ -514,19 +486,6 @@ await main(async (walk, job) => {
     await walk.sees(".files-body", "The layer holds no changes");
   });
 
-  await walk.step("rules that are too many ignore nothing, and the panel says which", async () => {
-    await page.evaluate(() => yaa.use("ui/commands").run("session.new"));
-    await page.waitForSelector(".composer-bar .folder:not([hidden])");
-    await page.click(".composer-bar .folder");
-    await walk.press("notes", ".menu button");
-    await order(walk, "Ignore a lot.", "shell", { command: "seq 20000 > .gitignore; mkdir many; seq 20000 > many/.gitignore" });
-    await walk.says("It is done.");
-    await page.evaluate(() => document.querySelector(".files")?.checkVisibility() || yaa.use("ui/commands").run("files"));
-    await walk.sees(".files", "Too many patterns, so that nothing is ignored by them: .gitignore, many/.gitignore.");
-    await walk.clean("rules that are too many");
-    await walk.shot("16-rules");
-  });
-
   if (job.browser !== "chromium") return;
   for (const [theme, language] of [["light", "en"], ["dark", "zh"]]) {
     await walk.step(`on a phone, ${theme}, ${language}`, async () => {
@@ -616,15 +575,6 @@ await main(async (walk, job) => {
     });
   }
 });
-
-/** A session's file that is dropped on the list. */
-function bring(page, session) {
-  return page.evaluate((text) => {
-    const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(new File([text], "trip.yaa.json"));
-    for (const type of ["dragover", "drop"]) document.querySelector("#side").dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-  }, JSON.stringify(session));
-}
 
 /** A session, and its files. */
 async function openSession(page, id) {
