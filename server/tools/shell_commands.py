@@ -215,12 +215,13 @@ GIT_LOOKS = frozenset(
     "status diff log show blame shortlog ls-files ls-tree cat-file grep rev-parse rev-list describe"
     " merge-base diff-tree name-rev whatchanged".split()
 )
-# Beginnings of the options with which these write.
+# The options with which these write, abbreviated or in a row of letters, too.
 _WRITES = {
-    "find": ("-delete", "-fprint", "-fls"),
-    "sort": ("-o", "--o"),
-    "date": ("-s", "--s"),
-    "git": ("--output",),
+    "find": re.compile(r"-(delete|fprint|fls)"),
+    "sort": re.compile(r"-[^-]*o|--o"),
+    "date": re.compile(r"-[^-]*s|--s"),
+    "file": re.compile(r"-[^-]*C|--c"),
+    "git": re.compile(r"--ou"),
 }
 _UNSEEN = re.compile(r"(?<=\s)2>(&1|\s?/dev/null)(?=\s|[;&|]|$)")  # redirections that write nothing
 
@@ -239,7 +240,8 @@ def only_looks(text: str) -> bool:
 
 def _looks(words: list[str]) -> bool:
     program, rest = words[0], words[1:]
-    if runs_others(words) or any(word.startswith(_WRITES.get(program, ())) for word in rest):
+    writes = _WRITES.get(program)
+    if runs_others(words) or (writes and any(map(writes.match, rest))):
         return False
     if program == "git":
         return next((word for word in rest if word not in _GIT_PLAIN), "") in GIT_LOOKS

@@ -202,6 +202,7 @@ class Modes(unittest.IsolatedAsyncioTestCase):
                 *["", "cat a > b", "ls; rm x", "echo $HOME", "ls $(rm x)", "ls `rm x`", "ls 'x"],
                 *["find . -delete", "find . -exec rm {} +", "sort -o a b", "X=1 ls", "sh -c ls"],
                 *["git -c alias.x=!sh status", "git diff --output=a", "git diff --ext-diff"],
+                *["sort -uo a b", "sort --outp=a b", "git log --outp=a", "file -C", "date -us 1"],
                 *["git commit -m x", "git push", "curl https://example.com", "sudo ls", "./ls"],
             ],
         }
