@@ -30,7 +30,7 @@ from server.agent import call_runner, home, hooks, observer, run_skills, run_wor
 from server.agents.registry import AgentRegistry
 from server.config import SHORT_NAMES, Config
 from server.context import compact
-from server.models import http_model, vendors
+from server.models import decoder, http_model, vendors
 from server.protocols.openai import chat, responses
 from server.session import agent_definition, config_schema, events, prompts, run_record, schema
 from server.session.limits import API_PATHS
@@ -146,7 +146,7 @@ class Reference(unittest.TestCase):
         warnings |= {run_skills.CHANGED, run_skills.MISSING, run_skills.LEFT_OUT}
         warnings |= {agent_definition.AGENT_NARROWED, config_schema.UNKNOWN_KEY}
         warnings |= {prompts.UNREADABLE_CALL, permission.NOT_EFFECTIVE}
-        warnings |= {http_model.TOOL_REFUSED}
+        warnings |= {http_model.TOOL_REFUSED, decoder.ANSWER_UNREAD}
         self.assert_rows("session.md", "Warning", warnings)
 
     def test_routes(self) -> None:

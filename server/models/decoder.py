@@ -152,6 +152,7 @@ _SILENCE: dict[Ending, str] = {
     "filter": "a filter of the provider's stopped it",
 }
 
+ANSWER_UNREAD = "answer_unread"  # a code of `run.warnings`
 MOST_OF_NOTHING = 16  # tokens of an answer that is empty: its end mark, a blank line
 MARKED = "marks"  # reasoning.field of reasoning that the model marked in its text
 
@@ -281,6 +282,9 @@ class StreamDecoder(ABC):
             "ms": max(now - self._began_ms, 0),
             "first_ms": max(self._first_ms - self._began_ms, 0),
         }
+        if self._untaken:
+            text = f"The answer has {', '.join(sorted(self._untaken))} beside its text, not shown"
+            meta["warnings"] = [{"code": ANSWER_UNREAD, "message": text}]
         if self._citations.all:
             meta["citations"] = self._citations.all
         details = [opaque(each) for each in self._details if each.get("item") != {}] or None

@@ -208,7 +208,7 @@ class RemoteAPI(BaseAPI):
                 raise self.failure(error) from None
         for event in reader.finish(sent):
             if event["type"] == "TEXT_MESSAGE_END" and self._warnings:
-                event["metadata"]["yaa"]["meta"]["warnings"] = self._warnings
+                event["metadata"]["yaa"]["meta"].setdefault("warnings", []).extend(self._warnings)
                 self._warnings = []
             yield event
 

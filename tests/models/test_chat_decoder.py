@@ -88,6 +88,20 @@ def cuts(data: bytes) -> Iterator[list[bytes]]:
         yield [data[a:b] for a, b in zip([0, *places], [*places, len(data)], strict=True)]
 
 
+class Unread(unittest.TestCase):
+    def test_pictures_beside_a_text_are_said(self) -> None:
+        pictures = {"images": [{"type": "image_url"}], "audio": {"id": "a"}}
+        for more, wanted in (({}, []), (pictures, ["audio, images"])):
+            chunk = {"choices": [{"delta": {"content": "ok", **more}, "finish_reason": "stop"}]}
+            vector = {"chunks": [chunk]}
+            events, failure = read(vector, [wire(vector)])
+            assert failure is None
+            found = message(events)["meta"].get("warnings", [])
+            self.assertEqual([each["code"] for each in found], ["answer_unread"] * len(wanted))
+            for each, words in zip(found, wanted, strict=True):
+                self.assertIn(words, each["message"])
+
+
 class Vectors(unittest.TestCase):
     maxDiff = None
 
