@@ -24,6 +24,7 @@ def home_id(folder: Path) -> str:
     with contextlib.suppress(OSError):
         if not path.exists():
             new = folder / f"{FILE}.{name}"
+            new.touch(0o600, exist_ok=False)
             new.write_text(name)
             try:
                 os.link(new, path)  # fails if another server has just made one

@@ -25,6 +25,7 @@ class Name(unittest.TestCase):
         self.assertEqual(names, {(self.folder / FILE).read_text()})
         self.assertRegex(names.pop(), r"^[0-9a-f]{16}$")
         self.assertEqual([each.name for each in self.folder.iterdir()], [FILE])
+        self.assertEqual((self.folder / FILE).stat().st_mode & 0o777, 0o600)
 
     def test_each_folder_has_its_own(self) -> None:
         (self.folder / "b").mkdir()
