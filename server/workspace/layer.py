@@ -233,13 +233,16 @@ class Layer:
         """Yield how the layer differs from its base.
 
         Where the base left something out, the folder tells: what is not there was added, and what
-        is other has the entry `["x", …]` before.
+        is other has the entry `["x", …]` before. Where the layer did, the copy tells what is gone.
         """
-        with Folders(self.folder.top) as there:
+        with Folders(self.folder.top) as there, Folders(self.root.top) as here:
             for item in differences(self.store, base, tree, folders, unknown=True):
+                if is_left(item.after):
+                    if not is_left(item.before) and not here.has(item.place):
+                        yield replace(item, after=None)
+                    continue
                 if item.after is None or not is_left(item.before):
-                    if not is_left(item.after):
-                        yield item
+                    yield item
                     continue
                 found = None
                 with suppress(FileNotFoundError, NotADirectoryError):
@@ -372,8 +375,9 @@ class Layer:
         known = flatten(self.store, base)
         target = Merge(flatten(self.store, now, left=True))
         discarded, left = 0, []
-        for item in in_order(differences(self.store, now, base, folders=True)):
-            if not _is_chosen(item.place, chosen):
+        changes = self._changes(base, now, folders=True)
+        for item in in_order(replace(one, before=one.after, after=one.before) for one in changes):
+            if is_left(item.after) or not _is_chosen(item.place, chosen):
                 continue
             is_file = "d" not in ((item.after or item.before or [""])[0],)
             if target.take(item.place, item.after, known):

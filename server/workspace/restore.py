@@ -70,6 +70,14 @@ class Folders:
                 os.close(self._open.pop(oldest))
         return descriptor
 
+    def has(self, place: Place) -> bool:
+        """Return whether anything is at a place."""
+        try:
+            os.stat(place[-1], dir_fd=self.at(place[:-1]), follow_symlinks=False)
+        except OSError as error:
+            return error.errno not in GONE
+        return True
+
     def forget(self, place: Place) -> None:
         """Close a folder that goes away, and those in it."""
         for other in [other for other in self._open if other[: len(place)] == place]:
@@ -100,15 +108,18 @@ def plan(
     only: Set[Place] | None = None,
     first: Left | None = None,
 ) -> Plan:
-    """Return what makes the tree `before` the tree `after`, at some places or all.
+    """Return what makes the tree `before` the tree `after`, at all places or `only` at some.
 
-    `first`: what was left out when the restore began is not touched, although it is recorded since.
+    At those what `after` has no entry for goes, whatever its rules ignore. `first`: what was left
+    out when the restore began is not touched, although it is recorded since.
     """
     found = Plan()
     for item in differences(store, before, after, folders=True, unknown=True):
         if only is not None and item.place not in only or first and not first.knows(item.place):
             continue
         old, new, place = item.before, item.after, item.place
+        if is_left(new) and only is not None:
+            new = None
         if is_left(old) or is_left(new):
             found.left, old = True, None
         if is_left(new):

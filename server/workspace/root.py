@@ -127,7 +127,8 @@ class Root:
         if any(missing(self.store, each, 1).count for each in (before, tree)):
             return now  # it cannot be finished, so what is there holds
         free = left_alone(*(flatten(self.store, each) for each in (now, before, tree)))
-        self.restore(state, tree, mark, free)
+        aim = Left(self.store, tree, strict=True)
+        self.restore(state, tree, mark, {place for place in free if aim.knows(place)})
         return self.scan(state)
 
 

@@ -49,6 +49,7 @@ class Oracle:
         self._is_cut = False  # the next operation finishes one that was cut
         self._filled: Disk | None = None  # the real folder when the copy was filled
         self._looked: Disk = {}  # the real folder when an overlay has last looked at it
+        self._shared: set[str] = set()  # paths that it and the copy had at some moment
 
     def note(self, name: str, text: str) -> None:
         """Note that something is wrong."""
@@ -177,7 +178,11 @@ class Oracle:
         self._check_removed("refresh", before[0], after[0], after[1])
         self._check_entries(answer["tree"], after[0])
         self._remember(answer["tree"], after[0])
+        self._look(after)
+
+    def _look(self, after: tuple[Disk, Disk]) -> None:
         self._looked = after[1]
+        self._shared |= after[0].keys() & after[1].keys()
 
     def _check_status(
         self, _arguments: Json, answer: Json, _before: Any, after: tuple[Disk, Disk]
@@ -206,6 +211,7 @@ class Oracle:
         self._check_same("layer", before[0], after[0])
         self._check_removed("apply", before[1], after[1], after[0])
         self._check_chosen(arguments, before[1], after[1])
+        self._shared |= after[0].keys() & after[1].keys()
         if arguments.get("paths") or answer.get("left_out"):
             return
         said = [*answer["left"], *answer["conflicts"], *answer["asks"]]
@@ -220,11 +226,13 @@ class Oracle:
     def _check_discard(
         self, arguments: Json, answer: Json, before: tuple[Disk, Disk], after: tuple[Disk, Disk]
     ) -> None:
-        seen = {path: row for path, row in after[1].items() if path in self._looked}
+        # What the folder leaves out was never taken over, so a discard cannot bring it.
+        known = self._looked.keys() & self._shared
+        seen = {path: row for path, row in after[1].items() if path in known}
         self._check_removed("discard", before[0], after[0], seen)
         self._check_entries(answer["tree"], after[0])
         self._remember(answer["tree"], after[0])
-        self._looked = after[1]
+        self._look(after)
 
     # -- pieces
 
