@@ -26,6 +26,8 @@ _PIECE = re.compile(
 )
 _MEANS = re.compile(r"[\\'\";&|<>$()`\n]")
 _QUOTED = re.compile(r"\\.|.", re.S)
+# Redirections that write nothing and begin nothing count as if they were not there.
+_UNSEEN = re.compile(r"(?<=[ \t])[12]?>(?:&[12]|>?[ \t]?/dev/null)(?=[ \t\n;&|]|$)")
 _WILD = re.compile(r"\[([*?\[])\]|\[!?\]?[^\]]*\]|[*?]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[[^\]]*\])?\+?=")
 
@@ -88,7 +90,7 @@ def lex(text: str) -> Pieces:
         return Pieces(commands=[[word for word in text.replace("\t", " ").split(" ") if word]])
     found = Pieces()
     word: str | None = None
-    for match in _PIECE.finditer(text):
+    for match in _PIECE.finditer(_UNSEEN.sub("", text)):
         piece = match[0]
         if piece in SIGNS and piece not in "<>$" or piece.isspace() or piece in ("<", ">"):
             if word is not None:
@@ -223,7 +225,6 @@ _WRITES = {
     "file": re.compile(r"-[^-]*C|--c"),
     "git": re.compile(r"--ou"),
 }
-_UNSEEN = re.compile(r"(?<=\s)2>(&1|\s?/dev/null)(?=\s|[;&|]|$)")  # redirections that write nothing
 
 
 def only_looks(text: str) -> bool:
@@ -231,7 +232,7 @@ def only_looks(text: str) -> bool:
 
     It keeps no program in bounds: it saves questions where a sandbox does that.
     """
-    pieces = lex(_UNSEEN.sub("", text))
+    pieces = lex(text)
     commands = [words for words in pieces.commands if words]
     signs = {sign for sign, acts in pieces.signs if acts}
     known = bool(commands) and pieces.closed and signs <= set("|;&\n")

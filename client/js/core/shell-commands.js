@@ -4,6 +4,8 @@
 yaa.define('core/shell-commands', [], () => {
   const SIGNS = ';&|<>$()`\n'
   const PIECE = /\\.|'[^']*'|"(?:[^"\\]|\\.)*"|[ \t]+|[^\\'" \t\n;&|<>$()`]+|./gsu
+  /** Redirections that write nothing and begin nothing count as if they were not there. */
+  const UNSEEN = /(?<=[ \t])[12]?>(?:&[12]|>?[ \t]?\/dev\/null)(?=[ \t\n;&|]|$)/gu
   const WILD = /\[([*?[])\]|\[!?\]?[^\]]*\]|[*?]/gu
   const ASSIGNMENT = /^[A-Za-z_]\w*(\[[^\]]*\])?\+?=/u
   const words = (/** @type {string} */ text) => text.split(' ')
@@ -37,7 +39,7 @@ yaa.define('core/shell-commands', [], () => {
       word = null
     }
     const inert = (/** @type {string} */ piece) => { for (const sign of piece) if (SIGNS.includes(sign)) signs.push([sign, false]) }
-    for (const [piece] of text.matchAll(PIECE)) {
+    for (const [piece] of text.replace(UNSEEN, '').matchAll(PIECE)) {
       const [first] = piece
       let value = piece
       if (first === ' ' || first === '\t') { end(); continue }
