@@ -22,7 +22,7 @@ from .errors import WorkspaceError
 from .file_access import FileAccess
 from .root import Root
 from .scan import FILE, FOLDER, SLACK_NS
-from .trees import Entry, Place, is_left, load, place_of, text_of
+from .trees import IGNORED, Entry, Place, is_left, load, place_of, text_of
 
 STATE = "protected.json"  # {path: entry}, at the last record
 MAX_STATE = 4 << 20
@@ -52,7 +52,9 @@ def protected_places(state: Path) -> tuple[str, ...]:
             value = json.loads(file.read(MAX_STATE))
     except (OSError, ValueError, RecursionError):  # nothing was recorded yet
         return ()
-    return tuple(value) if isinstance(value, dict) else ()
+    if not isinstance(value, dict):
+        return ()
+    return tuple(sorted(value, key=lambda text: value[text] == ["x", IGNORED]))  # these come last
 
 
 class Guard:

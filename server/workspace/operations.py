@@ -84,6 +84,7 @@ class Operations:
                 else None
             )
         self.guard = Guard(self.root) if places.guarded else None
+        self.root.scanner.is_guarded = places.guarded
         self.files = FileAccess(self.root.top)
         self.uploads = Uploads(places.state)
         self._stored: int | None = None  # bytes of all objects, counted when one is first uploaded

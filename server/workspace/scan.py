@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from ..sandbox import host_programs
@@ -49,6 +50,7 @@ SLACK_NS = 20_000_000  # granularity of the clock of files
 COARSE_NS = 2_000_000_000  # of FAT, and the like with whole seconds
 GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE, errno.ENXIO})
 CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EIO})
+MAX_UNSEEN, DEPTH_UNSEEN = 2_000, 5  # names of a scan, and folders, that rules ignore
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 PATHS = (LARGE, UNREADABLE, "rules")  # said with their paths, the others with their number
@@ -112,7 +114,7 @@ class Folder:
 
     __slots__ = (
         *("files", "first", "folders", "identity", "ignored", "left", "mode", "rules", "totals"),
-        *("tree", "unread"),
+        *("tree", "unread", "unseen"),
     )
 
     def __init__(self, first: int = 0) -> None:
@@ -121,6 +123,7 @@ class Folder:
         self.files: dict[str, Known] = {}
         self.folders: dict[str, Folder] = {}
         self.left: dict[str, str] = {}  # name -> reason
+        self.unseen: dict[str, Totals] = {}  # of those that rules ignore: what programs run
         self.rules: tuple[Stamp, Rules] | None = None
         self.unread = False  # it has rules, and they are too many
         self.ignored = False  # by rules, so only what git tracks in it is recorded
@@ -131,7 +134,7 @@ class Folder:
 
     def forget(self, name: str) -> None:
         """Remove a name, if it is there."""
-        for table in (self.files, self.folders, self.left):
+        for table in (self.files, self.folders, self.left, self.unseen):
             if table.pop(name, None) is not None:
                 self.tree = ""
 
@@ -154,6 +157,7 @@ class Scanner:
     ) -> None:
         """`top`: descriptor of the folder. `known`: from `save` of an earlier process."""
         self.top, self.store, self.limits = top, store, limits
+        self.is_guarded = False  # what programs run is looked for where rules ignore, too
         self.temporary = ""  # prefix of names that a restore left, which are removed
         self.hashed = 0  # files that were read
         self._root = Folder()
@@ -163,6 +167,7 @@ class Scanner:
         self._count = self._scans = 0
         self._is_part = False  # only what changed is looked at
         self._budget = Budget(limits.steps)
+        self._unseen = 0  # names that were looked at where rules ignore
         self._is_unruled = False  # no rules hold: all together are too many
         self._watch = Watch(top) if watched else None
 
@@ -174,6 +179,7 @@ class Scanner:
     def scan(self, everything: bool = False) -> str:
         """Return the tree of the folder as it is; `everything`: whatever the watch says."""
         self._budget = Budget(self.limits.steps)
+        self._unseen = 0
         self._scans += 1
         if everything or not self._scan_changes():
             for self._is_unruled in (False, True):
@@ -476,6 +482,8 @@ class Scanner:
         )
         if ignored and not self._is_tracked((*place, name)):
             self._leave(folder, place, name, IGNORED)
+            if is_folder and self.is_guarded:
+                self._look_where_ignored(descriptor, folder, name)
         elif not self._may_count(deep or name not in folder.files and name not in folder.folders):
             self._leave(folder, place, name, BEYOND)
         elif is_folder:
@@ -494,6 +502,38 @@ class Scanner:
     ) -> bool:
         here, steps = (*place, name), [*steps, os.fsencode(name)]
         return ignore.leaves_out(stack, here, steps, is_folder, self._budget)
+
+    def _look_where_ignored(self, descriptor: int, folder: Folder, name: str) -> None:
+        """Note what programs run in a folder that rules ignore, as far as it is soon found."""
+        found = Totals()
+        for place in self._places_in(descriptor, name, 0):
+            found.protected[place] = ["x", IGNORED]
+        if found.protected.keys() != folder.unseen.get(name, Totals()).protected.keys():
+            folder.unseen[name], folder.tree = found, ""
+
+    def _places_in(self, descriptor: int, name: str, depth: int) -> Iterator[Place]:
+        if self._unseen > MAX_UNSEEN or name.lower() in host_programs.INSTALLED:
+            return
+        with suppress(OSError):
+            opened = os.open(name, FOLDER, dir_fd=descriptor)
+            try:
+                with os.scandir(opened) as listing:
+                    found = islice(listing, MAX_UNSEEN)
+                    is_folder = {each.name: each.is_dir(follow_symlinks=False) for each in found}
+                self._unseen += len(is_folder)
+                for each in host_programs.protected_names(name, is_folder, is_folder.__getitem__):
+                    yield (each,)
+                below = (
+                    ("modules", "worktrees")
+                    if host_programs.is_repository(is_folder)
+                    else is_folder
+                )
+                for each in sorted(below) if depth < DEPTH_UNSEEN else ():
+                    if is_folder.get(each):
+                        for place in self._places_in(opened, each, depth + 1):
+                            yield each, *place
+            finally:
+                os.close(opened)
 
     def _may_count(self, counted: bool) -> bool:
         self._count += counted
@@ -641,6 +681,8 @@ class Scanner:
             return
         entries: dict[str, Entry] = {name: known[1] for name, known in folder.files.items()}
         totals = folder.totals = Totals(len(entries))
+        for name, unseen in folder.unseen.items():
+            totals.add(unseen, name)
         if folder.left:
             entries |= self._left_entries(folder)
         if folder.unread:

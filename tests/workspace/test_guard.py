@@ -139,6 +139,41 @@ class Changes(Guarded):
                         data = row[-1] if isinstance(row[-1], bytes) else b""
                         self.assertNotIn(b"evil", data, place)
 
+    async def test_what_is_there_is_read_only_where_rules_ignore_too(self) -> None:
+        """Nested, bare, a worktree and a submodule, which no tree records. In tier A."""
+        made.write(self.project, {".gitignore": "out/\n/.trees\n/node_modules\n", "out/a": "1"})
+        nested, bare = self.project / "out/deep/lib", self.project / "out/bare"
+        git(self.project, "commit", "-q", "--allow-empty", "-m", "x")
+        git(self.project, "init", "-q", str(nested))
+        git(self.project, "init", "-q", "--bare", str(bare))
+        git(self.project, "worktree", "add", "-q", ".trees/wt")
+        made.write(nested, {".git/modules/m/HEAD": "ref: refs/heads/main\n"})
+        made.write(nested, {".git/modules/m/config": "", ".git/modules/m/refs/x": ""})
+        made.write(nested, {"in/.envrc": "export C=1\n", ".vscode/tasks.json": "{}\n"})
+        places = (
+            *("out/deep/lib/.git/config", "out/deep/lib/.git/hooks/pre-commit"),
+            *("out/bare/config", "out/bare/hooks/post-checkout", ".trees/wt/.git"),
+            *("out/deep/lib/.git/modules/m/config", "out/deep/lib/.vscode/tasks.json"),
+            "out/deep/lib/in/.envrc",
+        )
+        await self.begin("A")
+        for way, form in WAYS.items():
+            lines = []
+            for path in places:
+                folder, _, name = path.rpartition("/")
+                if way != "rename the folder" or name in ("config", "pre-commit"):
+                    lines.append(form.format(path=path, folder=folder, name=name))
+            before = made.read(self.project)
+            self.assertIn(b"out/bare/config", before)
+            with self.subTest(way=way):
+                await self.call("\n".join((*lines, "echo 1 > out/a", "true")))
+                found = made.read(self.project)
+                for path in places:
+                    self.assertEqual(found.get(path.encode()), before.get(path.encode()), path)
+        found, _ = await self.call("cd out/deep/lib; echo 1 > f; git add f; git commit -qm f")
+        self.assertEqual(found.get("taken_back", []), [])
+        self.assertIn("f", git(nested, "log", "--format=%s"))
+
     async def test_the_tools_for_files_say_why(self) -> None:
         for tier in ("A", "B", "none"):
             await self.begin(tier)
