@@ -17,6 +17,7 @@ from .agent.hooks import Hooks
 from .agent.loop import BaseAgent
 from .agent.run_records import KEPT_S, RunRecords, StopSignals
 from .agents.registry import AgentRegistry
+from .api import repeats
 from .api.auth import Keys, own_limits, owners
 from .api.files import Downloads
 from .api.info import HealthHandler, InfoHandler, MetricsHandler
@@ -348,6 +349,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     downloads = Downloads(app.toolbox, app.ceilings)
     files = Files(shipped_path("client"), offline=server["offline_page"])
     services = Services(runs, app.agents, app.toolbox, app.claims, app.config, app.agent.clock)
+    repeatable = repeats.of_process.wrap
     table = {
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(HealthHandler(VERSION, lambda: app.is_open).get, open=True),
@@ -358,18 +360,18 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         ("POST", "/session/stop"): Route(sessions.stop),
         ("POST", "/"): Route(sessions.post),
         ("POST", "/files"): Route(downloads.post),
-        **WorkspaceFiles(app.toolbox.workspaces, app.ceilings).routes(),
-        **Objects(app.toolbox.workspaces, app.ceilings).routes(),
+        **repeatable(WorkspaceFiles(app.toolbox.workspaces, app.ceilings).routes()),
+        **repeatable(Objects(app.toolbox.workspaces, app.ceilings).routes()),
         **McpOffers(app.toolbox.library, app.ceilings).routes(),
-        **SignIns(app.toolbox.accounts).routes(),
-        **SignInLinks(app.config.home, keys).routes(),
+        **repeatable(SignIns(app.toolbox.accounts).routes()),
+        **repeatable(SignInLinks(app.config.home, keys).routes()),
         **SkillTexts(app.toolbox.skills).routes(),
         **Transcriptions(app.models.transcriber, app.ceilings).routes(),
     }
     if live is not None:
         running = SettingsRuns(app.agent, app.accounts.requests)
         made = (live, app.config, app.client, app._env, lambda: app.found, running)
-        table |= settings_routes(*made)
+        table |= repeatable(settings_routes(*made))
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)
     origins = Origins.of(server)

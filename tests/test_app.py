@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from server.api import repeats
 from server.api.auth import Keys
-from server.api.router import Route, Router
+from server.api.router import READS, Route, Router
 from server.api.sessions import Runs, Sessions
 from server.app import App, routes
 from server.config import ConfigError, load
@@ -376,6 +377,9 @@ class OverSockets(unittest.TestCase):
         self.assertNotIn(self.yaa.key, self.yaa.child.output.replace(self.yaa.link, ""))
 
 
+REPEATED = repeats.of_process.handle
+
+
 class Composition(unittest.IsolatedAsyncioTestCase):
     async def test_what_it_is_made_of(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -432,6 +436,26 @@ class Composition(unittest.IsolatedAsyncioTestCase):
                         call = wire.Call(method, place, headers)
                         await router(call.exchange)
                         self.assertEqual(call.status == 401, (method, path) not in free)
+
+    async def test_every_change_may_be_repeated_but_these(self) -> None:
+        """What runs something tells its repetition in its own way; the others look or compute."""
+        others = {
+            *("/", "/session", "/session/events", "/session/stop", "/files"),
+            *("/mcp/resource", "/mcp/prompt", "/mcp/complete", "/transcriptions"),
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            app = App(load(Path(folder) / "home", None, {}, {"server.discover": False}), {})
+            live: Any = object()  # of which the table needs nothing
+            router = routes(app, Keys(["k"]), live)
+        plain = {
+            path
+            for path, at in router._routes.items()
+            for method, route in at.items()
+            if method not in READS
+            and route.refusal is Problem.body  # not of another protocol
+            and getattr(route.handler, "func", None) != REPEATED
+        }
+        self.assertEqual(plain, others)
 
     async def test_what_the_configuration_says_is_heeded(self) -> None:
         flags = {

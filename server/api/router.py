@@ -59,6 +59,14 @@ READS = ("GET", "HEAD", "OPTIONS")
 _log = log.get("api")
 
 
+class Answer(NamedTuple):
+    """A whole answer as a handler gives it."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str]
+
+
 class RequestContext:
     """One request with its key. Handlers answer through it."""
 
@@ -76,6 +84,7 @@ class RequestContext:
         self.values = 0  # JSON values of the body, perhaps too many (strict_json.count_values)
         self.sent = 0  # bytes of the answer's body
         self._headers = dict(headers)
+        self._collects, self._answer = False, Answer(204, b"", {})
 
     @property
     def person(self) -> str:
@@ -94,9 +103,26 @@ class RequestContext:
     async def reply(
         self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> None:
+        """Send a whole answer, or give it to whoever collects it."""
+        answer = Answer(status, body, dict(headers or {}))
+        if self._collects:
+            self._answer = answer
+        else:
+            await self.send(answer)
+
+    async def send(self, answer: Answer) -> None:
         """Send a whole answer."""
-        self.sent = len(body)
-        await self.exchange.respond(status, self._headers | dict(headers or {}), body)
+        self.sent = len(answer.body)
+        await self.exchange.respond(answer.status, self._headers | answer.headers, answer.body)
+
+    async def collect(self, handler: Handler) -> Answer:
+        """Return the answer of a handler, which is not sent."""
+        self._collects = True
+        try:
+            await handler(self)
+        finally:
+            self._collects = False
+        return self._answer
 
     async def json(
         self, value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None

@@ -632,6 +632,8 @@ class ServerConnection(asyncio.Protocol):
 
     def hold(self, size: int, *, always: bool = False) -> Problem | None:
         """Set the bytes counted for this request; see exchange.Channel."""
+        if self.gone:  # its memory is not counted any more
+            return None
         resize, held = self._server.accounts.resize, self._held
         if refusal := resize(self.person, "memory", held, size, always=always):
             return refusal
