@@ -36,7 +36,7 @@ CODES: dict[str, tuple[int, str]] = {
     "revision_changed": (409, "The settings were changed meanwhile"),
     "workspace_busy": (409, "The workspace is in use"),
     "workspace_conflict": (409, "The workspace is not as the request expects"),
-    "workspace_moved": (409, "The layer has changed since it was looked at"),
+    "workspace_moved": (409, "The files have changed since they were looked at"),
     "objects_missing": (409, "Objects of this tree are not here"),
     "link_expired": (410, "This link can be used no more"),
     "body_too_large": (413, "The body is too large"),

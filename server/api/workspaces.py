@@ -2,7 +2,8 @@
 
 The server opens no path in a workspace: a sandboxed process does (workspace/host.py). Whose
 workspace it is, the key says; `?folder=NAME` names a folder of the owner, else it is the session's
-own. Answers to requests that changed files have the new `tree`.
+own. Answers to requests that changed files have the new `tree`, and `before` and `after` of their
+own change.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _object(required: Iterable[str], **properties: Any) -> Json:
 
 _MOVE = _object(("from", "to"), **{"from": _PATH, "to": _PATH})
 _TREE = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-_RESTORE = _object(("tree",), tree=_TREE)
+_RESTORE = _object(("tree",), tree=_TREE, after=_TREE)
 _APPLY = _object((), paths=_PATHS, force={"type": "boolean"}, tree=_TREE)
 _DISCARD = _object((), paths=_PATHS, tree=_TREE)
 
@@ -184,15 +185,11 @@ class WorkspaceFiles:
 
         async def _write(data: str, offset: int, total: int) -> Json:
             upload = f"{named}\0{total}"
-            return await opened.ask(
-                "write", path=path, data=data, offset=offset, total=total, upload=upload
-            )
+            piece = {"path": path, "data": data, "offset": offset, "total": total}
+            return await opened.ask("write", **piece, upload=upload, session=opened.session)
 
         found = await receive_content(call, self._sizes(call).bytes, _write)
-        status = about_upload(found)
-        if status == 200:
-            found |= await opened.record()
-        await call.json(found, status=status)
+        await call.json(found, status=about_upload(found))
 
     async def remove(self, call: RequestContext) -> None:
         """Remove a file, or a folder with all that it holds."""
@@ -200,12 +197,7 @@ class WorkspaceFiles:
         path = opened.path()
         opened.may_write()
         await opened.fill()
-        found = await opened.ask("remove", path=path)
-        try:
-            found |= await opened.record()
-        except Problem as problem:  # the file is gone all the same: a full disk gets room so
-            found["unrecorded"] = problem.detail
-        await call.json(found)
+        await call.json(await opened.ask("remove", path=path, session=opened.session))
 
     async def move(self, call: RequestContext) -> None:
         """Give a file or folder another path."""
@@ -213,8 +205,8 @@ class WorkspaceFiles:
         body = await self._body(call, _MOVE)
         opened.may_write()
         await opened.fill()
-        found = await opened.ask("move", path=body["from"], to=body["to"])
-        await call.json(found | await opened.record())
+        told = {"path": body["from"], "to": body["to"]}
+        await call.json(await opened.ask("move", **told, session=opened.session))
 
     async def archive(self, call: RequestContext) -> None:
         """Send a ZIP of the files, or of the folders and files of each `path`, now or in a tree."""
@@ -302,8 +294,7 @@ class WorkspaceFiles:
         body = await self._body(call, _RESTORE)
         opened.may_write()
         await opened.fill()
-        found = await opened.ask("restore", session=opened.session, tree=body["tree"])
-        await call.json(found)
+        await call.json(await opened.ask("restore", session=opened.session, **body))
 
     # -- shared
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+READ_ONLY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 class WorkspaceError(Exception):

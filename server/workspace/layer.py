@@ -18,7 +18,7 @@ from typing import Any
 
 from ..sandbox import host_programs
 from .differences import Difference, differences
-from .errors import WorkspaceError
+from .errors import READ_ONLY, WorkspaceError
 from .file_access import remove_all
 from .left_out import Left
 from .objects import CHUNK, clone, write_sparse
@@ -291,9 +291,11 @@ class Layer:
         force: bool,
         seen: str | None = None,
     ) -> dict[str, Any]:
-        """Put changes into the real folder; return {applied, left, conflicts, asks, left_out}.
+        """Put changes into the real folder.
 
-        `asks`: those that were left since they were not named. `left_out`: what is not recorded.
+        Returns {applied, before, after, left, conflicts, asks, left_out}: `before` and `after` are
+        the folder's trees. `asks`: those that were left since they were not named. `left_out`: what
+        is not recorded.
         """
         base = self._base(state)
         layer = self.root.scan(state)
@@ -321,9 +323,17 @@ class Layer:
         tree = build(self.store, target.flat)
         self.store.settle()
         mark = {"tree": tree, "before": before, "only": [list(place) for place in only]}
-        applied, more = self._bring(state, mark)
+        applied, more, refusal = self._bring(state, mark)
+        if refusal:
+            text = f"the folder cannot be written ({refusal}): {applied} of"
+            step = "let the user that runs tools here write it, and apply again"
+            raise WorkspaceError(
+                "failed", f"{text} {applied + len(more)} files were applied; {step}"
+            )
         return {
             "applied": applied,
+            "before": before,
+            "after": self.folder.scan(state),
             "left": [text_of(place) for place in [*left, *more][:MAX_NAMED]],
             "conflicts": [text_of(place) for place in conflicts[:MAX_NAMED]],
             "asks": [text_of(place) for place in asks[:MAX_NAMED]],
@@ -334,16 +344,23 @@ class Layer:
         """Finish an apply that was cut; what a person changed since is left."""
         self._bring(state, state["applying"])
 
-    def _bring(self, state: dict[str, Any], mark: dict[str, Any]) -> tuple[int, list[Place]]:
+    def _bring(self, state: dict[str, Any], mark: dict[str, Any]) -> tuple[int, list[Place], str]:
         """Carry out what a mark says, and note in the base what the folder has of it then.
 
-        Returns the number of files that are applied, and those that are not.
+        Returns the number of files that are applied, those that are not, and why the folder
+        cannot be written, "" if it can.
         """
         only = {tuple(place) for place in mark["only"]}
         target = flatten(self.store, mark["tree"])
         before = flatten(self.store, mark["before"])
         now = flatten(self.store, self.folder.scan(state, everything=True))
-        self.folder.restore(state, mark["tree"], mark, only & left_alone(now, before, target))
+        refusal = ""
+        try:
+            self.folder.restore(state, mark["tree"], mark, only & left_alone(now, before, target))
+        except OSError as error:  # it stays so: what is left to do is not tried for ever
+            if error.errno not in READ_ONLY:
+                raise
+            refusal = error.strerror or "not permitted"
         now = flatten(self.store, self.folder.scan(state))
         known = Merge(flatten(self.store, state["base"], left=True))
         applied, left = 0, []
@@ -362,13 +379,16 @@ class Layer:
         state.pop("applying", None)
         self.note_base(state, state.get("tree") or "")
         self.file.save(state)
-        return applied, left
+        return applied, left, refusal
 
     def discard(
         self, state: dict[str, Any], chosen: list[Place] | None, seen: str | None = None
     ) -> dict[str, Any]:
-        """Make files of the layer what the real folder has; return {discarded, left, conflicts,
-        tree}."""
+        """Make files of the layer what the real folder has.
+
+        Returns {discarded, left, conflicts, before, after, tree}. `before` is without what the
+        folder changed, which is taken over, too.
+        """
         base = self._base(state)
         now = self.root.scan(state)
         self._check_tree(seen, now)
@@ -392,6 +412,8 @@ class Layer:
             "discarded": discarded,
             "left": [text_of(place) for place in left[:MAX_NAMED]],
             "conflicts": found["conflicts"],
+            "before": now,
+            "after": found["tree"],
             "tree": found["tree"],
         }
 

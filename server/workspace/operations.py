@@ -11,7 +11,7 @@ import base64
 import hashlib
 import mimetypes
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -19,10 +19,10 @@ from typing import Any
 
 from . import guidance
 from .differences import Difference, differences
-from .errors import WorkspaceError, system_errors
+from .errors import FULL, WorkspaceError, system_errors
 from .file_access import FileAccess
 from .guard import Guard
-from .layer import Layer
+from .layer import Layer, Merge, in_order
 from .listing import listed_in_folder, listed_in_tree
 from .objects import ObjectStore
 from .restore import Step, no_step
@@ -33,6 +33,8 @@ from .text_diff import text_diff
 from .trees import (
     MAX_FOLDER_BYTES,
     Place,
+    build,
+    flatten,
     is_left,
     load,
     missing,
@@ -188,19 +190,24 @@ class Operations:
                 found["taken_back"] = [text_of(place) for place in taken[:MAX_CHANGED]]
             return found
 
-    def restore(self, session: str, tree: str, start: str | None = None) -> dict[str, Any]:
+    def restore(
+        self, session: str, tree: str, start: str | None = None, after: str | None = None
+    ) -> dict[str, Any]:
         """Make the files what a tree says; return {tree, replaced, changed_count, blocked?}.
 
-        `start`: the tree that the session began with, for an overlay (Layer.find_base).
+        `start`: the tree that the session began with, for an overlay (Layer.find_base). `after`:
+        undo only what made this tree of `tree`; raises `moved` if it was changed again since.
         `replaced`: the tree that was there, recorded first. `blocked`: files that could not be made
         since something that is left out of trees is in their place; `tree` is then what there is.
         """
         self._complete(tree)
         with self.file.lock(True, self.places.wait_s):
             state = self.file.load()
-            done = self.root.restore(state, tree, {"start": start})
+            aim, only = (tree, None) if after is None else self._undone(state, tree, after)
+            facts = {"start": start} if after is None else {}
+            done = self.root.restore(state, aim, facts, only)
             state.pop("restoring", None)
-            if self.layer:
+            if self.layer and after is None:
                 self.layer.find_base(state, tree, start)
             self._note(state, session, done.tree, always=True)
             found: dict[str, Any] = {"tree": done.tree, "replaced": done.replaced}
@@ -285,36 +292,56 @@ class Operations:
         return found
 
     def write(
-        self, path: str, data: str, offset: int = 0, total: int = 0, upload: str = ""
+        self,
+        path: str,
+        data: str,
+        offset: int = 0,
+        total: int = 0,
+        upload: str = "",
+        session: str | None = None,
     ) -> dict[str, Any]:
-        """Take a piece of a file (base64); return {received}, at the end {path, bytes, sha256}.
+        """Take a piece of a file (base64); return {received}, at the end {path, bytes, sha256} and
+        what `_own_change` returns.
 
         `upload` names the pieces of one upload. A piece that was received before may come again.
         """
         place = place_of(path)
         piece = _decoded(data)
         _fits(total, self.places.limits.file_bytes, "file_mb")
-        with self._held():
+        with self._held() as state:
             received = self.uploads.receive(upload, piece, offset, total)
             if received < total:
                 return {"received": received}
             with self.uploads.complete(upload, total) as file:
+                before = self.root.scan(state)
                 sha256 = self.files.place(place, file)
-        return {"path": text_of(place), "bytes": total, "sha256": sha256}
+            found = self._own_change(state, session, before, place)
+        return {"path": text_of(place), "bytes": total, "sha256": sha256, **found}
 
-    def remove(self, path: str) -> dict[str, Any]:
-        """Remove a file, a link or a folder with all that it holds."""
+    def remove(self, path: str, session: str | None = None) -> dict[str, Any]:
+        """Remove a file, a link or a folder with all that it holds.
+
+        Returns {path, unrecorded} if the disk is too full to record it: so it gets room.
+        """
         place = place_of(path)
-        with self._held():
+        before: str | None = None
+        with self._held() as state:
+            with _room():
+                before = self.root.scan(state)
             self.files.remove(place)
-        return {"path": text_of(place)}
+            found = {"unrecorded": "the disk is full; free some space on the server"}
+            with _room():
+                found = self._own_change(state, session, before, place)
+        return {"path": text_of(place), **found}
 
-    def move(self, path: str, to: str) -> dict[str, Any]:
+    def move(self, path: str, to: str, session: str | None = None) -> dict[str, Any]:
         """Give a file or folder another path, where nothing may be yet."""
         source, target = place_of(path), place_of(to)
-        with self._held():
+        with self._held() as state:
+            before = self.root.scan(state)
             self.files.move(source, target)
-        return {"path": text_of(target)}
+            found = self._own_change(state, session, before, source, target)
+        return {"path": text_of(target), **found}
 
     def make_folder(self, path: str) -> dict[str, Any]:
         """Make a folder and those on the way to it."""
@@ -412,8 +439,9 @@ class Operations:
     ) -> dict[str, Any]:
         """Put files of the layer into the real folder, all without `paths`.
 
-        Returns {applied, left, conflicts, asks}. Files that changed in both are left without
-        `force`, and `asks` unless each is named. `tree`: what the layer must be; else `moved`.
+        Returns {applied, left, conflicts, asks, before, after}; the last two are trees of the real
+        folder. Files that changed in both are left without `force`, and `asks` unless each is
+        named. `tree`: what the layer must be; else `moved`.
         """
         layer = self._layer()
         with self.file.lock(True, self.places.wait_s):
@@ -423,12 +451,14 @@ class Operations:
     def discard(self, paths: list[str] | None = None, tree: str | None = None) -> dict[str, Any]:
         """Make files of the layer what they are in the real folder, all without `paths`.
 
-        Returns {discarded, left, conflicts, tree}. `tree`: as in `apply`.
+        Returns {discarded, left, conflicts, before, after, tree}. `tree`: as in `apply`.
         """
         layer = self._layer()
         with self.file.lock(True, self.places.wait_s):
             state = self._finish(self.file.load())
-            return layer.discard(state, _places(paths), tree)
+            found = layer.discard(state, _places(paths), tree)
+            before = self._without(found["after"], found["before"], _places(paths) or [()])
+            return found | {"before": before}
 
     # -- shared
 
@@ -453,6 +483,67 @@ class Operations:
         if "applying" in state and self.layer:
             self.layer.finish(state)
         return state
+
+    def _own_change(
+        self, state: dict[str, Any], session: str | None, before: str | None, *places: Place
+    ) -> dict[str, Any]:
+        """Record a change of these places by a person; return {before, after, tree, left_out?}.
+
+        The two trees differ by this change only. `before`: of the scan before it; None if there was
+        no room for one, so that the two are the same.
+        """
+        after = self.root.scan(state)
+        self._note(state, session, after)
+        self.root.save_stats()
+        found = {
+            "before": self._without(after, before or after, places),
+            "after": after,
+            "tree": after,
+        }
+        left_out = self.root.scanner.left_out()
+        return found | ({"left_out": left_out} if left_out else {})
+
+    def _without(self, after: str, before: str, places: Sequence[Place]) -> str:
+        """Return `after` with these places as in `before`: others change files, too."""
+
+        def _is_own(place: Place) -> bool:
+            pairs = ((place[: len(one)], one[: len(place)]) for one in places)
+            return any(here == there for here, there in pairs)
+
+        rows = in_order(differences(self.store, after, before, folders=True))
+        own = [item for item in rows if _is_own(item.place)]
+        if len(own) == len(rows):
+            return before
+        tree = Merge(flatten(self.store, after, left=True))
+        model = flatten(self.store, before)
+        for item in own:
+            tree.take(item.place, item.after, model)
+        return self._built(tree)
+
+    def _undone(
+        self, state: dict[str, Any], before: str, after: str
+    ) -> tuple[str, frozenset[Place]]:
+        """Return the tree without the change that made `after` of `before`, and its places.
+
+        Raises moved if one of them was changed again.
+        """
+        now = self.root.scan(self._finish(state))
+        tree, model = Merge(flatten(self.store, now, left=True)), flatten(self.store, before)
+        rows = in_order(differences(self.store, after, before, folders=True))
+        for item in rows:
+            here = tree.flat.get(item.place)
+            is_file = "d" not in ((item.after or item.before or [""])[0],)
+            if here == item.after or is_left(item.after):
+                continue
+            if here != item.before or not tree.take(item.place, item.after, model) and is_file:
+                text = f"{text_of(item.place)} was changed since; nothing was undone"
+                raise WorkspaceError("moved", text, tree=state.get("tree"))
+        return self._built(tree), frozenset(item.place for item in rows)
+
+    def _built(self, tree: Merge) -> str:
+        found = build(self.store, tree.flat)
+        self.store.settle()
+        return found
 
     def _note(
         self, state: dict[str, Any], session: str | None, tree: str, always: bool = False
@@ -540,6 +631,16 @@ def _change(item: Difference) -> dict[str, Any]:
     if item.after and item.after[0] == "f":
         found["bytes"] = item.after[2]
     return found
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """Pass over a full disk: what is removed gives room."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
 
 
 def _count(rows: Iterator[Any]) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import WorkspaceError
+from .errors import READ_ONLY, WorkspaceError
 from .left_out import Left
 from .objects import ObjectStore
 from .restore import Restore, Step, no_step, plan
@@ -128,7 +128,11 @@ class Root:
             return now  # it cannot be finished, so what is there holds
         free = left_alone(*(flatten(self.store, each) for each in (now, before, tree)))
         aim = Left(self.store, tree, strict=True)
-        self.restore(state, tree, mark, {place for place in free if aim.knows(place)})
+        try:
+            self.restore(state, tree, mark, {place for place in free if aim.knows(place)})
+        except OSError as error:  # it stays so, and nothing else could be done here for ever
+            if error.errno not in READ_ONLY:
+                raise
         return self.scan(state)
 
 

@@ -600,6 +600,38 @@ class Folders(Case):
         self.assertEqual(self.get("file", query=over).body, b"big")
         self.refused(self.ask("GET", f"{at}/status"), 422, "request_invalid")
 
+    @unittest.skipIf(os.geteuid(), "only root has tools of another user")
+    def test_an_overlay_of_a_folder_that_tools_cannot_write(self) -> None:
+        over = {"folder": "big"}
+        self.put("denied", b"x", "denied", query=over)
+        (self.base / "big").chmod(0o755)
+        try:
+            refused = self.ask("POST", "/workspaces/denied/apply", {}, query=over)
+            said = self.refused(refused, 422, "file_unusable")["detail"]
+            self.assertRegex(said, r"^the folder cannot be written \(.*\): 0 of \d files were app")
+            listed = self.ask("GET", "/workspaces/denied/status", query=over)
+            self.assertIn("denied", [row["path"] for row in listed.json["files"]], listed.body)
+        finally:
+            (self.base / "big").chmod(0o777)
+
+    def test_a_change_that_comes_again(self) -> None:
+        """Its answer was lost; meanwhile another one came."""
+        at = "/workspaces/again/file"
+        for name, ask in (
+            ("upload", lambda **key: self.put("a", b"one", "again", **key)),
+            ("delete", lambda **key: self.ask("DELETE", at, query={"path": "a"}, **key)),
+        ):
+            with self.subTest(name):
+                first = ask(Idempotency_Key=name)
+                self.put("a", name.encode(), "again")
+                second = ask(Idempotency_Key=name)
+                self.assertEqual((second.status, second.json), (200, first.json))
+                self.assertEqual(second.headers.get("idempotent-replayed"), "true")
+                self.assertEqual(self.get("a", "again").body, name.encode())
+                undo = {"tree": first.json["before"], "after": first.json["after"]}
+                moved = self.ask("POST", "/workspaces/again/restore", undo)
+                self.refused(moved, 409, "workspace_moved")
+
     def test_no_such_folder(self) -> None:
         for name, code in (("nope", "folder_unknown"), ("../home", "folder_unknown")):
             self.refused(self.get("file", query={"folder": name}), 422, code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -24,6 +25,17 @@ NAMES = [
 RULES = [b"*.o\n", b"build/\n", b"a\n!b\n", b"", b"/c.o\n"]
 DATA = [b"", b"one\n", b"two\n", bytes(200_000)]
 TARGETS = [b"a", b"../..", b"/etc/passwd", b"\xff", b"."]
+
+
+class Closing:
+    """Steps of which those named `name` fail while it is closed, as in a folder of others."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.closed = name, False
+
+    def __call__(self, name: str) -> None:
+        if self.closed and name == self.name:
+            raise PermissionError(errno.EACCES, "Permission denied")
 
 
 class Case(unittest.TestCase):

@@ -12,7 +12,7 @@ from server.workspace.operations import Operations, Places
 from server.workspace.restore import Step
 from server.workspace.scan import Limits
 
-from .made import Case, change, read, write
+from .made import Case, Closing, change, read, write
 
 
 class Overlays(Case):
@@ -47,6 +47,9 @@ class Overlays(Case):
         before = read(self.folder)
         done = run.perform("apply", {"paths": ["a", "new"]})
         self.assertEqual(done.pop("left_out"), {"ignored": 1})
+        trees = {"from": done.pop("before"), "to": done.pop("after")}
+        files = [(row["path"], row["change"]) for row in run.perform("diff", trees)["files"]]
+        self.assertEqual(files, [("a", "modified"), ("new/e", "added")])
         self.assertEqual(done, {"applied": 2, "left": [], "conflicts": [], "asks": []})
         before[b"a"] = ("f", 0o644, b"2")
         before[b"new"], before[b"new/e"] = ("d", 0o755), ("f", 0o644, b"2")
@@ -121,6 +124,33 @@ class Overlays(Case):
         self.assertEqual((self.folder / "a").read_text(), "theirs")
         self.assertEqual(run.perform("apply", {"force": True})["applied"], 1)
         self.assertEqual((self.folder / "a").read_text(), "mine")
+
+    def test_a_folder_that_cannot_be_written_is_named_and_holds_up_nothing(self) -> None:
+        closing = Closing("write")
+        run = self.operations(step=closing, overlay=True)
+        run.perform("refresh", {"session": "s"})
+        write(self.files, {"a": "2", "b": "2", "d/c": "2"})
+        closing.closed = True
+        with self.assertRaises(WorkspaceError) as caught:
+            run.perform("apply", {})
+        self.assertEqual(caught.exception.code, "failed")
+        self.assertRegex(
+            caught.exception.detail, r"cannot be written \(.*\): \d of 3 files were applied; let "
+        )
+        self.assertEqual(_paths(run), ["a", "b", "d/c"], "the layer can be listed")
+        closing.closed = False
+        run.perform("apply", {})
+        self.assertEqual((read(self.folder), _paths(run)), (read(self.files), []))
+
+    def test_a_discard_is_undone_alone(self) -> None:
+        run = self.begin()
+        write(self.files, {"a": "mine", "b": "mine"})
+        write(self.folder, {"d/c": "theirs"})
+        done = run.perform("discard", {"paths": ["a"]})
+        write(self.files, {"of-the-agent": "later"})
+        run.perform("restore", {"session": "s", "tree": done["before"], "after": done["after"]})
+        self.assertEqual(_paths(run), ["a", "b", "of-the-agent"])
+        self.assertEqual((self.files / "d/c").read_text(), "theirs")
 
     def test_discarding_takes_what_the_folder_has_now(self) -> None:
         run = self.begin()

@@ -9,14 +9,42 @@ import json
 import os
 import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from server.workspace.errors import WorkspaceError
+from server.workspace.file_access import FileAccess
 from server.workspace.scan import Limits
+from server.workspace.trees import Place
 
-from .made import Case, write
+from .made import Case, Closing, read, write
 
 NO_TREE = "0" * 64
+
+
+class Interrupted(FileAccess):
+    """Files of which a program writes one right after a person has changed another."""
+
+    def __init__(self, top: int, files: Path) -> None:
+        super().__init__(top)
+        self._agents, self._number = files / "of-the-agent", 0
+
+    def _write(self) -> None:
+        self._number += 1
+        self._agents.write_text(str(self._number))
+
+    def place(self, place: Place, source: int) -> str:
+        digest = super().place(place, source)
+        self._write()
+        return digest
+
+    def remove(self, place: Place) -> None:
+        super().remove(place)
+        self._write()
+
+    def move(self, source: Place, target: Place) -> None:
+        super().move(source, target)
+        self._write()
 
 
 class Answers(Case):
@@ -171,6 +199,61 @@ class Answers(Case):
         found = self.ask("diff", **{"from": first, "to": "now", "path": "b"})
         self.assertEqual(found["files"][0]["binary"], True)
         self.assertEqual(self.ask("diff", **{"from": first, "to": "now"})["count"], 2)
+
+    def test_a_change_tells_what_it_alone_changed(self) -> None:
+        """Whatever programs write between the two looks at the files."""
+        write(self.files, {"a": "1", "d/e": "2", "d/f": "3"})
+        self.ask("record", session="s")
+        data = base64.b64encode(b"new").decode()
+        upload = {"data": data, "offset": 0, "total": 3, "upload": "u"}
+        for name, arguments, expected in (
+            ("write", {"path": "n/m/new", **upload}, [("n/m/new", "added")]),
+            ("write", {"path": "a", **upload}, [("a", "modified")]),
+            ("move", {"path": "a", "to": "k/b"}, [("a", "deleted"), ("k/b", "added")]),
+            ("remove", {"path": "d"}, [("d/e", "deleted"), ("d/f", "deleted")]),
+        ):
+            with self.subTest(name, **arguments):
+                write(self.files, {"unrecorded": f"before {name} {arguments['path']}"})
+                there = read(self.files)
+                self.run_.files = Interrupted(self.run_.root.top, self.files)
+                done = self.ask(name, session="s", **arguments)
+                self.run_.files = FileAccess(self.run_.root.top)
+                found = self.ask("diff", **{"from": done["before"], "to": done["after"]})
+                files = [(row["path"], row["change"]) for row in found["files"]]
+                self.assertEqual(files, expected)
+                agents = (self.files / "of-the-agent").read_text()
+                undone = {"session": "s", "tree": done["before"], "after": done["after"]}
+                self.ask("restore", **undone)
+                self.assertEqual((self.files / "of-the-agent").read_text(), agents)
+                (self.files / "of-the-agent").unlink()
+                self.assertEqual(read(self.files), there)
+                self.ask("restore", **{**undone, "tree": done["after"], "after": done["before"]})
+
+    def test_what_was_changed_again_is_not_undone(self) -> None:
+        data = base64.b64encode(b"new").decode()
+        given = {"path": "d/a", "data": data, "offset": 0, "total": 3, "upload": "u"}
+        done = self.ask("write", session="s", **given)
+        undo = {"session": "s", "tree": done["before"], "after": done["after"]}
+        write(self.files, {"d/a": "the agent's", "d/b": "too"})
+        self.assertEqual(self.refusal("restore", **undo), "moved")
+        self.assertEqual((self.files / "d/a").read_text(), "the agent's")
+        write(self.files, {"d/a": "new"})
+        self.ask("restore", **undo)
+        self.assertEqual([path.name for path in (self.files / "d").iterdir()], ["b"])
+
+    def test_a_restore_that_may_not_write_holds_up_nothing(self) -> None:
+        closing = Closing("write")
+        self.run_ = self.operations(step=closing)
+        write(self.files, {"d/a": "1", "b": "1"})
+        tree = self.ask("record", session="s")["after"]
+        write(self.files, {"d/a": "2", "b": "2"})
+        closing.closed = True
+        self.assertEqual(self.refusal("restore", session="s", tree=tree), "failed")
+        self.assertIsNotNone(self.ask("record", session="s")["after"])
+        self.assertNotIn("restoring", self.ask("state"))
+        closing.closed = False
+        self.ask("restore", session="s", tree=tree)
+        self.assertEqual((self.files / "d/a").read_text(), "1")
 
     def test_what_is_no_operation(self) -> None:
         self.assertEqual(self.refusal("perform"), "invalid")
