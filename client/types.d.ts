@@ -369,6 +369,7 @@ interface Modules {
     orderOf<T extends { messages: Message[] }>(branches: T[]): T[]
     siblings(session: Session): Map<string, (string | null)[]>
     callsOf(message: Message | undefined): ToolCall[]
+    hasBegun(entry: Entry | null | undefined): boolean
     markContinued(session: Session): void
     asksAlways(session: Session): boolean
   }
@@ -401,6 +402,7 @@ interface Modules {
     takeBack(session: Session): Message | false
     editMessage(session: Session, id: string, content: Json, when?: { now?: number }): boolean
     editArguments(session: Session, callId: string, args: Json, when?: { now?: number }): boolean
+    takesFilesBack(session: Session, change: (session: Session) => any): boolean
     editResult(session: Session, callId: string, result: { value: Json; isError?: boolean }, when?: { now?: number }): boolean
     forkSession(session: Session, id: string, how?: { title?: string; now?: number }): Session
   }

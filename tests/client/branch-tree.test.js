@@ -103,15 +103,14 @@ test('an edited message says what it was made from; what followed is counted', (
   assert.deepStrictEqual(siblings(session), new Map([[id, [treeOf(session).branches[0].id, null]]]))
 })
 
-test('edited words of a message with calls: they have run, and keep their results under new ids', () => {
+test('edited words of a message with calls: they have run, and keep their ids and results', () => {
   const session = talk()
   edit.editMessage(session, 'a2', 'different')
   const [, message, one, two] = session.messages
   assert.strictEqual(session.messages.length, 4)
-  assert.deepStrictEqual(message.tool_calls.map((call) => call.id), [one.tool_call_id, two.tool_call_id])
+  assert.deepStrictEqual([message.tool_calls.map((call) => call.id), one.tool_call_id, two.tool_call_id], [['c1', 'c2'], 'c1', 'c2'])
   assert.deepStrictEqual([one.content, two.content], ['out of c1', 'out of c2'])
-  assert.ok(!['c1', 'c2'].includes(one.tool_call_id))
-  for (const { tool_call_id: call } of [one, two]) assert.strictEqual(session.calls[call].state, 'done')
+  assert.ok(![message, one, two].some(({ id }) => ['a2', 't3', 't4'].includes(id)))
 })
 
 test('edited arguments: that call has not run, the one beside it has', () => {
@@ -119,7 +118,7 @@ test('edited arguments: that call has not run, the one beside it has', () => {
   edit.editArguments(session, 'c1', { command: 'pwd' })
   const [, message, kept] = session.messages
   const [first, second] = message.tool_calls
-  assert.deepStrictEqual([session.messages.length, kept.tool_call_id, kept.content], [3, second.id, 'out of c2'])
+  assert.deepStrictEqual([session.messages.length, second.id, kept.tool_call_id, kept.content], [3, 'c2', 'c2', 'out of c2'])
   assert.deepStrictEqual([first.function.arguments, second.function.arguments], ['{"command":"pwd"}', '{"command":"ls"}'])
   assert.deepStrictEqual(message.meta, { edited_from: 'a2', edited_call: first.id })
   assert.strictEqual(session.calls[first.id], undefined, 'the ledger knows nothing of it')
@@ -129,11 +128,69 @@ test('edited arguments: that call has not run, the one beside it has', () => {
   assert.strictEqual(session.messages[1].tool_calls[0].function.arguments, exact)
 })
 
-test('an edited result is what the model will read; as an error it counts as failed', () => {
-  for (const [value, isError, content, envelope, state] of [
-    ['new', false, 'new', { status: 'ok', result: 'new' }, 'done'],
-    [{ n: 1 }, false, '{"n":1}', { status: 'ok', result: { n: 1 } }, 'done'],
-    ['no', true, 'no', { status: 'error', error: { message: 'no' } }, 'failed'],
+const EDITS = {
+  words: (session) => edit.editMessage(session, 'a2', 'other words'),
+  'arguments of the call beside': (session) => edit.editArguments(session, 'c2', { command: 'pwd' }),
+  'result of the call beside': (session) => edit.editResult(session, 'c2', { value: 'other' }),
+}
+for (const state of ['proposed', 'asking', 'waiting', 'denied', 'skipped', 'started', 'indeterminate', 'done', 'failed']) {
+  const ended = ['denied', 'skipped', 'done', 'failed'].includes(state)
+  for (const [name, work] of Object.entries(EDITS)) {
+    test(`a call that is ${state} stays what it is when the ${name} change`, () => {
+      const session = talk()
+      session.calls.c1 = { name: 'shell', state, attempt: 1, fingerprint: 'f' }
+      session.messages = session.messages.filter(({ tool_call_id: call }) => ended || call !== 'c1').slice(0, ended ? 4 : 3)
+      const own = session.messages.find(({ tool_call_id: call }) => call === 'c1')
+      assert.strictEqual(work(session), true)
+      const [call] = session.messages.find((message) => message.tool_calls).tool_calls
+      assert.strictEqual(call.id, 'c1')
+      assert.deepStrictEqual(session.calls.c1, { name: 'shell', state, attempt: 1, fingerprint: 'f' })
+      const kept = session.messages.find(({ tool_call_id: id }) => id === 'c1')
+      assert.deepStrictEqual(kept && { ...kept, id: 't3' }, own)
+    })
+  }
+}
+
+test('an edit leaves the files as they are, or it is known before that it does not', () => {
+  const { standOf } = use('core/workspace-stand')
+  const trees = ['1', '2', '3'].map((digit) => digit.repeat(64))
+  const facts = { changed: [{ path: 'a.txt', change: 'added' }], changed_count: 1, left_out: { large: 1 }, sources: { 's1.1': '/results/0' }, duration_ms: 5 }
+  const files = () => {
+    const session = talk()
+    Object.assign(session.messages[2], { result: { status: 'ok', result: 'out of c1', tree: { after: trees[0] } } })
+    Object.assign(session.messages[3], { result: { status: 'ok', result: 'out of c2', tree: { after: trees[1] }, ...facts } })
+    session.workspace = { tree: trees[1], message: 't4' }
+    return session
+  }
+  const rows = [ // edit, tree afterwards
+    [(session) => edit.editResult(session, 'c1', { value: 'x' }), trees[1]],
+    [(session) => edit.editResult(session, 'c2', { value: 'x' }), trees[1]],
+    [(session) => edit.editResult(session, 'c2', { value: 'x', isError: true }), trees[1]],
+    [(session) => edit.editMessage(session, 'a2', 'x'), trees[1]],
+    [(session) => edit.editMessage(session, 'a5', 'x'), trees[1]],
+    [(session) => edit.editArguments(session, 'c2', {}), trees[0]],
+    [(session) => edit.editMessage(session, 'u1', 'x'), null],
+  ]
+  for (const [work, wanted] of rows) {
+    const session = files()
+    assert.strictEqual(edit.takesFilesBack(session, work), wanted !== trees[1], String(work))
+    assert.deepStrictEqual(session, files(), 'it only looked')
+    work(session)
+    assert.strictEqual(standOf(session), wanted, String(work))
+  }
+  const session = files()
+  edit.editResult(session, 'c2', { value: 'x' })
+  assert.deepStrictEqual(session.messages.at(-1).result, { status: 'ok', result: 'x', tree: { after: trees[1] }, ...facts })
+  const uploaded = { ...files(), workspace: { tree: trees[2], message: 'a5' } } // a person put a file there after the answer
+  edit.editMessage(uploaded, 'a5', 'x')
+  assert.strictEqual(standOf(uploaded), trees[2])
+})
+
+test('an edited result is what the model will read; the ledger says what happened', () => {
+  for (const [value, isError, content, envelope] of [
+    ['new', false, 'new', { status: 'ok', result: 'new' }],
+    [{ n: 1 }, false, '{"n":1}', { status: 'ok', result: { n: 1 } }],
+    ['no', true, 'no', { status: 'error', error: { message: 'no' } }],
   ]) {
     const session = talk()
     const before = copy(session)
@@ -141,7 +198,7 @@ test('an edited result is what the model will read; as an error it counts as fai
     const [, , edited, other] = session.messages
     assert.deepStrictEqual([session.messages.length, edited.tool_call_id, edited.content, edited.result, edited.is_error ?? false], [4, 'c1', content, envelope, isError])
     assert.deepStrictEqual([edited.meta.edited_from, other.tool_call_id, other.content], ['t3', 'c2', 'out of c2'])
-    assert.strictEqual(session.calls.c1.state, state)
+    assert.deepStrictEqual(session.calls, before.calls)
     assert.deepStrictEqual(treeOf(session).active.fresh, { edits: 1, aside: 3, from: treeOf(session).branches[0].id })
     tree.switchTo(session, treeOf(session).branches[0].id)
     const { ext, ...rest } = session
@@ -195,6 +252,20 @@ test('a path that nothing has gone on from says so when one comes back to it', (
   assert.strictEqual(treeOf(session).active.fresh, undefined)
   tree.switchTo(session, id)
   assert.deepStrictEqual(treeOf(session).active.fresh, fresh)
+})
+
+test('what began on one path has begun on all', () => {
+  for (const state of ['started', 'done', 'failed']) {
+    for (const at of [1, 2]) { // with the words of the call's message, or behind it
+      const session = { id: 's', messages: [user('u1'), calls('a2', 'c1')], calls: { c1: { state: 'asking' } }, interrupts: [{ id: 'i1', call_id: 'c1', reason: 'tool_call' }] }
+      if (at === 1) edit.editMessage(session, 'a2', 'other words')
+      else tree.beginBranch(session, at, [user('u3')])
+      const [aside] = treeOf(session).branches
+      session.calls.c1.state = state
+      tree.switchTo(session, aside.id)
+      assert.strictEqual(session.calls.c1.state, state)
+    }
+  }
 })
 
 test('a call without a result stands on each path as it stood there', () => {

@@ -5,10 +5,11 @@
 //
 // A branch hangs behind the message `at` ('' is the beginning), which is on the active path or in another branch.
 // `state` is how its session stood (BRANCH_KEYS). The ledger `calls` stays whole in the session, set aside or not, so
-// that no server gives the id of a call twice; a branch keeps only its own entries of calls that were made before it
-// and had no result yet. The rule of the file: only what says nothing is ever let go.
+// that no server gives the id of a call twice. A branch keeps its own entries of calls that have not begun: one path may
+// wait for what another has denied, but what began on one has begun on all. The rule of the file: only what says nothing
+// is ever let go.
 
-yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id: newId }, { put, own }, { treeOf, orderOf, callsOf }) => {
+yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id: newId }, { put, own }, { treeOf, orderOf, callsOf, hasBegun }) => {
   /** What belongs to a path; everything else belongs to the session. */
   const BRANCH_KEYS = ['status', 'finish_reason', 'run', 'context', 'plan', 'output', 'interrupts']
   const { hasOwn } = Object
@@ -60,7 +61,7 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
    */
   function setAside(session, index) {
     const tree = openTree(session)
-    const calls = entriesAt(session, session.messages.slice(0, index))
+    const calls = entriesAt(session, session.messages, index)
     const at = session.messages[index - 1]?.id ?? ''
     const record = { id: newId('branch'), ...tree.active, at, messages: session.messages.slice(index), state: stateOf(session), calls }
     if (!isBlank(record)) tree.branches.push(record)
@@ -83,23 +84,22 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
   }
 
   /**
-   * Ledger entries of calls that have no result in these messages, as they are now; null where there is none.
-   * @param {Session} session @param {Message[]} messages @returns {Record<string, Entry | null>}
+   * Ledger entries of a path's calls that have not begun, as they are now, but for those that were settled before `index`;
+   * null where there is none.
+   * @param {Session} session @param {Message[]} messages @param {number} index @returns {Record<string, Entry | null>}
    */
-  function entriesAt(session, messages) {
+  function entriesAt(session, messages, index) {
+    const settled = new Set(messages.slice(0, index).map((message) => message.tool_call_id))
     /** @type {Record<string, Entry | null>} */ const entries = {}
-    for (const callId of dangling(messages)) put(entries, callId, entryOf(session, callId))
+    for (const { id: callId } of messages.flatMap(callsOf)) {
+      const entry = entryOf(session, callId)
+      if (!settled.has(callId) && !hasBegun(entry)) put(entries, callId, entry)
+    }
     return entries
   }
 
   /** @param {Session} session @param {string} callId */
   const entryOf = ({ calls }, callId) => (calls && hasOwn(calls, callId) ? own(calls[callId]) : null)
-
-  /** @param {Message[]} messages @returns {string[]} calls without a result */
-  function dangling(messages) {
-    const results = new Set(messages.map((message) => message.tool_call_id))
-    return messages.flatMap(callsOf).map((call) => call.id).filter((callId) => !results.has(callId))
-  }
 
   // -- switching --
 
@@ -152,9 +152,8 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
     const rests = chain.slice(0, -1).map((branch, i) => {
       const { at } = chain[i + 1]
       const index = indexBehind(branch.messages, at)
-      const before = [...pathTo(session, chain.slice(0, i)), ...branch.messages.slice(0, index)]
-      /** @type {Record<string, Entry | null>} */ const calls = {}
-      for (const callId of dangling(before)) put(calls, callId, hasOwn(branch.calls, callId) ? branch.calls[callId] : entryOf(session, callId))
+      const before = pathTo(session, chain.slice(0, i))
+      const calls = { ...entriesAt(session, [...before, ...branch.messages], before.length + index), ...branch.calls }
       return { ...branch, at, messages: branch.messages.slice(index), calls }
     })
     return rests.filter((branch) => !isBlank(branch))
@@ -168,6 +167,7 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
   /** @param {Session} session @param {Record<string, Entry | null>} entries */
   function restoreEntries(session, entries) {
     for (const [callId, entry] of Object.entries(entries)) {
+      if (hasBegun(entryOf(session, callId))) continue
       if (entry) put((session.calls ??= {}), callId, own(entry))
       else if (session.calls) delete session.calls[callId]
     }

@@ -1,9 +1,11 @@
 // Changing what was said and done, to go on from there. Nothing is overwritten: each change begins a branch (core/branch-tree)
 // whose changed message says what it was made from (`meta.edited_from`), so a transcript is never silently falsified.
-// A call in a new branch gets a new id, or a server that ran the old one would take it for the same. Calls beside an
-// edited one keep their results: they have happened.
+// An edit changes words, not what happened: calls keep their ids, with what the ledger says of them, and results keep
+// the files they left. Only a call with other arguments is another call, and gets an id of its own.
 
-yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'], ({ id: newId, uuid }, { beginBranch }, { create, callsOf }) => {
+yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session', 'core/workspace-stand'], (
+  { id: newId, uuid }, { beginBranch }, { create, callsOf }, { standOf },
+) => {
   /**
    * @typedef {object} When
    * @property {number} [now]
@@ -69,11 +71,9 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     const index = indexOf(session, id)
     const message = session.messages[index]
     if (!message) return false
-    const { open: _, ...rest } = message
-    const calls = renamed(message.open ? [] : message.tool_calls)
-    const edited = { ...rest, ...calls.field, id: newId('msg'), content, at: now, meta: { edited_from: id } }
-    if (message.open) delete edited.tool_calls
-    beginBranch(session, index, [edited, ...carried(session, index, calls.ids)], { edits: 1 })
+    const { open, ...rest } = message
+    if (open) delete rest.tool_calls
+    replace(session, index, { ...rest, content, at: now, meta: { edited_from: id } }, open ? [] : session.messages.slice(index + 1, endOf(session, index)))
     return true
   }
 
@@ -85,20 +85,16 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     const index = session.messages.findLastIndex((message) => callsOf(message).some((call) => call.id === callId))
     const message = session.messages[index]
     if (!message || message.open) return false
-    const calls = renamed(message.tool_calls)
-    const own = calls.ids.get(callId)
-    const changed = calls.field.tool_calls?.map((call) => (
-      call.id === own ? { ...call, function: { ...call.function, arguments: typeof args === 'string' ? args : JSON.stringify(args) } } : call
-    ))
-    const meta = { edited_from: message.id, edited_call: own }
-    calls.ids.delete(callId)
-    const edited = { ...message, tool_calls: changed, id: newId('msg'), at: now, meta }
-    beginBranch(session, index, [edited, ...carried(session, index, calls.ids)], { edits: 1 })
+    const id = newId('call')
+    const text = typeof args === 'string' ? args : JSON.stringify(args)
+    const calls = message.tool_calls?.map((call) => (call.id === callId ? { ...call, id, function: { ...call.function, arguments: text } } : call))
+    const results = session.messages.slice(index + 1, endOf(session, index)).filter((result) => result.tool_call_id !== callId)
+    replace(session, index, { ...message, tool_calls: calls, at: now, meta: { edited_from: message.id, edited_call: id } }, results)
     return true
   }
 
   /**
-   * Another result for a call: what the model will read in place of what the tool returned.
+   * Another result for a call: what the model will read in place of what the tool returned. The files stay as the call left them.
    * @param {Session} session @param {string} callId
    * @param {{value: any, isError?: boolean}} result @param {When} [when] @returns {boolean}
    */
@@ -108,47 +104,34 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     const message = messages[index]
     if (!message) return false
     const content = typeof value === 'string' ? value : JSON.stringify(value)
-    const cited = message.result?.sources ? { sources: message.result.sources } : {} // they point into what was changed
-    const envelope = isError ? { status: 'error', error: { message: content } } : { status: 'ok', result: value, ...cited }
-    const { is_error: _, ...rest } = message
-    const bad = isError ? { is_error: true } : {}
-    const edited = { ...rest, ...bad, id: newId('msg'), content, at: now, result: envelope, meta: { edited_from: message.id } }
-    const others = []
-    for (let i = index + 1; messages[i]?.role === 'tool'; i++) others.push(copyOf(messages[i], messages[i].tool_call_id))
-    beginBranch(session, index, [edited, ...others], { edits: 1 })
-    const entry = session.calls?.[callId]
-    if (entry && Object.hasOwn(session.calls ?? {}, callId)) entry.state = isError ? 'failed' : 'done'
+    const { is_error: _, result, ...rest } = message
+    const { status: _status, result: _result, error: _error, ...facts } = result ?? {}
+    const outcome = isError ? { status: 'error', error: { message: content } } : { status: 'ok', result: value }
+    const edited = { ...rest, ...(isError ? { is_error: true } : {}), content, at: now, result: { ...outcome, ...facts }, meta: { edited_from: message.id } }
+    const end = messages.findIndex((each, i) => i > index && each.role !== 'tool')
+    replace(session, index, edited, messages.slice(index + 1, end < 0 ? undefined : end))
     return true
   }
 
-  /** The calls under new ids, and which became which. @param {ToolCall[] | undefined} calls */
-  function renamed(calls) {
-    /** @type {Map<string, string>} */ const ids = new Map()
-    const all = calls?.map((call) => {
-      ids.set(call.id, newId('call'))
-      return { ...call, id: /** @type {string} */ (ids.get(call.id)) }
-    })
-    return { ids, field: all ? { tool_calls: all } : {} }
-  }
-
   /**
-   * The results behind a message, for its calls under their new ids; the ledger says that these have run too.
-   * @param {Session} session @param {number} index @param {Map<string, string>} ids
+   * Begin a branch with an edited message and the results that stay behind it, under new ids; the files of a message stay with its copy.
+   * @param {Session} session @param {number} index @param {any} edited @param {Message[]} results
    */
-  function carried(session, index, ids) {
-    /** @type {Message[]} */ const copies = []
-    for (const message of session.messages.slice(index + 1, endOf(session, index))) {
-      const callId = ids.get(message.tool_call_id ?? '')
-      if (!callId) continue
-      copies.push(copyOf(message, callId))
-      const entry = session.calls?.[message.tool_call_id ?? '']
-      if (session.calls && entry) session.calls[callId] = { ...entry }
-    }
-    return copies
+  function replace(session, index, edited, results) {
+    const { workspace } = session
+    const before = [session.messages[index], ...results]
+    const after = [edited, ...results].map((message) => ({ ...message, id: newId('msg') }))
+    beginBranch(session, index, after, { edits: 1 })
+    const copy = after[before.findIndex(({ id }) => id === workspace?.message)]
+    if (copy) session.workspace = { ...workspace, message: copy.id }
   }
 
-  /** @param {Message} message a result @param {string | undefined} callId */
-  const copyOf = (message, callId) => ({ ...message, id: newId('msg'), tool_call_id: callId })
+  /** Tell whether a change lets the next run put the files back as they were earlier. @param {Session} session @param {(session: Session) => any} change */
+  function takesFilesBack(session, change) {
+    const after = structuredClone({ ...session, ext: undefined })
+    change(after)
+    return standOf(after) !== standOf(session)
+  }
 
   /**
    * A new session that begins with this one up to a message. Its branches, approvals and what it spent stay behind.
@@ -171,5 +154,5 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     return made
   }
 
-  return { fork, takeBack, retry, editMessage, editArguments, editResult, forkSession }
+  return { fork, takeBack, retry, editMessage, editArguments, editResult, takesFilesBack, forkSession }
 })

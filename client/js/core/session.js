@@ -3,7 +3,7 @@
 
 yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) => {
   /** States of a call that may have had its effect already (server/agent/call_decisions.py). */
-  const MAYBE_EXECUTED = new Set(['started', 'done', 'failed'])
+  const MAYBE_EXECUTED = ['started', 'done', 'failed']
   const { hasOwn } = Object
 
   /**
@@ -41,6 +41,9 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   /** List interrupts whose answer has no recorded effect yet. @param {Session} session */
   const answeredInterrupts = (session) => standing(session).filter((interrupt) => interrupt.answer)
 
+  /** Tell whether a call may have had its effect. @param {Entry | null | undefined} entry */
+  const hasBegun = (entry) => MAYBE_EXECUTED.includes(entry?.state ?? '')
+
   /** Interrupts whose call has no result. @param {Session} session @returns {Interrupt[]} */
   function standing(session) {
     const interrupts = list(session.interrupts)
@@ -75,7 +78,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
       const callId = interrupt.call_id
       if (callId === undefined || !setsGoing(interrupt)) continue
       const entry = entryOf(session, callId) ?? { state: 'proposed' }
-      if (MAYBE_EXECUTED.has(entry.state)) continue
+      if (hasBegun(entry)) continue
       const args = interrupt.reason === 'tool_call' ? interrupt.answer?.payload?.edited_args : undefined
       const edited = args === undefined ? {} : { args }
       put(marks, callId, { ...entry, ...edited, state: 'started', attempt: (entry.attempt ?? 0) + 1 })
@@ -98,8 +101,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     const calls = { ...session.calls }
     const waiting = new Set(answeredInterrupts(session).filter(setsGoing).map((interrupt) => interrupt.call_id))
     for (const callId of Object.keys(marks)) {
-      const state = entryOf(session, callId)?.state ?? ''
-      if (waiting.has(callId) && !MAYBE_EXECUTED.has(state)) put(calls, callId, marks[callId])
+      if (waiting.has(callId) && !hasBegun(entryOf(session, callId))) put(calls, callId, marks[callId])
     }
     return session.calls || Object.keys(calls).length ? { ...session, calls } : { ...session }
   }
@@ -262,5 +264,5 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }
 
-  return { create, append, openInterrupts, questionsOf, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, asksAlways, treeOf, orderOf, siblings, callsOf, markContinued }
+  return { create, append, openInterrupts, questionsOf, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, asksAlways, treeOf, orderOf, siblings, callsOf, hasBegun, markContinued }
 })

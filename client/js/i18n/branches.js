@@ -2,7 +2,8 @@
 
 yaa.define('i18n/branches', ['ui/i18n'], ({ extend }) => {
   const en = {
-    'branch.busy': 'A run is writing this session. Stop it first.',
+    'branch.busy': 'A run is writing this session. Stop it, or wait until it ends.',
+    'branch.files': 'Going on from here puts the files back as they were at this point; later states stay in the other branch.',
     'branch.words': 'Edited message',
     'branch.send': 'Send',
     'branch.save': 'Save',
@@ -40,7 +41,8 @@ yaa.define('i18n/branches', ['ui/i18n'], ({ extend }) => {
     'paths.none': 'This session has no branches yet. Edit a message, or ask for another answer, and the old path is kept here.',
   }
   const zh = {
-    'branch.busy': '会话正在运行，请先停止。',
+    'branch.busy': '会话正在运行。请先停止，或等它结束。',
+    'branch.files': '从这里继续时，文件会恢复到当时的状态；之后的状态保留在另一个分支。',
     'branch.words': '修改后的消息',
     'branch.send': '发送',
     'branch.save': '保存',

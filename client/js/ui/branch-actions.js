@@ -2,9 +2,9 @@
 // at once, with an undo toast where something is removed.
 
 yaa.define('ui/branch-actions', [
-  'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'ui/editors', 'ui/branch-list', 'ui/limits', 'core/attachments', 'core/message-edits', 'core/branch-tree', 'core/session',
+  'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'ui/editors', 'ui/branch-list', 'ui/limits', 'core/attachments', 'core/message-edits', 'core/branch-tree', 'core/session', 'core/workspace-stand',
   'ui/commands', 'ui/one-answer-model', 'ui/voice/read-aloud', 'i18n/branches',
-], ({ t }, { openMenu, toast, say }, { parseArgs }, editors, { openTree }, limits, attachments, edits, tree, sessions, commands, { lend }, voice) => {
+], ({ t }, { openMenu, toast, say }, { parseArgs }, editors, { openTree }, limits, attachments, edits, tree, sessions, { standOf }, commands, { lend }, voice) => {
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
   function branchActions(app, actions) {
     const { sessionStore } = app
@@ -12,14 +12,19 @@ yaa.define('ui/branch-actions', [
     const article = (/** @type {string} */ id) => document.getElementById(`message-${id}`)
 
     /**
-     * One change of the open session; nothing is changed under a run.
+     * One change of the open session; nothing is changed under a run. It says so where the files will be put back with it.
      * @template T @param {(session: Session) => T} work @returns {T | null}
      */
     function change(work) {
+      const before = standOf(session())
       const done = sessionStore.edit(app.current, work)
       if (done === null) toast(t('branch.busy'))
+      else if (standOf(session()) !== before) toast(t('branch.files'))
       return done
     }
+
+    /** What an editor says of the files before its change is made. @param {string} hint @param {(session: Session) => any} work */
+    const hintOf = (hint, work) => (edits.takesFilesBack(session(), work) ? `${t(hint)} ${t('branch.files')}` : t(hint))
 
     const run = () => sessionStore.retry(app.current)
 
@@ -38,11 +43,13 @@ yaa.define('ui/branch-actions', [
       /** @param {string} words */
       const save = (words) => {
         const content = withWords(message.content, words)
-        if (!change((one) => edits.editMessage(one, id, content))) return
+        if (!change((one) => edits.editMessage(one, id, content))) return false
         if (sends) run()
         else focusGhost()
+        return true
       }
-      editors.editInline(place, { value: attachments.split(message.content).words, sends, save })
+      const hint = hintOf(sends ? 'branch.sendHint' : 'branch.saveHint', (one) => edits.editMessage(one, id, ''))
+      editors.editInline(place, { value: attachments.split(message.content).words, hint, sends, save })
     }
 
     /** @param {string} callId */
@@ -50,8 +57,8 @@ yaa.define('ui/branch-actions', [
       const call = callOf(callId)
       if (!call) return
       const args = session().calls?.[callId]?.args ?? parseArgs(call.function.arguments)
-      editors.editValue({ title: t('branch.argsOf', { tool: call.function.name }), hint: t('branch.argsHint'), value: args, object: true,
-        save: ({ value }) => { if (change((one) => edits.editArguments(one, callId, value))) focusGhost() } })
+      editors.editValue({ title: t('branch.argsOf', { tool: call.function.name }), hint: hintOf('branch.argsHint', (one) => edits.editArguments(one, callId, args)), value: args, object: true,
+        save: ({ value }) => change((one) => edits.editArguments(one, callId, value)) === true && focusGhost() })
     }
 
     /** The same call once more, in a branch: as it was written, for what is read here may lose digits. @param {string} callId */
@@ -68,20 +75,22 @@ yaa.define('ui/branch-actions', [
       if (!result) return
       const isError = result.is_error === true
       const value = (isError ? undefined : result.result?.result) ?? result.content
-      editors.editValue({ title: t('branch.resultOf', { tool: result.name ?? '' }), hint: t('branch.resultHint'), value, isError,
-        save: (made) => { if (change((one) => edits.editResult(one, callId, made))) focusGhost() } })
+      editors.editValue({ title: t('branch.resultOf', { tool: result.name ?? '' }), value, isError,
+        hint: hintOf('branch.resultHint', (one) => edits.editResult(one, callId, { value: '' })),
+        save: (made) => change((one) => edits.editResult(one, callId, made)) === true && focusGhost() })
     }
 
     /** Who the assistant is in this session. It holds for every branch, from the next run on. */
     function character() {
       editors.editValue({ title: t('character.title'), hint: t('character.hint'), value: session().character ?? '',
-        save: ({ value }) => { change((one) => { one.character = value.trim() }) } })
+        save: ({ value }) => change((one) => { one.character = value.trim() }) !== null })
     }
 
-    /** The thing to do next after an edit. */
+    /** Focus what to do next after an edit, as soon as its editor is closed. */
     function focusGhost() {
       app.drawNow()
-      ;/** @type {any} */ (document.querySelector('.aside .button:not([hidden])'))?.focus()
+      queueMicrotask(() => /** @type {any} */ (document.querySelector('.aside .button:not([hidden])'))?.focus())
+      return true
     }
 
     /** @param {string} id */

@@ -25,10 +25,10 @@ declare global {
       }
     }
     'ui/editors': {
-      editInline(place: HTMLElement, options: { value: string; sends: boolean; save: (words: string) => void }): void
+      editInline(place: HTMLElement, options: { value: string; hint: string; sends: boolean; save: (words: string) => boolean }): void
       editValue(options: {
         title: string; hint: string; value: any; object?: boolean; isError?: boolean
-        save: (made: { value: any; isError: boolean }) => void
+        save: (made: { value: any; isError: boolean }) => boolean
       }): void
       valueField(value: any, object: boolean): { el: any; read(): { ok: boolean; value?: any }; focus(): void; write(words: string): void }
     }

@@ -9,17 +9,18 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
   const FILE_MAX = 1_000_000
 
   /**
-   * An editor in the place of a message's words.
+   * An editor in the place of a message's words. It stays, with what was typed, until that is saved.
    * @param {HTMLElement} place its article
-   * @param {{value: string, sends: boolean, save: (words: string) => void, typed?: string}} options `typed`: what it was left with before
+   * @param {{value: string, hint: string, sends: boolean, save: (words: string) => boolean, typed?: string}} options
+   *   `save` returns false if it could not; `typed`: what it was left with before
    */
-  function editInline(place, { value, sends, save, typed = value }) {
+  function editInline(place, { value, hint, sends, save, typed = value }) {
     const old = /** @type {HTMLElement | null} */ (place.querySelector('.words-edit textarea'))
     if (old) return old.focus()
     const area = h('textarea.input', { value: typed, rows: 2, 'aria-label': t('branch.words'), onkeydown })
     const ok = h('button.button.small.primary', { type: 'button', onclick: done }, t(sends ? 'branch.send' : 'branch.save'))
     const cancel = h('button.button.small', { type: 'button', onclick: leave }, t('branch.cancel'))
-    const note = h('span.hint', null, t(sends ? 'branch.sendHint' : 'branch.saveHint'))
+    const note = h('span.hint', null, hint)
     const el = h('div.words-edit', null, area, h('div.words-actions', null, note, cancel, ok))
     attr(place, 'data-editing', 'true')
     place.append(el)
@@ -29,8 +30,7 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
     function done() {
       const words = area.value.trim()
       if (!words) return area.focus()
-      close()
-      if (words !== value.trim()) save(words)
+      if (words === value.trim() || save(words)) close()
     }
 
     function close() {
@@ -42,7 +42,7 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
       const left = area.value
       close()
       place.focus()
-      const again = () => editInline(place, { value, sends, save, typed: left })
+      const again = () => editInline(place, { value, hint, sends, save, typed: left })
       if (left !== value) toast(t('dialog.left'), { label: t('side.undo'), action: again })
     }
 
@@ -58,9 +58,10 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
   }
 
   /**
-   * A dialog for a value. `object`: only an object will do. `isError`: offered as a choice where it is given.
+   * A dialog for a value. `object`: only an object will do. `isError`: offered as a choice where it is given. It stays,
+   * with what was typed, until that is saved.
    * @param {{title: string, hint: string, value: any, object?: boolean, isError?: boolean,
-   *   save: (made: {value: any, isError: boolean}) => void}} options
+   *   save: (made: {value: any, isError: boolean}) => boolean}} options `save` returns false if it could not
    */
   function editValue({ title, hint, value, object = false, isError, save }) {
     const field = valueField(value, object)
@@ -82,8 +83,7 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
       event.preventDefault()
       const made = field.read()
       if (!made.ok) return field.focus()
-      el.close()
-      save({ value: made.value, isError: error.checked })
+      if (save({ value: made.value, isError: error.checked })) el.close()
     }
 
     async function load() {
