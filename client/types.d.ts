@@ -370,6 +370,7 @@ interface Modules {
     siblings(session: Session): Map<string, (string | null)[]>
     callsOf(message: Message | undefined): ToolCall[]
     hasBegun(entry: Entry | null | undefined): boolean
+    wellFormed<T>(content: T): T
     markContinued(session: Session): void
     asksAlways(session: Session): boolean
   }
@@ -378,6 +379,7 @@ interface Modules {
     switchTo(session: Session, id: string): boolean
     remove(session: Session, id: string): Branch[]
     restore(session: Session, branches: Branch[]): void
+    merge(session: Session, other: Session): number | null
     labelBranch(session: Session, id: string | null, changes: { name?: string; favourite?: boolean }): void
     pathOf(session: Session, id: string): Message[] | null
     listBranches(session: Session): { id: string | null; depth: number; at: string; messages: Message[]; name: string; favourite: boolean; state: any }[]

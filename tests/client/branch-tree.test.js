@@ -300,6 +300,53 @@ test('deleting takes what hangs on it along; undo brings all of it back', () => 
   assert.deepStrictEqual(tree.remove(session, 'nothing'), [])
 })
 
+test('the branches of a copy come in; what is here stays, and twice is once', () => {
+  const elsewhere = (session) => {
+    edit.fork(session, 'a5')
+    session.messages.push(user('u8'), calls('a9', 'c9'), result('t9', 'c9'))
+    session.calls.c9 = { name: 'shell', state: 'done', attempt: 1 }
+    edit.editMessage(session, 'u8', 'otherwise')
+    session.messages.push(says('a11'))
+    return session
+  }
+  for (const back of [false, true]) {
+    const other = elsewhere(talk())
+    if (back) tree.switchTo(other, treeOf(other).branches.find((branch) => branch.messages[0].id === 'u6').id)
+    const wanted = tree.listBranches(other).map((row) => ids(row.messages)).sort()
+    const session = talk()
+    assert.strictEqual(tree.merge(session, copy(other)), 2)
+    assert.deepStrictEqual(session.messages, talk().messages)
+    assert.strictEqual(session.calls.c9.state, 'done')
+    const paths = tree.listBranches(session).filter(({ id }) => id).map(({ id }) => ids(tree.pathOf(session, id))).sort()
+    const theirs = tree.listBranches(other).map(({ id, messages }) => ids(id ? tree.pathOf(other, id) : messages)).filter((path) => !path.endsWith('a7')).sort()
+    assert.deepStrictEqual(paths, theirs, wanted.join('; '))
+    assert.strictEqual(tree.merge(session, copy(other)), 0)
+    tree.switchTo(session, treeOf(session).branches[0].id)
+    assert.strictEqual(tree.merge(session, copy(other)), 0)
+  }
+  const longer = talk()
+  longer.messages.push(user('u12'))
+  const session = talk()
+  assert.strictEqual(tree.merge(session, longer), 1, 'what goes on from here is a branch behind the end')
+  assert.strictEqual(treeOf(session).branches[0].at, 'a7')
+})
+
+test('no copy of a session, or one that says something else under an id, is not taken in', () => {
+  const rows = [
+    (other) => { other.messages[0].content = 'not what was said' },
+    (other) => { other.messages = [user('x1'), says('x2')] },
+    (other) => { other.messages.splice(1, 0, user('x1')) },
+    (other) => { other.messages = [] },
+  ]
+  for (const row of rows) {
+    const session = talk()
+    const other = talk()
+    row(other)
+    assert.strictEqual(tree.merge(session, other), null, String(row))
+    assert.deepStrictEqual(session, talk())
+  }
+})
+
 test('names and favourites stay with their path', () => {
   const session = talk()
   tree.labelBranch(session, null, { name: 'first try', favourite: true })

@@ -252,7 +252,7 @@ test('a link that signs in is taken out of the address, and changes nothing by i
 })
 
 test('names of files', () => {
-  const rows = [['Plan: a/b\\c?', 'Plan-a-b-c.json'], ['', 'session.json'], ['...', 'session.json'], ['../../etc/passwd', 'etc-passwd.json'], ['你好 😀', '你好-😀.json'], ['a\0\n\u202eb', 'a-b.json'], ['x'.repeat(300), `${'x'.repeat(60)}.json`]]
+  const rows = [['Plan: a/b\\c?', 'Plan-a-b-c.json'], ['', 'session.json'], ['...', 'session.json'], ['../../etc/passwd', 'etc-passwd.json'], ['你好 😀', '你好-😀.json'], ['a\0\n\u202eb', 'a-b.json'], ['a 👩‍👩‍👧 b', 'a-👩‍👩‍👧-b.json'], ['x'.repeat(300), `${'x'.repeat(60)}.json`]]
   for (const [title, name] of rows) assert.strictEqual(nameFor({ title }, 'json'), name)
 })
 

@@ -22,6 +22,31 @@ test('our own document, page, list and export of all', () => {
   assert.deepStrictEqual([copy.kind, plain(copy.sessions), copy.prompts], ['all', [{ rev: 0, ...ours }], []])
 })
 
+test('what does not come in is counted', () => {
+  const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const said = [{ id: 'm1', role: 'user', content: 'hi' }, { id: 'm2', role: 'assistant', content: '', tool_calls: [call] }]
+  const result = { role: 'tool', tool_call_id: 'c1', content: '1' }
+  const branch = { id: 'b', at: 'm1', state: {}, calls: {}, messages: [{ id: 'm9', role: 'narrator', content: 'x' }, { id: 'm8', role: 'user', content: 'y' }] }
+  const rows = [ // a document, what is left, how many messages are there
+    [ours, undefined, 1],
+    [{ ...ours, messages: [...said, result] }, undefined, 3],
+    [{ ...ours, messages: [...said, result, { ...result, content: '2' }] }, { versions: [], sessions: 0, messages: 1 }, 3],
+    [{ ...ours, messages: [...said, { ...result, tool_call_id: 'c2' }] }, { versions: [], sessions: 0, messages: 1 }, 2],
+    [{ ...ours, messages: [...said, { role: 'narrator', content: 'x' }] }, { versions: [], sessions: 0, messages: 1 }, 2],
+    [{ ...ours, ext: { tree: { branches: [branch] } } }, { versions: [], sessions: 0, messages: 1 }, 1],
+    [[ours, { ...ours, messages: [] }], { versions: [], sessions: 1, messages: 0 }, 1],
+    [{ ...ours, version: 2 }, { versions: ['2'], sessions: 0, messages: 0 }, undefined],
+    [[{ ...ours, version: '99' }, ours], { versions: ['99'], sessions: 0, messages: 0 }, 1],
+    [{ ...exportDocument([ours], [], ''), version: 2 }, { versions: ['2'], sessions: 0, messages: 0 }, undefined],
+    [{ yaa_backup: 7, sessions: [ours] }, { versions: ['7'], sessions: 0, messages: 0 }, undefined],
+  ]
+  for (const [document, left, count] of rows) {
+    const made = readSessions(JSON.stringify(document))
+    assert.deepStrictEqual(plain(made.left ?? null), left ?? null, JSON.stringify(document))
+    assert.strictEqual(made.sessions[0]?.messages.length, count, JSON.stringify(document))
+  }
+})
+
 test('messages of Chat Completions: alone, in a request, in lines', () => {
   const messages = [{ role: 'developer', content: 'be kind' }, { role: 'user', content: 'Hello\nthere' }, { role: 'assistant', content: 'Hi' }]
   for (const text of [JSON.stringify(messages), JSON.stringify({ model: 'x', messages }), `${JSON.stringify({ messages })}\n`]) {

@@ -158,3 +158,16 @@ test('what ended an answer before the model did', () => {
   const cut = { role: 'assistant', meta: { finish_reason: 'length' } }
   assert.deepStrictEqual([{ ...cut, tool_calls: [{ id: 'c' }] }, { ...cut, role: 'user' }, { role: 'assistant' }].map(sessions.endedBy), ['', '', ''])
 })
+
+test('half of a surrogate pair, which no server takes, is replaced wherever a person types', () => {
+  const half = 'a\ud83db'
+  const session = sessions.create()
+  sessions.append(session, half)
+  sessions.append(session, [{ type: 'text', text: half }, { type: 'image_url', image_url: { url: 'data:' } }])
+  const edits = use('core/message-edits')
+  edits.editMessage(session, session.messages[1].id, half)
+  session.messages.push({ id: 'a', role: 'assistant', content: '', tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] }, { id: 't', role: 'tool', tool_call_id: 'c', content: '' })
+  edits.editResult(session, 'c', { value: half })
+  edits.editArguments(session, 'c', half)
+  assert.ok(JSON.stringify(session).isWellFormed() && !/\\ud83d/.test(JSON.stringify(session)))
+})

@@ -9,7 +9,7 @@
 // wait for what another has denied, but what began on one has begun on all. The rule of the file: only what says nothing
 // is ever let go.
 
-yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id: newId }, { put, own }, { treeOf, orderOf, callsOf, hasBegun }) => {
+yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/canonical-json', 'core/session'], ({ id: newId }, { put, own }, { equal }, { treeOf, orderOf, callsOf, hasBegun }) => {
   /** What belongs to a path; everything else belongs to the session. */
   const BRANCH_KEYS = ['status', 'finish_reason', 'run', 'context', 'plan', 'output', 'interrupts']
   const { hasOwn } = Object
@@ -210,6 +210,28 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
     settle(session)
   }
 
+  /**
+   * Take in the paths of another copy of a session; those that are here already stay as they are.
+   * @param {Session} session @param {Session} other
+   * @returns {number | null} how many branches came; null, and nothing changed: it is no copy of it, or says something else under an id
+   */
+  function merge(session, other) {
+    const paths = [{ at: '', messages: other.messages, state: stateOf(other), calls: entriesAt(other, other.messages, 0) }, ...treeOf(other).branches]
+    const known = new Map([session, ...treeOf(session).branches].flatMap(({ messages }) => messages).map((message) => [message.id, message]))
+    /** @type {Branch[]} */ const branches = []
+    for (const path of paths) {
+      const { messages, at } = path
+      const from = messages.findIndex(({ id }) => !known.has(id))
+      const rest = from < 0 ? [] : messages.slice(from)
+      if (rest.some(({ id }) => known.has(id)) || messages.some((one) => known.has(one.id) && !equal(known.get(one.id), one))) return null
+      if (rest.length) branches.push({ ...path, id: newId('branch'), at: messages[from - 1]?.id ?? at, messages: rest })
+    }
+    if (!known.has(other.messages[0]?.id)) return null
+    for (const [callId, entry] of Object.entries(other.calls ?? {})) if (!entryOf(session, callId)) put((session.calls ??= {}), callId, entry)
+    if (branches.length) openTree(session).branches.push(...branches)
+    return branches.length
+  }
+
   /** @param {Branch} branch */
   function labelOf({ id, name, favourite, fresh }) {
     return { id, ...(name ? { name } : {}), ...(favourite ? { favourite } : {}), ...(fresh ? { fresh } : {}) }
@@ -271,5 +293,5 @@ yaa.define('core/branch-tree', ['core/ids', 'core/patch', 'core/session'], ({ id
   /** @param {{id: string | null, name?: string, favourite?: boolean}} branch */
   const named = ({ id, name = '', favourite = false }) => ({ id, name, favourite })
 
-  return { beginBranch, switchTo, remove, restore, labelBranch, pathOf, listBranches, BRANCH_KEYS }
+  return { beginBranch, switchTo, remove, restore, merge, labelBranch, pathOf, listBranches, BRANCH_KEYS }
 })

@@ -4,7 +4,7 @@
 // the files they left. Only a call with other arguments is another call, and gets an id of its own.
 
 yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session', 'core/workspace-stand'], (
-  { id: newId, uuid }, { beginBranch }, { create, callsOf }, { standOf },
+  { id: newId, uuid }, { beginBranch }, { create, callsOf, wellFormed }, { standOf },
 ) => {
   /**
    * @typedef {object} When
@@ -73,7 +73,7 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     if (!message) return false
     const { open, ...rest } = message
     if (open) delete rest.tool_calls
-    replace(session, index, { ...rest, content, at: now, meta: { edited_from: id } }, open ? [] : session.messages.slice(index + 1, endOf(session, index)))
+    replace(session, index, { ...rest, content: wellFormed(content), at: now, meta: { edited_from: id } }, open ? [] : session.messages.slice(index + 1, endOf(session, index)))
     return true
   }
 
@@ -86,7 +86,7 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     const message = session.messages[index]
     if (!message || message.open) return false
     const id = newId('call')
-    const text = typeof args === 'string' ? args : JSON.stringify(args)
+    const text = wellFormed(typeof args === 'string' ? args : JSON.stringify(args))
     const calls = message.tool_calls?.map((call) => (call.id === callId ? { ...call, id, function: { ...call.function, arguments: text } } : call))
     const results = session.messages.slice(index + 1, endOf(session, index)).filter((result) => result.tool_call_id !== callId)
     replace(session, index, { ...message, tool_calls: calls, at: now, meta: { edited_from: message.id, edited_call: id } }, results)
@@ -103,10 +103,10 @@ yaa.define('core/message-edits', ['core/ids', 'core/branch-tree', 'core/session'
     const index = messages.findIndex((message) => message.role === 'tool' && message.tool_call_id === callId)
     const message = messages[index]
     if (!message) return false
-    const content = typeof value === 'string' ? value : JSON.stringify(value)
+    const content = wellFormed(typeof value === 'string' ? value : JSON.stringify(value))
     const { is_error: _, result, ...rest } = message
     const { status: _status, result: _result, error: _error, ...facts } = result ?? {}
-    const outcome = isError ? { status: 'error', error: { message: content } } : { status: 'ok', result: value }
+    const outcome = isError ? { status: 'error', error: { message: content } } : { status: 'ok', result: typeof value === 'string' ? content : value }
     const edited = { ...rest, ...(isError ? { is_error: true } : {}), content, at: now, result: { ...outcome, ...facts }, meta: { edited_from: message.id } }
     const end = messages.findIndex((each, i) => i > index && each.role !== 'tool')
     replace(session, index, edited, messages.slice(index + 1, end < 0 ? undefined : end))

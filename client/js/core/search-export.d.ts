@@ -71,8 +71,8 @@ interface Modules {
   }
   'core/import-chat-apps': { claude(one: any): any; openWebUi(one: any): any; libreChat(one: any): any; lmStudio(one: any): any }
   'core/session-import': {
-    readSessions(text: string, name?: string, defaults?: any): { kind: string; sessions: Session[]; removed: Removed[][]; prompts?: any[] }
-    importSession(raw: any, name?: string, defaults?: any): { session: Session; removed: Removed[] } | null
+    readSessions(text: string, name?: string, defaults?: any): { kind: string; sessions: Session[]; removed: Removed[][]; prompts?: any[]; left?: { versions: string[]; sessions: number; messages: number } }
+    importSession(raw: any, name?: string, defaults?: any): { session: Session; removed: Removed[]; left: number } | null
     exportDocument(all: Session[], prompts: any[], exported: string): any
   }
   'core/prompt-templates': {

@@ -4,6 +4,8 @@
 yaa.define('core/session-import', [
   'core/ids', 'core/session', 'core/standalone-page', 'core/import-message-trees', 'core/import-chat-apps', 'core/sanitize',
 ], ({ id: newId }, sessions, { extract }, trees, apps, { sanitize }) => {
+  /** Of documents and of copies of all. */
+  const VERSION = 1
   const MAX_ID = 256
   /** What is nested deeper no server takes (server/strict_json.py), and no browser writes down again. */
   const MAX_DEPTH = 100
@@ -26,15 +28,24 @@ yaa.define('core/session-import', [
    * @param {string} text of a file
    * @param {string} [name] of the file; the title of a session that has none
    * @param {any} [defaults] the session half of the server's configuration
-   * @returns {{kind: string, sessions: Session[], removed: Removed[][], prompts?: any[]}} kind '' where nothing was
-   *   recognised; `removed`: of each session what was taken out
+   * @returns {{kind: string, sessions: Session[], removed: Removed[][], prompts?: any[], left?: Left}} kind '' where nothing was
+   *   recognised; `removed`: of each session what was taken out; `left`: what did not come in, none if all did
    */
   function readSessions(text, name = '', defaults) {
     const { kind, all, prompts } = recognised(text)
-    const found = all.map((one) => importSession(one, name, defaults)).filter((one) => one !== null)
+    const known = all.filter(isReadable)
+    const found = known.map((one) => importSession(one, name, defaults)).filter((one) => one !== null)
+    const versions = all.filter((one) => !isReadable(one)).map(({ version }) => String(version))
+    const left = { versions, sessions: known.length - found.length, messages: found.reduce((sum, { left }) => sum + left, 0) }
     const both = { sessions: found.map(({ session }) => session), removed: found.map(({ removed }) => removed) }
-    return { kind, ...both, ...(prompts ? { prompts } : {}) }
+    const complete = !versions.length && !left.sessions && !left.messages
+    return { kind, ...both, ...(prompts ? { prompts } : {}), ...(complete ? {} : { left }) }
   }
+
+  /** @typedef {{versions: string[], sessions: number, messages: number}} Left documents of other versions, conversations that are none, messages without a place */
+
+  /** A document of another version may mean something else by its keys. @param {any} one */
+  const isReadable = (one) => !isObject(one) || !('version' in one) || one.version === VERSION || !isOurs(one)
 
   /** @param {string} text @returns {{kind: string, all: any[], prompts?: any[]}} documents as they are */
   function recognised(text) {
@@ -65,7 +76,11 @@ yaa.define('core/session-import', [
 
   /** @param {{value: any, lines?: any[]}} given @returns {{kind: string, all: any[], prompts?: any[]}} */
   function recognise({ value, lines }) {
-    if (value?.format === 'yaa.sessions' || value?.yaa_backup) return { kind: 'all', all: arrayOf(value.sessions), prompts: arrayOf(value.prompts) }
+    if (value?.format === 'yaa.sessions' || value?.yaa_backup) {
+      const version = value.yaa_backup ?? value.version
+      const all = version === VERSION ? arrayOf(value.sessions) : [{ id: 'all', version }]
+      return { kind: 'all', all, prompts: version === VERSION ? arrayOf(value.prompts) : [] }
+    }
     if (lines?.[0]?.type === 'session') {
       const isLlama = lines.some((line) => line?.harness || line?.message?.convId)
       const all = isLlama ? trees.llamaLines(lines).map(safe(trees.llama)) : [safe(trees.pi)(lines)]
@@ -110,15 +125,21 @@ yaa.define('core/session-import', [
   const arrayOf = (value) => (Array.isArray(value) ? value : [])
 
   /**
-   * One document from elsewhere as a session of this page, and what was taken out of it; null if it is none.
+   * One document from elsewhere as a session of this page, what was taken out of it, and how many messages were left
+   * out; null if it is none.
    * @param {any} raw @param {string} [name] @param {any} [defaults]
-   * @returns {{session: Session, removed: Removed[]} | null}
+   * @returns {{session: Session, removed: Removed[], left: number} | null}
    */
   function importSession(raw, name = '', defaults) {
     if (!Array.isArray(raw?.messages)) return null
+    const all = sizeOf(raw)
     const session = safe((one) => whole(one, name))(raw)
-    return session?.messages.length > 0 && !isDeep(session, MAX_DEPTH) ? sanitize(session, defaults) : null
+    if (!session?.messages.length || isDeep(session, MAX_DEPTH)) return null
+    return { ...sanitize(session, defaults), left: all - sizeOf(session) }
   }
+
+  /** Count the messages of all paths. @param {any} document */
+  const sizeOf = (document) => sessions.treeOf(document).branches.reduce((sum, branch) => sum + branch.messages.length, document.messages.length)
 
   /** A document with everything a session has. @param {any} raw @param {string} name @returns {Session} */
   function whole(raw, name) {
@@ -208,7 +229,8 @@ yaa.define('core/session-import', [
         if (!message.tool_calls.length) delete message.tool_calls
       } else delete message.tool_calls
     }
-    return messages.filter((message) => message.role !== 'tool' || calls.has(message.tool_call_id ?? ''))
+    const results = new Set()
+    return messages.filter(({ role, tool_call_id: call = '' }) => role !== 'tool' || (calls.has(call) && isNew(call, results)))
   }
 
   /** @param {any} call */

@@ -25,9 +25,16 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
    * @returns {Message}
    */
   function append(session, content, { id: given = id('msg'), now = Date.now() } = {}) {
-    const message = { id: given, role: 'user', content, at: now }
+    const message = { id: given, role: 'user', content: wellFormed(content), at: now }
     session.messages.push(message)
     return message
+  }
+
+  /** Replace halves of surrogate pairs in a text, or in the texts of parts: no server takes them. @param {any} content */
+  function wellFormed(content) {
+    if (typeof content === 'string') return content.toWellFormed()
+    if (!Array.isArray(content)) return content
+    return content.map((part) => (typeof part?.text === 'string' ? { ...part, text: part.text.toWellFormed() } : part))
   }
 
   // -- interrupts --
@@ -264,5 +271,5 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }
 
-  return { create, append, openInterrupts, questionsOf, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, asksAlways, treeOf, orderOf, siblings, callsOf, hasBegun, markContinued }
+  return { create, append, openInterrupts, questionsOf, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, asksAlways, treeOf, orderOf, siblings, callsOf, hasBegun, wellFormed, markContinued }
 })

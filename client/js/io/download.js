@@ -23,7 +23,7 @@ yaa.define('io/download', [], () => {
    * @param {string} extension without a dot
    */
   function nameFor(session, extension) {
-    const title = String(session.title || 'session').replace(/[\p{C}\p{Z}\\/:*?"<>|.]+/gu, ' ').trim()
+    const title = String(session.title || 'session').replace(/(?:(?!\u200d)\p{C}|[\p{Z}\\/:*?"<>|.])+/gu, ' ').trim() // U+200D joins emoji
     const short = [...title].slice(0, 60).join('').trim().replaceAll(' ', '-')
     return `${short || 'session'}.${extension}`
   }

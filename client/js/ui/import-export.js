@@ -3,11 +3,11 @@
 // (core/sanitize): what it wanted to allow is shown.
 
 yaa.define('ui/import-export', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/prompt-library', 'core/ids', 'core/canonical-json', 'core/session-import', 'core/standalone-page', 'core/redact',
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/prompt-library', 'core/ids', 'core/canonical-json', 'core/branch-tree', 'core/session-import', 'core/standalone-page', 'core/redact',
   'core/transcript', 'core/sanitize',
   'io/download', 'io/clipboard', 'io/unzip', 'ui/removed-permissions',
 ], (
-  dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, importer, { page, extract }, { scan, redact },
+  dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, tree, importer, { page, extract }, { scan, redact },
   { markdown, condense }, { UNKNOWN }, download, clipboard, unzip, removedPermissions,
 ) => {
   const { h, icon, uid } = dom
@@ -144,8 +144,8 @@ yaa.define('ui/import-export', [
   async function importFiles(context, files) {
     const chosen = files ?? await pick()
     if (!chosen.length) return
-    /** @type {{added: Session[], same: number, copies: number, failed: string[]}} */
-    const result = { added: [], same: 0, copies: 0, failed: [] }
+    /** @type {{added: Session[], same: number, copies: number, merged: number, left: number, unread: number, versions: string[], failed: string[]}} */
+    const result = { added: [], same: 0, copies: 0, merged: 0, left: 0, unread: 0, versions: [], failed: [] }
     /** @type {import('./types').ImportedSession[]} */ const brought = []
     const servers = context.app.server.info()?.defaults
     const ask = context.app.settings.get('config')?.yaa?.ask // what is filled in has to be known to be left out
@@ -156,8 +156,11 @@ yaa.define('ui/import-export', [
       let why = ''
       try {
         for await (const { name, text, objects } of textsIn(file)) {
-          const { sessions, removed, prompts: more = [] } = importer.readSessions(text, name, defaults)
-          known ||= sessions.length + more.length > 0
+          const { sessions, removed, prompts: more = [], left } = importer.readSessions(text, name, defaults)
+          known ||= sessions.length + more.length > 0 || left !== undefined
+          result.left += left?.messages ?? 0
+          result.unread += left?.sessions ?? 0
+          result.versions.push(...left?.versions ?? [])
           found += prompts.add(context.app.settings, more)
           const both = sessions.map((session, i) => ({ session, removed: removed[i] }))
           for (const one of both.sort((a, b) => lastTime(a.session) - lastTime(b.session))) {
@@ -197,15 +200,21 @@ yaa.define('ui/import-export', [
   }
 
   /**
-   * What is here already stays as it is; another state of it is kept beside it.
+   * What is here already stays as it is: other branches of it come in, another state of it is kept beside it.
    * @param {CommandContext} context @param {Session} session @param {any} result
    * @returns {Promise<boolean>} false: it was here already
    */
   async function keep({ app }, session, result) {
     const known = app.sessionStore.entry(session.id)?.session ?? await app.store.get(session.id)
     if (known?.messages.length) {
-      if (equal(known.messages, session.messages)) {
+      const branches = tree.merge(structuredClone(known), structuredClone(session))
+      if (branches === 0 || (branches === null && equal(known.messages, session.messages))) {
         result.same += 1
+        return false
+      }
+      if (branches && !app.sessionStore.entry(session.id)?.going) {
+        await app.sessionStore.change(session.id, (one) => { tree.merge(one, session) })
+        result.merged += branches
         return false
       }
       session.id = uuid()
@@ -222,15 +231,17 @@ yaa.define('ui/import-export', [
   }
 
   /** @param {CommandContext} context @param {any} result @param {number} found how many prompts */
-  function report({ actions }, { added, same, copies, failed }, found) {
+  function report({ actions }, { added, same, copies, merged, left, unread, versions, failed }, found) {
     const said = [
       added.length && t('import.added', { n: added.length }), copies && t('import.copies', { n: copies }),
-      same && t('import.same', { n: same }),
+      same && t('import.same', { n: same }), merged && t('import.merged', { n: merged }),
+      left && t('import.left', { n: left }), unread && t('import.unread', { n: unread }),
+      versions.length && t('import.versions', { n: versions.length, versions: [...new Set(versions)].join(', ') }),
       found && t('import.prompts', { n: found }), failed.length && t('import.failed', { names: failed.join(', ') }),
     ].filter(Boolean).join(' ')
     const id = added.at(-1)?.id
     const open = added.length === 1 ? { label: t('import.open'), action: () => actions.open(id) } : {}
-    toast(said || t('import.failed', { names: '' }), { bad: !added.length && !same && !found, ...open })
+    toast(said || t('import.failed', { names: '' }), { bad: versions.length + unread > 0 || !added.length && !same && !merged && !found, ...open })
   }
 
   /** @returns {Promise<File[]>} */
