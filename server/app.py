@@ -119,7 +119,7 @@ class App:
         self.claims = Claims(config.home / "claims", ttl_s, limits["result_ttl_s"], clock=clock)
         trusted = owners(server["api_keys"], home_key=server["home_key"])
         self.ceilings = LimitCeilings.of_keys(limits, own_limits(server["api_keys"]))
-        self.toolbox = Toolbox(config, self.client, trusted, self.ceilings)
+        self.toolbox = Toolbox(config, self.client, trusted, self.ceilings, self.accounts)
         self.toolbox.add(tools)
         self.agents = AgentRegistry(
             *(config.agents_folder, config.session["agent"], trusted),

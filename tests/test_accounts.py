@@ -6,12 +6,13 @@ from __future__ import annotations
 import asyncio
 import random
 import unittest
+from contextlib import ExitStack
 from typing import Any
 
 from server.api.auth import Keys
 from server.api.router import Route, Router
 from server.errors import Problem
-from server.runtime.accounts import NOBODY, RESOURCES, Accounts, Rules, Turns, parse_rate
+from server.runtime.accounts import NOBODY, RESOURCES, Accounts, Pool, Rules, parse_rate
 
 from .api.fakes import Call, run_async
 
@@ -24,10 +25,12 @@ def rules(limits: Any = LIMITS, owners: str = "", people: int = 9, **own: Any) -
     return Rules.of_keys(limits, keys, frozenset(owners.split()), people)
 
 
-def code_of(accounts: Accounts, person: str, what: str = "runs", amount: int = 1) -> str:
+def code_of(
+    accounts: Accounts, person: str, what: str = "runs", amount: int = 1, **more: Any
+) -> str:
     """The code of a refusal; "" for what is taken."""
     try:
-        accounts.take(person, what, amount)
+        accounts.take(person, what, amount, **more)
     except Problem as problem:
         assert int(problem.headers["Retry-After"]) > 0
         assert f"server.limits.{RESOURCES[what].key}" in problem.detail or "limits." in str(problem)
@@ -83,14 +86,13 @@ class Shares(unittest.TestCase):
         """A request's memory counts once, and a refusal changes nothing."""
         accounts = Accounts(rules())
         for before, after, code in ((0, 300, ""), (300, 900, ""), (900, 1001, "overloaded")):
-            found = accounts.resize("ann", "memory", before, after)
-            self.assertEqual(found.code if found else "", code)
+            self.assertEqual(code_of(accounts, "ann", "memory", after, before=before), code)
         self.assertEqual(accounts.pools["memory"].held, {"ann": 900})
-        self.assertIsNone(accounts.resize("ann", "memory", 900, 200))
-        second = accounts.resize("ann", "memory", 0, 400)
-        self.assertEqual(second and second.code, "busy")
-        self.assertIsNone(accounts.resize("bob", "memory", 0, 400))
-        self.assertIsNone(accounts.resize("ann", "memory", 0, 9000, always=True))
+        accounts.take("ann", "memory", 200, before=900)
+        self.assertEqual(code_of(accounts, "ann", "memory", 400), "busy")
+        accounts.take("bob", "memory", 400)
+        accounts.take("ann", "memory", 9000, always=True)
+        self.assertEqual(accounts.pools["memory"].held, {"ann": 9200, "bob": 400})
 
     def test_a_refusal_says_whose_limit_it_is(self) -> None:
         alone, several = rules({"max_runs": 1}, people=1), rules({"max_runs": 2})
@@ -146,23 +148,24 @@ class Shares(unittest.TestCase):
 
 class Waiting(unittest.IsolatedAsyncioTestCase):
     async def test_turns_go_round(self) -> None:
-        """Nobody has all of them, and of those who hold as many who came first is first."""
-        turns, told = Turns(4, share=3), []
+        """One stays free for who holds none, and of equals who came first is first."""
+        turns, told = Pool(4, 3), []
 
         async def call(owner: str, name: str, end: asyncio.Event) -> None:
-            assert await turns.take(owner)
-            told.append(name)
-            await end.wait()
-            turns.give(owner)
+            async with turns.turn(owner):
+                told.append(name)
+                await end.wait()
 
-        ends = {name: asyncio.Event() for name in ("a1", "a2", "a3", "a4", "a5", "b1", "b2")}
+        names = ("a1", "a2", "a3", "a4", "a5", "b1", "b2", "c1")
+        ends = {name: asyncio.Event() for name in names}
         calls = [asyncio.create_task(call(name[0], name, end)) for name, end in ends.items()]
         for ending, expected in (
-            ("", ["a1", "a2", "a3", "b1"]),  # a4 waits for one of its own, b2 for any
-            ("a1", ["b2"]),  # who holds fewer comes first
-            ("b1", ["a4"]),
-            ("b2", []),
-            ("a2", ["a5"]),
+            ("", ["a1", "a2", "a3", "b1"]),
+            ("a1", ["c1"]),  # who holds fewer comes first
+            ("a2", []),  # one stays free
+            ("c1", ["a4"]),  # of two who hold as many the first
+            ("b1", ["b2"]),
+            ("b2", ["a5"]),
         ):
             if ending:
                 ends[ending].set()
@@ -176,17 +179,37 @@ class Waiting(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(turns.total, 0)
 
     async def test_turns_that_do_not_come(self) -> None:
-        turns = Turns(1, wait_s=0.001)
-        self.assertTrue(await turns.take("a"))
-        self.assertFalse(await turns.take("b"))
-        cut = Turns(1)
-        self.assertTrue(await cut.take("a"))
-        waiting = asyncio.create_task(cut.take("b"))
-        await asyncio.sleep(0)
-        cut.give("a")  # to b, which ends before it knows
-        waiting.cancel()
+        turns = Pool(1)
+        async with turns.turn("a"):
+            with self.assertRaises(TimeoutError):
+                await turns.turn("b", 0.001).__aenter__()
+            waiting = asyncio.create_task(turns.turn("b").__aenter__())
+            await asyncio.sleep(0)
+        waiting.cancel()  # it has got the turn, and does not know it
         await asyncio.gather(waiting, return_exceptions=True)
-        self.assertTrue(await cut.take("c"))
+        async with turns.turn("c", 0.001):
+            self.assertEqual(turns.held, {"c": 1})
+
+
+class Calls(unittest.TestCase):
+    def weights(self, count: int, people: int) -> list[float]:
+        """What each of so many calls at once of one person weighs; alone it is 1."""
+        accounts = Accounts(rules(people=people))
+        with ExitStack() as calls:
+            nice = [calls.enter_context(accounts.call("ann")) for _ in range(count)]
+            calls.enter_context(accounts.call("bob"))
+            self.assertEqual(accounts.pools["calls"].held, {"ann": count, "bob": 1})
+        self.assertEqual(accounts.pools["calls"].total, 0)
+        self.assertTrue(all(0 <= each <= 19 for each in nice), nice)
+        return [1.25**-each for each in nice]
+
+    def test_many_weigh_less_than_three(self) -> None:
+        for count in (1, 2, 16, 64):
+            self.assertEqual(self.weights(count, 9)[0], 1)
+            self.assertLess(sum(self.weights(count, 9)), 3, count)
+
+    def test_whoever_has_the_only_keys_stands_back_for_nobody(self) -> None:
+        self.assertEqual(self.weights(16, 1), [1] * 16)
 
 
 class Rates(unittest.TestCase):

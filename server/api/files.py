@@ -12,7 +12,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from ..errors import Problem
-from ..runtime.accounts import Turns
+from ..runtime.accounts import OWNER, Pool
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, misfit, read_object
 from .router import RequestContext
@@ -63,7 +63,7 @@ class Downloads:
 
     def __init__(self, toolbox: Toolbox, ceilings: LimitCeilings) -> None:
         self._toolbox, self._ceilings = toolbox, ceilings
-        self._places = Turns(AT_ONCE, share=3)
+        self._places = Pool(AT_ONCE, OWNER)
 
     async def post(self, call: RequestContext) -> None:
         """Send a file. Raises Problem, before anything is sent, if it cannot be read."""

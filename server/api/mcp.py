@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import Problem
 from ..json_types import Json
-from ..runtime.accounts import Turns
+from ..runtime.accounts import OWNER, Pool
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, check_fields, read_object
 from .router import RequestContext, Route
@@ -76,7 +76,7 @@ class McpOffers:
 
     def __init__(self, library: Library, ceilings: LimitCeilings) -> None:
         self._library, self._ceilings = library, ceilings
-        self._lists, self._reads = Turns(AT_ONCE, share=3), Turns(AT_ONCE, share=3)
+        self._lists, self._reads = Pool(AT_ONCE, OWNER), Pool(AT_ONCE, OWNER)
 
     def routes(self) -> dict[tuple[str, str], Route]:
         """Return the routes by method and path."""

@@ -21,6 +21,7 @@ from ..json_types import Json
 from ..models.http_model import RemoteAPI
 from ..models.key_shapes import Vendor, candidates, find_vendor, foreign_vendor, read_key, vendor_of
 from ..models.provider_trial import Trial, try_provider
+from ..runtime.accounts import OWNER, Pool
 from ..schema.field_types import misfits, object_of
 from ..settings import schema
 from ..settings.secret_values import unmask
@@ -78,7 +79,7 @@ class SettingsTrials:
         self._servers: Mapping[str, Json] = server["mcpServers"]
         self._server = server
         self._providers, self._client, self._env, self._home = providers, client, env, home
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns = Pool(AT_ONCE, OWNER)
 
     def routes(self) -> dict[tuple[str, str], Route]:
         """Return (method, path) -> route."""
@@ -118,7 +119,7 @@ class SettingsTrials:
             entry, kept = with_kept(body["entry"], saved, self._env, "entry")
             self._check_destination(entry, saved, bool(kept))
             await self._check_openings("mcpServers", name, entry, saved)
-        async with self._turns:
+        async with self._turns.turn():
             found = await try_server(name, entry, self._client, self._home)
         await call.json(found)
 
@@ -153,7 +154,7 @@ class SettingsTrials:
         provider = _api_of(name, entry, self._client, self._env).provider
         if other := foreign_vendor(provider.key, provider.url):
             return _foreign(other)
-        async with self._turns:
+        async with self._turns.turn():
             return await try_provider(name, entry, self._client, self._env)
 
     def _entry_of(self, body: Json) -> tuple[str, Json]:

@@ -13,7 +13,7 @@ from ..errors import Problem
 from ..json_types import Json
 from ..models.failure import Failure
 from ..models.transcription import KINDS, MAX_AUDIO, Transcriber
-from ..runtime.accounts import Turns
+from ..runtime.accounts import OWNER, Pool
 from ..session.limits import LimitCeilings
 from ..telemetry import log
 from .router import RequestContext, Route
@@ -46,7 +46,7 @@ class Transcriptions:
 
     def __init__(self, find: Callable[[], Transcriber | None], ceilings: LimitCeilings) -> None:
         self._find, self._ceilings = find, ceilings
-        self._places = Turns(AT_ONCE, share=3)
+        self._places = Pool(AT_ONCE, OWNER)
 
     def routes(self) -> dict[tuple[str, str], Route]:
         """Return the routes by method and path."""

@@ -493,9 +493,8 @@ class ServerConnection(asyncio.Protocol):
         try:
             await self._server.run(exchange)
         finally:
-            self._task = None
             self.hold(0)
-            self.person = NOBODY
+            self._task, self.person = None, NOBODY
             if not self.gone:
                 exchange.push()
                 self._go_on(exchange)
@@ -596,8 +595,7 @@ class ServerConnection(asyncio.Protocol):
         self._arrived, self._body = bytearray(), None
 
     async def _rest_of_body(self) -> None:
-        if refusal := self.hold(len(self._arrived)):
-            raise refusal
+        self.hold(len(self._arrived))
         self._phase = Phase.BODY
         self._deadline = self._server.loop.time() + self._server.limits.body_grace_s
         self._waiter = self._server.loop.create_future()
@@ -621,24 +619,20 @@ class ServerConnection(asyncio.Protocol):
         self._deadline = min(self._deadline + bought, now + limits.body_grace_s)
         try:
             self._arrived += self._body.pull()
-        except ProtocolError as error:
-            self._waiter.set_exception(error)
-        else:
             if self._body.done:
                 self._waiter.set_result(None)
-            elif refusal := self.hold(sys.getsizeof(self._arrived)):  # an eighth may be in reserve
-                self._drop_body()
-                self._waiter.set_exception(refusal)
+            else:
+                self.hold(sys.getsizeof(self._arrived))  # an eighth may be in reserve
+        except (ProtocolError, Problem) as error:
+            self._drop_body()
+            self._waiter.set_exception(error)
 
-    def hold(self, size: int, *, always: bool = False) -> Problem | None:
+    def hold(self, size: int, *, always: bool = False) -> None:
         """Set the bytes counted for this request; see exchange.Channel."""
-        if self.gone:  # its memory is not counted any more
-            return None
-        resize, held = self._server.accounts.resize, self._held
-        if refusal := resize(self.person, "memory", held, size, always=always):
-            return refusal
-        self._held = size
-        return None
+        if self._task is not None:  # else work outlives the request, and is not counted any more
+            take, held = self._server.accounts.take, self._held
+            take(self.person, "memory", size, before=held, always=always)
+            self._held = size
 
     def date(self) -> str:
         """Return the value of the Date header."""

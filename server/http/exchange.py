@@ -65,10 +65,10 @@ class Channel(Protocol):
         """Return how many sent bytes the peer has not acknowledged; None if that is not known."""
         ...
 
-    def hold(self, size: int, *, always: bool = False) -> Problem | None:
+    def hold(self, size: int, *, always: bool = False) -> None:
         """Set the memory counted for this request to `size` bytes.
 
-        Return why that is refused, with the count unchanged: all requests together would exceed
+        Raises Problem, with the count unchanged, if all requests together would exceed
         `max_memory`, or those of `person` their share. `always` counts them nevertheless.
         """
 
@@ -133,8 +133,7 @@ class Exchange:
 
         Raises Problem if that is refused, see `Channel.hold`.
         """
-        if refusal := self._channel.hold(size):
-            raise refusal
+        self._channel.hold(size)
         self._held = size
 
     async def respond(

@@ -16,8 +16,8 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -64,7 +64,21 @@ RESOURCES = {
     "runs": Resource("max_runs", "runs at once", "busy"),
     "requests": Resource("max_connections", "requests at once", "overloaded"),
     "memory": Resource("max_memory", "bytes of memory for requests", "overloaded"),
+    "calls": Resource("", "tool calls at once", "busy"),  # never refused, see `Accounts.call`
 }
+
+
+class Terms(NamedTuple):
+    """On what terms a person takes of a resource.
+
+    most    how much there is for everybody
+    share   how many times as much as stays free this person may hold
+    own     how much the keys of this person allow
+    """
+
+    most: float = math.inf
+    share: float = 1
+    own: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -100,11 +114,13 @@ class Rules:
                 had["rate_limit"] = " ".join(filter(None, (had.get("rate_limit"), rate)))
         return cls(limits, own, owners, people)
 
-    def share(self, person: str) -> float:
-        """Return how many times as much as stays free this person may hold."""
+    def terms(self, person: str, what: str) -> Terms:
+        """Return the terms on which a person takes of a resource."""
+        key, share = RESOURCES[what].key, OWNER if person in self.owners else 1.0
         if not self.people or (self.people == 1 and person != NOBODY):
-            return math.inf
-        return OWNER if person in self.owners else 1
+            share = math.inf
+        most = self.limits.get(key, math.inf)
+        return Terms(most, share, self.own.get(person, {}).get(key, math.inf))
 
     def rate(self, person: str) -> str:
         """Return the rate of requests, perhaps several with spaces between; "" for none."""
@@ -113,78 +129,69 @@ class Rules:
 
 
 class Pool:
-    """How much each person holds of one resource."""
+    """How much each person holds of one resource. `terms`: of those that `turn` lets wait."""
 
-    def __init__(self) -> None:
-        self.held: Counter[str] = Counter()
-        self.total = 0
+    def __init__(self, *terms: float) -> None:
+        self.terms, self.held = Terms(*terms), Counter[str]()
+        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
 
-    def fits(self, person: str, amount: int, most: float, share: float) -> bool:
+    @property
+    def total(self) -> int:
+        """Return how much all hold together."""
+        return self.held.total()
+
+    def fits(self, person: str, amount: int = 1, terms: Terms | None = None) -> bool:
         """Return whether a person may take so much."""
-        free, held = most - self.total - amount, self.held[person]
-        return free >= 0 and (not held or not free < (held + amount) / share)
+        most, share, own = terms or self.terms
+        held = self.held[person]
+        free, wanted = most - self.held.total() - amount, held + amount
+        return free >= 0 and wanted <= own and (not held or not free < wanted / share)
 
     def change(self, person: str, amount: int) -> None:
-        """Count what a person takes, or gives back (below 0)."""
-        self.total += amount
+        """Count what a person takes, or gives back (below 0); then whoever waits may take it.
+
+        Of those who wait that is who holds least, and the first of them.
+        """
         self.held[person] += amount
         if not self.held[person]:
             del self.held[person]
-
-
-class Turns(Pool):
-    """Work of which at most `most` goes on at once, in turns between people.
-
-    share    as that of people: 1 for half of them, 3 for three quarters: `share_of_one`
-    wait_s   how long one waits for a turn; None: for ever
-    """
-
-    def __init__(self, most: int, share: float = 1, wait_s: float | None = None) -> None:
-        super().__init__()
-        self._most, self._wait_s = most, wait_s
-        self.share_of_one = max(1, math.floor(most * share / (1 + share)))
-        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
-
-    async def take(self, person: str) -> bool:
-        """Wait for a turn; False if there was none in time. `give` it back after True."""
-        if self._may(person):  # all who wait may not have it
-            self.change(person, 1)
-            return True
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((person, turn))
-        try:
-            async with asyncio.timeout(self._wait_s):
-                await turn
-        except BaseException as error:
-            if not turn.cancelled():  # it came together with the end
-                self.give(person)
-            if isinstance(error, TimeoutError):
-                return False
-            raise
-        finally:
-            self._waiting = [each for each in self._waiting if each[1] is not turn]
-        return True
-
-    def give(self, person: str) -> None:
-        """Give a turn back, to whoever of those who wait holds fewest, the first of them."""
-        self.change(person, -1)
-        for other, turn in sorted(self._waiting, key=lambda each: self.held[each[0]]):
-            if not turn.done() and self._may(other):
-                self.change(other, 1)
-                turn.set_result(None)
-
-    def _may(self, person: str) -> bool:
-        return self.total < self._most and self.held[person] < self.share_of_one
+        if amount < 0 and self._waiting:
+            for other, turn in sorted(self._waiting, key=lambda each: self.held[each[0]]):
+                if not turn.done() and self.fits(other):
+                    self.held[other] += 1
+                    turn.set_result(None)
 
     @asynccontextmanager
-    async def turn(self) -> AsyncGenerator[None, None]:
-        """Wait for a turn of the person whose request this is, and give it back at the end."""
-        who = person.get()
-        await self.take(who)
+    async def turn(
+        self, who: str | None = None, wait_s: float | None = None
+    ) -> AsyncGenerator[None, None]:
+        """Wait for one, and give it back at the end. Raises TimeoutError after `wait_s`.
+
+        `who`: else it is for the person whose request this is.
+        """
+        who = person.get() if who is None else who
+        if self.fits(who):  # all who wait may not have it
+            self.change(who, 1)
+        else:
+            await self._wait(who, wait_s)
         try:
             yield
         finally:
-            self.give(who)
+            self.change(who, -1)
+
+    async def _wait(self, who: str, wait_s: float | None) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (who, turn)
+        self._waiting.append(entry)
+        try:
+            async with asyncio.timeout(wait_s):
+                await turn
+        except BaseException:
+            if not turn.cancelled():  # it came together with the end
+                self.change(who, -1)
+            raise
+        finally:
+            self._waiting.remove(entry)
 
 
 class Accounts:
@@ -200,29 +207,40 @@ class Accounts:
         self._named: Counter[tuple[str, str, str]] = Counter()  # resource, person, name -> holders
         self._rates: dict[str, list[tuple[float, float]]] = {}  # tokens and when, for each rate
 
-    def most(self, what: str, person: str | None = None) -> float:
-        """Return how much there is of a resource; with a person, how much their keys allow."""
-        key = RESOURCES[what].key
-        all_of_it: float = self.rules.limits.get(key, math.inf)
-        own: float = self.rules.own.get(person or "", {}).get(key, all_of_it)
-        return min(all_of_it, own)
+    def take(
+        self, person: str, what: str, amount: int = 1, *, before: int = 0, always: bool = False
+    ) -> None:
+        """Count that a person holds `amount` of a resource, in place of `before`.
 
-    def fits(self, person: str, what: str, amount: int = 1) -> bool:
-        """Return whether a person may take so much of a resource now."""
-        pool, own = self.pools[what], self.most(what, person)
-        share = self.rules.share(person)
-        fits = pool.fits(person, amount, self.most(what), share)
-        return fits and pool.held[person] + amount <= own
-
-    def take(self, person: str, what: str, amount: int = 1) -> None:
-        """Count that a person takes so much of a resource. Raises Problem if they may not."""
-        if not self.fits(person, what, amount):
-            raise self.refusal(person, what, amount)
-        self.pools[what].change(person, amount)
+        Raises Problem if they may not, unless `always`; then nothing has changed.
+        """
+        pool = self.pools[what]
+        pool.change(person, -before)
+        allowed = always or amount <= before
+        if not (allowed or pool.fits(person, amount, self.rules.terms(person, what))):
+            pool.change(person, before)
+            raise self.refusal(person, what, amount - before)
+        pool.change(person, amount)
 
     def give(self, person: str, what: str, amount: int = 1) -> None:
         """Count that a person gives so much back."""
         self.pools[what].change(person, -amount)
+
+    @contextmanager
+    def call(self, person: str) -> Iterator[int]:
+        """Count a tool call, and yield how far its processes stand back behind others (nice(2)).
+
+        The second at once of a person weighs a quarter of the first, the third a ninth: together
+        they weigh less than three, so many as there may be. Whoever has the only keys stands behind
+        nobody.
+        """
+        self.take(person, "calls", always=True)
+        try:
+            alone = self.rules.terms(person, "calls").share == math.inf
+            number = self.pools["calls"].held[person]
+            yield 0 if alone else min(19, round(2 * math.log(number, 1.25)))
+        finally:
+            self.give(person, "calls")
 
     def hold(
         self, person: str, what: str, name: str, *, always: bool = False
@@ -233,10 +251,7 @@ class Accounts:
         """
         entry = (what, person, name)
         if not self._named[entry]:
-            if always:
-                self.pools[what].change(person, 1)
-            else:
-                self.take(person, what)
+            self.take(person, what, always=always)
         self._named[entry] += 1
 
         def release(*_: object) -> None:
@@ -260,21 +275,6 @@ class Accounts:
             self.requests.remove(request)
             self.give(request.person, "requests")
 
-    def resize(
-        self, person: str, what: str, before: int, amount: int, *, always: bool = False
-    ) -> Problem | None:
-        """Count that a person holds `amount` in place of `before` for one request.
-
-        If that may not be, and not `always`, return the Problem, and nothing has changed.
-        """
-        pool = self.pools[what]
-        pool.change(person, -before)
-        if amount <= before or always or self.fits(person, what, amount):
-            pool.change(person, amount)
-            return None
-        pool.change(person, before)
-        return self.refusal(person, what, amount - before)
-
     def end_revoked(self, is_valid: Callable[[Any], bool]) -> None:
         """End the requests with keys that are not valid any more."""
         for request in [each for each in self.requests if not is_valid(each.key)]:
@@ -284,7 +284,8 @@ class Accounts:
     def refusal(self, person: str, what: str, amount: int = 1) -> Problem:
         """Return the Problem for a person who may not take so much more of a resource."""
         about, pool = RESOURCES[what], self.pools[what]
-        held, all_of_it, own = pool.held[person], self.most(what), self.most(what, person)
+        all_of_it, _, own = self.rules.terms(person, what)
+        held = pool.held[person]
         code, step = "busy", "Wait until one of yours has ended, or end one, and ask again"
         if own < all_of_it and held >= own:
             text = f"Your keys may have {own} {about.words} (limits.{about.key} of a key)"

@@ -15,7 +15,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from .accounts import Turns
+from .accounts import Pool
 
 # -- gc pause -------------------------------------------------------------------------------------
 # Pause the garbage collector while a large object is built.
@@ -57,7 +57,7 @@ def collector_paused(size: int) -> Iterator[None]:
 # -- offload --------------------------------------------------------------------------------------
 
 THREADS = 2  # each makes the event loop wait longer for its turn of the interpreter
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, Turns] = WeakKeyDictionary()
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = WeakKeyDictionary()
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -73,14 +73,8 @@ async def offload(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kw
     """
     if size < LARGE:
         return work(*args, **kwargs)
-    async with _turns_of(asyncio.get_running_loop()).turn():
+    async with _turns.setdefault(asyncio.get_running_loop(), Pool(THREADS)).turn():
         return await _in_thread(size, partial(work, *args, **kwargs))
-
-
-def _turns_of(loop: asyncio.AbstractEventLoop) -> Turns:
-    if (turns := _turns.get(loop)) is None:
-        turns = _turns[loop] = Turns(THREADS)
-    return turns
 
 
 async def _in_thread(size: int, work: Callable[[], T]) -> T:

@@ -209,6 +209,7 @@ def set_limits(request: dict[str, Any]) -> None:
         wanted = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
         # CPU: SIGXCPU at the soft limit identifies the breach, SIGKILL follows if it is ignored.
         resource.setrlimit(kind, (wanted, wanted + 1 if kind == resource.RLIMIT_CPU else wanted))
+    os.nice(request.get("nice", 0))
     os.umask(request["umask"])
     os.chdir(request["folder"])
 

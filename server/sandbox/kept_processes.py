@@ -13,12 +13,12 @@ import json
 import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..json_types import Session
-from ..runtime.accounts import Turns
+from ..runtime.accounts import OWNER, Pool
 from .process import Job, Outcome, Process, parse_message, write_all
 from .process_call import ProcessCall
 
@@ -69,7 +69,7 @@ class KeptProcesses:
 
     def __init__(self, most: int, idle_s: float) -> None:
         self._most, self._idle_s = most, idle_s
-        self._turns, self._starting = Turns(most, share=3, wait_s=WAIT_S), 0
+        self._turns, self._starting = Pool(most, OWNER), 0
         self._held: dict[Key, KeptProcess] = {}
         self._why: dict[str, str] = {}  # process id -> why it was ended
         self._queues: dict[Key, Queue] = {}
@@ -95,16 +95,17 @@ class KeptProcesses:
     async def _run(
         self, key: Key, job: Job, code: str, start: Start
     ) -> AsyncGenerator[str | Outcome, None]:
-        if not await self._turns.take(job.owner):
-            text = self.full.format(most=self._most, share=self._turns.share_of_one)
-            yield Outcome("error", error={"type": self.busy, "message": text})
-            return
-        try:
+        async with AsyncExitStack() as held:
+            try:
+                await held.enter_async_context(self._turns.turn(job.owner, WAIT_S))
+            except TimeoutError:
+                share = max(1, self._most * OWNER // (1 + OWNER))
+                text = self.full.format(most=self._most, share=share)
+                yield Outcome("error", error={"type": self.busy, "message": text})
+                return
             async with aclosing(self._run_now(key, job, code, start)) as items:
                 async for item in items:
                     yield item
-        finally:
-            self._turns.give(job.owner)
 
     async def _run_now(
         self, key: Key, job: Job, code: str, start: Start

@@ -71,6 +71,7 @@ class Job:
     before: dict[str, Any] | None = None  # the last known state of that process
     watches: bool = False  # it may use inotify, which tells what happens in its folders
     skills: Sequence[tuple[str, str]] = ()  # (name, hash) of those whose files it may read
+    nice: int = 0  # how far its processes stand back behind others (nice(2))
 
     def request(self) -> dict[str, Any]:
         """Return the part of the request that every kind of process gets."""
@@ -83,6 +84,7 @@ class Job:
             "environment": self.package.environment if self.package else "",
             "stateful": bool(self.stateful),
             "umask": UMASK,
+            "nice": self.nice,
         }
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json
+from ..runtime.accounts import Accounts
 from ..sandbox.kept_processes import KeptProcesses
 from ..sandbox.network_policy import NetworkPolicy
 from ..sandbox.policy import SKILLS, WORKSPACE, Mount, links_to, outermost_folders
@@ -48,7 +49,7 @@ class ToolRunner:
 
     `home`: parent of the `workspaces` folder. `pool`: sandbox workers; None for plain children.
     `host`: the operating system. `most`, `idle_s`: number and idle time of the processes of
-    stateful toolkits (sandbox/kept_processes.py).
+    stateful toolkits (sandbox/kept_processes.py). `accounts`: what people hold of the process.
     """
 
     def __init__(
@@ -59,7 +60,9 @@ class ToolRunner:
         most: int = 16,
         idle_s: float = 600,
         folders: Folders | None = None,
+        accounts: Accounts | None = None,
     ) -> None:
+        self.accounts = accounts or Accounts()
         self._processes = KeptProcesses(most, idle_s)
         self._pools: list[WorkerPool] = []  # of the owner's packages
         self._warm = WarmPools()
@@ -222,6 +225,14 @@ class ToolRunner:
         return Outcome("error", error=error, tier=self.sandbox["tier"])
 
     async def _run(
+        self, job: Job, mounts: tuple[Mount, ...]
+    ) -> AsyncGenerator[str | Outcome, None]:
+        with self.accounts.call(job.owner) as nice:
+            async with aclosing(self._run_counted(replace(job, nice=nice), mounts)) as items:
+                async for item in items:
+                    yield item
+
+    async def _run_counted(
         self, job: Job, mounts: tuple[Mount, ...]
     ) -> AsyncGenerator[str | Outcome, None]:
         pool = job.package.pool if job.package else self.pool

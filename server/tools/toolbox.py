@@ -21,6 +21,7 @@ from ..config import Config
 from ..errors import Problem
 from ..http.client import Client
 from ..json_types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
+from ..runtime.accounts import Accounts
 from ..sandbox.policy import TIERS
 from ..sandbox.python_packages import Package
 from ..schema.compile import inline
@@ -122,11 +123,13 @@ class Toolbox:
         client: Client | None = None,
         owners: Collection[str] = ("",),
         ceilings: LimitCeilings | None = None,
+        accounts: Accounts | None = None,
     ) -> None:
         """Create a toolbox; without a `client`, tools that need the network are absent.
 
         `owners`: keys that may change the agents shared by all keys (agents/registry.py).
-        `ceilings`: limits per key; default: the server's limits for every key.
+        `ceilings`: limits per key; default: the server's limits for every key. `accounts`: what
+        people hold of the process.
         """
         server = config.server
         self._home = config.home
@@ -141,6 +144,7 @@ class Toolbox:
             most=server["limits"]["stateful_processes"],
             idle_s=server["limits"]["stateful_idle_s"],
             folders=Folders(server["folders"]),
+            accounts=accounts,
         )
         self.workspaces = Workspaces(self._runner.places, server["workspace"], self._runner)
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""

@@ -64,9 +64,10 @@ class Channel:
             raise self._body
         return self._body
 
-    def hold(self, size: int, *, always: bool = False) -> Problem | None:
+    def hold(self, size: int, *, always: bool = False) -> None:
         self.held.append(size)
-        return None if always or size <= self.room else Problem("overloaded", "No room")
+        if not always and size > self.room:
+            raise Problem("overloaded", "No room")
 
     def abort(self) -> None:
         self.log.append("abort")

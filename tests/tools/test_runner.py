@@ -18,6 +18,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+from server.runtime.accounts import Accounts, Rules
 from server.sandbox.process import CHUNK
 from server.strict_json import dumps
 from server.tools.result import envelope
@@ -140,6 +141,20 @@ class Folders(Case):
                 said = [item async for item in items]
             self.assertEqual([item for item in said if isinstance(item, str)], [])
             self.assertEqual(list(self.runner.workspaces.iterdir()), [])
+
+
+class Priorities(Case):
+    async def test_calls_at_once_of_one_person_stand_back(self) -> None:
+        """The processor goes to whoever has fewer calls: the second of a person is behind."""
+        self.runner = ToolRunner(self.home, accounts=Accounts(Rules(people=2)))
+        said = []
+        with self.runner.accounts.call("ann"):
+            for owner in ("ann", "bob"):
+                job = Job(SHELL, {"command": "nice"}, "s1", LIMITS, owner=owner)
+                async with aclosing(self.runner.run(job)) as items:
+                    said.append([item async for item in items if isinstance(item, str)])
+        self.assertEqual(said, [["6\n"], ["0\n"]])
+        self.assertEqual(self.runner.accounts.pools["calls"].total, 0)
 
 
 class Starts(Case):
