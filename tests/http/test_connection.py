@@ -301,6 +301,27 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(len((await one.answer())[1]), 800_000)
             self.assertEqual(server.accounts.pools["memory"].total, 0)
 
+    async def test_who_hangs_up_gives_the_memory_back(self) -> None:
+        """What its handler still does is not counted, since nobody would give that back."""
+        late = asyncio.Event()
+
+        async def handle(exchange: Exchange) -> None:
+            exchange.hold(1_000)
+            asyncio.get_running_loop().call_later(0.3, lambda: (exchange.hold(9), late.set()))
+            await exchange.body()
+
+        async with serving(handle) as server:
+            memory = server.accounts.pools["memory"]
+            async with connected(server) as client:
+                await client.send(request("POST", "/", "Content-Length: 800000"))
+                await client.send(b"x" * 700_000)
+                while memory.total < 700_000:
+                    await asyncio.sleep(0.01)
+            await late.wait()
+            while server.tasks:
+                await asyncio.sleep(0.01)
+            self.assertEqual(memory.total, 0)
+
     async def test_who_takes_too_little_of_an_answer_is_dropped(self) -> None:
         """Of 64 MB a client must have taken more than some of it in each `write_timeout_s`."""
 
