@@ -6,7 +6,7 @@ FIRST call of that kind and the COUNT - 1 after it fail with the error of that n
 line back once that is so, closes its half to end it, and reads how many calls there were.
 
 Only calls of the server's own process are counted, since those that it starts are programs of
-their own. `memory` are the calls of Python functions in its event loop.
+their own. `memory` are the calls of Python functions in its event loop. It ends with its parent.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from collections.abc import Callable
 from typing import Any
 
 from server.__main__ import main
+from server.sandbox import syscalls
 
 RESOURCES: dict[str, tuple[tuple[Any, str], ...]] = {
     "accept": ((socket.socket, "accept"),),
@@ -119,6 +120,7 @@ def switch_profile(*_: Any) -> None:
 
 
 if __name__ == "__main__":
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     for each, places in RESOURCES.items():
         for place, attribute in places:
             wrap(place, attribute, each)
