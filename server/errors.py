@@ -13,6 +13,7 @@ the client: no paths, traces or secrets.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
@@ -71,7 +72,12 @@ CODES: dict[str, tuple[int, str]] = {
     "overloaded": (503, "This server takes no more now"),
     "http_version": (505, "Only HTTP/1.1 and HTTP/1.0 are spoken here"),
     "disk_full": (507, "The disk is full"),
+    "disk_failed": (507, "The disk takes nothing"),
 }
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+BROKEN = (errno.EROFS, errno.EIO)
 
 
 class Problem(Exception):
@@ -118,6 +124,21 @@ class Problem(Exception):
             },
         }
         return cast(ProblemBody, {**self.facts, **body})
+
+
+def disk_problem(error: OSError) -> Problem | None:
+    """Return the Problem of a disk that takes nothing, after which nothing was changed; else None.
+
+    EACCES and EPERM count only with the name of a file: sockets have them too.
+    """
+    why = error.strerror
+    if error.errno in FULL:
+        text = f"The server's disk has no room: {why}; free space on the server, and ask again"
+        return Problem("disk_full", text)
+    if error.errno in BROKEN or isinstance(error, PermissionError) and error.filename:
+        text = f"The server cannot write: {why}; once it can write to its home folder, ask again"
+        return Problem("disk_failed", text)
+    return None
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from server.errors import CODES, Problem, translate_problems
 class Problems(unittest.TestCase):
     def test_every_code_has_a_status_that_says_whose_fault_it_is(self) -> None:
         ours = {
+            "disk_failed",
             "disk_full",
             "internal",
             "not_implemented",

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import Problem, refuse
+from ..errors import Problem, disk_problem, refuse
 from ..session import agent_definition as definitions
 from ..session.agent_definition import MAX_FILE
 from ..strict_json import JSONError, pointer
@@ -64,7 +64,8 @@ def write_agent(folder: Path, name: str, agent: Any, revision: str | None = None
             os.fsync(file.fileno())
         draft.replace(path)  # of a link, the link itself
     except OSError as error:
-        raise Problem("settings_invalid", f"It cannot be written: {error.strerror}") from None
+        text = f"It cannot be written: {error.strerror}"
+        raise disk_problem(error) or Problem("settings_invalid", text) from None
     finally:
         with suppress(OSError):
             draft.unlink()
@@ -77,7 +78,8 @@ def delete_agent(folder: Path, name: str) -> None:
     except FileNotFoundError:
         raise Problem("not_found", f"There is no agent file {name}.json of the owner") from None
     except OSError as error:
-        raise Problem("settings_invalid", f"It cannot be deleted: {error.strerror}") from None
+        text = f"It cannot be deleted: {error.strerror}"
+        raise disk_problem(error) or Problem("settings_invalid", text) from None
 
 
 def _path(folder: Path, name: str) -> Path:

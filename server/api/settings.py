@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from ..config import Config, ConfigError
-from ..errors import Problem, refuse
+from ..errors import Problem, disk_problem, refuse
 from ..json_types import Json
 from ..settings.config_file import ConfigFile, ConfigFileError, Reading, apply_changes
 from ..settings.secret_values import hide
@@ -141,7 +141,8 @@ class Settings:
         except ConfigFileError as error:
             raise unusable(error) from None
         except OSError as error:
-            raise Problem("settings_invalid", f"The file is not usable: {error.strerror}") from None
+            text = f"The file is not usable: {error.strerror}"
+            raise disk_problem(error) or Problem("settings_invalid", text) from None
 
     def _check(self, now: Reading, document: dict[str, Any]) -> None:
         halves = [each.get("server") for each in (now.document, document)]

@@ -63,9 +63,13 @@ class SettingsKeys:
         entry: Json = {"name": name, "key": HASHED + hashlib.blake2b(key.encode()).hexdigest()}
         entry |= {"owner": True} if body.get("owner") else {}
         entry |= {"limits": body["limits"]} if body.get("limits") else {}
-        await self._settings.change(None, lambda document: with_key(document, entry))
         codes = SignInCodes(self._settings.live.config.home)
-        code = await asyncio.to_thread(codes.make, key)
+        code = await asyncio.to_thread(codes.make, key)  # first: it is good for nothing alone
+        try:
+            await self._settings.change(None, lambda document: with_key(document, entry))
+        except BaseException:
+            codes.forget(code)
+            raise
         # The page puts its own address before it; browsers never send a fragment to a server.
         await call.json({"key": key, "link": f"/#code={code}"}, status=201)
 

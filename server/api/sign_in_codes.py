@@ -47,20 +47,31 @@ class SignInCodes:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         content = {"expires": self._clock() + LIFETIME_S, "key": _mask(code, key.encode()).hex()}
         descriptor = os.open(self._file(code), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            json.dump(content, file)
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                json.dump(content, file)
+            os.utime(self._file(code), (self._clock(), self._clock()))  # which `sweep` reads
+        except OSError:
+            self.forget(code)
+            raise
         return code
 
+    def forget(self, code: str) -> None:
+        """End a code that nobody was told."""
+        with suppress(OSError):
+            self._file(code).unlink()
+
     def redeem(self, code: str) -> str:
-        """Return the key of a code and end the code. Raises Problem if it is not good."""
+        """Return the key of a code and end the code. Raises Problem if it is not good, and OSError.
+
+        A code that expires later than any can is of a clock that was wrong.
+        """
         file = self._file(code)
-        try:
+        with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
             content = json.loads(file.read_bytes())
             file.unlink()  # of several that have read the file, one removes it
-            if self._clock() < content["expires"]:
+            if 0 < content["expires"] - self._clock() <= LIFETIME_S:
                 return _mask(code, bytes.fromhex(content["key"])).decode()
-        except (OSError, ValueError, TypeError, KeyError):
-            pass
         raise Problem("link_expired", USED)
 
     def sweep(self) -> int:
@@ -69,7 +80,7 @@ class SignInCodes:
         with suppress(OSError):
             for file in self._folder.iterdir():
                 with suppress(OSError):
-                    if file.stat().st_mtime + LIFETIME_S < now:
+                    if abs(now - file.stat().st_mtime) > LIFETIME_S:  # or of a wrong clock
                         file.unlink()
                     else:
                         left += 1

@@ -40,7 +40,9 @@ _REFUSALS = {
     "exists": ("workspace_conflict", "choose another path"),
     "invalid": ("request_invalid", ""),
     "too_large": ("workspace_too_large", ""),
-    "disk_full": ("disk_full", "nothing is lost; free space on the server, and ask again"),
+    "disk_full": ("disk_full", "free space on the server, and ask again"),
+    "disk_failed": ("disk_failed", "once the server can write to its disk, ask again"),
+    "closed": ("file_unusable", "let the server's user change it, and ask again"),
     "missing_objects": ("objects_missing", "send them with PUT /objects/{sha256}, and ask again"),
     "conflict": ("workspace_conflict", ""),
     "moved": ("workspace_moved", ""),
@@ -60,6 +62,8 @@ def workspace_problems() -> Iterator[None]:
     except WorkspaceError as error:
         code, step = _REFUSALS.get(error.code, _REFUSALS["failed"])
         detail = error.detail  # it may begin with the name of a file
+        if step and error.facts.get("unfinished"):
+            step = f"it has begun, and the next request finishes it; {step}"
         raise Problem(
             code,
             f"{detail}; {step}" if step else detail,

@@ -111,6 +111,16 @@ class WorkspaceRequest:
         left_out = found.get("left_out")
         return {"tree": found["after"], **({"left_out": left_out} if left_out else {})}
 
+    async def record_change(self, found: Json) -> Json:
+        """Return what an operation has done, with the tree after it.
+
+        It is done also if that cannot be recorded; then `unrecorded` says why.
+        """
+        try:
+            return found | await self.record()
+        except Problem as problem:
+            return found | {"unrecorded": problem.detail}
+
     def path(self) -> str:
         """Return the path that the request must name. Raises Problem."""
         if path := self.query.get("path", ""):
@@ -278,8 +288,7 @@ class WorkspaceFiles:
         opened = self._open(call)
         body = await self._body(call, _APPLY)
         await opened.fill()
-        found = await opened.ask("apply", **body)
-        await call.json(found | await opened.record())
+        await call.json(await opened.record_change(await opened.ask("apply", **body)))
 
     async def discard(self, call: RequestContext) -> None:
         """Make files of an overlay what they are in the real folder."""

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from .. import strict_json
-from ..errors import Problem
+from ..errors import Problem, disk_problem
 from .parser import ProtocolError, RequestHead, serialize_response
 
 GATHER = 64 * 1024  # bytes that a stream gathers in one turn of the loop before `drain` sends them
@@ -359,13 +359,15 @@ def problem_response(
 def problem_of(error: Exception, id: str) -> Problem:
     """Return the Problem to send for an error.
 
-    A Problem is returned as it is and a ProtocolError with its text. Any other error becomes
-    `internal`, which shows the client only the request `id`.
+    A Problem is returned as it is and a ProtocolError with its text. A disk that takes nothing is
+    said to. Any other error becomes `internal`, which shows the client only the request `id`.
     """
     if isinstance(error, Problem):
         return error
     if isinstance(error, ProtocolError):
         return Problem(CODES.get(error.status, "bad_request"), str(error), status=error.status)
+    if isinstance(error, OSError) and (problem := disk_problem(error)):
+        return problem
     return Problem("internal", f"The server made a mistake; its log has the reason under {id}.")
 
 

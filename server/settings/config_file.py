@@ -90,7 +90,7 @@ class ConfigFile:
             os.close(descriptor)
 
     def write(self, document: dict[str, Any]) -> None:
-        """Replace the file; the caller holds `lock`. Raises ConfigFileError."""
+        """Replace the file; the caller holds `lock`. Raises ConfigFileError and OSError."""
         if why := self.unwritable():
             raise ConfigFileError(why)
         target = Path(os.path.realpath(self.path))
@@ -103,10 +103,10 @@ class ConfigFile:
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(target)
-        except OSError as error:
+        except OSError:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
-            raise ConfigFileError(f"it cannot be written: {error.strerror}") from None
+            raise
 
 
 def apply_changes(document: dict[str, Any], changes: list[Json]) -> dict[str, Any]:

@@ -9,14 +9,17 @@ from typing import Any
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 READ_ONLY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+BROKEN = frozenset({errno.EROFS, errno.EIO})  # the disk takes nothing
+CLOSED = frozenset({errno.EACCES, errno.EPERM})
 
 
 class WorkspaceError(Exception):
     """An operation refuses.
 
-    `code` is one of not_found, outside, exists, invalid, too_large, disk_full, missing_objects,
-    conflict, moved, busy, failed. `detail` is a sentence for people without paths of the server;
-    `facts` are further members for clients.
+    `code` is one of not_found, outside, exists, invalid, too_large, disk_full, disk_failed, closed,
+    missing_objects, conflict, moved, busy, failed. `detail` is a sentence for people without paths
+    of the server; `facts` are further members for clients. `unfinished` among them: it has begun,
+    and the next operation finishes it.
     """
 
     def __init__(self, code: str, detail: str, **facts: Any) -> None:
@@ -32,7 +35,11 @@ def system_errors(what: str) -> Iterator[None]:
     except OSError as error:
         why = error.strerror or "it failed"
         if error.errno in FULL:
-            raise WorkspaceError("disk_full", f"{what}: {why}; free some space") from error
+            raise WorkspaceError("disk_full", f"{what}: {why}") from error
+        if error.errno in BROKEN:
+            raise WorkspaceError("disk_failed", f"{what}: {why}") from error
+        if error.errno in CLOSED:
+            raise WorkspaceError("closed", f"{what}: {why}") from error
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             raise WorkspaceError("not_found", f"{what}: {why}") from error
         raise WorkspaceError("failed", f"{what}: {why}") from error

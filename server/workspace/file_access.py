@@ -5,12 +5,11 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from .errors import WorkspaceError
+from .errors import WorkspaceError, system_errors
 from .objects import chunks_of, write_sparse
 from .restore import Folders
 from .scan import FILE, FOLDER
@@ -31,15 +30,24 @@ class FileAccess:
     ) -> Iterator[int]:
         """Open a folder; `make` it and those on the way. Raises WorkspaceError.
 
-        `sought`: what is looked for in it, for errors.
+        `sought`: what is looked for in it, for errors. What was made is removed if it is for
+        nothing.
         """
-        if make:
-            self.make_folder(place)
+        made = list[Place]()
         with Folders(self.top) as folders:
             try:
+                for depth in range(1, len(place) + 1) if make else ():
+                    with suppress(FileExistsError):
+                        os.mkdir(place[depth - 1], 0o755, dir_fd=folders.at(place[: depth - 1]))
+                        made.append(place[:depth])
                 yield folders.at(place)
-            except OSError as error:
-                raise _refusal(error, place if sought is None else sought) from error
+            except BaseException as error:
+                with suppress(OSError):  # others may have put something there
+                    for each in reversed(made):
+                        os.rmdir(each[-1], dir_fd=folders.at(each[:-1]))
+                if isinstance(error, OSError):
+                    raise _refusal(error, place if sought is None else sought) from error
+                raise
 
     @contextmanager
     def reader(self, place: Place) -> Iterator[tuple[int, os.stat_result]]:
@@ -69,7 +77,10 @@ class FileAccess:
                 if stat.S_ISDIR(about.st_mode):
                     raise WorkspaceError("conflict", f"{text_of(place)} is a folder")
                 mode = about.st_mode & 0o777 if stat.S_ISREG(about.st_mode) else mode
-            draft = f".yaa-{secrets.token_hex(16)}"
+            # The same for each attempt, which so removes what an earlier one could not.
+            draft = f".yaa-{hashlib.sha256(os.fsencode(place[-1])).hexdigest()[:32]}"
+            with suppress(FileNotFoundError):
+                os.unlink(draft, dir_fd=above)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(draft, flags, 0o600, dir_fd=above)
             try:
@@ -93,11 +104,23 @@ class FileAccess:
         return digest.hexdigest()
 
     def remove(self, place: Place) -> None:
-        """Remove a file, a link or a folder with all that it holds. Raises WorkspaceError."""
+        """Remove a file, a link or a folder with all that it holds. Raises WorkspaceError.
+
+        Of a folder that cannot be removed a part may be gone; the error has the fact `partial`.
+        """
         with self.folder(place[:-1], sought=place) as above:
             about = os.stat(place[-1], dir_fd=above, follow_symlinks=False)
             if stat.S_ISDIR(about.st_mode):
-                _remove_below(above, place[-1], MOST_DEEP)
+                count = 0
+                try:
+                    with system_errors("remove"):
+                        for _ in _remove_folder(above, place[-1], MOST_DEEP):
+                            count += 1
+                except WorkspaceError as error:
+                    if count:
+                        error.detail += "; a part of the folder is gone"
+                        error.facts["partial"] = True
+                    raise
             else:
                 os.unlink(place[-1], dir_fd=above)
 
@@ -118,17 +141,12 @@ class FileAccess:
 
     def make_folder(self, place: Place) -> None:
         """Make a folder and those on the way. Raises WorkspaceError."""
-        with Folders(self.top) as folders:
-            try:
-                for depth in range(1, len(place) + 1):
-                    with suppress(FileExistsError):
-                        os.mkdir(place[depth - 1], 0o755, dir_fd=folders.at(place[: depth - 1]))
-                folders.at(place)
-            except OSError as error:
-                raise _refusal(error, place) from error
+        with self.folder(place, make=True):
+            pass
 
 
-def _remove_below(above: int, name: str, depth: int) -> None:
+def _remove_folder(above: int, name: str, depth: int) -> Iterator[None]:
+    """Remove a folder with all that it holds, and yield after each name."""
     if depth < 0:
         raise WorkspaceError("too_large", "there are too many folders in each other")
     descriptor = os.open(name, FOLDER, dir_fd=above)
@@ -136,21 +154,28 @@ def _remove_below(above: int, name: str, depth: int) -> None:
         mode = os.fstat(descriptor).st_mode
         if mode & 0o700 != 0o700:
             os.fchmod(descriptor, mode & 0o777 | 0o700)
-        remove_all(descriptor, depth)
+        yield from _remove_names(descriptor, depth)
     finally:
         os.close(descriptor)
     os.rmdir(name, dir_fd=above)
+    yield
 
 
 def remove_all(folder: int, depth: int = MOST_DEEP) -> None:
     """Remove all that an open folder holds. Raises OSError and WorkspaceError."""
+    for _ in _remove_names(folder, depth):
+        pass
+
+
+def _remove_names(folder: int, depth: int) -> Iterator[None]:
     with os.scandir(folder) as entries:
         found = list(entries)
     for entry in found:
         if entry.is_dir(follow_symlinks=False):
-            _remove_below(folder, entry.name, depth - 1)
+            yield from _remove_folder(folder, entry.name, depth - 1)
         else:
             os.unlink(entry.name, dir_fd=folder)
+            yield
 
 
 def _refusal(error: OSError, place: Place) -> Exception:

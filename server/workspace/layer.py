@@ -323,17 +323,16 @@ class Layer:
         tree = build(self.store, target.flat)
         self.store.settle()
         mark = {"tree": tree, "before": before, "only": [list(place) for place in only]}
-        applied, more, refusal = self._bring(state, mark)
+        applied, more, refusal, after = self._bring(state, mark)
         if refusal:
             text = f"the folder cannot be written ({refusal}): {applied} of"
             step = "let the user that runs tools here write it, and apply again"
-            raise WorkspaceError(
-                "failed", f"{text} {applied + len(more)} files were applied; {step}"
-            )
+            text += f" {applied + len(more)} files were applied; {step}"
+            raise WorkspaceError("failed", text, partial=True)
         return {
             "applied": applied,
             "before": before,
-            "after": self.folder.scan(state),
+            "after": after,
             "left": [text_of(place) for place in [*left, *more][:MAX_NAMED]],
             "conflicts": [text_of(place) for place in conflicts[:MAX_NAMED]],
             "asks": [text_of(place) for place in asks[:MAX_NAMED]],
@@ -344,11 +343,13 @@ class Layer:
         """Finish an apply that was cut; what a person changed since is left."""
         self._bring(state, state["applying"])
 
-    def _bring(self, state: dict[str, Any], mark: dict[str, Any]) -> tuple[int, list[Place], str]:
+    def _bring(
+        self, state: dict[str, Any], mark: dict[str, Any]
+    ) -> tuple[int, list[Place], str, str]:
         """Carry out what a mark says, and note in the base what the folder has of it then.
 
-        Returns the number of files that are applied, those that are not, and why the folder
-        cannot be written, "" if it can.
+        Returns the number of files that are applied, those that are not, why the folder cannot be
+        written, "" if it can, and its tree.
         """
         only = {tuple(place) for place in mark["only"]}
         target = flatten(self.store, mark["tree"])
@@ -361,7 +362,8 @@ class Layer:
             if error.errno not in READ_ONLY:
                 raise
             refusal = error.strerror or "not permitted"
-        now = flatten(self.store, self.folder.scan(state))
+        after = self.folder.scan(state)
+        now = flatten(self.store, after)
         known = Merge(flatten(self.store, state["base"], left=True))
         applied, left = 0, []
         for place in sorted(
@@ -379,7 +381,7 @@ class Layer:
         state.pop("applying", None)
         self.note_base(state, state.get("tree") or "")
         self.file.save(state)
-        return applied, left, refusal
+        return applied, left, refusal, after
 
     def discard(
         self, state: dict[str, Any], chosen: list[Place] | None, seen: str | None = None

@@ -8,6 +8,7 @@ was not finished is finished before anything else changes or is recorded.
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import mimetypes
 import os
@@ -201,8 +202,7 @@ class Operations:
         since something that is left out of trees is in their place; `tree` is then what there is.
         """
         self._complete(tree)
-        with self.file.lock(True, self.places.wait_s):
-            state = self.file.load()
+        with self._changing(finish=False) as state:
             aim, only = (tree, None) if after is None else self._undone(state, tree, after)
             facts = {"start": start} if after is None else {}
             done = self.root.restore(state, aim, facts, only)
@@ -319,19 +319,14 @@ class Operations:
         return {"path": text_of(place), "bytes": total, "sha256": sha256, **found}
 
     def remove(self, path: str, session: str | None = None) -> dict[str, Any]:
-        """Remove a file, a link or a folder with all that it holds.
-
-        Returns {path, unrecorded} if the disk is too full to record it: so it gets room.
-        """
+        """Remove a file, a link or a folder with all that it holds."""
         place = place_of(path)
         before: str | None = None
         with self._held() as state:
             with _room():
                 before = self.root.scan(state)
             self.files.remove(place)
-            found = {"unrecorded": "the disk is full; free some space on the server"}
-            with _room():
-                found = self._own_change(state, session, before, place)
+            found = self._own_change(state, session, before, place)
         return {"path": text_of(place), **found}
 
     def move(self, path: str, to: str, session: str | None = None) -> dict[str, Any]:
@@ -419,8 +414,7 @@ class Operations:
         Returns {tree, base, taken, conflicts}: `taken` files changed there and not in the layer.
         """
         layer = self._layer()
-        with self.file.lock(True, self.places.wait_s):
-            state = self._finish(self.file.load())
+        with self._changing() as state:
             found = layer.refresh(state, self.places.overlay_bytes)
             self._note(state, session, found["tree"], always=True)
             return found
@@ -444,8 +438,7 @@ class Operations:
         named. `tree`: what the layer must be; else `moved`.
         """
         layer = self._layer()
-        with self.file.lock(True, self.places.wait_s):
-            state = self._finish(self.file.load())
+        with self._changing() as state:
             return layer.apply(state, _places(paths), force, tree)
 
     def discard(self, paths: list[str] | None = None, tree: str | None = None) -> dict[str, Any]:
@@ -454,8 +447,7 @@ class Operations:
         Returns {discarded, left, conflicts, before, after, tree}. `tree`: as in `apply`.
         """
         layer = self._layer()
-        with self.file.lock(True, self.places.wait_s):
-            state = self._finish(self.file.load())
+        with self._changing() as state:
             found = layer.discard(state, _places(paths), tree)
             before = self._without(found["after"], found["before"], _places(paths) or [()])
             return found | {"before": before}
@@ -471,6 +463,25 @@ class Operations:
                 self._finish(self.file.load())
         with self.file.lock(False, self.places.wait_s):
             yield self.file.load()
+
+    @contextmanager
+    def _changing(self, finish: bool = True) -> Iterator[dict[str, Any]]:
+        """Hold the workspace alone; an error says whether what is done inside has begun.
+
+        `finish`: do first what a cut operation left.
+        """
+        with self.file.lock(True, self.places.wait_s):
+            state = self.file.load()
+            if finish:
+                state = self._finish(state)
+            before = _marks(state)
+            try:
+                with system_errors("the files"):
+                    yield state
+            except WorkspaceError as error:
+                if _marks(self.file.load()) not in ({}, before):
+                    error.facts["unfinished"] = True
+                raise
 
     def _finish(self, state: dict[str, Any]) -> dict[str, Any]:
         """Finish what a cut restore or apply left; the lock is held exclusively."""
@@ -490,16 +501,18 @@ class Operations:
         """Record a change of these places by a person; return {before, after, tree, left_out?}.
 
         The two trees differ by this change only. `before`: of the scan before it; None if there was
-        no room for one, so that the two are the same.
+        no room for one, so that the two are the same. What is done stays done if it cannot be
+        recorded: then only `unrecorded` is returned, which says why.
         """
-        after = self.root.scan(state)
-        self._note(state, session, after)
-        self.root.save_stats()
-        found = {
-            "before": self._without(after, before or after, places),
-            "after": after,
-            "tree": after,
-        }
+        try:
+            with system_errors("record"):
+                after = self.root.scan(state)
+                self._note(state, session, after)
+                before = self._without(after, before or after, places)
+                self.root.save_stats()
+        except WorkspaceError as error:
+            return {"unrecorded": error.detail}
+        found = {"before": before, "after": after, "tree": after}
         left_out = self.root.scanner.left_out()
         return found | ({"left_out": left_out} if left_out else {})
 
@@ -619,6 +632,12 @@ def entry_at(store: ObjectStore, tree: str, place: Place) -> list[Any]:
             raise WorkspaceError("not_found", f"{text_of(place)} is not in this tree")
         entry = below
     return entry
+
+
+def _marks(state: dict[str, Any]) -> dict[str, Any]:
+    """Return copies of the marks of what has begun and is not finished."""
+    names = ("restoring", "applying", "filling")
+    return {name: copy.deepcopy(state[name]) for name in names if name in state}
 
 
 def session_hash(session: str) -> str:

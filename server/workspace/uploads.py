@@ -72,7 +72,8 @@ class Uploads:
             if os.fstat(descriptor).st_size != total:
                 raise WorkspaceError("conflict", "the upload was changed meanwhile")
             yield descriptor
-            path.unlink(missing_ok=True)
+            with suppress(OSError):  # it was used; `_clean` removes it a day later
+                path.unlink()
         finally:
             os.close(descriptor)
 

@@ -98,6 +98,17 @@ class Codes(Case):
         self.assertEqual(file.stat().st_mode & 0o777, 0o600)
         self.assertEqual(file.parent.stat().st_mode & 0o777, 0o700)
 
+    def test_a_clock_that_was_wrong(self) -> None:
+        """One that is set back a year makes no code good for long, and locks nobody out."""
+        late = 1_000_000.0 + 365 * 86_400
+        self.now = late
+        codes = [self.codes.make(KEY) for _ in range(3)]
+        self.now = 1_000_000.0
+        self.refused(codes[0])
+        self.assertEqual(self.codes.redeem(self.codes.make(KEY, most=2)), KEY)
+        self.now = late
+        self.refused(codes[1])
+
     def test_of_many_workers_exactly_one_wins(self) -> None:
         codes = [SignInCodes(self.home).make(KEY) for _ in range(50)]
         context = multiprocessing.get_context("spawn")
@@ -152,7 +163,7 @@ class Routes(Case):
         for key, status in (("", 401), ("x", 401), ("a", 201)):
             self.assertEqual((await self.ask("/sign-in/link", {}, key)).status, status)
         for _ in range(MOST - 1):
-            self.codes.make(KEY)
+            SignInCodes(self.home).make(KEY)
         full = await self.ask("/sign-in/link", {}, "a")
         self.assertEqual((full.status, full.json["code"]), (429, "rate_limited"))
 

@@ -29,6 +29,8 @@ REFUSALS = {
     "invalid": (422, "request_invalid"),
     "too_large": (413, "workspace_too_large"),
     "disk_full": (507, "disk_full"),
+    "disk_failed": (507, "disk_failed"),
+    "closed": (422, "file_unusable"),
     "missing_objects": (409, "objects_missing"),
     "conflict": (409, "workspace_conflict"),
     "moved": (409, "workspace_moved"),
