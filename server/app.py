@@ -45,6 +45,7 @@ from .models.registry import Models
 from .models.vendors import DiscoveredProviders, discover
 from .protocols.services import Services
 from .runtime.accounts import Accounts
+from .runtime.clock_jumps import ClockJumps
 from .sandbox.policy import TIERS
 from .session.config_schema import config_schema
 from .session.limits import LimitCeilings
@@ -129,9 +130,10 @@ class App:
         self.is_replaced = False
         self.records = RunRecords(config.home / "runs", ttl_s, clock=clock)
         self._background: list[asyncio.Task[None]] = []
+        self.jumps: ClockJumps = former.jumps if former else ClockJumps(clock)
         self.signals = StopSignals(config.home / "stops", clock=clock)
         days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
-        self.workspaces = Workspaces(config.home / "workspaces", days, wall_s)
+        self.workspaces = Workspaces(config.home / "workspaces", days, wall_s, clock=clock)
         self.agent: BaseAgent = self._make_agent(clock, former.agent if former else None)
 
     def _make_agent(self, clock: Callable[[], float], former: BaseAgent | None) -> BaseAgent:
@@ -173,10 +175,11 @@ class App:
         self._opened.set()
 
     async def _sweep(self) -> None:
-        """Call `clean` in a thread, as often as a result may expire."""
+        """Call `clean` in a thread, as often as a result may expire, unless the clock jumped."""
         every_s = min(max(self.claims.result_ttl_s, SWEEP_LEAST_S), SWEEP_EVERY_S)
         while True:
-            await asyncio.to_thread(self.clean)
+            if self.jumps.may_expire():
+                await asyncio.to_thread(self.clean)
             await asyncio.sleep(every_s)
 
     def clean(self) -> int:

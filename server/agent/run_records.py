@@ -34,6 +34,7 @@ _log = log.get("runs")
 MAX_BYTES = 16 * 1024 * 1024  # of one file; the messages of a longer run are not recorded
 MAX_TOTAL = 256 * 1024 * 1024  # of all files; beyond that the oldest shrink before they expire
 KEPT_TIMES = 30  # fingerprints are kept so many times as long as a record
+DAY_S = 86_400
 SHRUNK = ".ran"  # suffix of a file that says only which calls may have run
 SessionKey = tuple[str, str]  # owner, session id
 
@@ -94,7 +95,9 @@ class RunRecords:
                 with contextlib.suppress(OSError):
                     files.append((path.stat().st_mtime, path.stat().st_size, path))
         total, now = 0, self._clock()
-        for changed_at, size, path in sorted(files, reverse=True):
+        # A day to come is of a clock that was wrong: such a file counts as the oldest.
+        files.sort(key=lambda file: (file[0] < now + DAY_S, file), reverse=True)
+        for changed_at, size, path in files:
             total += size
             age_s = now - changed_at
             with contextlib.suppress(OSError):
@@ -278,7 +281,7 @@ class StopSignals:
         with contextlib.suppress(OSError):
             for entry in os.scandir(self._folder) if self._folder else ():
                 with contextlib.suppress(OSError):
-                    if self._clock() - entry.stat().st_mtime > KEPT_S:
+                    if abs(self._clock() - entry.stat().st_mtime) > KEPT_S:
                         Path(entry.path).unlink()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
@@ -113,8 +113,8 @@ async def attempts(
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the pause a provider asks for in its headers, in seconds; None if it asks for none.
 
-    `now` is Unix time in seconds. Source: RFC 9110 section 10.2.3; `retry-after-ms` is a vendors'
-    extension in milliseconds.
+    `now` is Unix time in seconds, for an answer without a date. Source: RFC 9110 section 10.2.3;
+    `retry-after-ms` is a vendors' extension in milliseconds.
     """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
@@ -123,8 +123,14 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
             continue
         if 0 <= seconds < 1e9:  # neither NaN nor infinite
             return seconds
-    try:
-        when = datetime.strptime(headers["retry-after"], IMF_FIXDATE).replace(tzinfo=UTC)
-    except (KeyError, ValueError):
+    when, sent = (_moment(headers.get(name, "")) for name in ("retry-after", "date"))
+    if when is None:
         return None
-    return max(when.timestamp() - now, 0.0)
+    return max(when - (now if sent is None else sent), 0.0)  # one clock, whether right or wrong
+
+
+def _moment(text: str) -> float | None:
+    """Return the Unix time of a date of HTTP; None if it is none."""
+    with suppress(ValueError):
+        return datetime.strptime(text, IMF_FIXDATE).replace(tzinfo=UTC).timestamp()
+    return None

@@ -58,11 +58,11 @@ def collect_objects(
     """
     store = ObjectStore(folder)
     needed = reachable(store, list(kept))
-    before = time.time() - GRACE_S
+    now = time.time()
     useless = [
         about.st_size
         for sha256, about in store.ids()
-        if sha256 not in needed and about.st_mtime < before
+        if sha256 not in needed and abs(now - about.st_mtime) > GRACE_S
     ]
     found = store.collect(needed, most if clean else 1 << 62)
     return {**found, "useless": len(useless), "useless_bytes": sum(useless)}

@@ -136,7 +136,7 @@ class ObjectStore:
             return False
         if about.st_size != size:  # it was cut when the power failed
             return False
-        if about.st_mtime < time.time() - REFRESH_S:
+        if abs(time.time() - about.st_mtime) > REFRESH_S:
             with suppress(OSError):
                 os.utime(path)
         return True
@@ -231,13 +231,13 @@ class ObjectStore:
         the last `grace_s` seconds are kept too. Returns {objects, bytes, removed, freed}.
         """
         needed = {bytes.fromhex(sha256) for sha256 in kept}
-        before = time.time() - grace_s
+        now = time.time()
         objects = total = removed = freed = 0
         useless = []
         for sha256, about in self.ids():
             objects += 1
             total += about.st_size
-            if bytes.fromhex(sha256) not in needed and about.st_mtime < before:
+            if bytes.fromhex(sha256) not in needed and abs(now - about.st_mtime) > grace_s:
                 useless.append((about.st_mtime, about.st_size, sha256))
         for _, size, sha256 in sorted(useless):
             if total - freed <= most:
@@ -248,7 +248,7 @@ class ObjectStore:
         for entry in _listing(self.folder):
             if entry.name.startswith(TEMPORARY):
                 with suppress(OSError):
-                    if entry.stat(follow_symlinks=False).st_mtime < before:
+                    if abs(now - entry.stat(follow_symlinks=False).st_mtime) > grace_s:
                         os.unlink(entry.path)
         return {
             "objects": objects - removed,

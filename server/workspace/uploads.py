@@ -121,15 +121,14 @@ class Uploads:
 
     def _clean(self, wanted: Path) -> None:
         """Remove what is old or too much, so that there is room for one more."""
-        found = []
+        found, now = [], time.time()
         with suppress(FileNotFoundError):
             for path in self.folder.iterdir():
                 with suppress(OSError):
                     if path != wanted:
-                        found.append((path.lstat().st_mtime, path))
-        oldest = time.time() - KEPT_S
-        for number, (moment, path) in enumerate(sorted(found, reverse=True), 1):
-            if number >= MOST or moment < oldest:
+                        found.append((abs(now - path.lstat().st_mtime), path))
+        for number, (age_s, path) in enumerate(sorted(found), 1):
+            if number >= MOST or age_s > KEPT_S:
                 path.unlink(missing_ok=True)
 
 

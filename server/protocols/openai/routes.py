@@ -48,6 +48,7 @@ MAX_FILES = 2048
 MAX_DEPTH = 200
 FILE_SHARE = 4  # one file has at most 1/4 of max_bytes
 SWEEP_FILES, SWEEP_SHARE = 64, 8  # sweep a folder after 64 new files or 1/8 of max_bytes
+DAY_S = 86_400.0
 SWEEP_ALL_S = 3600.0  # between two sweeps of all owners' folders
 
 
@@ -125,9 +126,9 @@ class ResponseStore:
         """Delete what is too old or too much. Another process may do the same at the same time."""
         del self._files[place], self._bytes[place]
         total = 0
-        newest_first = sorted(
-            ((found.st_mtime, found.st_size, path) for path, found in _files(place)), reverse=True
-        )
+        rows = [(found.st_mtime, found.st_size, path) for path, found in _files(place)]
+        # A day to come is of a clock that was wrong: such a file counts as the oldest.
+        newest_first = sorted(rows, key=lambda row: (row[0] < now + DAY_S, row), reverse=True)
         for number, (changed_at, size, path) in enumerate(newest_first):
             total += size
             if now - changed_at > self.ttl_s or total > self.max_bytes or number >= MAX_FILES:

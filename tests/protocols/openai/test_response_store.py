@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ def got(kept: routes.ResponseStore, owner: str, name: str) -> Json | None:
 class Case(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory())) / "responses"
-        self.now = 1_000_000.0
+        self.now = time.time() - 10_000  # files that are not stamped are of the time to come
 
     def made(self, ttl_s: float = 60, max_bytes: int = 100_000) -> routes.ResponseStore:
         return routes.ResponseStore(self.folder, ttl_s, max_bytes, clock=lambda: self.now)
