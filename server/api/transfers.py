@@ -63,7 +63,7 @@ def workspace_problems() -> Iterator[None]:
         code, step = _REFUSALS.get(error.code, _REFUSALS["failed"])
         detail = error.detail  # it may begin with the name of a file
         if step and error.facts.get("unfinished"):
-            step = f"it has begun, and the next request finishes it; {step}"
+            step = f"it has begun, and the next request goes on with it; {step}"
         raise Problem(
             code,
             f"{detail}; {step}" if step else detail,

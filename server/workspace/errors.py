@@ -19,7 +19,7 @@ class WorkspaceError(Exception):
     `code` is one of not_found, outside, exists, invalid, too_large, disk_full, disk_failed, closed,
     missing_objects, conflict, moved, busy, failed. `detail` is a sentence for people without paths
     of the server; `facts` are further members for clients. `unfinished` among them: it has begun,
-    and the next operation finishes it.
+    and the next operation goes on with it.
     """
 
     def __init__(self, code: str, detail: str, **facts: Any) -> None:

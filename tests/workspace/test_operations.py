@@ -248,7 +248,7 @@ class Answers(Case):
         tree = self.ask("record", session="s")["after"]
         write(self.files, {"d/a": "2", "b": "2"})
         closing.closed = True
-        self.assertEqual(self.refusal("restore", session="s", tree=tree), "failed")
+        self.assertEqual(self.refusal("restore", session="s", tree=tree), "closed")
         self.assertIsNotNone(self.ask("record", session="s")["after"])
         self.assertNotIn("restoring", self.ask("state"))
         closing.closed = False
