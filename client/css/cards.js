@@ -91,6 +91,7 @@ yaa.define('css/cards', ['ui/dom'], ({ css }) => css`
     padding-block: var(--s1);
   }
   .form { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); }
+  .form > div:empty { display: none; }
   .choices { display: grid; gap: var(--s1); }
   .more-row { display: flex; flex-wrap: wrap; gap: var(--s3) var(--s4); align-items: end; }
   .more-row .field { inline-size: 9rem; }

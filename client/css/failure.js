@@ -19,15 +19,15 @@ yaa.define('css/failure', ['ui/dom'], ({ css }) => css`
   .ask-actions { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; }
   .ask-actions > .input { flex: 1 1 16rem; inline-size: auto; }
   .ask-actions .end { margin-inline-start: auto; display: inline-flex; align-items: center; }
-  /* for a thumb: as wide as the screen, and in sight however long the question is */
+  /* for a thumb: as wide as the screen, two in a row, and in sight however long the question is */
   @media (max-width: 30rem) {
     .ask-actions {
-      position: sticky; inset-block-end: 0; display: grid; grid-template-columns: 1fr 1fr; background: var(--ask-wash);
+      position: sticky; inset-block-end: 0; background: var(--ask-wash);
       margin: 0 calc(-1 * var(--s4)) calc(-1 * var(--s4)); padding: var(--s2) var(--s4) var(--s4); border-radius: 0 0 var(--r2) var(--r2);
     }
-    .ask-actions > * { min-block-size: 2.75rem; grid-column: span 1; }
-    .ask-actions > :is(.primary, .primary + .danger, .input) { grid-column: 1 / -1; }
-    .ask-actions .end { margin: 0; justify-content: end; grid-column: 1 / -1; }
+    .ask-actions > * { min-block-size: 2.75rem; flex: 1 1 40%; }
+    .ask-actions > :is(.primary, .input, .end) { flex-basis: 100%; }
+    .ask-actions .end { margin: 0; justify-content: end; }
     .ask-actions .end .button { min-block-size: 2.75rem; }
     .ask-actions .end .square { min-inline-size: 2.75rem; }
   }

@@ -170,8 +170,8 @@ class Changes(Guarded):
                 found = made.read(self.project)
                 for path in places:
                     self.assertEqual(found.get(path.encode()), before.get(path.encode()), path)
-        found, _ = await self.call("cd out/deep/lib; echo 1 > f; git add f; git commit -qm f")
-        self.assertEqual(found.get("taken_back", []), [])
+        record, _ = await self.call("cd out/deep/lib; echo 1 > f; git add f; git commit -qm f")
+        self.assertEqual(record.get("taken_back", []), [])
         self.assertIn("f", git(nested, "log", "--format=%s"))
 
     async def test_the_tools_for_files_say_why(self) -> None:

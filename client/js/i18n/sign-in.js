@@ -8,7 +8,7 @@ yaa.define('i18n/sign-in', ['ui/i18n'], ({ extend }) => {
     'link.noKey': 'the server sent no key',
     'link.failed': 'The link could not be used: {detail}',
     'link.replace': 'Sign in with another key?',
-    'link.replaceText': 'A link brought another key{named} for {address}. With it this browser forgets the key that is kept here. What you write then goes to the sessions, files and agents of whoever owns that key, and your own are not to be had without yours.',
+    'link.replaceText': 'A link brought another key{named} for {address}. With it this browser forgets the key that is kept here. What you write then goes to the sessions, files and agents of whoever owns that key. To get back to your own you need your own key.',
     'link.first': 'Sign in with the key of this link?',
     'link.firstText': 'A link brought a key{named} for {address}, and it may be that another website opened it. What you write then goes to the sessions, files and agents of whoever owns that key. Go on only if you wanted to sign in.',
     'link.named': ' (“{name}”)',
