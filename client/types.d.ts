@@ -101,23 +101,29 @@ interface Totals {
 // -- io --
 
 interface Failure {
-  name: 'ApiError'; kind: 'network' | 'http' | 'aborted' | 'protocol'; status: number; code: string; message: string
+  name: 'ApiError'; kind: 'network' | 'busy' | 'foreign' | 'refused' | 'cut' | 'aborted'
+  /** 0 where the server has not said it */
+  status: number; code: string; message: string
   pointer: string; errors: { pointer: string; detail: string }[]; retryAfter: number | null; url: string
   /** of an upload, where it says so: bytes that are there */
   received?: number
   /** Why a sign-in failed, as docs/reference/errors.md lists it. */
   reason?: string
 }
+/** `silence`: ms in which something has to be heard; `retry`: it may be sent twice, as GET and HEAD may; `stream`: the caller reads it as it comes */
+interface RequestOptions extends RequestInit { silence?: number; retry?: boolean; stream?: boolean }
 interface Api {
   readonly base: string
   readonly key: string
-  /** any other route; whatever is no success is thrown as a Failure */
-  request(path: string, options: RequestInit): Promise<Response>
-  health(stop?: AbortSignal): Promise<any>
-  info(): Promise<any>
+  /** any route, with its whole answer; whatever is no success is thrown as a Failure */
+  request(path: string, options?: RequestOptions): Promise<Response>
+  /** the JSON of an answer; with a `body`, which becomes JSON, by POST if nothing else is said */
+  ask(path: string, options?: Omit<RequestOptions, 'body'> & { body?: any }): Promise<any>
+  health(signal?: AbortSignal): Promise<any>
+  info(signal?: AbortSignal): Promise<any>
   run(session: Session, options?: { signal?: AbortSignal }): Promise<Response>
   hold(session: Session): Promise<void>
-  stop(id: string): Promise<Response>
+  stop(id: string, signal?: AbortSignal): Promise<{ stopped: boolean; detail?: string }>
   file(id: string, path: string, folder?: string): Promise<Blob>
 }
 interface Bases {
@@ -127,7 +133,7 @@ interface Bases {
 }
 type Health = 'ok' | 'bad' | 'unknown'
 interface Explanation {
-  cause: 'server' | 'key' | 'cors' | 'permission' | 'mixed' | 'other'
+  cause: 'server' | 'key' | 'cors' | 'permission' | 'mixed' | 'slow' | 'busy' | 'foreign' | 'cut' | 'other'
   error: Failure
   checks: { server: Health; key: Health; cors: Health; permission: Health }
 }
@@ -493,7 +499,11 @@ interface Modules {
     gather(session: Session, options: { get(hash: string): Promise<ArrayBuffer>; known?: Map<string, number>; mostBytes?: number; mostObjects?: number }): Promise<KeptObjects & { fetched: Map<string, ArrayBuffer> }>
     sound(bytes: Map<string, ArrayBuffer>): Map<string, ArrayBuffer>
   }
-  'io/api': { create(options: { base: string; key?: string; fetch?: typeof fetch }): Api; failure(error: any, url: string): Failure }
+  'io/api': {
+    create(options: { base: string; key?: string; fetch?: typeof fetch; timers?: Pick<Timers, 'set' | 'clear'>; onAnswer?: () => void }): Api
+    failure(error: any, url: string, begun?: boolean): Failure
+    speak(words: (name: string, values: { detail: string }) => string): void
+  }
   'io/connection-diagnosis': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
   'io/session-base': { create(post: Api['run']): Bases }
   'io/run-stream': {

@@ -12,6 +12,7 @@ const settings = use('io/settings')
 const { nameFor } = use('io/download')
 const channels = use('io/tab-channel')
 const clipboard = use('io/clipboard')
+const { quickTimers, manualTimers } = require('./fake-server.js')
 
 const caught = (promise) => promise.then(() => assert.fail('it should have failed'), (error) => error)
 const down = async () => { throw new TypeError('Failed to fetch') }
@@ -28,7 +29,7 @@ test('requests carry the key in a header, and nothing else of this page', async 
   await api.run({ id: 's', messages: [] })
   await apis.create({ base: api.base, fetch }).info()
   assert.deepStrictEqual(calls.map(([url]) => url), ['http://h:1/yaa/health', 'http://h:1/yaa/info', 'http://h:1/yaa/session', 'http://h:1/yaa/info'])
-  for (const [, options] of calls) assert.deepStrictEqual([options.credentials, options.redirect, options.referrerPolicy, options.cache], ['omit', 'error', 'no-referrer', 'no-store'])
+  for (const [, options] of calls) assert.deepStrictEqual([options.credentials, options.redirect, options.referrerPolicy, options.cache], ['omit', 'manual', 'no-referrer', 'no-store'])
   assert.deepStrictEqual(calls.map(([, { headers }]) => headers.Authorization), ['Bearer k', 'Bearer k', 'Bearer k', undefined])
   assert.deepStrictEqual(calls.map(([, { headers }]) => headers.Accept), ['application/json', 'application/json', 'text/event-stream', 'application/json'])
   assert.strictEqual(calls[2][1].body, '{"id":"s","messages":[]}')
@@ -59,11 +60,16 @@ test('a large session is packed on its way to another machine', async () => {
 
 test('refusals', async () => {
   const rows = [
-    [401, { code: 'unauthorized', detail: 'A key.' }, {}, { code: 'unauthorized', message: 'A key.', status: 401, kind: 'http' }],
+    [401, { code: 'unauthorized', detail: 'A key.' }, {}, { code: 'unauthorized', message: 'A key.', status: 401, kind: 'refused' }],
     [422, { code: 'session_invalid', detail: 'Bad.', errors: [{ pointer: '/a', detail: 'x' }] }, {}, { pointer: '/a', errors: [{ pointer: '/a', detail: 'x' }] }],
-    [429, { error: { message: 'Slow.', code: 'rate' } }, { 'Retry-After': '7' }, { code: 'rate', message: 'Slow.', retryAfter: 7 }],
-    [502, '<html>', {}, { code: 'http_502', kind: 'http', retryAfter: null }],
-    [500, 'null', { 'Retry-After': 'Wed, 21 Oct 2026 07:28:00 GMT' }, { code: 'http_500', retryAfter: null }],
+    [429, { error: { message: 'Slow.', code: 'rate' } }, { 'Retry-After': '7' }, { code: 'rate', message: 'The server is busy. Slow.', retryAfter: 7, kind: 'busy' }],
+    [503, { code: 'overloaded', detail: 'Full.' }, {}, { code: 'overloaded', message: 'The server is busy. Full.', kind: 'busy', status: 503 }],
+    [429, '<html>', { 'Retry-After': '3600' }, { code: 'http_429', message: 'The server is busy.', retryAfter: 3600, kind: 'busy' }],
+    [500, { code: 'internal', detail: 'Mine.' }, {}, { code: 'internal', message: 'Mine.', kind: 'refused', status: 500 }],
+    [404, '', { 'Content-Type': 'application/json' }, { kind: 'refused', status: 404, message: 'The server refused this.' }],
+    // what another one says has no status, so that nobody takes its 404 or 401 for the server's
+    ...[401, 403, 404, 429, 500, 502, 503, 504].map((status) => [status, '<html>', {}, { code: `http_${status}`, kind: 'foreign', status: 0, retryAfter: null, message: 'Something else answered in place of the server.' }]),
+    [500, 'null', { 'Retry-After': 'Wed, 21 Oct 2026 07:28:00 GMT' }, { code: 'http_500', retryAfter: null, kind: 'foreign' }],
   ]
   for (const [status, body, headers, expected] of rows) {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -76,11 +82,95 @@ test('refusals', async () => {
 })
 
 test('no answer, no JSON, stopped, too late', async () => {
-  const rows = [[down, 'network', 'network'], [async () => new Response('<html>'), 'protocol', 'not_json'], [async () => { throw new DOMException('x', 'AbortError') }, 'aborted', 'aborted'], [async () => { throw new DOMException('x', 'TimeoutError') }, 'network', 'timeout']]
+  const rows = [[down, 'network', 'network'], [async () => new Response('<html>'), 'foreign', 'not_json'], [async () => { throw new DOMException('x', 'AbortError') }, 'aborted', 'aborted'], [async () => { throw new DOMException('x', 'TimeoutError') }, 'network', 'timeout']]
   for (const [fetch, kind, code] of rows) {
     const error = await caught(apis.create({ base: 'http://h', fetch }).info())
     assert.deepStrictEqual([error.kind, error.code], [kind, code])
   }
+})
+
+/** An answer whose body comes in these pieces; after the last one it ends, breaks or hangs. */
+const pieces = (parts, end, headers = { 'Content-Type': 'application/json' }) => ({ signal }) => new Response(new ReadableStream({
+  start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
+  pull: (controller) => {
+    if (parts.length) return controller.enqueue(new TextEncoder().encode(parts.shift()))
+    if (end === 'ends') return controller.close()
+    if (end === 'breaks') return controller.error(new TypeError('network error'))
+    return new Promise(() => {})
+  },
+}, { highWaterMark: 0 }), { headers })
+const hang = ({ signal }) => new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason)) })
+
+test('an answer that hangs, breaks off or is not the server’s: which kind of failure, whatever the route', async () => {
+  const html = { 'Content-Type': 'text/html; charset=utf-8' }
+  const rows = [
+    ['no headers', hang, 'network', 'timeout'], ['half a body, then nothing', pieces(['{"a":'], 'hangs'), 'network', 'timeout'],
+    ['cut in the body', pieces(['{"a":'], 'breaks'), 'cut', 'cut'], ['cut before the body', pieces([], 'breaks'), 'cut', 'cut'],
+    ['shorter than it is', pieces(['{"a":'], 'ends'), 'cut', 'cut'], ['a portal', pieces(['<html>'], 'ends', html), 'foreign', 'not_json'],
+    ['a portal that leads on', () => Object.defineProperties(new Response(null), { status: { value: 0 }, ok: { value: false }, type: { value: 'opaqueredirect' } }), 'foreign', 'http_0'],
+  ]
+  for (const [name, answer, kind, code] of rows) {
+    for (const asks of [(api) => api.ask('/x'), (api) => api.ask('/x', { body: { a: 1 } }), (api) => api.request('/x')]) {
+      if (name === 'shorter than it is' && /request/.test(asks)) continue // only its length says so, which the browser looks at
+      const timers = quickTimers()
+      const { set } = timers
+      timers.set = (callback, ms) => (ms >= 30_000 ? setTimeout(callback, 20) : set(callback, ms))
+      timers.clear = clearTimeout
+      const api = apis.create({ base: 'http://h', timers, fetch: async (url, options) => answer(options) })
+      const error = await caught(asks(api))
+      assert.deepStrictEqual([error.kind, error.code, error.status], [kind, code, 0], name)
+    }
+  }
+})
+
+test('what may be repeated is, after a pause, as long as it may go better; the rest is asked once', async () => {
+  const gateway = async () => new Response('<html>', { status: 502 })
+  const portal = async () => new Response('<html>', { headers: { 'Content-Type': 'text/html' } })
+  const refusal = async () => Response.json({ code: 'internal', detail: 'x' }, { status: 500 })
+  const rows = [
+    [{}, down, 3], [{}, gateway, 3], [{ method: 'HEAD' }, down, 3], [{ method: 'POST' }, down, 1], [{ method: 'PUT', retry: true }, gateway, 3],
+    [{ retry: false }, down, 1], [{}, portal, 1], [{}, refusal, 1], [{ stream: true }, down, 1],
+  ]
+  for (const [options, answer, times] of rows) {
+    let asked = 0
+    const timers = quickTimers()
+    const api = apis.create({ base: 'http://h', timers, fetch: async (...all) => (asked += 1, answer(...all)) })
+    await caught(api.request('/x', options))
+    assert.strictEqual(asked, times, JSON.stringify(options))
+    assert.deepStrictEqual(timers.asked.filter((ms) => ms < 30_000), [500, 1500].slice(0, times - 1))
+  }
+  let left = 2
+  const api = apis.create({ base: 'http://h', timers: quickTimers(), fetch: async () => (left-- ? gateway() : Response.json({ a: 1 })) })
+  assert.deepStrictEqual(await api.ask('/x'), { a: 1 })
+})
+
+test('a request that is cancelled ends at once, also between two attempts', async () => {
+  for (const answer of [hang, down]) {
+    const control = new AbortController()
+    const api = apis.create({ base: 'http://h', timers: manualTimers(), fetch: async (url, options) => answer(options) })
+    const asked = caught(api.ask('/x', { signal: control.signal }))
+    await new Promise(setImmediate)
+    control.abort()
+    assert.deepStrictEqual((await asked).kind, 'aborted')
+  }
+})
+
+test('a large body has longer to go up, and whoever knows better says how long', async () => {
+  const rows = [[{}, 30_000], [{ silence: 120_000 }, 120_000], [{ method: 'PUT', body: new Blob(['x'.repeat(80_000)]) }, 40_000], [{ method: 'PUT', body: new ArrayBuffer(8000) }, 31_000], [{ method: 'POST', body: 'x'.repeat(8000) }, 31_000]]
+  for (const [options, ms] of rows) {
+    const timers = quickTimers()
+    await apis.create({ base: 'http://h', timers, fetch: async () => new Response(null) }).request('/x', options)
+    assert.strictEqual(timers.asked[0], ms)
+  }
+})
+
+test('the sentence of a failure is said in the language of the page', async (context) => {
+  const said = (name, { detail }) => `${name}: ${detail}`
+  context.after(() => apis.speak((name, { detail }) => `${name} ${detail}`))
+  apis.speak(said)
+  const busy = apis.create({ base: 'http://h', fetch: async () => Response.json({ detail: 'Full.' }, { status: 503 }) })
+  assert.strictEqual((await caught(busy.ask('/x', { retry: false }))).message, 'busy: Full.')
+  assert.strictEqual((await caught(apis.create({ base: 'http://h', fetch: down }).ask('/x', { retry: false }))).message, 'network:')
 })
 
 test('why it failed', async () => {
@@ -107,6 +197,14 @@ test('why it failed', async () => {
     const found = await explain(await caught(api.info()), { api, page, fetch, permissions })
     assert.strictEqual(found.cause, cause, `${page} → ${base}`)
     assert.deepStrictEqual(found.checks, { server: 'unknown', key: 'unknown', cors: 'unknown', permission: 'unknown', ...checks })
+  }
+  for (const [answer, cause] of [
+    [async () => { throw new DOMException('x', 'TimeoutError') }, 'slow'], [async () => new Response('<html>', { status: 502 }), 'foreign'],
+    [async () => new Response('<html>', { headers: { 'Content-Type': 'text/html' } }), 'foreign'], [async () => Response.json({}, { status: 503 }), 'busy'],
+  ]) {
+    const api = apis.create({ base: 'http://h', fetch: answer })
+    const found = await explain(await caught(api.info()), { api, page: 'http://h/', fetch: there })
+    assert.deepStrictEqual([found.cause, new Set(Object.values(found.checks))], [cause, new Set(['unknown'])], 'it is no matter of origins')
   }
   for (const [status, cause, key] of [[401, 'key', 'bad'], [403, 'other', 'unknown'], [500, 'other', 'unknown']]) {
     const api = apis.create({ base: 'http://h', fetch: async () => new Response('{}', { status }) })

@@ -384,7 +384,7 @@ test('answers that are not from such a server', async () => {
     const before = canonical(session)
     server.instead = Array.from({ length: 20 }, () => () => new Response(body, { headers: { 'Content-Type': body.startsWith('<') ? 'text/html' : 'text/event-stream' } }))
     const state = await begin().done
-    assert.deepStrictEqual([state.phase, state.reason, state.error.kind], ['interrupted', 'gave_up', 'protocol'], body)
+    assert.deepStrictEqual([state.phase, state.reason, state.error.kind], ['interrupted', 'gave_up', 'foreign'], body)
     assert.strictEqual(canonical(session), before)
   }
 })

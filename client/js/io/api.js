@@ -1,30 +1,38 @@
-// The server's routes as functions. Every failure is an ApiError with the server's own code and place, or `network`
-// when there was no answer to read: a browser does not say why (io/connection-diagnosis finds out).
+// The one way to ask a server. A request ends after its limit of silence or by its signal, and is tried again where that is
+// safe. A failure is `network` (no line; io/connection-diagnosis finds out why), `busy` (with a Retry-After), `foreign` (a
+// portal or a gateway answered), `refused` (with the server's own words), `cut` (the answer broke off) or `aborted`.
 
 yaa.define('io/api', [], () => {
-  const PROBE_MS = 10_000
+  /** A request that has heard nothing for so long has failed. A body that goes up has more: see `limitOf`. */
+  const SILENCE_MS = 30_000
+  /** Bytes in a millisecond that a slow line sends. */
+  const SLOWEST = 8
+  /** Before a request that may be repeated is sent again. */
+  const PAUSES_MS = [500, 1500]
+  /** A gateway whose server is away for a moment. */
+  const AWAY = /^http_50[234]$/
   /** Messages. */
   const LONG = 20
-  const JSON_BODY = { 'Content-Type': 'application/json' }
+  const JSON_BODY = { 'Content-Type': 'application/json', Accept: 'application/json' }
   /** Larger bodies are packed on their way to another machine; on this one packing only costs time. */
   const PACK_BYTES = 32 * 1024
   /** Nothing of this page goes along, and the key goes to no other address. */
-  const PLAIN = /** @type {const} */ ({ cache: 'no-store', credentials: 'omit', redirect: 'error', referrerPolicy: 'no-referrer' })
+  const PLAIN = /** @type {const} */ ({ cache: 'no-store', credentials: 'omit', redirect: 'manual', referrerPolicy: 'no-referrer' })
   const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
-
-  const STOPPED = /** @type {const} */ ({ kind: 'aborted', code: 'aborted', message: 'Stopped.' })
-  const TOO_LATE = /** @type {const} */ ({ kind: 'network', code: 'timeout', message: 'The server did not answer in time.' })
-  const UNREACHABLE = /** @type {const} */ ({ kind: 'network', code: 'network', message: 'The server cannot be reached.' })
-  const NOT_OURS = /** @type {const} */ ({
-    kind: 'protocol', code: 'not_json', message: 'The answer cannot be read. Is this the address of a yaa server?',
-  })
+  /** What the widget says. @type {Record<string, string>} */
+  const SENTENCES = {
+    aborted: 'Stopped.', network: 'The server cannot be reached.', timeout: 'The server did not answer in time.', busy: 'The server is busy. {detail}',
+    foreign: 'Something else answered in place of the server.', refused: 'The server refused this.', cut: 'The answer of the server broke off.',
+  }
+  /** Gives a sentence in the language of the page. @type {(name: string, values: {detail: string}) => string} */
+  let sentence = (name, { detail }) => SENTENCES[name].replace('{detail}', () => detail)
 
   class ApiError extends Error {
-    /** @param {Partial<Failure>} details */
-    constructor({ message, ...details }) {
-      super(message)
+    /** @param {Partial<Failure> & {kind: Failure['kind'], detail?: string}} details */
+    constructor({ detail = '', ...details }) {
+      super(details.kind === 'refused' && detail ? detail : sentence(details.code === 'timeout' ? 'timeout' : details.kind, { detail }).trim())
       this.name = /** @type {'ApiError'} */ ('ApiError')
-      this.kind = /** @type {Failure['kind']} */ ('http')
+      this.kind = details.kind
       this.status = 0
       this.code = ''
       this.pointer = ''
@@ -36,31 +44,67 @@ yaa.define('io/api', [], () => {
   }
 
   /**
-   * @param {{base: string, key?: string, fetch?: typeof globalThis.fetch}} options `fetch` is replaced in tests
+   * @param {{base: string, key?: string, fetch?: typeof globalThis.fetch, timers?: Pick<Timers, 'set' | 'clear'>, onAnswer?: () => void}} options
+   *   `fetch` and `timers` are replaced in tests; `onAnswer`: the server has answered
    * @returns {Api}
    */
-  function create({ base, key = '', fetch = (...all) => globalThis.fetch(...all) }) {
+  function create({ base, key = '', fetch = (...all) => globalThis.fetch(...all), timers = TIMERS, onAnswer = () => {} }) {
     const root = base.replace(/\/+$/, '')
 
-    /** @param {string} path @param {RequestInit} options @returns {Promise<Response>} */
-    async function request(path, options) {
-      const url = root + path
-      const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) }
+    /**
+     * One attempt: the whole answer, or its beginning where it is a stream.
+     * @param {string} url @param {RequestOptions} options @returns {Promise<Response>}
+     */
+    async function attempt(url, { silence = SILENCE_MS, stream, signal, ...options }) {
+      const controller = new AbortController()
+      const cancel = () => controller.abort(signal?.reason)
+      const limit = limitOf(options.body, silence)
+      /** @type {any} */ let timer = null
+      const wait = () => {
+        timers.clear(timer)
+        timer = timers.set(() => controller.abort(new DOMException('', 'TimeoutError')), limit)
+      }
+      let begun = false
+      if (!stream) wait()
+      signal?.addEventListener('abort', cancel)
       try {
-        const response = await fetch(url, { ...PLAIN, ...options, headers })
+        signal?.throwIfAborted()
+        const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) }
+        const response = await fetch(url, { ...PLAIN, ...options, headers, signal: stream ? signal : controller.signal })
+        begun = true
         if (!response.ok) throw await refusal(response, url)
-        return response
+        if (isPage(response)) throw new ApiError({ kind: 'foreign', code: 'not_json', url })
+        onAnswer()
+        return stream ? response : await whole(response, wait)
       } catch (error) {
-        throw failure(error, url)
+        throw failure(controller.signal.aborted ? controller.signal.reason : error, url, begun)
+      } finally {
+        timers.clear(timer)
+        signal?.removeEventListener('abort', cancel)
       }
     }
 
-    /** @param {string} path @param {AbortSignal} [stop] not heard before Safari 17.4 and Firefox 124 @returns {Promise<any>} */
-    async function ask(path, stop) {
-      const late = AbortSignal.timeout(PROBE_MS)
-      const signal = stop ? AbortSignal.any?.([late, stop]) ?? late : late
-      const response = await request(path, { headers: { Accept: 'application/json' }, signal })
-      return readJson(response, root + path)
+    /** @type {Api['request']} */
+    async function request(path, options = {}) {
+      for (let n = 0; ; n++) {
+        try {
+          return await attempt(root + path, options)
+        } catch (error) {
+          if (n >= PAUSES_MS.length || !mayRepeat(options) || !isPassing(/** @type {any} */ (error))) throw error
+          await pause(PAUSES_MS[n], timers, options.signal)
+        }
+      }
+    }
+
+    /** @type {Api['ask']} */
+    async function ask(path, { body, headers, ...options } = {}) {
+      const given = body === undefined ? { headers: { Accept: 'application/json', ...headers } }
+        : { method: 'POST', headers: { ...JSON_BODY, ...headers }, body: JSON.stringify(body) }
+      const response = await request(path, { ...given, ...options })
+      if (response.status === 204) return null
+      return response.json().catch((error) => {
+        throw failure(error, root + path, /json/.test(response.headers.get('Content-Type') ?? ''))
+      })
     }
 
     /** @type {any} io/session-base, once a long session was run */ let bases
@@ -89,6 +133,7 @@ yaa.define('io/api', [], () => {
         },
         body: packs ? await gzip(text) : text,
         signal,
+        stream: true,
       })
     }
 
@@ -97,25 +142,58 @@ yaa.define('io/api', [], () => {
      * @param {string} id the session's @param {string} path as its attachment says @param {string} [folder] that the session works on
      */
     async function file(id, path, folder) {
-      const response = folder ? await request(`/workspaces/${encodeURIComponent(id)}/file?${new URLSearchParams({ path, folder })}`, {})
-        : await request('/files', { method: 'POST', headers: JSON_BODY, body: JSON.stringify({ id, path }) })
-      return response.blob().catch((error) => { throw failure(error, `${root}/files`) })
+      const response = await (folder ? request(`/workspaces/${encodeURIComponent(id)}/file?${new URLSearchParams({ path, folder })}`)
+        : request('/files', { method: 'POST', headers: JSON_BODY, body: JSON.stringify({ id, path }) }))
+      return response.blob()
     }
-
-    /** Ends what runs of a session on the server. @param {string} id */
-    const stop = (id) => request('/session/stop', { method: 'POST', headers: JSON_BODY, body: JSON.stringify({ id }), signal: AbortSignal.timeout(PROBE_MS) })
 
     return {
       base: root,
       key,
       request,
-      health: (stop) => ask('/health', stop),
-      info: () => ask('/info'),
+      ask,
+      health: (signal) => ask('/health', { signal, retry: false }),
+      info: (signal) => ask('/info', { signal, retry: false }),
       run,
       hold,
-      stop,
+      /** Ends what runs of a session on the server. */
+      stop: (id, signal) => ask('/session/stop', { body: { id }, signal }),
       file,
     }
+  }
+
+  /** @type {Pick<Timers, 'set' | 'clear'>} */
+  const TIMERS = { set: (callback, ms) => setTimeout(callback, ms), clear: (timer) => clearTimeout(timer) }
+
+  /** May it be sent twice? `retry` says so where the method does not. @param {RequestOptions} options */
+  const mayRepeat = ({ stream, method = 'GET', retry = method === 'GET' || method === 'HEAD' }) => retry && !stream
+
+  /** May it go better in a moment? Not where the limit of silence was waited for. @param {Failure} error */
+  const isPassing = ({ kind, code }) => kind === 'cut' || (kind === 'network' && code !== 'timeout') || AWAY.test(code)
+
+  /** @param {number} ms @param {Pick<Timers, 'set' | 'clear'>} timers @param {AbortSignal | null} [signal] @returns {Promise<void>} */
+  const pause = (ms, timers, signal) => new Promise((resolve) => {
+    timers.set(resolve, ms)
+    signal?.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+  /** @param {any} body @param {number} silence */
+  const limitOf = (body, silence) => silence + (body?.size ?? body?.byteLength ?? body?.length ?? 0) / SLOWEST
+
+  /** The server sends pages to nobody who asks it for something else. @param {Response} response */
+  const isPage = ({ headers }) => /^text\/html/i.test(headers.get('Content-Type') ?? '')
+
+  /** Read all of an answer. @param {Response} response @param {() => void} heard called at each piece @returns {Promise<Response>} */
+  async function whole(response, heard) {
+    const reader = response.body?.getReader()
+    if (!reader) return response
+    const pieces = []
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      heard()
+      pieces.push(piece.value)
+    }
+    const { status, statusText, headers } = response
+    return new Response(new Blob(pieces), { status, statusText, headers })
   }
 
   /** @param {string} text */
@@ -123,36 +201,58 @@ yaa.define('io/api', [], () => {
     return new Response(new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer()
   }
 
-  /** An answer that says no. @param {Response} response @param {string} url */
+  /**
+   * An answer that says no. It is the server's own if it is a JSON object; what another one says has no status here, so that
+   * nobody takes its 404 for the server's.
+   * @param {Response} response @param {string} url
+   */
   async function refusal(response, url) {
-    const body = await response.json().catch(() => null)
+    const { headers } = response
+    const text = await response.text()
+    const body = objectIn(text)
+    const own = body || (!text && /json/.test(headers.get('Content-Type') ?? '')) // of HEAD there is no more
+    const wait = Number(headers.get('Retry-After') ?? NaN)
+    const retryAfter = Number.isFinite(wait) ? wait : null
+    const busy = (response.status === 429 || response.status === 503) && (own || retryAfter !== null)
     const errors = Array.isArray(body?.errors) ? body.errors : []
-    const wait = Number(response.headers.get('Retry-After') ?? NaN)
+    const code = typeof body?.code === 'string' ? body.code : body?.error?.code ?? `http_${response.status}`
     return new ApiError({
-      status: response.status,
-      code: typeof body?.code === 'string' ? body.code : body?.error?.code ?? `http_${response.status}`,
-      message: body?.detail ?? body?.error?.message ?? body?.title ?? `${response.status} ${response.statusText}`.trim(),
+      kind: busy ? 'busy' : own ? 'refused' : 'foreign',
+      status: own || busy ? response.status : 0,
+      code,
+      detail: body?.detail ?? body?.error?.message ?? body?.title ?? '',
       pointer: errors[0]?.pointer ?? '',
       errors,
       received: body?.received,
       reason: body?.reason,
-      retryAfter: Number.isFinite(wait) ? wait : null,
+      retryAfter,
       url,
     })
   }
 
-  /** @param {Response} response @param {string} url */
-  async function readJson(response, url) {
-    return response.json().catch((error) => { throw failure(error, url) })
+  /** @param {string} text @returns {any} the JSON object that it is, or null */
+  function objectIn(text) {
+    try {
+      const value = JSON.parse(text)
+      return typeof value === 'object' ? value : null
+    } catch {
+      return null
+    }
   }
 
-  /** Whatever was thrown, as an ApiError. @param {any} error @param {string} url @returns {Failure} */
-  function failure(error, url) {
+  /** Whatever was thrown, as an ApiError. @param {any} error @param {string} url @param {boolean} [begun] there was an answer @returns {Failure} */
+  function failure(error, url, begun = false) {
     if (error instanceof ApiError) return error
-    if (error?.name === 'AbortError') return new ApiError({ ...STOPPED, url })
-    if (error?.name === 'TimeoutError') return new ApiError({ ...TOO_LATE, url })
-    return new ApiError({ ...(error instanceof SyntaxError ? NOT_OURS : UNREACHABLE), url })
+    if (error?.name === 'AbortError') return new ApiError({ kind: 'aborted', code: 'aborted', url })
+    if (error?.name === 'TimeoutError') return new ApiError({ kind: 'network', code: 'timeout', url })
+    if (begun) return new ApiError({ kind: 'cut', code: 'cut', url })
+    return new ApiError(error instanceof SyntaxError ? { kind: 'foreign', code: 'not_json', url } : { kind: 'network', code: 'network', url })
   }
 
-  return { create, failure }
+  /** @param {typeof sentence} words */
+  function speak(words) {
+    sentence = words
+  }
+
+  return { create, failure, speak }
 })

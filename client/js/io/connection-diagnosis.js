@@ -16,6 +16,7 @@ yaa.define('io/connection-diagnosis', ['io/api'], ({ failure }) => {
   async function explain(error, { api, page = globalThis.location?.href ?? 'file:///', ...means }) {
     const { fetch = (...all) => globalThis.fetch(...all), permissions = globalThis.navigator?.permissions } = means
     const found = failure(error, api.base)
+    if (found.code === 'timeout') return say('slow', found, {}) // not even a foreign origin is refused so late
     if (found.kind !== 'network') return answered(found)
     const [from, to] = [new URL(page), new URL(api.base)]
     const loopback = /^(?:localhost$|127\.|\[::1\])/.test(to.hostname)
@@ -29,7 +30,8 @@ yaa.define('io/connection-diagnosis', ['io/api'], ({ failure }) => {
   function answered(error) {
     const readable = /** @type {const} */ ({ server: 'ok', cors: 'ok', permission: 'ok' })
     if (error.status === 401) return say('key', error, { ...readable, key: 'bad' })
-    return say('other', error, error.kind === 'http' ? readable : {})
+    if (error.kind === 'refused') return say('other', error, readable)
+    return say(error.kind === 'busy' || error.kind === 'cut' ? error.kind : 'foreign', error, {})
   }
 
   /**

@@ -112,9 +112,9 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
         const response = await this.api.run(this.session, { signal: this.controller.signal }).finally(() => this.timers.clear(this.watch))
         const stream = response.headers.get('Content-Type')?.startsWith('text/event-stream')
         await (stream ? this.read(response) : this.replace(response))
-        return this.end ? null : this.lost(failure(new TypeError('The stream ended before the run did.'), this.api.base))
+        return this.end ? null : this.lost(failure(new TypeError('The stream ended before the run did.'), this.api.base, true))
       } catch (error) {
-        return this.failed(failure(error, this.api.base))
+        return this.failed(failure(error, this.api.base, this.state.phase === 'streaming' && !(error instanceof SyntaxError)))
       }
     }
 
@@ -133,9 +133,9 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
     /** @param {Failure} error */
     failed(error) {
       if (this.stopped) return null
-      const passing = error.kind === 'http' && PASSING.has(error.status)
+      const passing = PASSING.has(error.status)
       if (passing && this.waits++ < MAX_WAITS) return { ms: Math.min(Math.max(1, error.retryAfter ?? 1) * 1000, LONGEST_MS), error }
-      if (error.kind !== 'http' || error.status >= 500) return this.lost(error)
+      if (error.status < 400 || error.status >= 500) return this.lost(error)
       this.marks = {} // it was refused before anything ran
       this.finish({ phase: 'interrupted', reason: 'refused', error })
       return null

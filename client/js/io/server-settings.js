@@ -1,7 +1,6 @@
 // The routes of the server's settings, for its owner. Nothing that comes or goes here is stored in the browser.
 
 yaa.define('io/server-settings', [], () => {
-  const HEADERS = { Accept: 'application/json', 'Content-Type': 'application/json' }
   /** A server that loads its new settings is asked again after these. */
   const PAUSES_MS = [100, 200, 400, 800, 1500, 3000, 5000, 5000, 5000, 5000]
   /** A vendor's answer, or the start of an MCP server that downloads itself first. */
@@ -12,12 +11,8 @@ yaa.define('io/server-settings', [], () => {
    * @param {(ms: number) => Promise<void>} [pause] replaced in tests
    */
   function open(api, pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms) })) {
-    /** @param {string} method @param {string} path @param {any} [body] @param {AbortSignal} [signal] @returns {Promise<any>} */
-    async function ask(method, path, body, signal) {
-      const options = { method, headers: HEADERS, signal, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
-      const response = await api().request(path, options)
-      return response.status === 204 ? null : response.json()
-    }
+    /** @param {string} method @param {string} path @param {any} [body] @param {RequestOptions} [options] @returns {Promise<any>} */
+    const ask = (method, path, body, options) => api().ask(path, { method, body, ...options })
 
     /** Wait until the server uses what it was told. @param {any} found @returns {Promise<any>} the settings then, or while they load still */
     async function settled(found) {
@@ -29,17 +24,14 @@ yaa.define('io/server-settings', [], () => {
       return found
     }
 
-    /** @param {AbortSignal} [signal] */
-    const trial = (signal) => (signal ? AbortSignal.any?.([signal, AbortSignal.timeout(TRIAL_MS)]) ?? signal : AbortSignal.timeout(TRIAL_MS))
-
     return {
       read: () => ask('GET', '/settings'),
       /** @param {string} revision @param {any[]} changes */
       change: async (revision, changes) => settled(await ask('PATCH', '/settings', { revision, changes })),
       /** @param {any} what @param {AbortSignal} [signal] */
-      tryProvider: (what, signal) => ask('POST', '/settings/try/provider', what, trial(signal)),
+      tryProvider: (what, signal) => ask('POST', '/settings/try/provider', what, { signal, silence: TRIAL_MS }),
       /** @param {string} name @param {any} entry @param {AbortSignal} [signal] */
-      tryMcp: (name, entry, signal) => ask('POST', '/settings/try/mcp', { name, entry }, trial(signal)),
+      tryMcp: (name, entry, signal) => ask('POST', '/settings/try/mcp', { name, entry }, { signal, silence: TRIAL_MS }),
       /** @param {any} key */
       addKey: (key) => ask('POST', '/settings/keys', key),
       /** @param {string} name */

@@ -8,7 +8,8 @@ yaa.define('io/workspace-api', [], () => {
   const MOST_LISTED = 10_000
   /** A piece that did not arrive is sent again after so long. */
   const PAUSES_MS = [300, 1000, 3000, 8000]
-  const JSON_BODY = { 'Content-Type': 'application/json', Accept: 'application/json' }
+  /** The server may look through a large folder before it says a word. */
+  const SILENCE_MS = 120_000
 
   /**
    * @param {Api} api @param {string} session its id @param {string} [folder] a named folder; without one the session's own
@@ -24,14 +25,11 @@ yaa.define('io/workspace-api', [], () => {
       return `/workspaces/${encodeURIComponent(session)}/${route}${given.size ? `?${given}` : ''}`
     }
 
-    /** @param {string} route @param {Record<string, any>} [query] @param {RequestInit} [options] @returns {Promise<any>} */
-    async function ask(route, query, options) {
-      const response = await api.request(address(route, query), { headers: { Accept: 'application/json' }, ...options })
-      return response.json()
-    }
+    /** @param {string} route @param {Record<string, any>} [query] @param {Parameters<Api['ask']>[1]} [options] @returns {Promise<any>} */
+    const ask = (route, query, options) => api.ask(address(route, query), { silence: SILENCE_MS, ...options })
 
     /** @param {string} route @param {any} body @returns {Promise<any>} */
-    const post = (route, body) => ask(route, {}, { method: 'POST', headers: JSON_BODY, body: JSON.stringify(body) })
+    const post = (route, body) => ask(route, {}, { body })
 
     /** @type {Workspace['list']} */
     const list = (path, options = {}) => ask('files', { path: path || undefined, ...options })
@@ -97,7 +95,7 @@ yaa.define('io/workspace-api', [], () => {
       read,
       upload,
       remove: (path) => ask('file', { path }, { method: 'DELETE' }),
-      move: (from, to) => ask('move', {}, { method: 'POST', headers: JSON_BODY, body: JSON.stringify({ from, to }) }),
+      move: (from, to) => post('move', { from, to }),
       state: () => ask('state'),
       record: () => post('record', {}),
       diff: (from, to, path) => ask('diff', { from, to, path }),
@@ -105,12 +103,12 @@ yaa.define('io/workspace-api', [], () => {
       apply: (paths, force, tree) => post('apply', { paths, force: force || undefined, tree }), // what is undefined is left out
       discard: (paths, tree) => post('discard', { paths, tree }),
       restore: (tree) => post('restore', { tree }),
-      archive: async ({ tree, paths } = {}) => (await api.request(address('archive', { tree, path: paths }), {})).blob(),
+      archive: async ({ tree, paths } = {}) => (await api.request(address('archive', { tree, path: paths }), { silence: SILENCE_MS })).blob(),
     }
   }
 
   /** May it go better the next time? @param {Failure} error */
-  const isPassing = ({ kind, status }) => kind === 'network' || status === 409 || status === 429 || status >= 502
+  const isPassing = ({ kind, status }) => kind !== 'aborted' && (kind !== 'refused' || status === 409 || status >= 502)
 
   /** @param {number} ms @returns {Promise<void>} */
   const wait = (ms) => new Promise((resolve) => { setTimeout(resolve, ms) })

@@ -3,14 +3,15 @@
 
 yaa.define('ui/app', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection-checks',
-  'ui/commands', 'ui/composer-notices', 'ui/view-state', 'ui/file-drop', 'io/settings',
+  'ui/commands', 'ui/composer-notices', 'ui/view-state', 'ui/file-drop', 'io/settings', 'io/api',
 ], (
   { h, fill, attr }, words, { toast }, { openSessionStore, isBusy }, { openServer }, { markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { noticesView, queueOf }, { stateOf, NARROW }, fileDrop, { linkOf },
+  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { noticesView, queueOf }, { stateOf, NARROW }, fileDrop, { linkOf }, { speak },
 ) => {
   /** @typedef {import('./types').App} App */
   /** @typedef {import('./types').How} How */
   const { t } = words
+  speak((name, values) => t(`io.${name}`, values))
   /** Focusing a field on a touch screen opens the keyboard over the page. */
   const KEYBOARD = matchMedia('(hover: hover)')
 

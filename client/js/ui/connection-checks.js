@@ -4,6 +4,8 @@
 yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text, attr, fill }, { t }) => {
   /** In the order in which a person can do something about them. */
   const CHECKS = ['server', 'key', 'cors', 'permission']
+  /** What the failure itself says best. */
+  const SAID = new Set(['slow', 'busy', 'foreign', 'cut', 'other'])
   const TONES = { ok: '.good', bad: '.bad', unknown: '' }
   const STARTERS = [['hello', 'spark'], ['tool', 'hand'], ['question', 'question'], ['code', 'pencil']]
 
@@ -62,9 +64,9 @@ yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text, attr
       fill(sign, icon(needsKey ? 'key' : 'alert'))
       text(title, t(`fail.title.${failure.kind}`))
       const refused = needsKey && server.hasKey
-      text(reason, t(refused ? 'fail.keyRefused' : `fail.${failure.kind}`, { url: server.url, command: server.command }))
+      text(reason, failure.detail && SAID.has(failure.kind) ? failure.detail : t(refused ? 'fail.keyRefused' : `fail.${failure.kind}`, { url: server.url, command: server.command }))
       attr(el, 'aria-label', title.textContent)
-      fill(checks, CHECKS.map((name) => checkRow(name, failure.checks?.[name] ?? 'unknown')))
+      fill(checks, failure.checks ? CHECKS.map((name) => checkRow(name, failure.checks[name] ?? 'unknown')) : []) // their words come with what finds them out
       checks.hidden = needsKey
       key.hidden = !needsKey
       buttons.hidden = needsKey

@@ -10,7 +10,7 @@ yaa.define('ui/device-link', ['ui/dom', 'ui/i18n', 'ui/storage-notices', 'ui/qr-
     async function show() {
       const api = storage.context().app.server.api()
       try {
-        const made = await (await api.request('/sign-in/link', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })).json()
+        const made = await api.ask('/sign-in/link', { body: {} })
         fill(shown, linkParts(api.base + made.link))
       } catch (error) {
         fill(shown, h('p.problem', { role: 'alert' }, /** @type {Error} */ (error).message))

@@ -25,11 +25,7 @@ yaa.define('ui/mcp-offers', [
   }
 
   /** @param {any} api @param {string} path @param {any} [body] @returns {Promise<any>} */
-  async function ask(api, path, body) {
-    const headers = { Accept: 'application/json', 'Content-Type': 'application/json' }
-    const response = await api.request(path, body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers: { Accept: headers.Accept } })
-    return response.json()
-  }
+  const ask = (api, path, body) => api.ask(path, { body })
 
   /** Those that this session may read. @param {CommandContext} context @returns {Promise<any[]>} */
   async function resources(context) {

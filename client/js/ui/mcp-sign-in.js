@@ -2,11 +2,10 @@
 // person is back. Only the owner's key may; the answer of the other tab goes to the server, not to this page.
 
 yaa.define('ui/mcp-sign-in', ['ui/dom', 'ui/i18n', 'ui/interrupt-cards', 'i18n/questions'], ({ h, fill, attr }, { t }, { button }) => {
-  const JSON_BODY = { 'Content-Type': 'application/json', Accept: 'application/json' }
   /** @typedef {{server: string, host: string, state: string, interactive: boolean, issuer?: string, scopes?: string[]}} Account */
 
   /** @param {Api} api @returns {Promise<Account[]>} */
-  const listed = async (api) => (await (await api.request('/mcp/sign-ins', { headers: JSON_BODY })).json()).servers
+  const listed = async (api) => (await api.ask('/mcp/sign-ins')).servers
 
   const REASONS = ['unusable', 'unreachable', 'unsafe', 'refused', 'unregistered', 'begin_again', 'misconfigured']
 
@@ -14,7 +13,7 @@ yaa.define('ui/mcp-sign-in', ['ui/dom', 'ui/i18n', 'ui/interrupt-cards', 'i18n/q
   const why = ({ message, reason = '' }) => (REASONS.includes(reason) ? `${t(`signIn.why.${reason}`)} (${message})` : message)
 
   /** @param {Api} api @param {string} path @param {any} body */
-  const post = async (api, path, body) => (await api.request(path, { method: 'POST', headers: JSON_BODY, body: JSON.stringify(body) })).json()
+  const post = (api, path, body) => api.ask(path, { body })
 
   /**
    * A button that begins a sign-in, and the line that says how it goes.

@@ -5,12 +5,10 @@
 yaa.define('ui/sign-in', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'io/api', 'io/settings', 'i18n/sign-in'], ({ h }, { t }, { toast, say }, { openDialog, button }, apis, { linkOf }) => {
   /** A press that was meant for another page, over which this one was put, changes nothing. */
   const NO_PRESS_MS = 600
-  const HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json' }
 
   /** @param {string} address @param {string} code @returns {Promise<{key: string, name?: string}>} */
   async function exchange(address, code) {
-    const answer = await apis.create({ base: address }).request('/sign-in', { method: 'POST', headers: HEADERS, body: JSON.stringify({ code }) })
-    const { key, name } = await answer.json()
+    const { key, name } = await apis.create({ base: address }).ask('/sign-in', { body: { code } })
     if (typeof key !== 'string' || !key) throw new Error(t('link.noKey'))
     return { key, name: String(name ?? '') }
   }

@@ -15,7 +15,7 @@ yaa.define('ui/files/copies', [
       const bytes = await kept.get(hash)
       if (bytes) known.set(hash, bytes.byteLength)
     }
-    const get = async (/** @type {string} */ hash) => await kept.get(hash) ?? (await api.request(`/objects/${hash}`, {})).arrayBuffer()
+    const get = async (/** @type {string} */ hash) => await kept.get(hash) ?? (await api.request(`/objects/${hash}`)).arrayBuffer()
     const { fetched, ...found } = await gather(session, { get, known })
     if (!found.objects.length) return
     if (session.ext?.temporary || app.store.kind === 'memory') kept.hold(session.id, new Map([...await bytesOf(session.id), ...fetched]))
@@ -47,7 +47,7 @@ yaa.define('ui/files/copies', [
       onProgress(n / all.length)
       const body = await kept.get(all[n])
       if (!body || (!lacking.has(all[n]) && await isThere(api, all[n]))) continue
-      await api.request(`/objects/${all[n]}`, { method: 'PUT', body, headers: { 'Content-Type': 'application/octet-stream' } })
+      await api.request(`/objects/${all[n]}`, { method: 'PUT', retry: true, body, headers: { 'Content-Type': 'application/octet-stream' } })
       const found = readDirectory(new TextDecoder().decode(body))
       for (const { sha256 } of [...found?.folders ?? [], ...found?.files ?? []]) if (!seen.has(sha256)) seen.add(sha256), all.push(sha256)
     }

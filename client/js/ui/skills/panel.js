@@ -108,8 +108,7 @@ yaa.define('ui/skills/panel', [
     async function read(name) {
       try {
         const api = app.server.api()
-        const response = await api.request(`/skills/${encodeURIComponent(name)}`, { headers: { Accept: 'application/json' } })
-        const about = await response.json()
+        const about = await api.ask(`/skills/${encodeURIComponent(name)}`)
         show(name, String(about.text ?? ''), [
           t('skills.hash', { hash: String(about.hash) }),
           about.files?.length > 1 ? t('skills.files', { files: visible(about.files.join(', ')) }) : '',

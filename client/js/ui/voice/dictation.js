@@ -7,6 +7,8 @@ yaa.define('ui/voice/dictation', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer'
   const KINDS = ['audio/webm;codecs=opus', 'audio/ogg;codecs=opus', 'audio/mp4']
   /** A piece of the recording comes so often, so its size is known on the way. */
   const PIECE_MS = 1000
+  /** A provider may take so long to write down a long recording. */
+  const TRANSCRIPTION_MS = 330_000
   /** So much less than may be sent, the recording ends by itself: a piece more is on its way. */
   const SPARE_BYTES = 64 * 1024
   /** What the browser calls the reasons why there is no microphone. @type {Record<string, string>} */
@@ -136,7 +138,7 @@ yaa.define('ui/voice/dictation', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer'
       turn('sending')
       try {
         const response = await app.server.api().request('/transcriptions', {
-          method: 'POST', body: sound, headers: { 'Content-Type': sound.type, Accept: 'application/json' }, signal: control.signal,
+          method: 'POST', body: sound, headers: { 'Content-Type': sound.type, Accept: 'application/json' }, signal: control.signal, silence: TRANSCRIPTION_MS,
         })
         const words = String((await response.json())?.text ?? '').trim()
         if (control.signal.aborted) return
