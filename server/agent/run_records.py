@@ -65,13 +65,13 @@ class RunRecords:
 
     def has(self, session: SessionKey) -> bool:
         """Return whether there may be a record of a session; mostly there is none."""
-        return self._folder is not None and os.access(self._folder / _file_name(session), os.X_OK)
+        return self._folder is not None and os.access(_path(self._folder, session), os.X_OK)
 
     def find(self, session: SessionKey, base: str) -> list[Record]:
         """Return the records of the answers to one message of a session, the newest first."""
         if self._folder is None:
             return []
-        path, data = self._folder / _file_name(session) / base, b""
+        path, data = _path(self._folder, session) / base, b""
         for each in (path.with_suffix(SHRUNK), path):
             with contextlib.suppress(OSError):
                 data += each.read_bytes()
@@ -79,7 +79,7 @@ class RunRecords:
 
     def writer(self, session: SessionKey, run: str, record: Record | None = None) -> RecordWriter:
         """Return the writer of a run's record, which continues `record` or begins one."""
-        folder = None if self._folder is None else self._folder / _file_name(session)
+        folder = None if self._folder is None else _path(self._folder, session)
         return RecordWriter(folder, run, record)
 
     def sweep(self) -> None:
@@ -156,9 +156,10 @@ def _append(path: Path, data: bytes) -> None:
 
 
 @lru_cache(maxsize=1024)  # a run asks for its own several times
-def _file_name(session: SessionKey) -> str:
-    """Return the name of the files about a session."""
-    return hashlib.sha256(dumps(list(session)).encode("utf-8", "surrogatepass")).hexdigest()
+def _path(folder: Path, session: SessionKey) -> Path:
+    """Return the place in a folder of what is about a session."""
+    told = dumps(list(session)).encode("utf-8", "surrogatepass")
+    return folder / hashlib.sha256(told).hexdigest()
 
 
 class RecordWriter:
@@ -248,7 +249,7 @@ class StopSignals:
         if self._folder is None:
             return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._folder / _file_name(session)
+        path = _path(self._folder, session)
         new = path.with_suffix(f".{secrets.token_hex(8)}")
         os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         new.replace(path)
@@ -258,7 +259,7 @@ class StopSignals:
     def begin(self, session: SessionKey) -> None:
         """Note that a session begins to run here: earlier requests do not concern it."""
         if self._folder is not None:
-            self._seen[session] = _stamp(self._folder / _file_name(session))
+            self._seen[session] = _stamp(_path(self._folder, session))
 
     def new_requests(self, sessions: set[SessionKey]) -> set[SessionKey]:
         """Return which of all sessions that run here were asked to stop since the last call."""
@@ -271,7 +272,7 @@ class StopSignals:
         self._changed_at = changed_at
         if not look and not self._changed:
             return set()
-        self._seen = {each: _stamp(self._folder / _file_name(each)) for each in sessions}
+        self._seen = {each: _stamp(_path(self._folder, each)) for each in sessions}
         return {
             each for each, stamp in self._seen.items() if stamp and stamp != before.get(each, stamp)
         }

@@ -320,16 +320,17 @@ def _answer(
     provider: Provider, message: Message, content: Any, names: ToolNameMap, ids: CallIds
 ) -> dict[str, Any] | None:
     """Return an assistant's message; None for an empty one."""
-    ours = _is_ours(provider, message)
     if calls := message.get("tool_calls"):
+        ours = _is_ours(provider, message)
         for call in calls:
             ids.add(call, ours)
         return _with_calls(provider, message, calls, names, ids.sent, ours)
     if not content:
         return None
-    required = provider.preset.reasoning_required_everywhere
-    thought = _reasoning(provider, message, content, ours) if required else {}
-    return {"role": "assistant", "content": content, **thought}
+    answer = {"role": "assistant", "content": content}
+    if provider.preset.reasoning_required_everywhere:
+        answer |= _reasoning(provider, message, content, _is_ours(provider, message))
+    return answer
 
 
 def _with_calls(

@@ -62,8 +62,8 @@ def read_usage(raw: Mapping[str, Any] | None, sent: int, received: int) -> Usage
     if prompt is None:
         prompt = max((total or 0) - completion, 0)
     inside = _inner(raw, "prompt_tokens_details", "input_tokens_details")
-    if total is not None and hit is written is None:
-        missing = max(total - prompt - completion, 0)
+    missing = 0 if total is None else total - prompt - completion
+    if missing > 0 and hit is written is None:
         heard = min(_count(inside, "audio_tokens") or 0, missing)  # Mistral counts sound apart
         prompt += heard
         completion += _uncounted_output(raw, missing - heard)
@@ -98,7 +98,7 @@ def _uncounted_output(raw: Mapping[str, Any], missing: int) -> int:
     xAI and Gemini count reasoning, which is billed as output, beside the completion.
     """
     thought = _reasoning_tokens(raw)
-    return max(missing if thought is None else min(missing, thought), 0)
+    return missing if thought is None else min(missing, thought)
 
 
 def price(usage: Mapping[str, Any], costs: Mapping[str, float]) -> int | None:
@@ -264,10 +264,7 @@ class StreamDecoder(ABC):
         cut = bool(ending_of(self._finish))
         self._end_text(cut)
         promised = self._finish in _PROMISE and not self._said.tell()
-        spoke = self._received or (
-            self._finish and self._finish in _OWN_WORD and not self._what_was_lost()
-        )
-        if not self._calls.all and (promised or not spoke):
+        if not self._calls.all and (promised or not self._has_spoken()):
             raise self._empty_answer_failure(sent)
         self._open_text()
         self._out += self._calls.finish(cut=cut)
@@ -290,6 +287,11 @@ class StreamDecoder(ABC):
         details = [opaque(each) for each in self._details if each.get("item") != {}] or None
         self._out.append(text_end(self._options.message_id, meta, now, details))
         return self._out
+
+    def _has_spoken(self) -> bool:
+        """Return whether there is text, or the model ended its answer without any."""
+        ended = self._finish is not None and self._finish in _OWN_WORD
+        return bool(self._received) or (ended and not self._what_was_lost())
 
     def _empty_answer_failure(self, sent: int) -> Failure:
         """Return the failure of an empty answer, with the usage that the provider reported.

@@ -183,7 +183,7 @@ class RemoteAPI(BaseAPI):
             finally:
                 if not waited:  # cancelled: no call was made, so the next one need not wait for it
                     self._peer.pace.give_back(call.options.session_id, call.options.interval)
-        answer = self._make_decoder(call)
+        answer: StreamDecoder | None = None
         try:
             response, sent, call = await self._open_with_fewer_tools(make, call, left)
             answer = self._make_decoder(call)
@@ -204,7 +204,7 @@ class RemoteAPI(BaseAPI):
                         # Some servers keep the stream open after its end (bifrost issue 6784).
                         response.limit_time(self.tail_s)
         except ClientError as error:
-            if not answer.is_finished:
+            if answer is None or not answer.is_finished:
                 raise self.failure(error) from None
         for event in reader.finish(sent):
             if event["type"] == "TEXT_MESSAGE_END" and self._warnings:
@@ -388,17 +388,14 @@ class RemoteAPI(BaseAPI):
 
     def _timeouts(self, options: Options, left: float | None) -> Timeouts:
         """Return the limits until the first text or call: hidden reasoning is no silence."""
-        first, idle = options.first_byte_timeout, self._idle(options)
-        first = first and max(first, self.provider.preset.timeout_first_byte, self._least())
+        provider, first, idle = self.provider, options.first_byte_timeout, self._idle(options)
+        first = first and max(first, provider.preset.timeout_first_byte, _least(provider))
         return Timeouts(first_byte=first, idle=first and idle and max(first, idle), total=left)
 
     def _idle(self, options: Options) -> float | None:
         """Return the limit of silence within text and calls."""
-        idle = options.idle_timeout
-        return idle and max(idle, self.provider.preset.timeout_idle, self._least())
-
-    def _least(self) -> float:
-        return REASONING_S if self.provider.is_reasoning else 0
+        provider, idle = self.provider, options.idle_timeout
+        return idle and max(idle, provider.preset.timeout_idle, _least(provider))
 
     def _make_decoder(self, call: ModelCall) -> StreamDecoder:
         scanner: Scanner | None = None
@@ -419,6 +416,10 @@ class RemoteAPI(BaseAPI):
             return rescue(text, tools)
 
         return self.decoder(self.provider, call.options, call.names.restore, scanner, rescue_calls)
+
+
+def _least(provider: Provider) -> float:
+    return REASONING_S if provider.is_reasoning else 0
 
 
 class _UnfitTool(Exception):

@@ -11,7 +11,8 @@ in an overlay, in a sandbox that confines programs. Elsewhere a session with the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..json_types import Json, RunWarning, Session
@@ -62,17 +63,13 @@ def mode_of(session: Session) -> str:
 class PermissionModes:
     """The modes that the owner allows (`server.permission_modes`), and where they are effective."""
 
-    def __init__(self, allowed: Sequence[str], runner: ToolRunner) -> None:
-        self._allowed, self._runner = allowed, runner
+    def __init__(self, allowed: Iterable[str], runner: ToolRunner) -> None:
+        self._allowed, self._runner = frozenset(allowed), runner
 
     def of(self, session: Session) -> Permission:
         """Return what a session's mode allows where its files are."""
-        place = self._place(session)
-        has_network = self._runner.sandbox["network"] != "off"
-        programs = frozenset(("look",)) if has_network else frozenset[str]()  # these ask
-        modes = {
-            mode: work - programs for mode, work in WORK.items() if not self.problem(mode, place)
-        }
+        sandbox = self._runner.sandbox
+        modes = _modes(self._allowed, sandbox["tier"], sandbox["network"], self._place(session))
         return Permission(modes.get(mode_of(session), frozenset()), modes)
 
     def problem(self, mode: str, place: str) -> str:
@@ -80,14 +77,8 @@ class PermissionModes:
 
         `place`: the mode of the workspace, which is own, read, write or overlay.
         """
-        if mode not in self._allowed:
-            return "forbidden"
-        if self._runner.sandbox["tier"] not in CONFINING:
-            return "tier"
-        if place not in COPIES:
-            return "read_only" if place == "read" else "final"
-        has_network = self._runner.sandbox["network"] != "off"
-        return "network" if mode == "copy_runs" and has_network else ""
+        sandbox = self._runner.sandbox
+        return _problem(mode, self._allowed, sandbox["tier"], sandbox["network"], place)
 
     def info(self) -> Json:
         """Return mode of a workspace -> mode beyond the rules -> {code, message} of why not, {}."""
@@ -118,3 +109,26 @@ class PermissionModes:
             return "own"
         folders = self._runner.places.folders
         return next((folder.mode for folder in folders if folder.name == name), "")
+
+
+@lru_cache(maxsize=64)  # it is asked for at each decision
+def _modes(
+    allowed: frozenset[str], tier: str, network: str, place: str
+) -> Mapping[str, frozenset[str]]:
+    """Return the modes that are effective, and the work that each runs."""
+    programs = frozenset[str]() if network == "off" else frozenset(("look",))  # these ask
+    return {
+        mode: work - programs
+        for mode, work in WORK.items()
+        if not _problem(mode, allowed, tier, network, place)
+    }
+
+
+def _problem(mode: str, allowed: frozenset[str], tier: str, network: str, place: str) -> str:
+    if mode not in allowed:
+        return "forbidden"
+    if tier not in CONFINING:
+        return "tier"
+    if place not in COPIES:
+        return "read_only" if place == "read" else "final"
+    return "network" if mode == "copy_runs" and network != "off" else ""

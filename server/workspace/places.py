@@ -75,6 +75,7 @@ class Places:
         self.home = home.resolve()
         self.folders = folders or Folders({})
         self.workspaces = self.home / WORKSPACES
+        self._states, self._store = self.home / STATES, self.home / STORE
 
     @property
     def roots(self) -> tuple[str, ...]:
@@ -104,7 +105,7 @@ class Places:
             else:
                 files = folder.path
                 name = f"folder-{_hash(owner, *told)}"
-        state, objects = self.home / STATES / name, self.home / STORE / _hash(owner)
+        state, objects = self._states / name, self._store / _hash(owner)
         return Place(name, owner, folder, files, session, state, objects)
 
 
