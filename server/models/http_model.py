@@ -183,10 +183,11 @@ class RemoteAPI(BaseAPI):
             finally:
                 if not waited:  # cancelled: no call was made, so the next one need not wait for it
                     self._peer.pace.give_back(call.options.session_id, call.options.interval)
-        answer: StreamDecoder | None = None
+        answer = self._make_decoder(call)  # whose time begins now
         try:
-            response, sent, call = await self._open_with_fewer_tools(make, call, left)
-            answer = self._make_decoder(call)
+            response, sent, opened = await self._open_with_fewer_tools(make, call, left)
+            if opened is not call:
+                answer = self._make_decoder(opened)
             reader, hidden = StreamReader(answer, self.provider), True
             async with aclosing(response.chunks()) as chunks:
                 async for data in chunks:
@@ -204,7 +205,7 @@ class RemoteAPI(BaseAPI):
                         # Some servers keep the stream open after its end (bifrost issue 6784).
                         response.limit_time(self.tail_s)
         except ClientError as error:
-            if answer is None or not answer.is_finished:
+            if not answer.is_finished:
                 raise self.failure(error) from None
         for event in reader.finish(sent):
             if event["type"] == "TEXT_MESSAGE_END" and self._warnings:

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from server.http.client import Client
@@ -68,6 +69,10 @@ ASK: Any = [{"id": "u1", "role": "user", "content": "hello"}]
 def speaking(speaker: Speaker, server: Server, **changes: Any) -> Provider:
     made = provider(server.url, **changes)
     return replace(made, url=endpoint(server.url, speaker.api), api=speaker.api)
+
+
+def in_ms(clock: FakeTime) -> int:
+    return round(clock() * 1000)
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
@@ -271,6 +276,21 @@ class Resolves:
 
 
 class Alike(Case):
+    async def test_the_time_of_an_answer_begins_with_its_request(self) -> None:
+        """Most of it passes before the first byte, while the model reads."""
+        for speaker in SPEAKERS:
+            clock = FakeTime()
+
+            async def late(peer: Side, speaker: Speaker = speaker, clock: Any = clock) -> None:
+                await clock.sleep(0.7)
+                await peer.send(answer(speaker.stream(LAST)))
+
+            async with serving(late) as server:
+                found = await self.collect(self.api(speaker, server), now_ms=partial(in_ms, clock))
+            with self.subTest(speaker.api):
+                meta = message(found)["meta"]
+                self.assertEqual((meta["first_ms"], meta["ms"]), (700, 700))
+
     async def test_cut_anywhere(self) -> None:
         """Half a stream is a failure that may be tried again, never a short answer."""
         for speaker in SPEAKERS:
