@@ -29,7 +29,6 @@ from ...errors import Problem, translate_problems
 from ...json_types import Event, Json, Session
 from ...runtime.offload import offload
 from ...session import events
-from ...session.events import EXEC, alias
 from ...strict_json import JSONError, dumps_in_pieces, loads
 from ...tools.execution_claims import Claims
 from ..services import Services
@@ -163,7 +162,7 @@ def _private(path: str, flags: int) -> int:
 # -- idempotency ----------------------------------------------------------------------------------
 # Recognize a repeated request of /v1 and continue its first run.
 #
-# The run is stored under the request's name from before the first tool execution on, and a
+# The run is stored under the request's name before each call that may not run twice, and a
 # repetition begins with the stored part. Both official SDKs repeat a POST when the connection
 # breaks before the answer, and mark it with a header; any caller can send an `Idempotency-Key`. The
 # body of a repetition is the same, so only what the run added is stored.
@@ -235,7 +234,6 @@ def replay_events(messages: Iterable[Json]) -> Iterator[Event]:
 # -- routes ---------------------------------------------------------------------------------------
 
 OWNER = "yaa"
-NOTED = ("RUN_STARTED", "STATE_DELTA")  # events that `RequestAttempt` reads
 
 
 def routes(services: Services) -> dict[tuple[str, str], Route]:
@@ -362,23 +360,16 @@ class OpenAI:
         reply.keep = partial(self._keep_end, call, run, reply, turn)
 
         def frame(event: Event, *_: Any) -> bytes:
-            """Return the frames of an event, and keep what a repetition needs."""
-            data = reply.frame(event)
-            if event["type"] in NOTED:
-                data += b"".join(map(reply.frame, turn.replay_after(event)))
-                turn.note(event, run.session)
-            return data
+            """Return the frames of an event."""
+            return b"".join(map(reply.frame, turn.with_earlier(event)))
 
         def see(event: Event) -> None:
-            """Handle an event, but not the last one, and keep what a repetition needs."""
+            """Handle an event, but not the last one."""
             if event["type"] in TERMINAL:
                 ends.append(event)
                 return
-            reply.see(event)
-            if event["type"] in NOTED:
-                for each in turn.replay_after(event):
-                    reply.see(each)
-                turn.note(event, run.session)
+            for each in turn.with_earlier(event):
+                reply.see(each)
 
         if streams:
             await self._runs.stream(call, run, frame, reply.cut_frames, size=call.size)
@@ -425,7 +416,6 @@ class RequestAttempt:
         self.document, self.first = document, len(document["messages"])
         found = kept.fetch(owner, name.name, 0) if name and name.repeated else None
         self._is_kept = found is not None
-        self._is_noted = False  # the session is kept as it is before the call that begins now
         self._retold: list[Event] = []
         if found:
             self.document = resume_document(document, found)
@@ -433,12 +423,9 @@ class RequestAttempt:
         elif name and name.keyed:  # so that a concurrent repetition is refused as run_active
             self.document.setdefault("id", f"ses_{name.name[:24]}")
 
-    def replay_after(self, event: Event) -> list[Event]:
-        """Return the events of earlier runs of the request, for `RUN_STARTED`; else [].
-
-        They are sent after the event.
-        """
-        return self._retold if event["type"] == "RUN_STARTED" else []
+    def with_earlier(self, event: Event) -> list[Event]:
+        """Return an event, and after `RUN_STARTED` those of earlier runs of the request."""
+        return [event, *self._retold] if event["type"] == "RUN_STARTED" else [event]
 
     def keep(self, session: Session) -> None:
         """Keep the session for a repetition, before a call that may not run twice.
@@ -449,24 +436,14 @@ class RequestAttempt:
             return
         try:
             self._store(session)
-            self._is_noted = True
         except OSError:
             if not self._is_kept:
                 raise
 
-    def note(self, event: Event, session: Session) -> None:
-        """Keep the session before any other call. What came before can be repeated without harm."""
-        if self._again is None or alias(event) != EXEC:
-            return
-        if not self._is_noted:
-            with contextlib.suppress(OSError):
-                self._store(session)
-        self._is_noted = False
-
     def keep_end(self, session: Session) -> None:
         """Keep the session once the run has ended. Raises OSError.
 
-        That of a request with an Idempotency-Key, or of one that has made a call.
+        That of a request with an Idempotency-Key, or of one that has made such a call.
         """
         if self._again is not None and (self._is_kept or self._again.keyed):
             self._store(session)

@@ -145,11 +145,9 @@ class Keeping(unittest.TestCase):
 
     def test_on_a_full_disk(self) -> None:
         session: Any = {"id": "s", "messages": [{"role": "user"}, {"role": "assistant"}]}
-        begins = events.tool_exec("c", [], 1)
         for each in ({"count": "0"}, {"key": "k"}):
             claims = FullDisk()
             turn = self.attempt(claims, **each)
-            turn.note(begins, session)  # a call that may run again
             for keep in (turn.keep, turn.keep):
                 with self.assertRaises(OSError):
                     keep(session)
