@@ -413,8 +413,17 @@ class Back(Case):
     async def test_another_process_and_another_key(self) -> None:
         host, other = self.host(), self.host()
         other.executions.locks = LocksOfAnother(host.executions.locks)
+        await self.stopped_elsewhere(host, other)
+
+    async def test_another_process_where_locks_do_not_work(self) -> None:
+        host, other = self.host(), self.host()
+        for each in (host, other):
+            each.executions.locks = Locks(self.folder / "nowhere" / "claims.lock")
+        await self.stopped_elsewhere(host, other)
+
+    async def stopped_elsewhere(self, host: Any, other: Any) -> None:
         self.gate = self.toolbox.gate = asyncio.Event()
-        host.toolbox.gate = self.gate  # type: ignore[attr-defined]
+        host.toolbox.gate = self.gate
         run = host.prepare(copy.deepcopy(ASKED), "ann", "ann")
         reading = asyncio.create_task(self.read(run))
         while not host.executions.sessions:

@@ -341,7 +341,7 @@ def _not_run(job: Execute, error: OSError) -> str:
     return (
         f"{job.call['function']['name']} was not run: this server cannot write down that it runs"
         f" ({error.strerror}), and so could not keep it from running twice. POST the session again"
-        " when there is room in the server's home folder, or to another server."
+        " when the server can write to its home folder, or to another server."
     )
 
 

@@ -210,13 +210,14 @@ class Locks:
     """The locks of one file, which is created on demand and opened once.
 
     Closing the file would free every lock. With `file` None, or on a file system without locks,
-    every lock counts as free.
+    every lock counts as free; then `work` is False.
     """
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
         self._descriptor = -1
         self._mine: set[str] = set()
+        self.work = True
 
     def take(self, name: str) -> bool:
         """Take a lock and return True; return False if another process holds it."""
@@ -253,13 +254,14 @@ class Locks:
             try:
                 self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
             except OSError:
+                self.work = False
                 return True
         try:
             fcntl.lockf(self._descriptor, how, 1, _byte_offset(name))
         except (BlockingIOError, PermissionError):  # EAGAIN or EACCES; POSIX allows both
             return False
         except OSError:
-            return True
+            self.work = False
         return True
 
 

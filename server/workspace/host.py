@@ -20,7 +20,7 @@ from ..sandbox.network_policy import NetworkPolicy
 from ..sandbox.policy import SCRATCH_NAME, Mount
 from ..sandbox.process import Job, Outcome, Process
 from ..telemetry import log
-from .errors import WorkspaceError
+from .errors import WorkspaceError, system_errors
 from .places import Place, Places, identities, make_folders
 
 WHERE = ("module", f"{__package__}.process", "answer")
@@ -132,7 +132,8 @@ class Workspace:
         """Return (the outcome of one attempt, whether the process has answered). Raises OSError."""
         host, mounts = self._workspaces, self.place.for_operations()
         starter = host.starter
-        make_folders(mounts, starter.run_as)
+        with system_errors("the folder of the workspace"):
+            make_folders(mounts, starter.run_as)
         in_root = starter.tier == "A"
         at = {mount.at.lstrip("/"): mount.at if in_root else mount.path for mount in mounts}
         args: Json = {"name": name, "arguments": arguments, "places": at, "settings": host.settings}

@@ -168,6 +168,42 @@ class Full(unittest.TestCase):
         self.assertTrue(result["is_error"])
         self.assertIn("No space left on device", result["content"])
 
+    def test_folders_that_become_read_only(self) -> None:
+        """Whatever needs one says so, and all goes on when it may be written again."""
+        names = ("workspaces", "workspace_state", "objects", "claims", "runs")
+        disks = [self.disk(name, "size=8m") for name in names]
+        api, number = self.serve(), 100
+        self.assertEqual(api.run(asked(number))["status"], "completed")
+        for name, folder in zip(names, disks, strict=True):
+            number += 1
+            session = asked(number)
+            with self.subTest(name):
+                self.assertTrue(processes.until(lambda at=folder: self.remount(at, "ro"), 60))
+                status, said = api.request("PUT", f"/workspaces/s{number}/file?path=a", {"a": 1})
+                wanted = 200 if name in ("claims", "runs") else 507
+                self.assertEqual(status, wanted, said)
+                if wanted == 507:
+                    self.assertIn(
+                        "Read-only file system; once the server can write", said["detail"]
+                    )
+                failed = api.run(session)
+                self.assertNotIn(str(self.home), str(said) + str(failed["messages"]))
+                results = [each for each in failed["messages"] if each["role"] == "tool"]
+                if name == "workspaces":  # no folder for the call
+                    self.assertTrue(results[0]["is_error"], results)
+                elif name in ("claims", "runs"):  # it cannot be kept from running twice
+                    self.assertEqual(failed["messages"][-1]["code"], "claim_failed")
+                else:
+                    self.assertIn("unrecorded", results[0]["result"])
+                said = str(failed["messages"]) + str(failed["run"].get("warnings"))
+                self.assertIn("Read-only file system", said)
+                self.assertTrue(self.remount(folder, "rw"))
+                self.assertEqual(api.run(asked(number + 50))["status"], "completed")
+
+    def remount(self, folder: Path, how: str) -> bool:
+        command = ["mount", "-o", f"remount,{how}", str(folder)]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
     def test_logs(self) -> None:
         """Lines and spans are lost; runs are not."""
         self.disk("logs", "size=4k")

@@ -79,9 +79,10 @@ class World:
         """Return those of a workspace, opened once, as its process would."""
         name = "layer" if folder else "own"
         if name not in self.opened:
-            parts = [str(self.home / each) for each in (name, f"state-{name}", "objects")]
-            real = str(self.home / "folder") if folder else None
-            self.opened[name] = Operations(Places(*parts, folder=real, wait_s=5))
+            at = str(self.home)
+            real = f"{at}/folder" if folder else None
+            parts = f"{at}/{name}", f"{at}/state-{name}", f"{at}/objects", real
+            self.opened[name] = Operations(Places(*parts, wait_s=5))
         return self.opened[name]
 
     def close(self) -> None:
@@ -100,7 +101,8 @@ class World:
 
     def seen(self) -> dict[str, Any]:
         """Return what people see: files, settings, agents, objects, whether a code is good."""
-        found = {name: contents(self.home / name) for name in ("own", "layer", "folder", "agents")}
+        places = ("own", "layer", "folder", "agents")
+        found: dict[str, Any] = {name: contents(self.home / name) for name in places}
         document = json.loads((self.home / "config.json").read_text())
         for entry in document["server"].get("api_keys", []):
             entry["key"] = "made"
