@@ -30,6 +30,7 @@ async function page({ moment = () => {}, prepare = () => {} } = {}) {
   const heard = []
   const said = []
   const unsaid = []
+  const gone = []
   const drawn = []
   Object.assign(globalThis, {
     indexedDB: new FakeIDB(), document: new EventTarget(), addEventListener() {}, removeEventListener() {},
@@ -53,11 +54,11 @@ async function page({ moment = () => {}, prepare = () => {} } = {}) {
   const api = apis.create({ base: 'http://yaa.test', key: 'k', fetch: server.fetch })
   const sessionStore = openSessionStore({
     store, api: () => api, prepare, onChange: (id) => { drawn.push(id); moment() }, onEnd: () => count('ends'), onElsewhere: () => count('elsewhere'),
-    onUnsaid: (entry, words) => unsaid.push(words),
+    onUnsaid: (entry, words) => unsaid.push(words), onGone: (entry) => gone.push(entry.session.id) > 0,
   })
   sessionStore.hooks.push({ onStart: () => count('begins'), onEvent: () => moment(), onRest: () => count('rests') })
   const tell = (message) => Promise.all(heard.map((callback) => callback({ data: message })))
-  return { sessionStore, store, server, calls, kept, said, unsaid, drawn, tell, entry: sessionStore.fresh() }
+  return { sessionStore, store, server, calls, kept, said, unsaid, gone, drawn, tell, entry: sessionStore.fresh() }
 }
 
 /** @param {() => any} wanted */
@@ -353,6 +354,58 @@ test('what is deleted under its run stays deleted, also when another tab deletes
     assert.deepStrictEqual([await store.get(id), sessionStore.heads(), server.posted.length], [null, [], 1], String(other))
     assert.strictEqual(said.filter((message) => message.removed).length, 1)
   }
+})
+
+test('what is set in one tab is told to the others, and holds in them', async () => {
+  const here = await page()
+  const { sessionStore, store, entry, said, tell } = here
+  begin(here)
+  await until(() => asks(here) && !isActive(entry))
+  const { id } = entry.session
+  said.length = 0
+  sessionStore.amend(entry, (one) => { one.config = { ...one.config, limits: { max_steps: 3 } } })
+  await until(() => said.length)
+  assert.deepStrictEqual([said, (await store.get(id)).config.limits], [[{ changed: [id], running: false }], { max_steps: 3 }])
+  const elsewhere = await store.get(id)
+  await tell({ changed: [id], running: true }) // another tab runs it: what is set meanwhile waits, and is kept when that ends
+  sessionStore.amend(entry, (one) => { one.agent = 'coder' })
+  await store.put({ ...elsewhere, title: 'from there' })
+  await tell({ changed: [id], running: false })
+  await until(() => said.length > 1)
+  const { title, agent, config } = await store.get(id)
+  assert.deepStrictEqual([title, agent, config.limits], ['from there', 'coder', { max_steps: 3 }])
+})
+
+test('an answer that another tab has stored is not written over', async () => {
+  for (const hears of [true, false]) {
+    const here = await page()
+    const { sessionStore, store, entry, tell } = here
+    begin(here)
+    await until(() => asks(here) && !isActive(entry))
+    const { id } = entry.session
+    const [{ id: first, ...question }] = open(here)
+    entry.session.interrupts.push({ ...question, id: 'second', call_id: 'c2' }, { ...question, id: 'third', call_id: 'c3' })
+    const theirs = structuredClone(entry.session)
+    sessions.answer(theirs, first, no)
+    await store.put(theirs)
+    if (hears) await tell({ changed: [id], running: false })
+    await sessionStore.answer(entry, [['second', yes], ...(hears ? [] : [[first, yes]])])
+    const stored = await store.get(id)
+    assert.deepStrictEqual(stored.interrupts.map(({ answer }) => answer ?? null), [no, yes, null], String(hears))
+    assert.deepStrictEqual(entry.session.interrupts, stored.interrupts)
+  }
+})
+
+test('what another tab deletes is said where it is shown, and stays until a person wants it back', async () => {
+  const here = await page()
+  const { sessionStore, entry, gone, tell } = here
+  begin(here)
+  await until(() => asks(here) && !isActive(entry))
+  const { id } = entry.session
+  await tell({ removed: id })
+  assert.deepStrictEqual([gone, sessionStore.entry(id)], [[id], entry])
+  await tell({ removed: 'unknown' })
+  assert.deepStrictEqual(gone, [id])
 })
 
 test('a mistake of ours as a run begins leaves nothing running, and it can be tried again', async (context) => {

@@ -207,6 +207,8 @@ yaa.define('i18n/en', [], () => {
     'run.failed': 'Could not continue.',
     'run.retry': 'Try now',
     'run.mirrored': 'Another tab runs this. It is shown here as it goes, and can be stopped here.',
+    'session.deleted': 'This session was deleted in another tab. A message you send here brings it back.',
+    'session.restore': 'Restore',
     'run.elsewhere': 'This session is running in another tab.',
     'run.stopped': 'Stopped.',
     'run.unfinished': 'This run was cut off before it ended.',

@@ -28,8 +28,9 @@ yaa.define('ui/app', [
         onEnd(entry, server)
         keepEvents(entry, store)
         app.queue.onEnd(entry)
-      }, onElsewhere: () => toast(t('run.elsewhere')), onUnsaid: (entry, words) => app.queue.add(words, entry.session),
+      }, onElsewhere: () => toast(t('run.elsewhere')), onGone: (entry) => isShown(entry) && (toast(t('session.deleted'), { label: t('session.restore'), action: () => sessionStore.restore(entry.session) }), true), onUnsaid: (entry, words) => app.queue.add(words, entry.session),
     })
+    const isShown = (/** @type {import('./types').Entry} */ entry) => entry === app.current && entry.session.messages.length > 0
     /** @type {App} */
     const app = { settings, server, sessionStore, store, standalone, current: sessionStore.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
     app.queue = queueOf(app, (entry, words) => sessionStore.send(entry, words))
@@ -287,7 +288,7 @@ yaa.define('ui/app', [
       connect: () => server.connect(),
       choose,
       pause: (on) => void (set({ paused: on }), choose('pause', on)),
-      setAgent: (name) => { sessionStore.edit(app.current, (one) => { one.agent = name }), set({ agent: name }) },
+      setAgent: (name) => { sessionStore.amend(app.current, (one) => { one.agent = name }), set({ agent: name }) },
       async openSettings(tab) {
         await Promise.all([yaa.load('settings'), yaa.load('commands'), pageTools(app)])
         if (!app.views.settings) {

@@ -19,10 +19,10 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
 
   /**
    * @param {{store: Store, api: () => Api, prepare: (session: Session) => any, onChange: (id: string, whole: boolean) => void,
-   *   onEnd: (entry: Entry) => void, onElsewhere: () => void, onUnsaid: (entry: Entry, words: any) => void}} options
-   *   `prepare` writes the person's settings into a session before it is sent; `whole`: more than its last turn changed
+   *   onEnd: (entry: Entry) => void, onElsewhere: () => void, onGone: (entry: Entry) => boolean, onUnsaid: (entry: Entry, words: any) => void}} options
+   *   `onGone`: another tab has deleted it; true if it is shown all the same. `prepare` writes the person's settings into a session before it is sent; `whole`: more than its last turn changed
    */
-  function openSessionStore({ store, api, prepare, onChange, onEnd, onElsewhere, onUnsaid }) {
+  function openSessionStore({ store, api, prepare, onChange, onEnd, onElsewhere, onGone, onUnsaid }) {
     /** @type {Map<string, Entry>} */ const entries = new Map()
     /** @type {Head[]} */ let heads = []
     /** Called when a run begins, at each of its events, and when it has ended. @type {import('./types').Hooks[]} */
@@ -108,8 +108,22 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       if (entry.going) return
       const taken = answers.filter(([id, one]) => sessions.answer(entry.session, id, one))
       onChange(entry.session.id, true)
-      if (!sessions.openInterrupts(entry.session).length && taken.some(([, one]) => one)) return run(entry)
-      await save(entry.session)
+      const isWhole = () => !sessions.openInterrupts(entry.session).length && taken.some(([, one]) => one)
+      if (!isWhole()) await keepAnswers(entry, taken)
+      if (isWhole()) return run(entry)
+    }
+
+    /** Store answers beside those of other tabs; the first to a question counts. @param {Entry} entry @param {[string, Answer | null][]} taken */
+    async function keepAnswers({ session }, taken) {
+      const release = await lock.acquire(`session ${session.id}`)
+      if (!release) return // the tab that runs it stores it; ours are kept for then (takeOver)
+      const stored = isTemporary(session) ? null : await read(session.id)
+      for (const { id, answer = null } of stored ? sessions.answeredInterrupts(stored) : []) {
+        if (!taken.some(([own, one]) => own === id && !one)) sessions.answer(session, id, answer)
+      }
+      await save(session)
+      await release()
+      await changed(session.id)
     }
 
     /** Run once, from start to rest: `going`. The state is for display. @param {Entry} entry */
@@ -165,7 +179,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       if (!session) return
       const last = mine.messages.at(-1)
       if (last?.role === 'user' && session.messages.every(({ id }) => id !== last.id)) session.messages.push(last)
-      for (const { id, answer } of sessions.answeredInterrupts(mine)) sessions.answer(session, id, answer ?? null)
+      for (const { id, answer } of sessions.answeredInterrupts(mine)) if (!isAnswered(session, id)) sessions.answer(session, id, answer ?? null)
       entry.session = session
     }
 
@@ -260,7 +274,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       for (const work of later) work(session)
       if (!later.length) return
       onChange(session.id, true)
-      if (heads.some(({ id }) => id === session.id)) save(session)
+      if (heads.some(({ id }) => id === session.id)) save(session).then(() => changed(session.id))
     }
 
     /** @param {string} id @param {string} title */
@@ -320,7 +334,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
     async function onOtherTab(message) {
       if (message?.who && isActive(entries.get(message.who))) channel.send({ changed: [message.who], running: true })
       if (message?.says && isActive(entries.get(message.says))) return change(message.says, (session) => Object.assign(session, message.about))
-      if (message?.removed && isActive(entries.get(message.removed))) await remove(message.removed)
+      if (message?.removed && entries.has(message.removed)) await gone(message.removed)
       if (!message?.changed) return
       await refresh()
       for (const id of message.changed) {
@@ -330,9 +344,18 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
           entry.mirrored &&= message.running
           const session = await read(id)
           if (session && !isBusy(entry)) entry.session = session
+          if (session && !message.running) settle(entry)
         }
         onChange(id, true)
       }
+    }
+
+    /** What another tab has deleted stays deleted, unless a person wants it back. @param {string} id */
+    async function gone(id) {
+      const entry = /** @type {Entry} */ (entries.get(id))
+      if (isActive(entry)) await remove(id)
+      entries.delete(id)
+      if (onGone(entry)) entries.set(id, entry)
     }
 
     /** The tab that had it is silent. @param {Entry} entry @returns {Promise<boolean>} is it gone? */
@@ -351,6 +374,9 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
 
   /** @param {Entry | undefined} entry */
   const isActive = (entry) => Boolean(entry?.going)
+
+  /** @param {Session} session @param {string} id of a question */
+  const isAnswered = ({ interrupts }, id) => interrupts?.some((one) => one.id === id && one.answer) ?? false
 
   /** Is a run of it going on, here or in a tab that is mirrored? @param {Entry | undefined} entry */
   const isBusy = (entry) => Boolean(entry?.going || entry?.mirrored)

@@ -381,6 +381,7 @@ declare global {
         onChange: (id: string, whole: boolean) => void
         onEnd: (entry: Entry) => void
         onElsewhere: () => void
+        onGone: (entry: Entry) => boolean
         onUnsaid: (entry: Entry, words: any) => void
       }): SessionStore
       isActive(entry?: Entry): boolean
