@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from ..errors import Problem
 from ..http.cors import Origins
 from ..http.exchange import Exchange, Stream, problem_of
-from ..runtime.accounts import Accounts, person
+from ..runtime.accounts import Accounts, crowded, person
 from ..runtime.offload import offload
 from ..settings import forwarding
 from ..strict_json import JSONError, dumps_in_pieces
@@ -223,6 +223,7 @@ class Router:
             call.key = self.keys.check(request.headers)
             call.exchange.charge(call.person)
             person.set(call.person)
+            crowded.set(self._accounts.others)
             self._accounts.begin(call)
             if self._forward:
                 held = forwarding.ForwardedValues(request.headers, self._forward, self.keys.is_key)

@@ -25,6 +25,8 @@ from typing import Any, NamedTuple, Protocol
 from ..errors import Problem
 
 person: ContextVar[str] = ContextVar("yaa_person", default="")  # of the current request
+# Whether others than a person have requests beside the current one.
+crowded: ContextVar[Callable[[str], bool]] = ContextVar("yaa_crowded", default=lambda _: False)
 NOBODY = "\0"  # the person of requests that need no key; no key has this name
 OWNER = 3  # times of what stays free that an owner may hold
 RETRY_AFTER_S = 2  # a run lasts seconds to minutes; an earlier retry only adds load
@@ -132,7 +134,7 @@ class Pool:
     """How much each person holds of one resource. `terms`: of those that `turn` lets wait."""
 
     def __init__(self, *terms: float) -> None:
-        self.terms, self.held = Terms(*terms), Counter[str]()
+        self.terms, self.held, self.rests = Terms(*terms), Counter[str](), 0
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
 
     @property
@@ -167,17 +169,24 @@ class Pool:
     ) -> AsyncGenerator[None, None]:
         """Wait for one, and give it back at the end. Raises TimeoutError after `wait_s`.
 
-        `who`: else it is for the person whose request this is.
+        `who`: else it is for the person whose request this is. Where `rests` is set, whoever has
+        further work waiting beside others' requests gets the next turn later: after `rests` times
+        as long as this one took.
         """
         who = person.get() if who is None else who
         if self.fits(who):  # all who wait may not have it
             self.change(who, 1)
         else:
             await self._wait(who, wait_s)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         try:
             yield
         finally:
-            self.change(who, -1)
+            if self.rests and any(who == each for each, _ in self._waiting) and crowded.get()(who):
+                loop.call_later(self.rests * (loop.time() - began), self.change, who, -1)
+            else:
+                self.change(who, -1)
 
     async def _wait(self, who: str, wait_s: float | None) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -228,17 +237,14 @@ class Accounts:
 
     @contextmanager
     def call(self, person: str) -> Iterator[int]:
-        """Count a tool call, and yield how far its processes stand back behind others (nice(2)).
+        """Count a tool call, and yield the `niceness` of its processes.
 
-        The second at once of a person weighs a quarter of the first, the third a ninth: together
-        they weigh less than three, so many as there may be. Whoever has the only keys stands behind
-        nobody.
+        That of whoever has the only keys is 0.
         """
         self.take(person, "calls", always=True)
         try:
             alone = self.rules.terms(person, "calls").share == math.inf
-            number = self.pools["calls"].held[person]
-            yield 0 if alone else min(19, round(2 * math.log(number, 1.25)))
+            yield 0 if alone else niceness(self.pools["calls"].held[person])
         finally:
             self.give(person, "calls")
 
@@ -268,6 +274,10 @@ class Accounts:
         self._count_request(request.person)
         self.take(request.person, "requests")
         self.requests.add(request)
+
+    def others(self, person: str) -> bool:
+        """Return whether requests of other people are being served."""
+        return any(request.person != person for request in self.requests)
 
     def end(self, request: Request) -> None:
         """Note that a request is answered, if it was counted."""
@@ -319,6 +329,14 @@ class Accounts:
             step = f"the next request is taken in {wait} s"
             raise Problem("rate_limited", f"{text}; {step}", headers={"Retry-After": str(wait)})
         self._rates[person] = [(has - 1, now) for has in left]
+
+
+def niceness(number: int) -> int:
+    """Return how far the processes of a person's nth call at once stand back (nice(2)).
+
+    The second weighs a quarter of the first, the third a ninth: all together less than three.
+    """
+    return min(19, round(2 * math.log(number, 1.25)))
 
 
 def parse_rate(limit: str) -> tuple[float, float]:

@@ -57,6 +57,7 @@ def collector_paused(size: int) -> Iterator[None]:
 # -- offload --------------------------------------------------------------------------------------
 
 THREADS = 2  # each makes the event loop wait longer for its turn of the interpreter
+RESTS = 2  # times as long as it took, after work of whoever has more waiting beside others
 _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = WeakKeyDictionary()
 
 P = ParamSpec("P")
@@ -73,7 +74,9 @@ async def offload(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kw
     """
     if size < LARGE:
         return work(*args, **kwargs)
-    async with _turns.setdefault(asyncio.get_running_loop(), Pool(THREADS)).turn():
+    turns = _turns.setdefault(asyncio.get_running_loop(), Pool(THREADS))
+    turns.rests = RESTS
+    async with turns.turn():
         return await _in_thread(size, partial(work, *args, **kwargs))
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..json_types import Session
-from ..runtime.accounts import OWNER, Pool
+from ..runtime.accounts import OWNER, Pool, niceness
 from .process import Job, Outcome, Process, parse_message, write_all
 from .process_call import ProcessCall
 
@@ -103,7 +103,9 @@ class KeptProcesses:
                 text = self.full.format(most=self._most, share=share)
                 yield Outcome("error", error={"type": self.busy, "message": text})
                 return
-            async with aclosing(self._run_now(key, job, code, start)) as items:
+            nice = max(job.nice, niceness(self._turns.held[job.owner]))
+            now = replace(job, nice=nice)
+            async with aclosing(self._run_now(key, now, code, start)) as items:
                 async for item in items:
                     yield item
 

@@ -305,9 +305,13 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
         """What its handler still does is not counted, since nobody would give that back."""
         late = asyncio.Event()
 
+        def hold_late(exchange: Exchange) -> None:
+            exchange.hold(9)
+            late.set()
+
         async def handle(exchange: Exchange) -> None:
             exchange.hold(1_000)
-            asyncio.get_running_loop().call_later(0.3, lambda: (exchange.hold(9), late.set()))
+            asyncio.get_running_loop().call_later(0.3, hold_late, exchange)
             await exchange.body()
 
         async with serving(handle) as server:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import threading
+import time
 import unittest
 
-from server.runtime.accounts import person
-from server.runtime.offload import LARGE, offload
+from server.runtime.accounts import crowded, person
+from server.runtime.offload import LARGE, RESTS, offload
 
 
 class Offload(unittest.IsolatedAsyncioTestCase):
@@ -70,6 +72,28 @@ class Offload(unittest.IsolatedAsyncioTestCase):
         held.set()
         await asyncio.gather(*mine)
         self.assertEqual(sorted(done), [f"mal {n}" for n in range(9)])
+
+    async def test_who_has_more_waiting_rests_beside_others(self) -> None:
+        """Their threads keep the interpreter from the loop; others' requests get it meanwhile."""
+        crowded.set({"mal": True}.__contains__)
+        spans: list[tuple[float, float]] = []
+
+        def work() -> None:
+            began = time.monotonic()
+            threading.Event().wait(0.03)
+            spans.append((began, time.monotonic()))
+
+        async def ask(who: str) -> None:
+            person.set(who)
+            await offload(LARGE, work)
+
+        for who, rests in (("mal", RESTS), ("gil", 0)):
+            spans.clear()
+            await asyncio.gather(*(ask(who) for _ in range(3)))
+            pauses = [after[0] - before[1] for before, after in itertools.pairwise(spans)]
+            self.assertEqual([pause > 0.03 * rests for pause in pauses], [True] * 2, who)
+            if not rests:
+                self.assertLess(min(pauses), 0.03 * RESTS)
 
     async def test_the_collector_is_on_after_the_last(self) -> None:
         held, begun = threading.Event(), threading.Event()

@@ -31,6 +31,10 @@ SOURCE = """
         @tool
         def pid(self) -> list[int]: return [os.getpid(), os.getppid()]
         @tool
+        def nice(self) -> int:
+            while not os.path.exists("go"): time.sleep(0.01)
+            return os.nice(0)
+        @tool
         def sleep(self) -> None: time.sleep(60)
         @tool
         def spin(self) -> None:
@@ -92,6 +96,18 @@ class Plain(Case):
         found = await self.call("says_an_end")
         self.assertEqual(found.status, "ok", found.error)
         self.assertEqual((await self.call("up")).result, 5)
+
+    async def test_those_of_one_person_stand_back(self) -> None:
+        calls = [self.call("nice", "s", owner=owner) for owner in ("ann", "bob")]
+        calls.insert(1, self.call("nice", "t", owner="ann"))
+        waiting = [asyncio.create_task(each) for each in calls]
+        while self.runner._processes._turns.total < 3:
+            await asyncio.sleep(0.01)
+        for owner, session in (("ann", "s"), ("ann", "t"), ("bob", "s")):
+            (self.runner.folder(session, owner) / "go").touch()
+        found = [(await each).result for each in waiting]
+        self.assertEqual(sorted(found), [0, 0, 6], found)
+        self.assertEqual(found[2], 0, "another person's")
 
     async def test_limits_are_of_one_call_and_end_the_process(self) -> None:
         for name, limits, status in (
