@@ -64,13 +64,12 @@ class CallRunner:
         clock: Callable[[], int],
         new_id: Callable[[str], str],
         owner: str = "",
-        record: RecordWriter | None = None,
         files: RunWorkspace | None = None,
     ) -> None:
         self._files = files or RunWorkspace(session, None)
         self._session, self._toolbox = session, toolbox
         self._executions, self._clock, self._new_id = executions, clock, new_id
-        self._owner, self.record = owner, record or RecordWriter()
+        self._owner, self.record = owner, RecordWriter()
         self.arrived: Callable[[], Awaitable[bool]] = _at_once
         self.keep: Callable[[Session], object] = bool
         self.stopped = False

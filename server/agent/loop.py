@@ -48,10 +48,11 @@ from .call_runner import CallRunner, ClaimError
 from .catch_up import catch_up
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
+from .home import remarks_on
 from .hooks import HookError, Hooks, RunHooks
 from .key_in_answer import key_refuser
 from .observer import RunObserver
-from .run_records import RecordWriter, RunRecords, StopSignals
+from .run_records import RunRecords, StopSignals
 from .run_skills import skill_events
 from .run_workspace import RunWorkspace, Workspaces
 from .side_calls import SideCalls
@@ -170,7 +171,7 @@ class BaseAgent:
         remarks = [*remarks, *config_schema.remarks(session, self.toolbox.names())]
         remarks += self.toolbox.permissions.remarks(session, self.defaults)
         remarks += history.remarks(prompts.custom({**session.get("config", {}), "agent": agent}))
-        remarks += self.records.remarks(session)
+        remarks += remarks_on(session, self.records.home)
         run_id, now, place = self.ids("run"), self.clock(), (self.toolbox.host, self.records.home)
         known, ceilings = len(base.messages) if base else 0, self.ceilings.of(owner)["session"]
         opening = accept.opening_events(
@@ -342,12 +343,10 @@ class Run:
         self.agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session, len(self.base.messages), self.base.known_ids.messages)
         self.resumed = ""  # the id of the run that the client resumes
-        self._record = RecordWriter()
         self._files = RunWorkspace.of(session, agent.workspaces, owner, opening)
         self._call_runner = CallRunner(
             *(session, agent.toolbox, agent.executions, agent.clock, agent.ids),
             owner=owner,
-            record=self._record,
             files=self._files,
         )
         self._started_ms = agent.stopwatch()
@@ -398,9 +397,9 @@ class Run:
             yield event
         finally:
             self._folder.flush()
-            if self._record.begun:
+            if (record := self._call_runner.record).begun:
                 with suppress(OSError):
-                    self._record.append(self.session)
+                    record.append(self.session)
             self.release()
             self._observer.end(self.id, self._thread, self._elapsed_ms())
             seconds = self._elapsed_ms() / 1000
@@ -471,8 +470,9 @@ class Run:
         for event in self._opening:
             yield event
         self._opening.clear()  # frees the configuration that they contain
-        earlier, work = self._events_of_earlier_runs(), self._size
-        if not self.agent.records.has(self.session_key):
+        recorded, work = self.agent.records.has(self.session_key), self._size
+        earlier = self._events_of_earlier_runs(recorded)
+        if not recorded:
             work //= 32  # the messages are only searched for calls without a result
         work += PER_CALL * len(self.session["calls"])
         while found := await offload(work, list, islice(earlier, 1)):
@@ -528,15 +528,17 @@ class Run:
                     if event["type"] == "RUN_ERROR":
                         return
 
-    def _events_of_earlier_runs(self) -> Iterator[Event]:
-        """Yield what earlier runs on this host did and the document does not know."""
-        records, key, record = self.agent.records, self.session_key, None
-        if records.has(key):
+    def _events_of_earlier_runs(self, recorded: bool) -> Iterator[Event]:
+        """Yield what earlier runs on this host did and the document does not know.
+
+        `recorded`: there may be a record of the session.
+        """
+        records, key, calls, record = self.agent.records, self.session_key, self._call_runner, None
+        if recorded:
             find = partial(records.find, key)
-            record, forgotten = yield from catch_up(self.session, find, self.resumed)
-            self._call_runner.forgotten = forgotten
-        self._record = self._call_runner.record = records.writer(key, self.id, record)
-        yield from self._call_runner.look_at_claims()
+            record, calls.forgotten = yield from catch_up(self.session, find, self.resumed)
+        calls.record = records.writer(key, self.id, record)
+        yield from calls.look_at_claims()
 
     def _next_step(self) -> Step:
         return next_step(

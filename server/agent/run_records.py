@@ -22,12 +22,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..json_types import Json, RunWarning, Session
+from ..json_types import Json, Session
 from ..session import run_record
 from ..session.run_record import Record
 from ..strict_json import JSONError, dumps, loads
 from ..telemetry import log
-from .home import home_id, remarks_on
+from .home import home_id
 
 _log = log.get("runs")
 
@@ -54,10 +54,6 @@ class RunRecords:
     ) -> None:
         self._folder, self._ttl_s, self._clock = folder, ttl_s, clock
         self.home = home_id(folder.parent) if folder else ""
-
-    def remarks(self, session: Session) -> list[RunWarning]:
-        """Return a warning if the session was cut while it ran where there are other records."""
-        return remarks_on(session, self.home)
 
     def info(self) -> Json:
         """Return what `/info` says: which servers have these records, and for how long."""
